@@ -1,15 +1,16 @@
-"""How much of a server's capacity checks by a language model use, and what each costs in own processor time.
+"""The share of a server's capacity that checks by a language model use, and their own processor time.
 
-    python benchmarks/models.py [--output benchmarks/results/models.json] [--checks 2000]
+    python benchmarks/models.py [--name after] [--output benchmarks/results/models.json] [--checks 2000]
 
-The server is a process of this machine that answers every request after 50 ms and works on at most 64 at once: no more
-than 1,280 a second. Its answers are records about the claim that was asked, so every check goes the whole way: sources
-read, prompt filled, request, reply parsed, quotes located. Every claim and every source is another one. All checks are
-started at once and the model's own limit, 64, keeps them apart. ``rows`` is ``vouch check --input`` on a file of them.
+The server is another process, which answers every request after 50 ms and works on at most 64 at once: at most 1,280 a
+second. Its answers are records about the claim that was asked, so every check takes the whole way: sources read, prompt
+filled, request, reply parsed, quotes located. All claims and sources differ. All checks are started together, and the
+model's own limit of 64 holds them back. ``rows`` is ``vouch check --input`` on a file of them.
 
-A share of the ideal counts the start, the end and all other work of this machine against the library. Processor time is
-that of this process alone; ``reference_ms`` is what a fixed loop takes in it, to compare machines and moments by.
-Left out: TLS and a real network.
+The share of the ideal includes starting, ending and all other work of this machine. Processor time is that of this
+process; ``reference_ms`` is what a fixed loop takes in it, to compare machines and moments. ``open_cpu_ms`` is what a
+fresh process needs to open a model on a server. Results are kept by name, e.g. of two revisions: put the sources of the
+other one into PYTHONPATH. Not supported: TLS and a real network.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ import os
 import platform
 import re
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -55,7 +58,7 @@ def pair(n: int) -> tuple[str, str]:
 
 
 def reply(n: int) -> str:
-    """What a good model says of pair n."""
+    """The record of a good model about pair n."""
     claimed, found = f"in {1800 + n % 200}", f"in {1801 + n % 200}"
     record: dict[str, Any] = {
         "evidence_alignment": [
@@ -119,7 +122,7 @@ class Server(asyncio.Protocol):
 
 
 def serve(pipe: Connection) -> None:
-    """Run the server and tell its port."""
+    """Run the server and send its port."""
 
     async def main() -> None:
         Server.slots = asyncio.Semaphore(SLOTS)
@@ -194,6 +197,21 @@ def reference() -> float:
     return 1000 * (time.process_time() - started)
 
 
+OPENING = """
+import time
+from vouching.models import open_model
+started = time.process_time()
+open_model("http://localhost:8000/v1#name", cache="")
+print(1000 * (time.process_time() - started))
+"""
+
+
+def opening() -> float:
+    """Processor milliseconds to open a model on a server in a fresh process."""
+    times = [float(subprocess.check_output([sys.executable, "-c", OPENING])) for _ in range(PASSES)]
+    return statistics.median(times)
+
+
 def core_share() -> float:
     """How much of a core a process gets that wants all of one, in [0, 1]: below 1, other work slows the calls."""
     started, used = time.perf_counter(), time.process_time()
@@ -207,13 +225,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results/models.json")
     parser.add_argument("--checks", type=int, default=2_000)
+    parser.add_argument("--name", default="after", help="what to keep the results by")
     options = parser.parse_args()
     here, there = multiprocessing.Pipe()
     server = multiprocessing.Process(target=serve, args=(there,), daemon=True)
     server.start()
     name = f"http://127.0.0.1:{here.recv()}/v1#benchmark"
     record = {
-        "command": "python benchmarks/models.py",
+        "command": f"python benchmarks/models.py --name {options.name} --checks {options.checks}",
         "version": vouching.__version__,
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
@@ -224,11 +243,12 @@ def main() -> None:
         "checks": measure(checks, name, options.checks),
         "rows": measure(rows, name, options.checks),
         "calls": measure(calls, name, options.checks),
+        "open_cpu_ms": round(opening()),
     }
     server.terminate()
-    text = json.dumps(record, indent=1) + "\n"
-    print(text, end="")
-    options.output.write_text(text, encoding="utf-8")
+    print(json.dumps(record, indent=1))
+    kept = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
+    options.output.write_text(json.dumps({**kept, options.name: record}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
