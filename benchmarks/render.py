@@ -31,6 +31,7 @@ FILES = {
     "speed of rules": "benchmarks/results/speed-embedded-rules.json",
     "batch": "benchmarks/results/batch.json",
     "batch of a million": "benchmarks/results/batch_million.json",
+    "models on servers": "benchmarks/results/models.json",
     "sets": "docs/results/embedded/results.json",
     "sets of rules": "docs/results/embedded-rules/results.json",
     "against rules": "docs/results/embedded-against-rules.json",
@@ -115,6 +116,11 @@ def results_of(found: Mapping[str, Figures]) -> Figures | None:
     return found.get("sets") or found.get("sets of rules")
 
 
+MODELS_NOTE = """
+The server answers after {latency_ms} ms and works on {slots} requests at once: {ideal:,} a second is the ideal.
+Processor time is the lowest of three passes and the median, of {each:,} checks each."""
+
+
 def speed_lines(records: Mapping[str, Figures]) -> Iterator[str]:
     """The section on speed, a column for each model."""
     yield "## Speed"
@@ -182,6 +188,24 @@ def fit_lines(model: str, recipe: str, record: Figures) -> Iterator[str]:
     yield from table(("decisive difference", "ceiling >"), ceilings)
 
 
+def models_lines(records: Mapping[str, Figures]) -> Iterator[str]:
+    """The section on checks by a language model on a server, a column for each revision."""
+    yield "## Checks by a language model on a server"
+    yield from (line for name, one in records.items() for line in ("", origin({**one, "model": name})))
+    first = next(iter(records.values()))
+    ways = {"checks": "a check", "rows": "a row of `vouch check --input`", "calls": "a call of the model alone"}
+    rows: list[tuple[str, ...]] = []
+    for key, what in ways.items():
+        used = [f"{one[key]['min_own_cpu_ms']:.2f} to {one[key]['own_cpu_ms']:.2f} ms" for one in records.values()]
+        rows.append((f"{what}, own processor time", *used))
+        shares = [f"{one[key]['per_second']:,} ({one[key]['share_of_ideal']:.0%})" for one in records.values()]
+        rows.append((f"{what}, a second (share of the ideal)", *shares))
+    rows.append(("to open a model, once per process", *(f"{one['open_cpu_ms']} ms" for one in records.values())))
+    rows.append(("share of a core during the run", *(f"{one['share_of_a_core']:.2f}" for one in records.values())))
+    yield from table(("what", *records), rows)
+    yield MODELS_NOTE.format(ideal=round(1000 * first["slots"] / first["latency_ms"]), **first)
+
+
 def links(found: Mapping[str, Figures]) -> Iterator[str]:
     """Where all figures of the test sets are."""
     names = [name for name in ("sets", "sets of rules", "against rules") if name in found]
@@ -196,6 +220,8 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield speed_lines(speeds)
     if {"batch", "batch of a million"} <= found.keys():
         yield batch_lines(found["batch"], found["batch of a million"])
+    if models := found.get("models on servers"):
+        yield models_lines(models)
     if public := results_of(found):
         yield sets_lines(public, found.get("against rules") if "sets" in found else None)
         yield links(found)

@@ -38,3 +38,11 @@ def test_importing_vouching_loads_nothing_heavy() -> None:
 def test_importing_vouching_loads_a_handful_of_packages_at_most() -> None:
     loaded = packages_loaded_by("import vouching")
     assert len(loaded) <= THIRD_PARTY_AT_MOST, f"loaded: {sorted(loaded)}"
+
+
+def test_an_http_client_is_loaded_only_for_a_model_on_a_server() -> None:
+    clients = {"openai", "aiohttp", "httpx2"}
+    used = "import vouching.cli.app; from vouching import check; check('It opened in 1937.', 'It opened in 1973.')"
+    assert packages_loaded_by(used) & clients == set()
+    opened = "from vouching.models import open_model; open_model('http://localhost:8000/v1#m', cache='')"
+    assert packages_loaded_by(opened) >= clients

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,15 @@ def test_weights_are_told_from_others_in_the_same_folder_and_from_those_of_the_s
         return said[0].text
 
     assert [asyncio.run(asked(weights)) for weights in (before, elsewhere, before)] == [before, elsewhere, before]
+
+
+def test_vllm_is_pinned_as_the_page_says_and_not_part_of_all() -> None:
+    root = Path(__file__).parents[2]
+    extras = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert extras["vllm"] == ["vllm>=0.28,<0.29"]
+    assert "vllm" not in extras["all"][0]
+    page = (root / "docs/models.md").read_text(encoding="utf-8")
+    assert "the extra `vllm` (0.28, the version for torch 2.13; not part of `all`)" in page
 
 
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vllm is installed")
