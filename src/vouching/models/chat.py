@@ -1,4 +1,4 @@
-"""Messages as the token ids that a model in this process reads."""
+"""Messages as token ids, for models in this process."""
 
 from __future__ import annotations
 
@@ -10,29 +10,23 @@ from vouching.models.base import Message
 from vouching.models.tools import Tool
 
 TEMPLATE_FIELDS = "chat_template_kwargs"
-"""The one field of ``Sampling.extra`` that means something without a server, and the same as on one."""
+"""The one field of ``Sampling.extra`` that models in this process support, with the same meaning as on a server."""
 
 
 def prompt_tokens(
     tokenizer: Any, messages: Sequence[Message], extra: Mapping[str, Any], tools: Sequence[Tool] = ()
 ) -> tuple[int, ...]:
-    """Token ids of a conversation, up to where the assistant begins to speak.
+    """Token ids of a conversation up to the assistant's turn, by the tokenizer's chat template.
 
-    By the tokenizer's chat template; without one the texts are read as they are, a blank line between.
-
-    Args:
-        tokenizer: of transformers.
-        messages: the conversation.
-        extra: of the sampling; ``chat_template_kwargs`` are passed to the template.
-        tools: of the sampling.
+    Without a template the texts are joined by blank lines.
 
     Raises:
-        ConfigError: ``extra`` holds anything else, or the template refuses the messages.
-        ModelRefusedError: there are tools, and no chat template that has a place for them.
+        ConfigError: ``extra`` has other fields than ``chat_template_kwargs``, or the template refuses the messages.
+        ModelRefusedError: there are tools, and the chat template has no place for them.
     """
     if unknown := sorted(extra.keys() - {TEMPLATE_FIELDS}):
         raise ConfigError(
-            f"extra has {unknown}, which only servers know: a model in this process takes {TEMPLATE_FIELDS}"
+            f"extra has {unknown}, which only servers support: a model in this process takes {TEMPLATE_FIELDS}"
         )
     described = [tool.json for tool in tools] or None
     if described and not (tokenizer.chat_template and "tools" in tokenizer.get_chat_template(tools=described)):
@@ -55,9 +49,9 @@ def prompt_tokens(
 
 
 def _turn(message: Message) -> dict[str, Any]:
-    """A message as templates read it: the arguments of a call are an object, where they are one."""
+    """A message as templates expect it: the arguments of a tool call are an object if they can be parsed."""
     turn = message.json
-    for call, told in zip(message.tool_calls, turn.get("tool_calls", ()), strict=True):
+    for call, written in zip(message.tool_calls, turn.get("tool_calls", ()), strict=True):
         arguments = call.read_arguments()
-        told["function"]["arguments"] = call.arguments if arguments is None else arguments
+        written["function"]["arguments"] = call.arguments if arguments is None else arguments
     return turn
