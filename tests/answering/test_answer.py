@@ -153,7 +153,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
         answerer.answer(QUESTION, [])
     with pytest.raises(ConfigError, match="generations must be at least 1"):
         AnswerConfig(generations=0)
-    with pytest.raises(ConfigError, match="take few-shot"):
+    with pytest.raises(ConfigError, match="use few-shot"):
         AnswerConfig(shots=read_shots([{"question": "Q?", "source": "S.", "answer": "a"}]))
 
 

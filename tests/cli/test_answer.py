@@ -109,7 +109,7 @@ def test_without_a_language_model_the_error_names_the_variable(
         (("--question", "When?"), "no source was given"),
         ((*ASKED, "--prompt", "few-shot", "--shots", "none.jsonl"), "none.jsonl"),
         ((*ASKED, "--shots", "none.jsonl"), "got --shots without --prompt few-shot"),
-        ((*ASKED, "--report", "page.pdf"), "wanted a name that ends in .html, or in .md for Markdown"),
+        ((*ASKED, "--report", "page.pdf"), "expected a name that ends in .html, or in .md for Markdown"),
         (("--question", "When?", "--source", "-", "--source", "-"), "standard input can be read only once"),
         (
             (*ASKED, "--method", "structured"),

@@ -73,9 +73,9 @@ def test_json_is_the_record_that_the_schema_describes() -> None:
     assert (ranking["mode"], ranking["scale"], ranking["kind"]) == ("full", "unit", "ranking")
 
 
-def test_level_answers_are_shown_level() -> None:
+def test_tied_answers_are_shown_as_tied() -> None:
     result = run(*ASKED, "--answer", "In 1973.", "--source-text", BRIDGE)
-    assert result.stdout.count("1 level  In 1973.") == 2
+    assert result.stdout.count("1 tied  In 1973.") == 2
     assert "3  In 1937." in result.stdout
 
 

@@ -166,7 +166,7 @@ def test_results_of_other_methods_are_shown_too(tmp_path: Path) -> None:
     page = page_of(tmp_path, Entry(Report("Text.", (), findings)))
     assert "Votes: yes, unclear, no; share of yes 0.33. Two pages." in page
     assert "Rule punctuation:no_comma: failed. It has 2." in page
-    assert "Proposed: 12. Then: revise. 12 is wrong Rule 3" in page
+    assert "Proposed: 12. Decision: revise. 12 is wrong Rule 3" in page
 
 
 def test_all_entries_are_counted_and_those_that_need_attention_come_first(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_a_folder_a_missing_folder_and_a_device_are_refused(tmp_path: Path) -> N
         write_report(tmp_path, [])
     with pytest.raises(InputError, match=r"there is no folder .*make it first"):
         write_report(tmp_path / "missing" / "report.html", [])
-    with pytest.raises(InputError, match="it is no regular file"):
+    with pytest.raises(InputError, match="it is not a regular file"):
         write_report(os.devnull, [])
     with pytest.raises(InputError, match="cannot be written to"):
         write_report("nul\0name.html", [])
@@ -296,7 +296,7 @@ def test_a_folder_a_missing_folder_and_a_device_are_refused(tmp_path: Path) -> N
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
 def test_a_folder_without_permission_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="may not be written by you"):
+    with pytest.raises(InputError, match="you may not write to its folder"):
         write_report(tmp_path / "report.html", [])
 
 
@@ -331,7 +331,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_report_and_nothing_else(tmp_
 
 def test_a_file_that_is_no_page_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "source.html").write_text("The bridge opened in 1973.", encoding="utf-8")
-    with pytest.raises(InputError, match="the file that is there is no HTML page and would be lost"):
+    with pytest.raises(InputError, match="the existing file is not an HTML page and would be lost"):
         write_report(tmp_path / "source.html", [])
     assert (tmp_path / "source.html").read_text(encoding="utf-8") == "The bridge opened in 1973."
     (tmp_path / "empty.html").touch()

@@ -58,8 +58,8 @@ def test_sources_are_taken_and_named_as_a_check_takes_them(tmp_path: Path, sourc
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([supported(), "text"], "entry 2 is of type str, wanted what a check gave"),
-        (3, "entry 1 is of type int, wanted what a check gave"),
+        ([supported(), "text"], "entry 2 is of type str, expected the result of a check"),
+        (3, "entry 1 is of type int, expected the result of a check"),
         (Entry([supported()]), "entry 1 is of type list"),  # type: ignore[arg-type]
         ([Entry(supported(), [BRIDGE, 7])], "entry 1: source 2 is of type int, expected text, a Source"),  # type: ignore[list-item]
     ],

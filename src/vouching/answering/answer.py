@@ -1,9 +1,10 @@
-"""question -> drafts of a language model -> each audited -> the majority's answer (-> repair).
+"""question -> drafts of a language model -> an audit of each -> the answer of the majority (-> repair).
 
-Each draft is audited by itself, against the same sources. Drafts whose short answers are the same are counted together;
-the largest group wins, and of its drafts the one that its audit finds best. Whether the model answers faithfully is
-told by the majority of the audits (MARCH, section 3.2: judged one by one, then a vote); a tie is no majority. Left out:
-a search for the sources, and a second draft that is shown what was wrong with the first.
+Each draft is audited separately against the same sources. Drafts with the same short answer form a group; the largest
+group wins, and the best audited draft of it is returned. Whether the model answers faithfully is a majority vote of the
+audits (MARCH, section 3.2); a tie is not a majority.
+
+Not supported: searching for sources, and a second draft that sees what was wrong with the first.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from vouching.types import Report, Source, Usage, total_usage
 from vouching.types.serial import to_python
 
 Audit: TypeAlias = Callable[[str, str, Sequence[Source]], Awaitable[Report]]
-"""What judges an answer: question, response and sources to a report; see :func:`vouching.open_audit`."""
+"""Question, response and sources to a report; see :func:`vouching.open_audit`."""
 Same: TypeAlias = Callable[[str, str], bool]
-"""Whether two short answers are one."""
+"""Whether two short answers are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +39,25 @@ class AnswerConfig:
     """How a model is asked. Raises ConfigError for a value out of range."""
 
     style: Style = "plain"
-    """How the request is put."""
     generations: int = 1
-    """Drafts, at least 1."""
+    """Number of drafts, at least 1."""
     temperature: float = 0.6
     """Of the sampling with several drafts; a single one is greedy (the paper's evaluation: .6, .95, 20)."""
     top_p: float = 0.95
     """Likewise."""
     max_tokens: int = 1024
-    """Length of a draft, in tokens; a model that thinks needs more."""
+    """Token limit of a draft; reasoning models need more."""
     seed: int | None = None
-    """Of the sampling."""
     shots: tuple[Shot, ...] | None = None
-    """Examples of a few-shot prompt; None takes those that ship."""
+    """Examples of a few-shot prompt; None uses the shipped ones."""
 
     def __post_init__(self) -> None:
         if self.shots is not None and self.style != "few-shot":
-            raise ConfigError(f"got examples with the prompt {self.style}, which shows none: take few-shot")
+            raise ConfigError(f"got examples with the style {self.style}, which shows none: use few-shot")
         self.sampling()
 
     def sampling(self) -> Sampling:
-        """The same for a model.
-
-        >>> AnswerConfig().sampling().temperature, AnswerConfig(generations=8).sampling().temperature
-        (0.0, 0.6)
-        """
+        """The settings for a model's sampling; a single draft is greedy."""
         if self.generations < 1:
             raise ConfigError(f"generations must be at least 1, got {self.generations}")
         several = self.generations > 1
@@ -74,47 +69,45 @@ class AnswerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One generation of the model and its audit."""
+    """A draft and its audit."""
 
     reply: Reply
-    """What it said."""
     report: Report | None
-    """Its audit; None where the model says that the sources do not hold the answer."""
+    """None where the model states that the sources do not have the answer."""
     passed: bool | None
-    """Whether the audit found nothing wrong; None where it could not tell."""
+    """Whether the audit found no fault; None if undecided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer with the drafts that it was chosen from."""
+    """An answer with the drafts it was chosen from."""
 
     question: str
-    """What was asked."""
     answer: str
     """The answer in a few words."""
     response: str
-    """The answer in sentences, as the model gave it; empty if it gave none."""
+    """The answer in sentences; may be empty."""
     report: Report | None
-    """The audit of it, with ``revised_response`` if it was repaired; None if there is no answer."""
+    """Its audit, with ``revised_response`` if it was repaired; None if there is no answer."""
     drafts: tuple[Draft, ...]
     """Every usable draft, in order."""
     votes: int
-    """Drafts that give this answer."""
+    """Drafts with this answer."""
     unusable: int
     """Drafts that were cut off or empty."""
     faithful: bool | None
-    """Whether more than half of the audited drafts passed; None if no audit could tell."""
+    """Whether more than half of the audited drafts passed; None if no audit decided."""
     usage: Usage
-    """What drafts and audits cost."""
+    """Cost of drafts and audits."""
 
     @property
     def abstained(self) -> bool:
-        """Whether the answer is that the sources do not hold it."""
+        """Whether the model states that the sources do not have the answer."""
         return self.report is None
 
     @property
     def text(self) -> str:
-        """What to show: the response after repair, if there was one."""
+        """The response, repaired if there was a repair."""
         revised = self.report.revised_response if self.report else None
         return self.response if revised is None else revised
 
@@ -142,10 +135,10 @@ class Answerer:
     r"""Answers questions from sources.
 
     Args:
-        model: writes.
-        audit: judges what it writes; see :func:`open_audit`.
+        model: writes the drafts.
+        audit: checks them; see :func:`vouching.open_audit`.
         config: how the model is asked.
-        same: whether two short answers are one; None takes :func:`same_short`.
+        same: whether two short answers are the same; None uses :func:`same_short`.
 
     >>> from vouching import open_audit
     >>> from vouching.models import ScriptedModel
@@ -159,35 +152,24 @@ class Answerer:
     def __init__(
         self, model: Model, audit: Audit, config: AnswerConfig | None = None, same: Same | None = None
     ) -> None:
-        self.model = model
+        self.model, self._audit = model, audit
         self.config = config or AnswerConfig()
-        self._audit = audit
         self._same = same or same_short
 
     async def aanswer(self, question: str, sources: SourcesLike, repair_rest: Rest | None = None) -> Answered:
-        """The answer to a question.
+        """The answer to a question, repaired if ``repair_rest`` is given (see :func:`vouching.repair.repair`).
 
-        Args:
-            question: what to answer.
-            sources: what to answer it from, as for ``check``.
-            repair_rest: repairs the answer if given; see :func:`vouching.repair.repair`.
-
-        Raises:
-            InputError: no question, or no source.
-            ModelAnswerError: every draft was cut off or empty.
-            ModelError: the model is out of reach, or refuses.
+        Raises InputError without a question or source, ModelAnswerError if every draft was cut off or empty, and
+        ModelError if the model is unreachable or refuses.
         """
         if not check_text(question, "the question").strip():
-            raise InputError("the question is empty: got no text, wanted a question to answer")
+            raise InputError("the question is empty: expected a question to answer")
         given = as_sources(sources)
         messages = answer_messages(question, given, self.config.style, self.config.shots)
         return await self._answered(question, given, messages, read_reply, repair_rest)
 
     async def awrite(self, request: str, sources: SourcesLike, repair_rest: Rest | None = None) -> Answered:
-        """A text about the sources, such as a summary, asked for plainly; it is its own short answer.
-
-        Arguments and errors as of :meth:`aanswer`.
-        """
+        """A text about the sources, such as a summary; it is its own short answer. Otherwise as :meth:`aanswer`."""
         given = as_sources(sources)
         return await self._answered(request, given, text_messages(request, given), read_text, repair_rest)
 
@@ -199,35 +181,36 @@ class Answerer:
         read: Callable[[str], Reply],
         repair_rest: Rest | None,
     ) -> Answered:
-        said = await self.model.generate(messages, self.config.sampling())
-        replies = [read(one.text) for one in said if one.finish_reason != "length"]
+        completions = await self.model.generate(messages, self.config.sampling())
+        replies = [read(one.text) for one in completions if one.finish_reason != "length"]
         usable = [reply for reply in replies if reply.answer]
         if not usable:
-            cut = any(one.finish_reason == "length" for one in said)
-            advice = ": allow more by max_tokens (--max-tokens)" if cut else ""
-            raise ModelAnswerError(f"none of {len(said)} drafts is an answer, they are cut off or empty{advice}")
+            cut = any(one.finish_reason == "length" for one in completions)
+            advice = ": raise max_tokens (--max-tokens)" if cut else ""
+            raise ModelAnswerError(f"none of {len(completions)} drafts is usable, all are cut off or empty{advice}")
         drafts = await self._audited(question, usable, given)
         group = majority([draft.reply.answer for draft in drafts], self._same, [_merit(draft) for draft in drafts])
         best = max((drafts[place] for place in group), key=_merit)
         report = best.report
         if report is not None and repair_rest is not None:
             report = await repair(report, lambda text: self._audit(question, text, given), repair_rest)
+        audits = {draft.reply.response: draft.report for draft in drafts if draft.report}
         return Answered(
-            question, best.reply.answer, best.reply.response, report, drafts, len(group), len(said) - len(usable),
-            majority_of([draft.passed for draft in drafts]),
-            total_usage([*said, *{draft.reply.response: draft.report for draft in drafts if draft.report}.values()]),
+            question, best.reply.answer, best.reply.response, report, drafts, len(group),
+            len(completions) - len(usable), majority_of([draft.passed for draft in drafts]),
+            total_usage([*completions, *audits.values()]),
         )  # fmt: skip
 
     def answer(self, question: str, sources: SourcesLike, repair_rest: Rest | None = None) -> Answered:
-        """The same without an event loop."""
+        """:meth:`aanswer` without an event loop."""
         return run(self.aanswer(question, sources, repair_rest))
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         await self.model.aclose()
 
     def close(self) -> None:
-        """The same without an event loop."""
+        """:meth:`aclose` without an event loop."""
         run(self.aclose())
 
     async def _audited(self, question: str, replies: Sequence[Reply], sources: Sequence[Source]) -> tuple[Draft, ...]:
@@ -242,7 +225,7 @@ class Answerer:
 
 
 def same_short(one: str, other: str) -> bool:
-    """Whether two short answers are one: the same words, or nothing but the same number or date.
+    """Whether two short answers have the same words, or are the same number or date with only function words around.
 
     >>> same_short("The Danube.", "danube"), same_short("in 1973", "1973"), same_short("10k", "ten thousand")
     (True, True, True)
@@ -256,7 +239,7 @@ def same_short(one: str, other: str) -> bool:
 
 
 def _is_value(answer: str) -> bool:
-    """Whether nothing but small words stands beside the values of an answer."""
+    """Whether an answer has nothing but function words around its values."""
     rest, last = "", 0
     for value in find_values(answer):
         rest, last = rest + answer[last : value.start] + " ", value.end
@@ -264,15 +247,12 @@ def _is_value(answer: str) -> bool:
 
 
 def majority(answers: Sequence[str], same: Same, merits: Sequence[float] | None = None) -> list[int]:
-    """The places of the largest group of equal answers; of groups as large, the one with the higher mean merit.
+    """The positions of the largest group of equal answers; ties go to the higher mean merit, then to the first group.
 
-    An answer joins the first group whose first member is the same. Without merits, or where they are equal too, the
-    group that came first wins.
+    An answer joins the first group whose first member is the same.
 
     >>> majority(["1973", "1937", "In 1973", "1973."], same_short)
     [0, 2, 3]
-    >>> majority(["1973", "1937"], same_short, merits=[0.0, 1.0])
-    [1]
     """
     groups: list[list[int]] = []
     for place, answer in enumerate(answers):
@@ -286,6 +266,6 @@ def majority(answers: Sequence[str], same: Same, merits: Sequence[float] | None 
 
 
 def _merit(draft: Draft) -> float:
-    """What orders drafts with the same answer: the audit passed, then its score."""
+    """Sort key of drafts with the same answer: a passed audit, then its score."""
     score = draft.report.score if draft.report is not None else None
     return 2.0 * (draft.passed is True) + (score if score is not None else 0.0)

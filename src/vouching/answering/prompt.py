@@ -1,10 +1,11 @@
-"""What a language model is asked for an answer from sources, and what its reply says.
+"""Prompts for answers from sources, and the parsing of replies.
 
-It is asked plainly, step by step, or after answered examples, in own words after MARCH's solver (App. A.1) and its
-three ways to ask (section 3.4). Sources and questions stand between fence lines. The examples that ship are four, all
-invented; a file of ten makes the paper's ten-shot prompt. The labels of a reply stand at the beginning of a line, in
-any case, with or without the marks of bold type. Left out: sources cut to fit a prompt, as a model that cannot read all
-of them refuses; a second request where labels are missing, as a reply without them is the response itself.
+The model is asked plainly, step by step, or after answered examples, worded after MARCH's solver (App. A.1) and its
+three styles (section 3.4). Sources and questions are between delimiter lines. Four invented examples are shipped; a
+file of ten makes the paper's ten-shot prompt. Labels of a reply are at the beginning of a line, in any case, with or
+without bold type; a reply without labels is the response itself.
+
+Not supported: shortening sources to fit a prompt; a model that cannot read all of them refuses.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from vouching.prompts import load_prompt
 from vouching.types import Source
 
 Style: TypeAlias = Literal["plain", "cot", "few-shot"]
-"""How the model is asked: for the answer; for steps and then the answer; for the answer, after examples."""
+"""Ask for the answer; for steps and then the answer; for the answer, after examples."""
 ABSTAINED = "not in the sources"
 """The short answer of a model that finds none."""
 _PACKAGE = "vouching.answering"
@@ -38,9 +39,7 @@ class Shot:
     """An answered example."""
 
     question: str
-    """The question."""
     sources: tuple[Source, ...]
-    """What it is answered from."""
     response: str
     """The answer in sentences; empty where the sources do not have it."""
     answer: str
@@ -50,13 +49,7 @@ class Shot:
 def answer_messages(
     question: str, sources: Sequence[Source], style: Style = "plain", shots: Sequence[Shot] | None = None
 ) -> tuple[Message, ...]:
-    """The request for an answer.
-
-    Args:
-        question: what to answer.
-        sources: what to answer from; a title goes along.
-        style: how to ask.
-        shots: the examples of a few-shot prompt; None takes those that ship.
+    """The request for an answer; ``shots`` are the examples of a few-shot prompt, None uses the shipped ones.
 
     >>> messages = answer_messages("When did it open?", [Source("The bridge opened in 1973.", "source-1")])
     >>> print(messages[-1].content)
@@ -74,16 +67,12 @@ def answer_messages(
     form = load_prompt(_PACKAGE, "cot" if style == "cot" else "plain").text.strip()
     system = load_prompt(_PACKAGE, "answer").fill(form=form).strip()
     examples = (shipped_shots() if shots is None else shots) if style == "few-shot" else ()
-    turns = [turn for shot in examples for turn in (_asked(shot.question, shot.sources), _said(shot))]
+    turns = [turn for shot in examples for turn in (_asked(shot.question, shot.sources), _shown(shot))]
     return Message("system", system), *turns, _asked(question, sources)
 
 
 def text_messages(request: str, sources: Sequence[Source]) -> tuple[Message, ...]:
-    """The request for a text about the sources, such as a summary; what comes back is the text.
-
-    >>> text_messages("Summarise it.", [Source("It opened in 1973.", "a")])[-1].content.splitlines()[-1]
-    'Write what is asked for, from the sources.'
-    """
+    """The request for a text about the sources, such as a summary; the whole reply is the text."""
     form = load_prompt(_PACKAGE, "text").text.strip()
     return Message("system", load_prompt(_PACKAGE, "answer").fill(form=form).strip()), _asked(
         request, sources, _TEXT_TASK
@@ -91,20 +80,16 @@ def text_messages(request: str, sources: Sequence[Source]) -> tuple[Message, ...
 
 
 def read_shots(rows: Iterable[Mapping[str, Any]]) -> tuple[Shot, ...]:
-    """Answered examples from rows with question, source or sources, answer and, if there is one, response.
+    """Examples from rows with question, source or sources, answer and optionally response.
 
-    Raises:
-        InputError: a field is missing or no text, or there is no row.
-
-    >>> read_shots([{"question": "When?", "source": "It opened in 1973.", "answer": "1973"}])[0].response
-    ''
+    Raises InputError for a missing or wrong field, or no row.
     """
     shots: list[Shot] = []
     for number, row in enumerate(rows, 1):
         try:
             missing = next((key for key in ("question", "answer") if row.get(key) is None), None)
             if missing is not None:
-                raise InputError(f'it has the keys {[*row]}, wanted "{missing}"')
+                raise InputError(f'it has the keys {[*row]}, expected "{missing}"')
             words = [check_text(row.get(key) or "", f"the {key}") for key in ("question", "response", "answer")]
             shots.append(Shot(words[0], as_sources(row_sources(row)), words[1], words[2]))
         except InputError as error:
@@ -116,11 +101,7 @@ def read_shots(rows: Iterable[Mapping[str, Any]]) -> tuple[Shot, ...]:
 
 @cache
 def shipped_shots() -> tuple[Shot, ...]:
-    """The examples that ship.
-
-    >>> [shot.answer for shot in shipped_shots()]
-    ['46', '1871', 'not in the sources', 'yes']
-    """
+    """The shipped examples."""
     return read_shots(map(json.loads, files(_PACKAGE).joinpath("shots.jsonl").read_text("utf-8").splitlines()))
 
 
@@ -136,7 +117,7 @@ def _blocks(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
         yield f"source {number}", source.text
 
 
-def _said(shot: Shot) -> Message:
+def _shown(shot: Shot) -> Message:
     lines = [f"Response: {shot.response}"] if shot.response else []
     return Message("assistant", "\n".join([*lines, f"Answer: {shot.answer}"]))
 
@@ -147,23 +128,23 @@ _ENDS = " \t\r\n.!\"'`*_“”‘’"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply taken apart."""
+    """A parsed reply."""
 
     response: str
-    """The answer as the asker reads it; empty where the model finds none."""
+    """The answer for the reader; empty where the model finds none."""
     answer: str
     """The answer in a few words; the response where the reply has no such line."""
     reasoning: str = ""
-    """The steps, where they were asked for."""
+    """The steps, if asked for."""
 
     @property
     def abstained(self) -> bool:
-        """Whether the model says that the sources do not hold the answer."""
+        """Whether the model states that the sources do not have the answer."""
         return self.answer.casefold().strip(_ENDS) == ABSTAINED
 
 
 def read_reply(text: str) -> Reply:
-    r"""A reply taken apart; thoughts between <think> tags are no part of it.
+    r"""Parse a reply, without the reasoning between <think> tags.
 
     >>> read_reply("Reasoning: 64 - 18 = 46\nResponse: It is 46 metres higher.\nAnswer: 46 metres")
     Reply(response='It is 46 metres higher.', answer='46 metres', reasoning='64 - 18 = 46')
@@ -172,12 +153,12 @@ def read_reply(text: str) -> Reply:
     >>> read_reply("Answer: Not in the sources.").abstained
     True
     """
-    said = spoken(text).strip()
-    marks = [*_LABEL.finditer(said)]
-    ends = [*(mark.start() for mark in marks[1:]), len(said)]
-    # Of several lines with one label the last counts: a model that starts again means that.
-    parts = {mark[1].lower(): said[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
-    lead = said[: marks[0].start()].strip() if marks else said
+    reply_text = spoken(text).strip()
+    marks = [*_LABEL.finditer(reply_text)]
+    ends = [*(mark.start() for mark in marks[1:]), len(reply_text)]
+    # Of several lines with one label the last counts: the model started again.
+    parts = {mark[1].lower(): reply_text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
+    lead = reply_text[: marks[0].start()].strip() if marks else reply_text
     answer = parts.get("answer", "")
     response = parts.get("response", "") or (lead if "reasoning" not in parts else "") or answer
     reply = Reply(response, _short(answer) or response, parts.get("reasoning", ""))
@@ -185,16 +166,12 @@ def read_reply(text: str) -> Reply:
 
 
 def read_text(text: str) -> Reply:
-    """The reply to a request for a text: all that is said, or that the sources do not hold it.
-
-    >>> read_text("<think>Short.</think> It opened in 1973. ")
-    Reply(response='It opened in 1973.', answer='It opened in 1973.', reasoning='')
-    """
+    """Parse the reply to a request for a text: the whole text, or that the sources do not have it."""
     found = read_reply(text)
-    said = spoken(text).strip()
-    return found if found.abstained else Reply(said, said)
+    whole = spoken(text).strip()
+    return found if found.abstained else Reply(whole, whole)
 
 
 def _short(answer: str) -> str:
-    """The first line of an answer without what ends a sentence."""
+    """The first line of an answer, without the end of a sentence."""
     return answer.partition("\n")[0].strip().rstrip(".!")

@@ -1,10 +1,8 @@
-"""Structured work as a page and on the terminal: each unit with its proposal, the case, the decision, what stands.
+"""Structured work as a page and on the terminal: each unit with its proposal, its case, the decision, and the result.
 
-Left out: editing; a reviewer who overrules a case does so where the work is kept.
+A safety assurance case is a tree of claim, argument and evidence, as JSON and as SVG.
 
-A safety assurance case as a tree: the claim, the argument under it, the evidence under that; as JSON and as SVG.
-
-Left out: sub-claims; a case is about one unit and makes one claim.
+Not supported: editing (a reviewer overrules a case where the work is kept), and sub-claims: a case is about one unit.
 """
 
 from __future__ import annotations
@@ -29,18 +27,13 @@ if TYPE_CHECKING:
 _WIDTH = 720.0
 _INDENT = 30.0
 _LINE = 19.0
-_LONGEST_PLACE = 200
+_MAX_PLACE = 200
 _MAX_LINES = 8
 """Lines of a node; the record has the rest."""
 
 
 def case_tree(unit: UnitResult) -> dict[str, Any]:
-    """The case against a unit as nested nodes, each with its kind, its text and its children.
-
-    >>> unit = UnitResult("a", "1", True, None, "1", "It is 2.", "Add.", (("b", "2"),), flagged=("b is 3, ...",))
-    >>> case_tree(unit)["children"][0]["children"]
-    [{'kind': 'evidence', 'location': 'b', 'value': '2', 'fault': 'b is 3, ...', 'children': []}]
-    """
+    """The case against a unit as nested nodes, each with its kind, its text and its children."""
     leaves: list[dict[str, Any]] = [
         {"kind": "evidence", "location": location, "value": value, "fault": fault_of(unit, location), "children": []}
         for location, value in unit.evidence
@@ -50,18 +43,15 @@ def case_tree(unit: UnitResult) -> dict[str, Any]:
 
 
 def shown_evidence(location: str, value: str) -> str:
-    """Evidence in a line; of a long expression the beginning, so that what it comes to is seen.
-
-    >>> shown_evidence("data.wages", "700"), len(shown_evidence("1 + " * 200 + "1", "201"))
-    ('data.wages = 700', 209)
-    """
-    place = location if len(location) <= _LONGEST_PLACE else f"{location[:_LONGEST_PLACE]}..."
+    """Evidence on one line; a long expression is cut so that its value is visible."""
+    place = location if len(location) <= _MAX_PLACE else f"{location[:_MAX_PLACE]}..."
+    place = location if len(location) <= _MAX_PLACE else f"{location[:_MAX_PLACE]}..."
     place = place or "(no location)"
     return f"{place} = {value}" if value else place
 
 
 def fault_of(unit: UnitResult, location: str) -> str:
-    """What is wrong with the evidence at a location; empty if nothing is."""
+    """The fault of the evidence at a location; empty if it has none."""
     shown = location[:120] or "(no location)"
     return next((fault for fault in unit.flagged if fault.startswith((f"{shown} is ", f"{shown}: "))), "")
 
@@ -77,12 +67,7 @@ class _Node:
 
 
 def tree_drawing(unit: UnitResult) -> str:
-    """The case against a unit as SVG.
-
-    >>> unit = UnitResult("a", "1", True, None, "1", "It is 2.", "R: add.", (("b", "2"),))
-    >>> tree_drawing(unit).count(">✓ b = 2<")
-    1
-    """
+    """The case against a unit as SVG."""
     body: list[str] = []
     y, trunk_ends = 0.0, dict[int, float]()
     for node in _nodes(unit):
@@ -99,8 +84,8 @@ def tree_drawing(unit: UnitResult) -> str:
         body += [text(x + 16, y + top + 1 + _LINE * row, words) for row, words in enumerate(node.lines, 1)]
         trunk_ends |= {node.depth: y + 16, node.depth + 1: y + height}
         y += height + 8
-    said = f"{unit.claim} {unit.argument} {len(unit.evidence)} pieces of evidence."
-    return svg(_WIDTH, max(10.0, y - 8), f"The case against {unit.unit_id}", said, body)
+    described = f"{unit.claim} {unit.argument} {len(unit.evidence)} pieces of evidence."
+    return svg(_WIDTH, max(10.0, y - 8), f"The case against {unit.unit_id}", described, body)
 
 
 def _nodes(unit: UnitResult) -> Iterator[_Node]:
@@ -122,7 +107,7 @@ def _lines(words: str, depth: int) -> tuple[str, ...]:
 OUTCOMES: Mapping[str, Tone] = {
     "let pass": "match", "revised": "accent", "kept": "not-found", "challenged": "mismatch", "unverified": "unverified",
 }  # fmt: skip
-"""What became of a unit, with its colour."""
+"""Outcomes of a unit and their colours."""
 _CASES: Mapping[str, tuple[str, Tone]] = {
     "1": ("right, let pass", "match"),
     "2": ("right, challenged, revised", "mismatch"),
@@ -135,86 +120,63 @@ _CASES: Mapping[str, tuple[str, Tone]] = {
     "2 or 3": ("right, challenged", "not-found"),
     "5 or 6": ("wrong, challenged", "match"),
 }
-"""What the paper's cases mean, and their colours; the last two are of a finished proposal, which nobody revises."""
+"""The paper's cases and their colours; the last two are of a finished proposal, which is not revised."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitCard:
-    """All that the page says about one unit."""
+    """The content of a unit's card."""
 
     number: int
-    """Its place in the task, from 1."""
+    """Position in the task, from 1."""
     unit: TaskUnit
-    """What it is."""
     finding: UnitResult | Unverified
-    """What came out."""
     stands: object = None
-    """The value that stands, as JSON; None if there is none."""
+    """The submitted value as JSON; None if there is none."""
 
     @property
     def outcome(self) -> str:
-        """What became of it."""
+        """One of ``OUTCOMES``."""
         return self.finding.label.lower()
 
     @property
     def sign(self) -> str:
-        """Its sign."""
+        """The sign of its status."""
         return SIGNS[self.finding.status]
 
     @property
     def result(self) -> UnitResult | None:
-        """The result; None where nobody could judge."""
+        """The result; None for a failed judge."""
         return self.finding if self.finding.kind == "unit" else None
 
     @property
     def submitted(self) -> str:
-        """The value that stands, as text; empty if there is none."""
+        """The submitted value as text; empty if there is none."""
         if self.result is not None:
             return self.result.submitted
         return self.stands if isinstance(self.stands, str) else "" if self.stands is None else json.dumps(self.stands)
 
     @property
     def drawing(self) -> str:
-        """The case as SVG; empty without one."""
+        """The case as SVG; empty if there is none."""
         return tree_drawing(self.result) if self.result and self.result.challenged else ""
 
     @property
     def tree(self) -> str:
-        """The case as JSON; empty without one."""
+        """The case as JSON; empty if there is none."""
         if not (self.result and self.result.challenged):
             return ""
         return json.dumps(case_tree(self.result), indent=1, ensure_ascii=False)
 
 
 def outcome_counts(record: Assurance) -> dict[str, int]:
-    """How many units came out how, all of ``OUTCOMES``.
-
-    >>> outcome_counts(Assurance("t", (UnitResult("a", "1", False, None, "1"),), {}))["let pass"]
-    1
-    """
+    """Number of units by outcome, for all of ``OUTCOMES``."""
     outcomes = [unit.label.lower() for unit in record.units]
     return {name: outcomes.count(name) for name in OUTCOMES}
 
 
 def write_assurance(path: str | Path, record: Assurance, task: Task) -> None:
-    """Write the page.
-
-    Args:
-        path: the file; replaced as a whole.
-        record: what came out.
-        task: what it was about.
-
-    Raises:
-        InputError: the file cannot be written.
-
-    >>> import tempfile
-    >>> task = Task("t", {}, {}, (TaskUnit("a", "number"),))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     record = Assurance("t", (UnitResult("a", "1", True, None, "1", "It is 2."),), {"a": 1})
-    ...     write_assurance(f"{folder}/page.html", record, task)
-    ...     "It is 2." in Path(folder, "page.html").read_text(encoding="utf-8")
-    True
-    """
+    """Write the page, replacing the file. Raises InputError if it cannot be written."""
     counts = {name: count for name, count in outcome_counts(record).items() if count}
     cases = {f"{_CASES[name][0]} ({name})": count for name, count in record.cases.items()}
     tones: dict[str, Tone] = {f"{words} ({name})": tone for name, (words, tone) in _CASES.items()}
@@ -235,18 +197,14 @@ def write_assurance(path: str | Path, record: Assurance, task: Task) -> None:
 
 
 def summary_words(record: Assurance) -> str:
-    """The outcome in a line.
-
-    >>> summary_words(Assurance("t", (UnitResult("a", "1", True, None, "1"),), {}))
-    '1 unit: 1 challenged'
-    """
+    """The outcomes in one line, e.g. "1 unit: 1 challenged"."""
     counts = outcome_counts(record)
     parts = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
     return f"{len(record.units):,} unit{'s' * (len(record.units) != 1)}: {parts}"
 
 
 def print_assurance(console: Console, record: Assurance) -> None:
-    """Draw the units on a terminal, each on a line, the case below it."""
+    """Print the units, one line each, with their cases below."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -294,9 +252,9 @@ def _answer_words(unit: UnitResult) -> str:
 
 
 def _evidence_lines(unit: UnitResult) -> list[str]:
-    """Where to look, a few places a unit, without the rule's own expression; evidence that is flagged, in full."""
-    looked_up = unit.evidence[:-1] if unit.judged_by == "rules" and len(unit.evidence) > 1 else unit.evidence
-    sound = [shown_evidence(location, value) for location, value in looked_up if not fault_of(unit, location)]
+    """The first places of a unit's evidence, without the rule's own expression, and all flagged evidence."""
+    cited = unit.evidence[:-1] if unit.judged_by == "rules" and len(unit.evidence) > 1 else unit.evidence
+    sound = [shown_evidence(location, value) for location, value in cited if not fault_of(unit, location)]
     more = [f"... and {len(sound) - 4} more"] if len(sound) > 4 else []
-    looked = ["; ".join([*sound[:4], *more])] if sound else []
-    return [*looked, *(f"flagged: {fault}" for fault in unit.flagged)]
+    places = ["; ".join([*sound[:4], *more])] if sound else []
+    return [*places, *(f"flagged: {fault}" for fault in unit.flagged)]

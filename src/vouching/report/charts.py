@@ -1,7 +1,7 @@
 """Charts as SVG strings: pure functions, with a name and the numbers in words for screen readers.
 
-Nothing depends on colour alone: every bar, curve and cell carries its number or its name. Left out: zooming and
-choosing; a pointer that rests on a mark shows its number.
+Nothing depends on colour alone: every bar, curve and cell carries its number or its name; tooltips show the numbers of
+marks. Not supported: zooming and selecting.
 """
 
 from __future__ import annotations
@@ -15,47 +15,33 @@ from vouching.errors import InputError
 from vouching.report.svg import Frame, Tone, box, dot, fitted, line, path, svg, text, ticks, width_of
 
 WIDTH = 400.0
-"""Pixels: so narrow that a phone shows the letters nearly at their size; a page with room puts several in a row."""
+"""Pixels: narrow enough for a phone; a wide page puts several charts in a row."""
 _ROW = 44.0
-"""Pixels of a line of a forest plot with the words above it."""
+"""Pixels of a row of a forest plot, with the words above its line."""
 Curves = Mapping[str, Sequence[tuple[float, float]]]
-"""Points of each curve, by the name that the legend shows."""
+"""Points of each curve, by its name in the legend."""
 
 _LOOKS: tuple[tuple[Tone, str], ...] = (
     ("accent", ""), ("muted", "5 4"), ("mismatch", "9 3"), ("match", "2 3"), ("unverified", "9 3 2 3"),
 )  # fmt: skip
-"""Colour and dashes of the first, second, ... curve."""
+"""Colour and dash pattern of each curve, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForestRow:
-    """One line of a forest plot."""
+    """One row of a forest plot; ``low`` and ``high`` are the ends of its interval."""
 
     name: str
-    """What was measured."""
     estimate: float
-    """The value."""
     low: float | None
-    """Lower end of its interval; None if there is none."""
     high: float | None
-    """Upper end of its interval; None if there is none."""
     baseline: float | None = None
-    """The value of what it is compared with; None if nothing."""
     whole: bool = False
-    """Whether it sums up the rows before it."""
+    """Whether it summarises the rows before it."""
 
 
 def share_bar(counts: Mapping[str, int], *, title: str, tones: Mapping[str, Tone] | None = None) -> str:
-    """One bar cut into the shares of ``counts``, with a legend below it.
-
-    Args:
-        counts: how many of each name, at least 0.
-        title: what is counted.
-        tones: the colour of each name; those left out are "accent".
-
-    >>> "3 of 4 (75%)" in share_bar({"yes": 3, "no": 1}, title="Answers")
-    True
-    """
+    """One bar split into the shares of ``counts``, with a legend below; a name without a tone is "accent"."""
     width, total = WIDTH, max(1, sum(counts.values()))
     body: list[str] = []
     x, left, row = 0.0, 0.0, 0
@@ -63,25 +49,21 @@ def share_bar(counts: Mapping[str, int], *, title: str, tones: Mapping[str, Tone
         tone, words = (tones or {}).get(name, "accent"), f"{name}: {count:,} of {total:,} ({count / total:.0%})"
         across = width * count / total
         if count:
-            # A gap of 2 pixels keeps neighbours apart; what is there at all stays visible.
+            # A gap of 2 pixels separates neighbours; the smallest share stays visible.
             body.append(box(x, 0, max(2.0, across - 2), 16, tone=tone, hint=words, radius=3))
         x += across
         label = f"{name} {count:,} ({count / total:.0%})"
-        wanted = width_of(label) + 40
-        if left and left + wanted > width:
+        needed = width_of(label) + 40
+        if left and left + needed > width:
             left, row = 0.0, row + 1
         body += [box(left, 32 + 24 * row, 11, 11, tone=tone), text(left + 18, 42 + 24 * row, label)]
-        left += wanted
-    said = "; ".join(f"{name}: {count:,} of {total:,} ({count / total:.0%})" for name, count in counts.items())
-    return svg(width, 50 + 24 * row, title, said, body)
+        left += needed
+    described = "; ".join(f"{name}: {count:,} of {total:,} ({count / total:.0%})" for name, count in counts.items())
+    return svg(width, 50 + 24 * row, title, described, body)
 
 
 def bar_chart(counts: Mapping[str, int], *, title: str, tones: Mapping[str, Tone] | None = None) -> str:
-    """A horizontal bar for each of ``counts``, with its name before it and its number behind it.
-
-    >>> bar_chart({"fabrication": 12}, title="Error types").count("<rect")
-    1
-    """
+    """A horizontal bar for each of ``counts``, with its name before it and its number after it."""
     gutter = max((width_of(name) for name in counts), default=0.0) + 12
     room, most = WIDTH - gutter - 56, max([1, *counts.values()])
     body: list[str] = []
@@ -92,24 +74,17 @@ def bar_chart(counts: Mapping[str, int], *, title: str, tones: Mapping[str, Tone
             box(gutter, y + 3, max(1.0, across), 16, tone=(tones or {}).get(name, "accent"), hint=f"{name}: {count:,}"),
             text(gutter + across + 8, y + 15, f"{count:,}", tone="muted"),
         ]
-    said = "; ".join(f"{name}: {count:,}" for name, count in counts.items()) or "Nothing to count."
-    return svg(WIDTH, max(28.0, 28.0 * len(counts)), title, said, body)
+    described = "; ".join(f"{name}: {count:,}" for name, count in counts.items()) or "Nothing to count."
+    return svg(WIDTH, max(28.0, 28.0 * len(counts)), title, described, body)
 
 
 def histogram(values: Iterable[float], bins: int = 20, *, title: str, name: str = "value", low: float = 0.0) -> str:
-    """How many of ``values`` in [low, 1] fall into each of ``bins`` stretches of equal width; 1 counts to the last.
-
-    Raises:
-        InputError: a value outside [low, 1], or one that is not a number.
-
-    >>> "0.90 to 1.00: 2" in histogram([0.95, 1.0, 0.2], bins=10, title="Confidence")
-    True
-    """
+    """A histogram of ``values`` in [low, 1] with ``bins`` of equal width. Raises InputError for a value outside."""
     counts, wide = [0] * bins, (1 - low) / bins
     for value in values:
         if not low <= value <= 1.0:
             raise InputError(f"a histogram takes values in [{low:g}, 1], got {value!r}")
-        # A value that stands on an edge up to rounding counts to the bin above.
+        # A value on an edge, up to rounding, belongs to the bin above.
         counts[min(bins - 1, int((value - low) / wide + 1e-9))] += 1
     most, frame = max([1, *counts]), Frame(48, 12, 336, 130, x_range=(low, 1.0))
     across = frame.width / bins
@@ -125,39 +100,30 @@ def histogram(values: Iterable[float], bins: int = 20, *, title: str, name: str 
     body.append(text(frame.x((1 + low) / 2), frame.y(0) + 38, name, tone="muted", anchor="middle", size=12))
     for value in ticks(low, 1):
         body.append(text(frame.x(value), frame.y(0) + 18, f"{value:g}", tone="muted", anchor="middle", size=12))
-    said = "; ".join(hint for count, hint in zip(counts, hints, strict=True) if count) or "No values."
-    return svg(WIDTH, 188, title, said, body)
+    described = "; ".join(hint for count, hint in zip(counts, hints, strict=True) if count) or "No values."
+    return svg(WIDTH, 188, title, described, body)
 
 
 def reliability_diagram(bins: Sequence[tuple[float, float, int]], *, title: str) -> str:
-    """Scores held against outcomes: points on the diagonal are calibrated.
+    """Scores against outcomes; points on the diagonal are calibrated.
 
-    Args:
-        bins: mean score, share attributable, number of claims of each bin; bins without claims are not drawn.
-        title: what was scored.
-
-    >>> "mean score 0.90, share attributable 0.70, 40 claims" in reliability_diagram([(0.9, 0.7, 40)], title="Dev")
-    True
+    ``bins`` are mean score, share attributable and number of claims; bins without claims are not drawn.
     """
     frame, filled = Frame(48, 30, 300, 300), [(score, share, count) for score, share, count in bins if count]
     most = max((count for _, _, count in filled), default=1)
     body = [*frame.axes("mean score", "share attributable"), _diagonal(frame)]
     body.append(path(frame.points((score, share) for score, share, _ in filled), tone="accent", width=1.5))
-    said: list[str] = []
+    described: list[str] = []
     for score, share, count in filled:
         hint = f"mean score {score:.2f}, share attributable {share:.2f}, {count:,} claims"
-        said.append(hint)
+        described.append(hint)
         body.append(dot(frame.x(score), frame.y(share), 2.5 + 6 * math.sqrt(count / most), tone="accent", hint=hint))
     body.append(text(48, 394, "The larger a point, the more claims.", tone="muted", size=12))
-    return svg(370, 404, title, "; ".join(said) or "No claims.", body)
+    return svg(370, 404, title, "; ".join(described) or "No claims.", body)
 
 
 def roc_curve(curves: Curves, *, title: str) -> str:
-    """True positive rate over false positive rate of each curve; the diagonal is chance.
-
-    >>> "true positive rate" in roc_curve({"ours": [(0, 0), (0.1, 0.8), (1, 1)]}, title="ROC")
-    True
-    """
+    """True positive rate over false positive rate of each curve; the diagonal is chance."""
     return _curves(curves, Frame(48, 30, 300, 300), title, ("false positive rate", "true positive rate"), diagonal=True)
 
 
@@ -165,9 +131,6 @@ def coverage_curve(curves: Curves, *, title: str) -> str:
     """Accuracy on the most confident share of the claims, over that share.
 
     The vertical axis starts at the tenth below the lowest value.
-
-    >>> "share of claims kept" in coverage_curve({"ours": [(0.5, 0.95), (1.0, 0.8)]}, title="Coverage")
-    True
     """
     lowest = min((y for points in curves.values() for _, y in points), default=0.0)
     floor = min(0.9, max(0.0, math.floor(lowest * 10) / 10))
@@ -179,23 +142,11 @@ def line_plot(
     curves: Curves, *, title: str, names: tuple[str, str], x_range: tuple[float, float], y_top: float = 1.0,
     y_bottom: float = 0.0, marks: Iterable[float] = (),
 ) -> str:  # fmt: skip
-    """Curves over whole numbers.
+    """Curves over whole numbers; ``names`` are those of the axes, ``marks`` the places of vertical lines.
 
-    Args:
-        curves: points of each curve.
-        title: what is shown.
-        names: of the horizontal and of the vertical axis.
-        x_range: values at the left and right edge.
-        y_top: value at the upper edge; what lies beyond is drawn on it.
-        y_bottom: value at the lower edge.
-        marks: where to draw a vertical line.
-
-    >>> "error over items: ours: 0.3 at 1 to 0.2 at 2" in line_plot(
-    ...     {"ours": [(1, 0.3), (2, 0.2)]}, title="Errors", names=("items", "error"), x_range=(1, 2)
-    ... )
-    True
+    Points beyond an edge are drawn on it.
     """
-    frame = Frame(48, 30, WIDTH - 66, 220, x_range, (y_bottom, y_top), x_least=1)
+    frame = Frame(48, 30, WIDTH - 66, 220, x_range, (y_bottom, y_top), x_step=1)
     return _curves(curves, frame, title, names, diagonal=False, marks=marks)
 
 
@@ -215,22 +166,22 @@ def _curves(
         for name, points in curves.items()
         if points
     )
-    said = f"{names[1]} over {names[0]}: {'; '.join(ends)}"
-    return svg(width, below - 20 + 22 * lines, title, said, [*body, *legend])
+    described = f"{names[1]} over {names[0]}: {'; '.join(ends)}"
+    return svg(width, below - 20 + 22 * lines, title, described, [*body, *legend])
 
 
 def _legend(names: Iterable[str], width: float, top: float) -> tuple[list[str], int]:
-    """The looks of curves with their names, as many on a line as it holds, and how many lines that takes."""
+    """The legend of curves, filled line by line, and its number of lines."""
     body: list[str] = []
     left, row = 12.0, 0
     for name, (tone, dash) in zip(names, cycle(_LOOKS), strict=False):
         label = fitted(name, width - 48)
-        wanted = 34 + width_of(label)
-        if left > 12 and left + wanted > width:
+        needed = 34 + width_of(label)
+        if left > 12 and left + needed > width:
             left, row = 12.0, row + 1
         y = top + 22 * row
         body += [path([(left, y - 4), (left + 26, y - 4)], tone=tone, dash=dash), text(left + 34, y, label)]
-        left += wanted + 18
+        left += needed + 18
     return body, row + 1
 
 
@@ -239,17 +190,13 @@ def _diagonal(frame: Frame) -> str:
 
 
 def confusion_matrix(counts: Sequence[Sequence[int]], labels: tuple[str, str], *, title: str) -> str:
-    """Counts by gold label (rows) and given label (columns), each with its share of the row.
-
-    >>> "gold no, given yes: 2 (20%)" in confusion_matrix([[9, 1], [2, 8]], ("yes", "no"), title="Test")
-    True
-    """
+    """Counts by gold label (rows) and given label (columns), each with its share of the row."""
     gutter, cell, high = max(width_of(label) for label in labels) + 24, 130.0, 74.0
     body = [
         text(gutter + cell, 14, "given", tone="muted", anchor="middle", size=12),
         text(gutter - 14, 34, "gold", tone="muted", anchor="end", size=12),
     ]
-    said: list[str] = []
+    described: list[str] = []
     for row, gold in enumerate(labels):
         total = max(1, sum(counts[row]))
         body.append(text(gutter + cell * (row + 0.5), 34, gold, anchor="middle"))
@@ -257,47 +204,43 @@ def confusion_matrix(counts: Sequence[Sequence[int]], labels: tuple[str, str], *
         for column, given in enumerate(labels):
             count, share = counts[row][column], counts[row][column] / total
             hint = f"gold {gold}, given {given}: {count:,} ({share:.0%})"
-            said.append(hint)
+            described.append(hint)
             x, y, tone = gutter + cell * column, 44 + high * row, "match" if row == column else "mismatch"
             body += [
                 box(x, y, cell - 3, high - 3, tone=tone, hint=hint, opacity=0.06 + 0.4 * share, radius=5),
                 text(x + cell / 2, y + high / 2, f"{count:,}", anchor="middle", size=18, bold=True),
                 text(x + cell / 2, y + high / 2 + 20, f"{share:.0%}", tone="muted", anchor="middle", size=12),
             ]
-    return svg(gutter + 2 * cell, 48 + 2 * high, title, "; ".join(said), body)
+    return svg(gutter + 2 * cell, 48 + 2 * high, title, "; ".join(described), body)
 
 
 def forest_plot(
     rows: Sequence[ForestRow], *, title: str, name: str = "AUROC", ends: tuple[float, float] = (0.0, 1.0),
     reference: float | None = 0.5, keys: str = "line: 95 % interval; ring: baseline",
 ) -> str:  # fmt: skip
-    """Estimates with their intervals, one line each, beside a baseline (ring) and a reference (dashed).
+    """Estimates with their intervals, one row each, beside a baseline (ring) and a reference (dashed line).
 
     Args:
-        rows: what to draw, top down.
-        title: what was measured.
+        rows: from the top.
+        title: name of the drawing.
         name: the measure, written below the axis.
-        ends: values at the ends of the axis; what lies beyond is drawn at the end.
-        reference: where to draw the dashed line, e.g. chance; None for no line. With 0 the values are differences: they
-            are written with their sign, and an interval on one side of 0 has the colour of a gain or a loss.
-        keys: what line and ring mean, said below where there is a ring; "" if the page says it.
-
-    >>> row = ForestRow("wice", 0.7, 0.66, 0.74, baseline=0.64)
-    >>> "wice: 0.70 (0.66 to 0.74), baseline 0.64" in forest_plot([row], title="Sets")
-    True
+        ends: values at the ends of the axis; values beyond are drawn at the end.
+        reference: value of the dashed line, e.g. chance; None for no line. With 0 the values are differences: they have
+            a sign, and an interval on one side of 0 has the colour of a gain or a loss.
+        keys: legend of line and ring, shown if there is a ring.
     """
     frame = Frame(10, 4, WIDTH - 20, _ROW * len(rows), x_range=ends)
     bottom, changes = frame.top + frame.height, reference == 0
     body: list[str] = []
-    said: list[str] = []
+    described: list[str] = []
     for place, row in enumerate(rows):
         top = frame.top + _ROW * place
-        # The words stand above the line, so that both have the whole width; the grid leaves the words alone.
+        # The words are above the line, so that both have the whole width; the grid does not cross the words.
         body += [line(frame.x(value), top + 20, frame.x(value), top + _ROW - 2) for value in ticks(*ends)]
         if row.whole:
             body.append(line(0, top - 1, WIDTH, top - 1, tone="muted"))
         number, drawn = _forest_row(row, frame, top + 30, changes)
-        said.append(f"{row.name}: {number}{'' if row.baseline is None else f', baseline {row.baseline:.2f}'}")
+        described.append(f"{row.name}: {number}{'' if row.baseline is None else f', baseline {row.baseline:.2f}'}")
         body += drawn
         body += [
             text(0, top + 14, fitted(row.name, WIDTH - 16 - width_of(number, 12)), bold=row.whole),
@@ -311,11 +254,11 @@ def forest_plot(
         body.insert(0, line(at, frame.top + 18, at, bottom, tone="muted", dash="3 4"))
     legend = f"{name}; {keys}" if keys and any(row.baseline is not None for row in rows) else name
     body.append(text(WIDTH / 2, bottom + 36, legend, tone="muted", anchor="middle", size=12))
-    return svg(WIDTH, bottom + 44, title, "; ".join(said) or "Nothing measured.", body)
+    return svg(WIDTH, bottom + 44, title, "; ".join(described) or "Nothing measured.", body)
 
 
 def _forest_row(row: ForestRow, frame: Frame, y: float, changes: bool) -> tuple[str, list[str]]:
-    """The numbers of a row in words, and its marks."""
+    """The figures of a row as text, and its marks."""
     sign = "+" if changes else ""
     number = f"{row.estimate + 0.0:{sign}.2f}"
     tone: Tone = "muted" if changes else "accent"
@@ -328,9 +271,3 @@ def _forest_row(row: ForestRow, frame: Frame, y: float, changes: bool) -> tuple[
     if row.baseline is not None:
         drawn.append(dot(frame.x(row.baseline), y, 5, tone="muted", hint=f"{row.baseline:.2f}", hollow=True))
     return number, [*drawn, dot(frame.x(row.estimate), y, 5, tone=tone, hint=f"{row.name}: {number}")]
-
-
-__all__ = [
-    "WIDTH", "Curves", "ForestRow", "Tone", "bar_chart", "confusion_matrix", "coverage_curve", "forest_plot",
-    "histogram", "line_plot", "reliability_diagram", "roc_curve", "share_bar",
-]  # fmt: skip

@@ -1,10 +1,6 @@
-"""A plan for verification as tables of words, for the terminal and for the page.
+"""A verification plan as tables of words for terminal and page, and as an HTML page with charts.
 
-Left out: the curve over numbers of items, which only the page draws.
-
-The HTML page of a plan for verification: MSE over items and votes, bias condition, lengths, rates, and the tables.
-
-Left out: single completions; the rows have them.
+Not supported: single completions; the rows have them.
 """
 
 from __future__ import annotations
@@ -26,14 +22,7 @@ _ERRORS = {"single": "one judgment of the whole", "checklist": "share of items p
 
 
 def plan_tables(plan: VerificationPlan) -> Iterator[Table]:
-    """The tables of a plan.
-
-    >>> from vouching.methods.checklist.plan import plan_verification
-    >>> from vouching.methods.checklist.rates import JudgedCompletion
-    >>> rows = [JudgedCompletion(str(n), str(n), n > 9, (n % 3 > 0,), (n > 9,), ((n > 9,),)) for n in range(20)]
-    >>> next(plan_tables(plan_verification(rows))).rows[0]
-    ('verification', 'by checklist')
-    """
+    """The tables of a plan."""
     yield Table("What to do", ("", ""), [*advice(plan)])
     yield Table("MSE against strict success", ("", "measured", "95 %", "by the theory"), [*_errors(plan)])
     yield _table_2(plan)
@@ -49,7 +38,7 @@ def plan_tables(plan: VerificationPlan) -> Iterator[Table]:
 
 
 def advice(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
-    """What the figures speak for, in words."""
+    """Recommendations from the figures, in words."""
     undecided = plan.measured["difference"].why_not or "the interval of the difference holds 0"
     choices = {"holistic": "of the whole", "checklist": "by checklist", "undecided": f"undecided: {undecided}"}
     way = choices[plan.choice]
@@ -58,9 +47,9 @@ def advice(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
     yield "better than guessing, whole and items", " and ".join("yes" if one else "not shown" for one in plan.informed)
     for name, votes, place in (("whole", plan.votes[0], 0), ("item", plan.votes[1], 1)):
         cast = sum((line.single, line.checklist)[place] is not None for line in plan.by_votes)
-        yield f"votes on {'the whole' if name == 'whole' else 'an item'} that do", f"{votes} of {cast}"
+        yield f"votes needed on {'the whole' if name == 'whole' else 'an item'}", f"{votes} of {cast}"
     yield "fewest items with no larger MSE", _size(plan.items_needed, "no number of items")
-    yield "items that do, if more are as good", _size(plan.items_enough, "–")
+    yield "items from which more hardly help", _size(plan.items_enough, "–")
 
 
 def _size(items: float, without: str) -> str:
@@ -86,13 +75,13 @@ def _rates(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
 
 
 def _table_2(plan: VerificationPlan) -> Table:
-    """The line of the paper's Table 2 for this verifier."""
+    """The row of the paper's Table 2 for this verifier."""
     quality = plan.quality
     rates = (quality.p, quality.p_item, quality.q, quality.q_item)
     gains = (quality.p_item - quality.p, quality.q_item - quality.q)
     line = (*map(figure, rates), *(f"{gain:+.3f}" for gain in gains), figure(quality.alpha), figure(quality.alpha_item))
     head = ("", "p", "p'", "q", "q'", "p' - p", "q' - q", "alpha", "alpha'", "bias cond.")
-    return Table("As Table 2 of the paper has it", head, [("here", *line, f"{100 * plan.condition_share:.1f} %")])
+    return Table("As in Table 2 of the paper", head, [("here", *line, f"{100 * plan.condition_share:.1f} %")])
 
 
 def _where(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
@@ -116,27 +105,14 @@ def _completions(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
 
 
 def range_words(interval: Interval) -> str:
-    """The bounds of an interval; a dash if it was refused.
-
-    >>> range_words(Interval(0.5, 0.25, 0.75, 0.95, "Wilson"))
-    '0.250 to 0.750'
-    """
+    """The bounds of an interval; a dash if it is not available."""
     if interval.low is None or interval.high is None:
         return "–"
     return f"{figure(interval.low)} to {figure(interval.high)}"
 
 
 def write_plan(path: str | Path, title: str, plan: VerificationPlan) -> None:
-    """Write the page.
-
-    Args:
-        path: the file; replaced as a whole.
-        title: what was diagnosed, e.g. the name of the file.
-        plan: the figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Write the page, replacing the file. Raises InputError if it cannot be written."""
     single, checklist = (plan.measured[name].estimate for name in ("single", "checklist"))
     errors = f"MSE {figure(checklist)} by checklist, {figure(single)} of the whole"
     write_page(
@@ -153,8 +129,8 @@ def write_plan(path: str | Path, title: str, plan: VerificationPlan) -> None:
 def _charts(plan: VerificationPlan) -> Iterator[Chart]:
     title = "MSE by number of items"
     note = (
-        "By the theory, with the rates and relaxation gaps of these completions held as they are; a finer checklist "
-        f"changes both. These have {plan.items:.1f} items in the mean."
+        "By the theory, with the rates and relaxation gaps of these completions held fixed; a finer checklist changes "
+        f"both. These checklists have {plan.items:.1f} items on average."
     )
     yield Chart(title, _size_plot(plan, title), note)
     if len(plan.by_votes) > 1:
@@ -165,11 +141,11 @@ def _charts(plan: VerificationPlan) -> Iterator[Chart]:
               for kind in ("success", "failure")}  # fmt: skip
     tones: dict[str, charts.Tone] = {"success, met": "match", "failure, met": "accent",
                                      "success, not met": "not-found", "failure, not met": "mismatch"}  # fmt: skip
-    note = "Met: the checklist's reward is no further off in the mean than one judgment (Proposition 4)."
+    note = "Met: on average the checklist's reward is no more biased than one judgment (Proposition 4)."
     yield Chart(title, charts.share_bar(counts, title=title, tones=tones), note)
     title = "Lengths of the checklists"
     lengths = {f"{items} item{'s' * (items != 1)}": prompts for items, prompts in plan.lengths.items()}
-    yield Chart(title, charts.bar_chart(lengths, title=title), "How many prompts have a checklist of so many items.")
+    yield Chart(title, charts.bar_chart(lengths, title=title), "Number of prompts by the length of their checklist.")
     title = "How often the verifier is right"
     rows = [
         charts.ForestRow(NAMES[name], rate.share.estimate, rate.share.low, rate.share.high)
@@ -201,6 +177,6 @@ def _votes_plot(plan: VerificationPlan, title: str) -> str:
 
 
 def _top(curves: charts.Curves) -> float:
-    """The tenth above the highest point."""
+    """The highest point, rounded up to a tenth."""
     highest = max(y for points in curves.values() for _, y in points)
     return max(0.1, math.ceil(10 * highest) / 10)

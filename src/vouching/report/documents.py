@@ -1,11 +1,9 @@
-"""A text cut at the ends of its marks, and around them where it is too long to be shown whole.
+"""The texts beside the findings, cut at the ends of their marks, and around the marks where they are too long.
 
-Offsets are counted here, in characters as Python counts them, so that a browser, which counts UTF-16 units, never has
-to. Left out: what a mark looks like.
+Each source and response is shown once: whole if there is room, else around its marks. Offsets are counted here, in
+characters as Python counts them, because a browser counts UTF-16 units.
 
-The texts beside the findings: each source and each response once, whole if there is room, else around its marks.
-
-Left out: texts that no shown finding refers to.
+Not supported: texts that no shown finding refers to.
 """
 
 from __future__ import annotations
@@ -21,40 +19,33 @@ from vouching.types import Finding, Report, Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A stretch of a text that something is said about."""
+    """A marked span of a text."""
 
     start: int
-    """Offset of its first character."""
     end: int
-    """Offset after its last character."""
     status: str
-    """What is said about it, e.g. "match"."""
+    """E.g. "match"."""
     finding: int = 0
-    """Number of the finding that says it; 0 if it holds for all."""
+    """Number of the finding; 0 for a mark that belongs to no finding."""
     note: str = ""
-    """A word to show behind it; empty for none."""
+    """A word to show after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text under the same marks from end to end, or a gap."""
+    """A part of a text with the same marks throughout, or a gap."""
 
     start: int
-    """Offset of its first character."""
     text: str
-    """The characters; empty for a gap."""
+    """Empty for a gap."""
     marks: tuple[Mark, ...] = ()
-    """The marks that cover it, in the order they were given."""
+    """The marks that cover it, in the given order."""
     hidden: int = 0
-    """How many characters are left out here; 0 unless this is a gap."""
+    """Number of omitted characters of a gap."""
 
     @property
     def findings_by_status(self) -> dict[str, list[int]]:
-        """The findings that mark it, by what they say.
-
-        >>> Piece(0, "60%", (Mark(0, 3, "match", 2), Mark(0, 9, "match", 5))).findings_by_status
-        {'match': [2, 5]}
-        """
+        """The numbers of the findings that mark it, by status."""
         found: dict[str, dict[int, None]] = defaultdict(dict)
         for mark in self.marks:
             found[mark.status][mark.finding] = None
@@ -62,17 +53,10 @@ class Piece:
 
 
 def pieces_of(text: str, marks: Iterable[Mark], reach: int | None = None) -> list[Piece]:
-    """``text`` cut at the ends of ``marks``; marks that are empty or lie outside the text are passed over.
+    """``text`` cut at the ends of ``marks``; marks that are empty or outside the text are ignored.
 
-    Args:
-        text: the text.
-        marks: in any order; they may overlap.
-        reach: how many characters around each mark to keep; None keeps everything. Without a mark, the beginning is
-            kept.
-
-    >>> pieces = pieces_of("It opened in 1973 or so.", [Mark(13, 17, "match")], reach=3)
-    >>> [(piece.text, piece.hidden) for piece in pieces]
-    [('', 10), ('in ', 0), ('1973', 0), (' or', 0), ('', 4)]
+    ``reach`` is the number of characters to keep around each mark, or, without a mark, half of those at the beginning;
+    None keeps everything.
     """
     inside = [mark for mark in marks if 0 <= mark.start < mark.end <= len(text)]
     windows = list(_windows(len(text), inside, reach))
@@ -96,16 +80,12 @@ def pieces_of(text: str, marks: Iterable[Mark], reach: int | None = None) -> lis
 
 
 def shown_length(length: int, marks: Iterable[Mark], reach: int | None) -> int:
-    """How many of ``length`` characters are kept around ``marks``.
-
-    >>> shown_length(1000, [Mark(500, 510, "match")], reach=20)
-    50
-    """
+    """Number of characters kept around ``marks``."""
     return sum(end - start for start, end in _windows(length, marks, reach))
 
 
 def _windows(length: int, marks: Iterable[Mark], reach: int | None) -> Iterator[tuple[int, int]]:
-    """The stretches to keep, in order and apart from each other."""
+    """The disjoint ranges to keep, in order."""
     if reach is None:
         yield 0, length
         return
@@ -122,8 +102,8 @@ def _windows(length: int, marks: Iterable[Mark], reach: int | None) -> Iterator[
 ROOM = 10_000_000
 """Characters that all texts of a page may take together."""
 _STEPS = ((50_000, 2_000), (8_000, 1_000), (2_000, 400), (500, 120), (0, 40), (0, 0))
-"""Up to how many characters a text is shown whole, and how many are kept around each mark of a longer one; the first
-step at which all texts fit is taken."""
+"""Length up to which a text is shown whole, and characters kept around each mark of a longer one; the first step at
+which all texts fit is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,25 +113,14 @@ class Document:
     anchor: str
     """Its name in links."""
     source: Source | None
-    """The source; None for a response."""
+    """None for a response."""
     length: int
     """Characters of the whole text."""
     pieces: tuple[Piece, ...]
-    """What is shown of it."""
 
 
 class Shelf:
-    """Collects texts and what is marked in them.
-
-    >>> shelf = Shelf()
-    >>> anchor = shelf.add_source(Source("It opened in 1973."))
-    >>> shelf.add_source(Source("It opened in 1973.")) == anchor
-    True
-    >>> shelf.mark(anchor, Span("1973", 13, 17, "source-1"), "match", 1)
-    'text-1-13'
-    >>> [piece.text for piece in shelf.documents()[0].pieces]
-    ['It opened in ', '1973', '.']
-    """
+    """Collects texts and their marks."""
 
     def __init__(self) -> None:
         self._anchors: dict[Source, str] = {}
@@ -159,13 +128,13 @@ class Shelf:
         self._marks: dict[str, dict[Mark, None]] = {}
 
     def add_source(self, source: Source) -> str:
-        """Put a source on the shelf, unless the same one stands there; returns its anchor."""
+        """Add a source, unless it is there already; returns its anchor."""
         if source not in self._anchors:
             self._anchors[source] = self._add(source.text)
         return self._anchors[source]
 
     def add_response(self, report: Report, shown: Iterable[tuple[int, Finding]]) -> str:
-        """Put a response on the shelf with the findings that are shown and the passages that state nothing."""
+        """Add a response with the shown findings and the passages without a claim; returns its anchor."""
         anchor = self._add(report.response)
         for number, finding in shown:
             self.mark(anchor, finding.span, finding.status, number)
@@ -174,7 +143,7 @@ class Shelf:
         return anchor
 
     def mark(self, anchor: str, span: Span | None, status: str, finding: int = 0, note: str = "") -> str:
-        """Mark a span in a text; returns the name of the place, empty if the text does not have the span there."""
+        """Mark a span in a text; returns its anchor, empty if the text differs there."""
         text = self._texts[anchor]
         if span is None or span.start == span.end or text[span.start : span.end] != span.text:
             return ""
@@ -182,7 +151,7 @@ class Shelf:
         return f"{anchor}-{span.start}"
 
     def documents(self, room: int = ROOM) -> list[Document]:
-        """Every text, cut so that all together take no more than about ``room`` characters."""
+        """Every text, cut so that all together take about ``room`` characters at most."""
         whole, reach = next((step for step in _STEPS if self._length(*step) <= room), _STEPS[-1])
         sources = {anchor: source for source, anchor in self._anchors.items()}
         return [
@@ -211,14 +180,13 @@ class Shelf:
 def place_evidence(
     shelf: Shelf, number: int, view: FindingView, sources: Sequence[Source]
 ) -> tuple[list[str], dict[Span, str]]:
-    """Put the sources of a finding on the shelf and mark its evidence and its warnings there.
+    """Add the sources of a finding and mark its evidence and warnings.
 
-    Returns:
-        The anchors of the sources, and the place of each span that was found where it says.
+    Returns the anchors of the sources, and that of each span that was found in its place.
     """
     anchors: dict[str, str] = {}
     for source in sources:
-        # Of sources with the same id the first one is meant.
+        # Of sources with the same id the first counts.
         anchors.setdefault(source.id, shelf.add_source(source))
     places: dict[Span, str] = {}
 
@@ -238,7 +206,7 @@ def place_evidence(
 
 
 def _anchor_of(span: Span | None, anchors: dict[str, str]) -> str | None:
-    """The text that a span lies in; a span that names none lies in the only one."""
+    """The text of a span; without a source id it is the only text, if there is one."""
     if span is None:
         return None
     if span.source_id is None and len(anchors) == 1:

@@ -1,7 +1,7 @@
-"""The view model: what every kind of finding has to say for itself, whatever it is drawn with.
+"""The view model of findings, whatever they are drawn with.
 
-``view_of`` is the only place that tells the kinds of findings apart; terminal, Markdown and HTML draw what it gives.
-What the kinds have in common (``label``, ``passed``, ``status``, ``span``, ``subject``) stands on the findings.
+``view_of`` is the only place that distinguishes the kinds of findings; terminal, Markdown and HTML draw its result.
+Common properties of the kinds (``label``, ``passed``, ``status``, ``span``, ``subject``) are on the findings.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ class Fix:
     """An edit that would make a claim right."""
 
     title: str
-    """What to call it."""
     words: str
     """The edit in words."""
     old: str
     """The claim."""
     new: str | None
-    """The claim with the edit; None if nobody judged that."""
+    """The edited claim; None if it was not checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,44 +30,36 @@ class FindingView:
     """A finding as it is shown."""
 
     finding: Finding
-    """The finding itself."""
     title: tuple[str, ...]
     """The outcome in a few words each: label, error type, confidence."""
     name: str = ""
-    """Id of its claim; empty where it has none."""
+    """Id of its claim."""
     quoted: bool = True
-    """Whether what it is about stands below the title; else the title says it."""
+    """Whether to show the subject below the title; else the title has it."""
     parts: tuple[tuple[Span, str], ...] = ()
-    """Parts of what it is about, with their statuses."""
+    """Parts of the subject, with their statuses."""
     points: tuple[Point, ...] = ()
-    """The parts beside what the sources have in their place."""
+    """The parts, compared with the sources."""
     places: tuple[tuple[Span | None, str], ...] = ()
-    """Where in the sources the evidence stands, with its status."""
+    """Spans of the evidence in the sources, with their statuses."""
     error: str = ""
-    """What is wrong, in words."""
+    """The error type in words."""
     relation: str = ""
-    """How the sources stand to it, in a sentence."""
+    """What the sources say about it, in a sentence."""
     message: str = ""
     """Why there is no outcome."""
     note: str = ""
-    """Why it passed, where that is no matter of course."""
+    """Why it passed, where that is not obvious."""
     fix: Fix | None = None
-    """How to put it right."""
     no_fix: str = ""
-    """That there is no fix, where one would be wanted."""
+    """That there is no fix, where one is expected."""
     confidence: str = ""
-    """How sure the verdict is, in words."""
     origin: str = ""
-    """Score, threshold and what produced the verdict."""
+    """Score, threshold and model."""
 
 
 def view_of(finding: Finding) -> FindingView:
-    """A finding as it is shown.
-
-    >>> from vouching.types import Claim
-    >>> view_of(Verdict(Claim("x"), "Attributable", 0.9, 0.9, 0.5, "supported")).title
-    ('Attributable', 'high confidence (90%)')
-    """
+    """A finding as it is shown."""
     match finding:
         case Verdict():
             return _verdict_view(finding)
@@ -95,7 +86,7 @@ def _verdict_view(verdict: Verdict) -> FindingView:
     confidence, fix = confidence_words(verdict.confidence), None
     if verdict.fix_suggestion:
         fix = Fix(verdict.fix_title, verdict.fix_suggestion, verdict.claim.text, verdict.revised_claim)
-    wanted = fix is None and not verdict.attributable
+    missing = fix is None and not verdict.attributable
     return FindingView(
         verdict,
         (verdict.label, *filter(None, [error]), confidence),
@@ -106,7 +97,7 @@ def _verdict_view(verdict: Verdict) -> FindingView:
         error=error,
         relation=relation_words(verdict),
         fix=fix,
-        no_fix="No fix: no edit was found that the sources support." if wanted else "",
+        no_fix="No fix: no edit was found that the sources support." if missing else "",
         confidence=confidence,
         origin=origin_words(verdict),
     )

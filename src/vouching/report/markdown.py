@@ -1,6 +1,6 @@
-"""Verdicts and reports as Markdown (GitHub's dialect), the same text for the same record.
+"""Verdicts and reports as Markdown (GitHub's dialect); the same record always gives the same text.
 
-Foreign text is escaped, so that it shows as it is and adds no markup. Left out: HTML.
+Foreign text is escaped, so that it shows as it is and adds no markup. Not supported: HTML.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from vouching.report.findings import FindingView, view_of
 from vouching.report.points import (
-    LONGEST_QUOTATION,
+    MAX_QUOTATION,
     Point,
     around_blanks,
     error_counts_words,
@@ -80,11 +80,7 @@ def report_markdown(report: Report) -> str:
 
 
 def escape(text: str) -> str:
-    r"""Text on one line that Markdown shows as it is.
-
-    >>> escape("a|b <i>\n1. c"), escape("- x")
-    ('a\\|b \\<i\\> 1. c', '\\- x')
-    """
+    r"""Text on one line, escaped so that Markdown shows it as it is."""
     return _escape_line(visible_line(text))
 
 
@@ -93,17 +89,17 @@ def _escape_line(line: str) -> str:
 
 
 def _escape_start(found: re.Match[str]) -> str:
-    # A list number is escaped at the point after it: a backslash before a digit is itself shown.
+    # A list number is escaped at the point after it: a backslash before a digit would be shown.
     return f"{found[1]}\\{found[2]}" if not found[2].isdigit() else f"{found[1]}{found[2]}\\"
 
 
 def _escape_lines(text: str) -> str:
-    """Text with its line breaks, each a hard one."""
+    """Text with its line breaks as hard ones."""
     return "\n".join(_escape_line(line) for line in visible(text).split("\n"))
 
 
 def _quote(markdown: str) -> str:
-    """A block quote; two blanks at a line's end keep its break."""
+    """A block quote; two spaces at the end of a line keep its break."""
     return "\n".join(f"> {line}  " if line.strip() else ">" for line in markdown.split("\n")).rstrip()
 
 
@@ -152,7 +148,7 @@ def _marked_subject(view: FindingView) -> str:
 
 
 def _difference(old: str, new: str) -> str:
-    """How one text becomes the other: struck out what goes, bold what comes."""
+    """The change from one text to the other: deletions struck out, insertions in bold."""
     marks = {"same": "", "old": "~~", "new": "**"}
     shown: list[str] = []
     before = ""
@@ -179,15 +175,15 @@ def _signed_response(report: Report) -> str:
 
 
 def _lines(view: FindingView, number: int, known: Collection[VerdictWarning]) -> str:
-    """A supported finding as an item of a list, with what there is to know about it below."""
-    told = " · ".join(filter(None, (escape(view.finding.subject), escape(view.note), view.confidence)))
+    """A supported finding as a list item, with doubts and warnings below."""
+    summary = " · ".join(filter(None, (escape(view.finding.subject), escape(view.note), view.confidence)))
     doubts = [
         f"- {SIGNS['mismatch']} {escape(point.claimed)} · {escape(point.reason or point.found)}"
         for point in view.points
         if point.status == "mismatch"
     ]
     below = (f"  {part}" for part in [*doubts, *_warning_lines(view.finding.warnings, known)])
-    return "\n".join([f"- {SIGNS['match']}{number} {told}", *below])
+    return "\n".join([f"- {SIGNS['match']}{number} {summary}", *below])
 
 
 def _warning_blocks(warnings: Iterable[VerdictWarning], known: Collection[VerdictWarning] = ()) -> Iterator[str]:
@@ -199,7 +195,7 @@ def _warning_blocks(warnings: Iterable[VerdictWarning], known: Collection[Verdic
 def _warning_lines(warnings: Iterable[VerdictWarning], known: Collection[VerdictWarning]) -> list[str]:
     return [
         f"- **{warning.kind}:** {escape(warning.message)}"
-        + (f' "{escape(shorten(warning.span.text, LONGEST_QUOTATION))}"' if warning.span else "")
+        + (f' "{escape(shorten(warning.span.text, MAX_QUOTATION))}"' if warning.span else "")
         for warning in warnings
         if warning not in known
     ]

@@ -1,4 +1,4 @@
-"""Counts over all that a report is about, taken one record at a time, and the charts of them."""
+"""Counts over all records of a report, added one at a time, and their charts."""
 
 from __future__ import annotations
 
@@ -15,40 +15,30 @@ TONES: dict[str, Tone] = {
     "Different": "mismatch", "Contradictory documents": "accent", "Not in the documents": "not-found",
     "Leaked": "muted", "Unverified": "unverified",
 }  # fmt: skip
-"""The colour of each label, in the order in which they are shown."""
+"""The colour of each label, in display order."""
 _NOUNS = {"verdict": "claim", "item": "item", "pair": "question", "unit": "unit"}
-"""What to call findings of each kind; what could not be verified is called as the others."""
+"""Names for findings of each kind; unverified ones take the name of the others."""
 
 
 class Overview:
-    """What is counted. It grows by eight bytes with a claim.
-
-    >>> from vouching.types import Claim
-    >>> overview = Overview()
-    >>> overview.add(Verdict(Claim("x"), "Attributable", 0.9, 0.9, 0.5, "supported"))
-    >>> overview.labels["Attributable"], overview.made_by_words()
-    (1, 'unknown, vouching unknown, threshold 0.50')
-    """
+    """Counts of a report; memory grows by eight bytes per claim."""
 
     def __init__(self) -> None:
         self.labels: Counter[str] = Counter()
-        """Findings by label."""
         self.errors: Counter[str] = Counter()
         """Not Attributable claims by error type."""
         self.warnings: Counter[str] = Counter()
-        """Findings by the kinds of warnings they carry; where was searched is none."""
+        """Findings by the kinds of their warnings, except "search"."""
         self.makers: Counter[str] = Counter()
         """Verdicts by what produced them."""
         self.nouns: Counter[str] = Counter()
-        """Findings by what to call them."""
         self.responses = 0
-        """Whole responses."""
         self.in_responses = 0
-        """Findings that are of a whole response."""
+        """Findings of whole responses."""
         self._confidences = array("d")
 
     def add(self, record: Verdict | Unverified | Report) -> None:
-        """Count a record in."""
+        """Count a record."""
         if isinstance(record, Report):
             self.responses += 1
             self.in_responses += len(record.findings)
@@ -69,16 +59,16 @@ class Overview:
 
     @property
     def findings(self) -> int:
-        """How many findings there are."""
+        """Number of findings."""
         return self.labels.total()
 
     @property
     def noun(self) -> str:
-        """What to call a finding: an item or a question where nothing else was judged, else a claim."""
+        """The name of the findings if all are of one kind, else "claim"."""
         return next(iter(self.nouns)) if len(self.nouns) == 1 else "claim"
 
     def subject_words(self) -> str:
-        """What was checked, in words."""
+        """What was checked, e.g. "3 claims in 1 response"."""
         claims = _plural(self.findings, self.noun)
         if not self.responses:
             return claims
@@ -86,25 +76,25 @@ class Overview:
         return f"{claims}{some} in {_plural(self.responses, 'response')}"
 
     def made_by_words(self) -> str:
-        """What produced the verdicts; the first three where there are more."""
+        """What produced the verdicts; the three most frequent where there are more."""
         shown = [name for name, _ in self.makers.most_common(3)]
         more = len(self.makers) - len(shown)
         return "; ".join([*shown, f"and {more} more"] if more else shown)
 
     def label_chart(self) -> str:
-        """How many findings have which label."""
+        """The findings by label."""
         ordered = {label: self.labels[label] for label in (*TONES, *self.labels) if self.labels[label]}
         return share_bar(ordered, title=f"{self.noun.capitalize()}s by label", tones=TONES)
 
     def error_chart(self) -> str:
-        """How many claims have which error; empty where none has."""
+        """The claims by error type; empty without errors."""
         return bar_chart(dict(self.errors.most_common()), title="Claims by error type") if self.errors else ""
 
     def confidence_chart(self) -> str:
-        """How sure the verdicts are; empty where there is none."""
+        """A histogram of the verdicts' confidences; empty without verdicts."""
         if not self._confidences:
             return ""
-        # With a threshold of one half no confidence lies below it.
+        # With a threshold of one half no confidence is below it.
         low = 0.5 if min(self._confidences) >= 0.5 else 0.0
         return histogram(self._confidences, bins=20, low=low, title="Claims by confidence", name="confidence")
 

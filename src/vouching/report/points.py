@@ -1,6 +1,6 @@
-"""What every report says about a verdict, whatever it is drawn with: points, numbers in words, the fix word by word.
+"""What reports show of a verdict, whatever they are drawn with: points, figures in words, edits word by word.
 
-Left out: moved words; in the difference of two texts they show as gone in one place and come in the other.
+Not supported: moved words, which show as a deletion and an insertion.
 """
 
 from __future__ import annotations
@@ -21,20 +21,15 @@ _WORDS = re.compile(r"\w+(?:[.,'’-]\w+)*|\s+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A stretch of text and what becomes of it."""
+    """A part of a text that stays or changes."""
 
     kind: EditKind
     """same (in both texts), old (only in the first) or new (only in the second)."""
     text: str
-    """The characters themselves."""
 
 
 def word_edits(old: str, new: str) -> list[Edit]:
-    """How ``old`` becomes ``new``. The texts of "same" and "old" make up ``old``, those of "same" and "new" ``new``.
-
-    >>> [(edit.kind, edit.text) for edit in word_edits("It opened in 1937.", "It opened in 1973.")]
-    [('same', 'It opened in '), ('old', '1937'), ('new', '1973'), ('same', '.')]
-    """
+    """The edits from ``old`` to ``new``, word by word: "same" and "old" make up ``old``, "same" and "new" ``new``."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     edits: list[Edit] = []
     for action, i, j, k, m in SequenceMatcher(None, before, after).get_opcodes():
@@ -46,7 +41,7 @@ def word_edits(old: str, new: str) -> list[Edit]:
 
 
 def _without_lone_blanks(edits: list[Edit]) -> list[Edit]:
-    """Neighbouring changes as one: a blank that only happens to stand in both is no reason to interrupt an edit."""
+    """Merge neighbouring changes: a space between them that is in both texts does not separate edits."""
 
     def stays(number: int) -> bool:
         between = 0 < number < len(edits) - 1
@@ -64,11 +59,7 @@ def _without_lone_blanks(edits: list[Edit]) -> list[Edit]:
 
 
 def around_blanks(text: str, before: str, after: str) -> str:
-    """``text`` between two marks, its outer blanks left outside, where they cannot be mistaken or switch a mark off.
-
-    >>> around_blanks("blue ", "[-", "-]")
-    '[-blue-] '
-    """
+    """``text`` between two marks, with its outer blanks outside the marks, where they cannot disable a mark."""
     bare = text.strip()
     if not bare:
         return text
@@ -77,29 +68,28 @@ def around_blanks(text: str, before: str, after: str) -> str:
 
 
 NOT_FOUND = "NOT_FOUND"
-"""What a reasoning step quotes where nothing in the sources corresponds."""
-LONGEST_QUOTATION = 1_000
-"""Characters that a quotation in a table or a warning may have."""
+"""Quotation of a reasoning step where the sources have nothing that corresponds."""
+MAX_QUOTATION = 1_000
+"""Maximum characters of a quotation in a table or a warning."""
 _NO_CLAIM = "the response makes no claim"
 _NOTHING = {"unchecked": "no rule was found in the instruction", "unasked": "the response states nothing to ask about"}
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One part of the claim, what the sources have in its place, and why that is enough or not."""
+    """A part of the claim, its counterpart in the sources, and the reason for the outcome."""
 
     status: Status
-    """How the two compare."""
     claimed: str
     """The words of the claim."""
     found: str
-    """The words of the source; empty if there are none."""
+    """The words of the source; may be empty."""
     span: Span | None
-    """Where in the sources ``found`` stands; None if unknown."""
+    """Where ``found`` is in the sources; None if unknown."""
     reason: str
     """The explanation of the reasoning step; empty if it would only repeat the quotation."""
     absent: bool = False
-    """Whether to say that the sources do not have it."""
+    """Whether to state that the sources do not have it."""
 
     @property
     def place(self) -> str:
@@ -108,18 +98,7 @@ class Point:
 
 
 def points_of(verdict: Verdict | RankedAnswer) -> list[Point]:
-    """The alignment, each entry with the reasoning step about the same words, then the other steps.
-
-    >>> from vouching.types import Claim
-    >>> claimed, found = Span("1937", 13, 17), Span("1973", 21, 25, "source.txt")
-    >>> step = ReasoningStep("1937", "1973", "not_supported", "The claim says 1937, the source says 1973.")
-    >>> verdict = Verdict(
-    ...     Claim("It opened in 1937."), "Not Attributable", 0.1, 0.9, 0.5, "contradicted",
-    ...     evidence_alignment=(Alignment(claimed, found, "mismatch"),), reasoning_chain=(step,),
-    ... )
-    >>> points_of(verdict)[0].place
-    'source.txt:21-25'
-    """
+    """The alignment, each entry with the reasoning step about the same words, then the other steps."""
     steps = list(verdict.reasoning_chain)
     points: list[Point] = []
     for entry in verdict.evidence_alignment:
@@ -131,11 +110,7 @@ def points_of(verdict: Verdict | RankedAnswer) -> list[Point]:
 
 
 def pair_points(pair: PairResult) -> list[Point]:
-    """The response's answer beside each value of the documents.
-
-    >>> pair_points(PairResult("Q", "1937", "different", ("1973",), (Span("1973", 21, 25, "a.txt"),)))[0].place
-    'a.txt:21-25'
-    """
+    """The response's answer, compared with each value of the documents."""
     status: Status = "match" if pair.attributable else "mismatch" if pair.found else "not_found"
     if not pair.found:
         return [Point(status, pair.answer, "", None, "", absent=pair.outcome == "not_found")]
@@ -154,7 +129,7 @@ def _point(entry: Alignment, step: ReasoningStep | None) -> Point:
 def _lone_step(step: ReasoningStep) -> Point:
     found = _quoted(step)
     status: Status = "match" if step.judgment == "supported" else "mismatch" if found else "not_found"
-    # What is supported in part is there in some way, which its explanation tells.
+    # What is supported in part is present in some way; the explanation says how.
     return Point(status, step.claim_part, found, None, step.explanation, not found and step.judgment == "not_supported")
 
 
@@ -163,44 +138,25 @@ def _quoted(step: ReasoningStep | None) -> str:
 
 
 def place_of(span: Span | None) -> str:
-    """Source and offsets of a span, as "source.txt:21-25"; empty without a span.
-
-    >>> place_of(Span("1973", 21, 25, "source.txt"))
-    'source.txt:21-25'
-    """
+    """Source and offsets of a span, as "source.txt:21-25"; empty without a span."""
     return f"{span.source_id or 'text'}:{span.start}-{span.end}" if span else ""
 
 
 def confidence_words(confidence: float) -> str:
-    """A confidence in words and in percent.
-
-    >>> confidence_words(0.94), confidence_words(0.4)
-    ('high confidence (94%)', 'confidence below even (40%)')
-    """
+    """A confidence in words and in percent, e.g. "high confidence (94%)"."""
     steps = ((0.95, "very high"), (0.85, "high"), (0.7, "fair"), (0.5, "low"))
     word = next((f"{word} confidence" for least, word in steps if confidence >= least), "confidence below even")
     return f"{word} ({percent(confidence)})"
 
 
 def percent(share: float) -> str:
-    """A share in percent.
-
-    >>> percent(0.914), percent(0.999)
-    ('91%', '>99%')
-    """
-    # Nothing is certain: a share that is not 1 is not rounded to 100%.
+    """A share in percent, e.g. "91%"."""
+    # Nothing is certain: a share below 1 is not rounded to 100%.
     return ">99%" if 0.995 <= share < 1 else f"{100 * share:.0f}%"
 
 
 def relation_words(verdict: Verdict) -> str:
-    """How the sources stand to the claim, in a sentence or two.
-
-    >>> from vouching.types import Claim
-    >>> relation_words(Verdict(Claim("It opened."), "Attributable", 0.97, 0.97, 0.5, "supported"))
-    'The sources support it. That does not make it true.'
-    >>> relation_words(Verdict(Claim("It opened."), "Not Attributable", 0.3, 0.7, 0.5, "contradicted"))
-    'A source says otherwise, taken as a whole; no single part shows it.'
-    """
+    """What the sources say about the claim, in a sentence or two."""
     if verdict.relation == "supported" and not verdict.attributable:
         return f"Supported in part: the {score_words(verdict, ' is below the')}."
     question = next((warning.message for warning in verdict.warnings if warning.kind == "question"), None)
@@ -224,12 +180,7 @@ def _parts(number: int, one: str = "does", more: str = "do") -> str:
 
 
 def score_words(verdict: Verdict, between: str = ",") -> str:
-    """Score and threshold, with as many digits as it takes to tell them apart.
-
-    >>> from vouching.types import Claim
-    >>> score_words(Verdict(Claim("It opened."), "Not Attributable", 0.4983, 0.5017, 0.5, "not_found"))
-    'score 0.498, threshold 0.500'
-    """
+    """Score and threshold, with enough digits to distinguish them."""
     score, threshold, digits = verdict.score, verdict.threshold, 2
     while digits < 6 and score != threshold and round(score, digits) == round(threshold, digits):
         digits += 1
@@ -244,7 +195,7 @@ def origin_words(verdict: Verdict) -> str:
 
 
 def totals_words(report: Report) -> str:
-    """How many claims or items came out how."""
+    """The counts of outcomes, or why there is nothing to check."""
     if not report.findings:
         what = next((_NOTHING[warning.kind] for warning in report.warnings if warning.kind in _NOTHING), _NO_CLAIM)
         return f"Nothing to check: {what}."
@@ -257,7 +208,7 @@ def error_counts_words(report: Report) -> str:
 
 
 def non_claims_words(report: Report) -> str:
-    """How many passages state nothing to check, and why; empty if there are none."""
+    """The passages without a claim, counted by reason; empty if there are none."""
     reasons = Counter(non_claim.reason for non_claim in report.non_claims)
     if not reasons:
         return ""

@@ -1,10 +1,6 @@
-"""A diagnosis of rewards as tables of words, for the terminal and for the page.
+"""A diagnosis of rewards as tables of words for terminal and page, and as an HTML page with charts.
 
-Left out: colours and widths, which are the business of what shows them.
-
-The HTML page of a diagnosis of rewards: four charts and the tables behind them.
-
-Left out: single replies; the rows have them.
+Not supported: single replies; the rows have them.
 """
 
 from __future__ import annotations
@@ -37,22 +33,13 @@ class Table:
     """One table; the first cell of a row names it."""
 
     heading: str
-    """What it is about."""
     head: tuple[str, ...]
     """Names of the columns."""
     rows: list[tuple[str, ...]]
-    """The cells."""
 
 
 def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
-    """The tables that there are numbers for.
-
-    >>> from vouching.methods.structured.diagnostics import ScoredReply, diagnose
-    >>> from vouching.types import Label, Reward
-    >>> replies = [ScoredReply("a", "g", Reward(0.0)), ScoredReply("b", "g", Reward(1.0))]
-    >>> [table.heading for table in tables_of(diagnose(replies))]
-    ['Inside groups']
-    """
+    """The tables that there are figures for."""
     yield Table("Inside groups", ("", ""), [*_spread_rows(diagnosis.spread)])
     if diagnosis.variance is not None:
         yield _variance_table(diagnosis.variance)
@@ -67,21 +54,17 @@ def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """A number in words; a dash for one that is undefined.
-
-    >>> figure(0.25), figure(1200), figure(float("nan")), figure(-0.0001)
-    ('0.250', '1,200', '–', '0.000')
-    """
+    """A figure as text, e.g. "0.250" or "1,200"; a dash for one that is undefined."""
     if value is None or math.isnan(value):
         return "–"
-    # Adding 0 takes the sign from a number that rounds to nothing.
+    # Adding 0 removes the sign of a number that rounds to 0.
     return f"{value:,}" if isinstance(value, int) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _spread_rows(spread: GroupSpread) -> Iterator[tuple[str, str]]:
     yield "groups of two replies or more", figure(spread.groups)
     yield "replies in them", figure(spread.replies)
-    yield "replies alone in their group, left out", figure(spread.alone)
+    yield "replies alone in their group, excluded", figure(spread.alone)
     yield "mean standard deviation, unbiased", figure(spread.standard_deviation)
     yield "mean variance, unbiased", figure(spread.variance, 4)
     yield "mean variance, population", figure(spread.population_variance, 4)
@@ -97,7 +80,7 @@ def _variance_table(found: PartVariance) -> Table:
     rows.append(("twice their covariances", "", figure(found.crossed, 4)))
     rows.append(("variance of the total", "", figure(found.total, 4)))
     if found.residual > 1e-6:
-        rows.append(("the total is no weighted sum: off by up to", "", figure(found.residual)))
+        rows.append(("the total is not the weighted sum: off by up to", "", figure(found.residual)))
     return Table("Proposition 2: variance inside groups, by part", ("", "weight", "share"), rows)
 
 
@@ -158,17 +141,7 @@ class Chart:
 
 
 def write_diagnosis(path: str | Path, title: str, diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> None:
-    """Write the page.
-
-    Args:
-        path: the file; replaced as a whole.
-        title: what was diagnosed, e.g. the name of the file.
-        diagnosis: the figures.
-        rows: what they were made of.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Write the page, replacing the file. Raises InputError if it cannot be written."""
     spread = diagnosis.spread
     write_page(
         path,
@@ -182,8 +155,8 @@ def write_diagnosis(path: str | Path, title: str, diagnosis: Diagnosis, rows: Se
 
 
 def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Iterator[Chart]:
-    """The charts that the rows have numbers for."""
-    # A deviation above 1 needs rewards that are further apart than any of these; it counts to the last bar.
+    """The charts that there are figures for."""
+    # A standard deviation above 1 is larger than any of these rewards can give; it counts to the last bar.
     standard_deviations = [min(1.0, value) for value in group_standard_deviations(rows)]
     if standard_deviations:
         title = "Groups by the standard deviation of their rewards"

@@ -1,8 +1,9 @@
 """The HTML report on a finished file of rows, made from the rows and the lines of the output.
 
-A verdict says where its evidence stands, and does not hold the text. What was found for a claim is looked for once
-more: an index and a recording give the same again; what an engine on the web found stands in no file but a recording,
-and is not asked for twice. Reports on answers hold their texts. Not here: rows and lines that are streams.
+A verdict has the place of its evidence, not the text. Sources found by search are therefore retrieved again: from an
+index or a recording. Web engines are not asked again. Reports on answers hold their texts.
+
+Not supported: rows and lines that are streams.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from vouching.types import Claim, Report, Source, Unverified, Verdict
 from vouching.types.serial import SCHEMAS, from_json
 
 FindAgain: TypeAlias = Callable[[Claim, str | None, tuple[Source, ...]], tuple[Source, ...]]
-"""From a claim, its question and the sources that came with it to these and what is found."""
+"""From a claim, its question and the given sources to all its sources."""
 
 
 def write_row_report(
@@ -43,16 +44,14 @@ def write_row_report(
     """Write the report on rows.
 
     Args:
-        path: where it goes.
+        path: the page to write.
         rows: path of the rows.
-        lines: path of what came out, a line for each.
-        make_record: where a line is no record itself, what makes one of it.
+        lines: path of the output, a line for each row.
+        make_record: converts a line that is not a record itself.
         search: where sources were searched for.
-        threshold: of the check, which says when enough was found.
+        threshold: that of the check, which stops the search.
 
-    Raises:
-        InputError: a file cannot be read, or the report not be written.
-        ConfigError: an index has another format.
+    Raises InputError if a file cannot be read or written, and ConfigError if an index has another format.
     """
     again = find_again(search, threshold) if search else None
     write_report(path, _entries(rows, lines, make_record, again), title=Path(rows).name)
@@ -73,7 +72,7 @@ def _entries(
 
 
 def _sources(row: Row, record: Verdict | Unverified, again: FindAgain | None = None) -> tuple[Source, ...]:
-    """The sources of a row and, if asked for, what is found for it."""
+    """The sources of a row, with those found by search if ``again`` is given."""
     fields = row.fields or {}
     given: tuple[Source, ...] = ()
     with suppress(InputError):
@@ -85,18 +84,9 @@ def _sources(row: Row, record: Verdict | Unverified, again: FindAgain | None = N
 
 
 def find_again(search: SearchOptions, threshold: float) -> FindAgain | None:
-    """What gives the texts that were found for a claim; None where they cannot be had again.
+    """A function that retrieves the sources of a claim again; None where that is not possible.
 
-    Args:
-        search: where they were found.
-        threshold: of the check, which says when enough was found.
-
-    Raises:
-        InputError: an index or a recording cannot be read.
-        ConfigError: an index has another format.
-
-    >>> find_again(SearchOptions(web=("wikipedia",)), 0.5) is None
-    True
+    Raises InputError or ConfigError if an index or a recording cannot be read.
     """
     recorded = search.replay or search.record
     local = replace(search, web=search.web if recorded else (), pages=False, record=None, replay=recorded)
@@ -107,7 +97,7 @@ def find_again(search: SearchOptions, threshold: float) -> FindAgain | None:
     )
 
     def find(claim: Claim, question: str | None, given: tuple[Source, ...]) -> tuple[Source, ...]:
-        with suppress(VouchError):  # what another recording lacks, or an index that is gone: the page is without it
+        with suppress(VouchError):  # a recording may lack it and an index may be gone: the page is written without
             return run(Searches(finder, question).gather([claim], given))[1]
         return given
 

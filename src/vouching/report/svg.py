@@ -1,7 +1,7 @@
-"""Pieces of a drawing: text, lines, boxes and the frame of a plot, as SVG strings.
+"""Elements of a drawing as SVG strings: text, lines, boxes and the frame of a plot.
 
-Colours are CSS custom properties with a fallback, so that a page can set them for light and dark and a picture that
-stands alone still has them. Left out: measuring text, which only a browser can; widths are estimates.
+Colours are CSS custom properties with a fallback, so that a page can set them for light and dark and a stand-alone
+picture still has them. Not supported: measuring text, which only a browser can; widths are estimates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from vouching.types.visible import visible_line
 
 Tone: TypeAlias = Literal["match", "mismatch", "not-found", "unverified", "accent", "muted", "faint", "text"]
-"""A role that a colour plays; the custom property of the same name holds it."""
+"""The role of a colour; the custom property of the same name holds it."""
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 _FALLBACK: dict[Tone, str] = {
@@ -28,25 +28,17 @@ _LETTER = 0.56
 
 
 def colour(tone: Tone) -> str:
-    """The CSS value of a tone.
-
-    >>> colour("match")
-    'var(--match, #0f766e)'
-    """
+    """The CSS value of a tone."""
     return f"var(--{tone}, {_FALLBACK[tone]})"
 
 
 def number(value: float) -> str:
-    """A coordinate with one decimal at most.
-
-    >>> number(12.0), number(0.26)
-    ('12', '0.3')
-    """
+    """A coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def shown(text: str) -> str:
-    """Foreign text for the inside of a tag or an attribute."""
+    """Foreign text, escaped for a tag or an attribute."""
     return escape(visible_line(text))
 
 
@@ -56,22 +48,14 @@ def width_of(text: str, size: float = 13) -> float:
 
 
 def fitted(text: str, room: float, size: float = 13) -> str:
-    """A text without its middle, if it is wider than ``room`` pixels.
-
-    >>> fitted("runs/2026/structured", 70), fitted("structured", 80)
-    ('runs…ured', 'structured')
-    """
+    """A text without its middle, if it is wider than ``room`` pixels."""
     letters = max(3, int(room / (size * _LETTER)))
     kept = (letters - 1) // 2
     return text if len(text) <= letters else f"{text[:kept]}…{text[-kept:]}"
 
 
 def svg(width: float, height: float, title: str, description: str, body: Iterable[str]) -> str:
-    """A whole drawing with its name and its content in words for those who do not see it.
-
-    >>> svg(10, 10, "A & B", "Nothing.", [])[:74]
-    '<svg class="chart" role="img" aria-label="A &amp; B" viewBox="0 0 10 10" w'
-    """
+    """A whole drawing; ``description`` has its content in words for screen readers."""
     box = f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}"'
     style = "max-width:100%;height:auto;font-family:system-ui,sans-serif"
     return (
@@ -81,23 +65,17 @@ def svg(width: float, height: float, title: str, description: str, body: Iterabl
 
 
 def text(
-    x: float,
-    y: float,
-    content: str,
-    *,
-    tone: Tone = "text",
-    anchor: Anchor = "start",
-    size: int = 13,
+    x: float, y: float, content: str, *, tone: Tone = "text", anchor: Anchor = "start", size: int = 13,
     bold: bool = False,
-) -> str:
-    """A line of text; ``y`` is its base line."""
+) -> str:  # fmt: skip
+    """A line of text; ``y`` is its baseline."""
     weight = ' font-weight="600"' if bold else ""
     place = f'x="{number(x)}" y="{number(y)}" text-anchor="{anchor}"'
     return f'<text {place} font-size="{size}"{weight} fill="{colour(tone)}">{shown(content)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, tone: Tone = "faint", width: float = 1, dash: str = "") -> str:
-    """A straight line, dashed if ``dash`` gives lengths."""
+    """A straight line; ``dash`` is an SVG dash pattern."""
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
     ends = f'x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}"'
     return f'<line {ends} stroke="{colour(tone)}" stroke-width="{number(width)}"{dashes}/>'
@@ -114,20 +92,13 @@ def path(points: Sequence[tuple[float, float]], *, tone: Tone, width: float = 2,
 
 
 def box(
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    *,
-    tone: Tone,
-    hint: str = "",
-    opacity: float = 1,
+    x: float, y: float, width: float, height: float, *, tone: Tone, hint: str = "", opacity: float = 1,
     radius: float = 2,
-) -> str:
-    """A filled box; ``hint`` shows when a pointer rests on it."""
+) -> str:  # fmt: skip
+    """A filled box; ``hint`` is its tooltip."""
     place = f'x="{number(x)}" y="{number(y)}" width="{number(max(0, width))}" height="{number(max(0, height))}"'
     faded = f' fill-opacity="{opacity:.2f}"' if opacity < 1 else ""
-    faded += "" if radius else ' shape-rendering="crispEdges"'  # or neighbours have a seam between them
+    faded += "" if radius else ' shape-rendering="crispEdges"'  # avoids seams between neighbours
     return f'<rect {place} rx="{number(radius)}" fill="{colour(tone)}"{faded}><title>{shown(hint)}</title></rect>'
 
 
@@ -143,22 +114,18 @@ class Frame:
     """The area of a plot and the values at its edges."""
 
     left: float
-    """Pixels from the left edge of the drawing."""
     top: float
-    """Pixels from its top edge."""
     width: float
-    """Pixels across."""
     height: float
-    """Pixels down."""
     x_range: tuple[float, float] = (0.0, 1.0)
     """Values at the left and the right edge."""
     y_range: tuple[float, float] = (0.0, 1.0)
     """Values at the lower and the upper edge."""
-    x_least: float = 0.01
-    """Least distance of the numbers below the horizontal axis."""
+    x_step: float = 0.01
+    """Minimum distance of the ticks on the horizontal axis."""
 
     def x(self, value: float) -> float:
-        """Pixels of a value on the horizontal axis; beyond an edge it stands on it."""
+        """Pixels of a value on the horizontal axis, clipped to the edges."""
         return self.left + self.width * _share(value, self.x_range)
 
     def y(self, value: float) -> float:
@@ -178,7 +145,7 @@ class Frame:
             tone: Tone = "muted" if signed and value == 0 else "faint"
             drawn.append(line(self.left, self.y(value), self.left + self.width, self.y(value), tone=tone))
             drawn.append(text(self.left - 8, self.y(value) + 4, f"{value:g}", tone="muted", anchor="end", size=12))
-        for value in ticks(*self.x_range, self.x_least):
+        for value in ticks(*self.x_range, self.x_step):
             drawn.append(text(self.x(value), bottom + 18, f"{value:g}", tone="muted", anchor="middle", size=12))
         middle = self.left + self.width / 2
         drawn.append(text(middle, bottom + 38, x_name, tone="muted", anchor="middle", size=12))
@@ -186,15 +153,11 @@ class Frame:
         return drawn
 
 
-def ticks(low: float, high: float, least: float = 0.01) -> list[float]:
-    """Round values from ``low`` to ``high``, at most six of them and at least ``least`` apart.
-
-    >>> ticks(0, 1), ticks(0.7, 1), ticks(1, 20), ticks(1, 3, least=1)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.7, 0.8, 0.9, 1.0], [5.0, 10.0, 15.0, 20.0], [1.0, 2.0, 3.0])
-    """
+def ticks(low: float, high: float, min_step: float = 0.01) -> list[float]:
+    """Round values from ``low`` to ``high``, at most six of them and at least ``min_step`` apart."""
     scales = (10.0**power for power in count(-2))
     steps = (step for scale in scales for step in (scale, 2 * scale, 5 * scale))
-    step = next(step for step in steps if step >= least and (high - low) / step <= 5.001)
+    step = next(step for step in steps if step >= min_step and (high - low) / step <= 5.001)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(place * step, 10) for place in range(first, last + 1)]
 

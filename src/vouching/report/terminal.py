@@ -1,7 +1,7 @@
 """Verdicts, reports and rankings for a terminal: signs as well as colours, at any width, with any encoding.
 
-Foreign text is only ever printed as plain characters: no markup, no control sequence of it takes effect. Left out:
-paging; pipe the output into a pager.
+Foreign text is printed as plain characters; its markup and control sequences take no effect. Not supported: paging;
+pipe the output into a pager.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rich.text import Text
 
 from vouching.report.findings import FindingView, view_of
 from vouching.report.points import (
-    LONGEST_QUOTATION,
+    MAX_QUOTATION,
     Point,
     around_blanks,
     error_counts_words,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 NARROW = 80
-"""Columns below which a point takes lines of its own instead of a row of a table."""
+"""Columns below which a point takes several lines instead of a row of a table."""
 
 _CITATION = re.compile(r"\s*(?:\[\d{1,3}\]\s*)+")
 _PLAIN_SIGNS = {"match": "+", "mismatch": "x", "not_found": "-", "unverified": "?"}
@@ -71,15 +71,7 @@ def print_verdict(console: Console, verdict: Verdict | Unverified) -> None:
 
 
 def print_report(console: Console, report: Report) -> None:
-    """Print a report: the response with a sign at each claim, what needs attention, the rest in a line each.
-
-    >>> import sys
-    >>> from rich.console import Console
-    >>> print_report(Console(file=sys.stdout, width=60), Report("Hello!", (), ()))
-    Nothing to check: the response makes no claim.
-    <BLANKLINE>
-      Hello!
-    """
+    """Print a report: the response with a sign at each claim, what needs attention, and one line for each other."""
     page = _Page.of(console)
     page.put(page.text(totals_words(report), "bold"))
     for line in filter(None, (error_counts_words(report), non_claims_words(report))):
@@ -92,21 +84,7 @@ def print_report(console: Console, report: Report) -> None:
 
 
 def print_ranking(console: Console, ranking: Ranking) -> None:
-    """Print a ranking: each answer with its place, its score and what the evidence says, then those without a score.
-
-    >>> import sys
-    >>> from rich.console import Console
-    >>> from vouching import rank
-    >>> ranking = rank("When did it open?", ["In 1937.", "In 1973."], "The bridge opened in 1973.")
-    >>> print_ranking(Console(file=sys.stdout, width=60), ranking)
-    When did it open?
-      2 answers by embedded:rules, mode full
-    <BLANKLINE>
-    1  In 1973.  score 0...
-    ...
-    2  In 1937.  score 0...
-    ...
-    """
+    """Print a ranking: each answer with place, score and evidence, then those without a score."""
     page = _Page.of(console)
     page.put(page.text(ranking.question, "bold"))
     count = len(ranking.answers) + len(ranking.unverified)
@@ -130,9 +108,8 @@ class _Page:
     """A console and what it can show."""
 
     console: Console
-    """Where to print."""
     signs: dict[str, str]
-    """The sign of each status, in letters that the console can show."""
+    """The sign of each status, in characters that the console can show."""
     coloured: bool
     """Whether styles are visible; if not, brackets mark what is wrong."""
 
@@ -182,10 +159,10 @@ class _Page:
         self.print_warnings(finding.warnings, known)
 
     def print_answer(self, answer: RankedAnswer, ranking: Ranking) -> None:
-        """One answer of a ranking; of its alignment what is about the answer itself, as all share the question."""
+        """One answer of a ranking with the part of its alignment that is not about the question, which all share."""
         chance = "" if answer.probability is None else f", {percent(answer.probability)} likely supported"
-        level = " level" if sum(other.place == answer.place for other in ranking.answers) > 1 else ""
-        place = Text(f"{answer.place}{level}  ", "bold")
+        tied = " tied" if sum(other.place == answer.place for other in ranking.answers) > 1 else ""
+        place = Text(f"{answer.place}{tied}  ", "bold")
         words = self.text(answer.text, "bold" if answer.place == 1 else "")
         self.put(Text.assemble(place, words, "  ", self.text(f"score {score_words(answer.score)}{chance}", "dim")))
         if answer.reasoning:
@@ -202,7 +179,7 @@ class _Page:
         return Text.assemble(self.sign(status, number), " ", self.text(" · ".join(view.title), _STYLES[status]))
 
     def marked_subject(self, view: FindingView) -> Text:
-        """What it is about with the style of each part; without colours the faulty parts stand in brackets."""
+        """The subject with the style of each part; without colours, faulty parts are in brackets."""
         claim, done = view.finding.subject, 0
         shown = Text()
         for span, status in sorted(view.parts, key=lambda part: part[0].start):
@@ -216,10 +193,10 @@ class _Page:
             done = span.end
         return shown.append_text(self.text(claim[done:]))
 
-    def print_points(self, points: Sequence[Point], apart: bool = True) -> None:
+    def print_points(self, points: Sequence[Point], spaced: bool = True) -> None:
         if not points:
             return
-        if apart:
+        if spaced:
             self.blank()
         if self.console.width < NARROW:
             for point in points:
@@ -235,7 +212,7 @@ class _Page:
         self.put(table, 2)
 
     def found(self, point: Point) -> Text:
-        """What the sources have in place of a part, where, and why that is enough or not."""
+        """The counterpart of a part in the sources, its place, and the reason for the outcome."""
         if point.found:
             quoted = self.text(f'"{point.found}"', "green" if point.status == "match" else "")
             first = Text.assemble(quoted, "  ", self.text(point.place, "dim"))
@@ -256,14 +233,14 @@ class _Page:
                 self.put(self.difference(visible_line(view.fix.old), visible_line(view.fix.new)), 7)
 
     def difference(self, old: str, new: str) -> Text:
-        """How one text becomes the other; without colours as [-old-]{+new+}."""
+        """The change from one text to the other; without colours as [-old-]{+new+}."""
         shown, before = Text(), ""
         for edit in word_edits(old, new):
             words = self.encodable(visible(edit.text))
             if edit.kind == "same":
                 shown.append(words)
             elif self.coloured:
-                # Not every terminal strikes out: without the blank, old and new would run together there.
+                # Not every terminal can strike out: without the space, old and new would run together.
                 shown.append(" " if before == "old" else "")
                 shown.append(words, "strike red" if edit.kind == "old" else "bold green")
             else:
@@ -275,15 +252,15 @@ class _Page:
         for warning in warnings:
             if warning in known:
                 continue
-            if warning.kind == "search":  # says where the evidence is from, and is no reason to doubt
+            if warning.kind == "search":  # where the evidence is from, not a reason for doubt
                 self.put(self.text(warning.message, "dim"), 2)
                 continue
             self.put(Text.assemble(("! ", "bold yellow"), self.text(f"{warning.kind}: {warning.message}", "yellow")), 2)
             if warning.span:
-                self.put(self.text(f'"{shorten(warning.span.text, LONGEST_QUOTATION)}"', "dim"), 4)
+                self.put(self.text(f'"{shorten(warning.span.text, MAX_QUOTATION)}"', "dim"), 4)
 
     def response(self, report: Report) -> Text:
-        """The response with sign and number in front of each claim and a dimmer look for the rest."""
+        """The response with sign and number before each claim, and the rest dimmed."""
         marks = [(f.span, number, f.status) for number, f in enumerate(report.findings, 1) if f.span]
         shown, done = Text(), 0
         for span, number, status in sorted(marks, key=lambda mark: mark[0].start):
@@ -299,7 +276,7 @@ class _Page:
         return shown
 
     def print_findings(self, report: Report) -> None:
-        """In full what is not supported or not verified; in one line each what is, with parts that do not match."""
+        """In full what is not supported or not verified; the others in one line, with parts that do not match."""
         numbered = list(enumerate(report.findings, 1))
         for number, finding in numbered:
             if finding.status != "match":
@@ -310,7 +287,7 @@ class _Page:
             self.blank()
             for number, view in supported:
                 self.put(self.line(view, number))
-                self.print_points([point for point in view.points if point.status == "mismatch"], apart=False)
+                self.print_points([point for point in view.points if point.status == "mismatch"], spaced=False)
                 self.print_warnings(view.finding.warnings, report.warnings)
                 if view.note:
                     self.put(self.text(view.note, "dim"), 2)

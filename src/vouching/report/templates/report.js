@@ -1,5 +1,5 @@
 "use strict";
-// Chooses what is in view: which claim, which texts and marks beside it, which rows pass the filter.
+// Selects what is visible: a claim, the texts and marks beside it, and the rows that pass the filter.
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
@@ -8,7 +8,7 @@
   const small = matchMedia("(max-width: 819px)");
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  // A large page keeps findings and texts as text; each becomes part of the page when it is first looked at.
+  // A large page keeps findings and texts as text; each is added to the page when it is first shown.
   const packed = new Map(all("script[data-name]").map((script) => [script.dataset.name, script]));
   const unpacked = (name) => {
     const script = packed.get(name);
@@ -21,7 +21,7 @@
     return byId(name);
   };
 
-  // A single claim stands in no list: its finding takes the place of its row.
+  // A single claim is in no list: its finding takes the place of its row.
   const rows = all(document.querySelector(".row") ? ".row" : ".finding").map((row) => {
     const link = row.id ? row : row.firstElementChild;
     return { row, link, name: row.id || link.hash.slice(1), label: row.dataset.label, error: row.dataset.error, words: null, said: [] };
