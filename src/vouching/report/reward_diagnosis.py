@@ -24,7 +24,7 @@ from vouching.methods.structured.diagnostics import (
 from vouching.methods.structured.reward_weights import Equal, equal_by_label
 from vouching.report import charts
 from vouching.report.skeleton import write_page
-from vouching.rows import Row, fields_of, open_rows
+from vouching.rows import Row, fields_of, read_rows
 from vouching.types import Label, Reward
 
 
@@ -192,20 +192,12 @@ def _share_plot(variance: PartVariance, title: str) -> str:
 
 
 def read_rewards(path: str) -> tuple[list[ScoredReply], list[str]]:
-    """The rewarded replies of a file, as ``vouch reward`` writes them, and what is wrong with the other rows.
+    """The rewarded replies of a file, as ``vouch reward`` writes them, and the problems of its other rows.
 
     Raises:
         InputError: the file cannot be read.
     """
-    rows: list[ScoredReply] = []
-    problems: list[str] = []
-    with open_rows(path, ("total", "totals")) as reader:
-        for row in reader:
-            try:
-                rows += _replies(row)
-            except InputError as error:
-                problems.append(f"{reader.name}, {row.place}: {error}")
-    return rows, problems
+    return read_rows(path, _replies, ("total", "totals"))
 
 
 def equal_rewards(rows: Sequence[ScoredReply], by: Equal) -> list[ScoredReply]:

@@ -26,7 +26,7 @@ from vouching.rows.outputs import (
     write_lines,
 )
 from vouching.rows.pool import ROWS_AT_ONCE, AsyncWorkFactory
-from vouching.rows.read import FORMATS, STDIN, RowReader, open_rows, read_as
+from vouching.rows.read import FORMATS, STDIN, RowReader, open_rows, read_as, read_rows
 from vouching.rows.row import Fields, Row, row_name
 from vouching.rows.run import BatchSummary, Progress, RowJob, run_rows
 from vouching.rows.worker import Work, WorkFactory
@@ -60,6 +60,7 @@ __all__ = [
     "open_rows",
     "read_as",
     "read_lines",
+    "read_rows",
     "record_work",
     "row_name",
     "run_rows",

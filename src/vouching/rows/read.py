@@ -125,6 +125,37 @@ def read_as(path: str, make: Callable[[Fields, str], Made]) -> Iterator[Made]:
             yield made
 
 
+def read_rows(
+    path: str, make: Callable[[Row], Iterable[Made]], columns: Collection[str] = ()
+) -> tuple[list[Made], list[str]]:
+    r"""Everything that ``make`` makes of the rows of a file, and the problems of the rows that it refuses.
+
+    Args:
+        path: as for :func:`open_rows`.
+        make: raises InputError for a row that cannot be used.
+        columns: as for :func:`open_rows`.
+
+    Raises:
+        InputError: the file cannot be read.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
+    >>> _ = path.write_text('{"id": "a"}\n{"id": \n', encoding="utf-8")
+    >>> from vouching.rows import fields_of
+    >>> read_rows(str(path), lambda row: [fields_of(row)["id"]])
+    (['a'], ['rows.jsonl, line 2: it is no JSON: Expecting value at character 7'])
+    """
+    made: list[Made] = []
+    problems: list[str] = []
+    with open_rows(path, columns) as reader:
+        for row in reader:
+            try:
+                made += make(row)
+            except InputError as error:
+                problems.append(f"{reader.name}, {row.place}: {error}")
+    return made, problems
+
+
 def _reader(raw: IO[bytes], ending: str, name: str, columns: Collection[str]) -> RowReader:
     if ending == ".parquet":
         return RowReader(name, *parquet_rows(raw, name, columns), raw.close)

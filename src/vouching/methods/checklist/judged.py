@@ -17,24 +17,16 @@ from vouching.errors import InputError
 from vouching.judging.votes import Votes, as_votes
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, row_items
 from vouching.methods.checklist.rates import JudgedCompletion
-from vouching.rows import Fields, Row, fields_of, open_rows
+from vouching.rows import Fields, Row, fields_of, open_rows, read_rows
 
 
 def read_judged(path: str) -> tuple[list[JudgedCompletion], list[str]]:
-    """The judged completions of a file, and what is wrong with the rows that are none.
+    """The judged completions of a file, and the problems of its other rows.
 
     Raises:
         InputError: the file cannot be read.
     """
-    rows: list[JudgedCompletion] = []
-    problems: list[str] = []
-    with open_rows(path, ("holistic", "votes")) as reader:
-        for row in reader:
-            try:
-                rows.append(judged_completion(row))
-            except InputError as error:
-                problems.append(f"{reader.name}, {row.place}: {error}")
-    return rows, problems
+    return read_rows(path, lambda row: [judged_completion(row)], ("holistic", "votes"))
 
 
 def join_judged(items: str, whole: str, labels: str) -> tuple[list[JudgedCompletion], list[str]]:
