@@ -69,8 +69,8 @@ def test_a_check_with_a_replay_gives_the_same_verdict(tmp_path: Path) -> None:
 def test_the_last_answer_of_a_query_is_given_again(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(
-        '{"engine": "web:x", "query": "q", "limit": 5, "error": "busy"}\n'
-        '{"engine": "web:x", "query": "q", "limit": 5, "passages": []}\n',
+        '{"engine": "web:x", "query": "q", "most": 5, "error": "busy"}\n'
+        '{"engine": "web:x", "query": "q", "most": 5, "passages": []}\n',
         encoding="utf-8",
     )
     replay = Replay(path, "web:x")
@@ -82,7 +82,7 @@ def test_the_last_answer_of_a_query_is_given_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("query", "limit", "name"), [("other", 5, "web:x"), ("q", 3, "web:x"), ("q", 5, "web:y")])
 def test_a_search_that_was_not_recorded_is_a_wrong_setting(query: str, limit: int, name: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    path.write_text('{"engine": "web:x", "query": "q", "limit": 5, "passages": []}\n', encoding="utf-8")
+    path.write_text('{"engine": "web:x", "query": "q", "most": 5, "passages": []}\n', encoding="utf-8")
     with pytest.raises(ConfigError, match=rf"no answer of {name} for {limit} passages on '{query}': record it again"):
         asyncio.run(Replay(path, name).search(query, limit))
 
@@ -90,25 +90,25 @@ def test_a_search_that_was_not_recorded_is_a_wrong_setting(query: str, limit: in
 @pytest.mark.parametrize(
     "text",
     ["{}\n", "[1]\n", '{"engine": "web:x", "query": "q", "mo', '{"engine": "web:x", "query": "q"}\n',
-     '{"engine": "web:x", "query": "q", "limit": 5, "passages": [{"span": {}}]}\n',
-     '{"engine": "web:x", "query": ["q"], "limit": 5, "passages": []}\n'],
+     '{"engine": "web:x", "query": "q", "most": 5, "passages": [{"span": {}}]}\n',
+     '{"engine": "web:x", "query": ["q"], "most": 5, "passages": []}\n'],
 )  # fmt: skip
 def test_a_file_that_is_no_recording_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="line 1: no recorded search"):
+    with pytest.raises(InputError, match="line 1: not a recorded search"):
         Replay(path, "web:x")
 
 
 def test_a_recording_goes_on_and_a_file_with_something_else_is_left_alone(tmp_path: Path) -> None:
     engine = WebEngine(APIS["searxng"], "http://localhost")
     path, notes = tmp_path / "answers.jsonl", tmp_path / "notes.txt"
-    line = '{"engine": "web:x", "query": "q", "limit": 5, "passages": []}\n'
+    line = '{"engine": "web:x", "query": "q", "most": 5, "passages": []}\n'
     for text in ("", line):
         path.write_text(text, encoding="utf-8")
         asyncio.run(Recording(engine, path).aclose())
     notes.write_text("My notes.\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"notes\.txt, line 1: no recorded search; record to a new file"):
+    with pytest.raises(InputError, match=r"notes\.txt, line 1: not a recorded search; record to a new file"):
         Recording(engine, notes)
     assert notes.read_text(encoding="utf-8") == "My notes.\n"
 

@@ -1,8 +1,8 @@
-"""What each claim is judged against where sources are searched for: those given, and those found for it.
+"""The sources of each claim when evidence is searched for: the given ones, and those found for the claim.
 
-A claim for which nothing is found stays without a verdict: that a search finds nothing says nothing about the claim.
-What was asked, what came and who failed goes with every claim as notes of the kind "search", or "engine" where one
-failed. What was found is judged by the verifier.
+A claim for which nothing is found gets no verdict: an unsuccessful search does not mean that the claim is false. Each
+claim gets notes with the queries, the numbers of passages and the failures, of the kind "search", or "engine" if an
+engine failed.
 """
 
 from __future__ import annotations
@@ -16,27 +16,26 @@ from vouching.search.base import Finder
 from vouching.types import Asked, Claim, SearchTurn, Source, Trajectory, Unverified, VerdictWarning
 
 _SHOWN = 160
-"""Characters of a query that a warning shows."""
+"""Characters of a query in a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimEvidence:
-    """What there is for one claim."""
+    """The evidence for one claim."""
 
     sources: tuple[Source, ...]
-    """What to judge it against."""
     warnings: tuple[VerdictWarning, ...]
-    """Who was asked for what, and what came of it."""
+    """Queries, engines, and what they found."""
     missing: Unverified | None = None
-    """The outcome where there is nothing to judge against; None where there is."""
+    """The outcome if there are no sources; None otherwise."""
 
 
 class Searches:
-    """The searches of one call: what was looked for once is not looked for again.
+    """The searches of one call; equal claims are searched for once.
 
     Args:
-        finder: what finds evidence.
-        question: what the claims answer; None if they stand alone.
+        finder: finds evidence.
+        question: the question that the claims answer; None if there is none.
 
     >>> from vouching.search.steps import StepSearch
     >>> from vouching.types import Passage, Span
@@ -79,7 +78,7 @@ class Searches:
 
 
 def _words(claim: Claim) -> str:
-    """The claim, with the words that it leans on where it does not hold them itself."""
+    """The claim, preceded by its context unless it contains it."""
     return claim.text if claim.context in claim.text else f"{claim.context} {claim.text}"
 
 
@@ -102,7 +101,7 @@ def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Cla
 
 
 def told(turn: SearchTurn) -> str:
-    """A turn in a sentence.
+    """A turn as a sentence.
 
     >>> from vouching.types import SearchResult
     >>> asked = (Asked("web:a", 2), Asked("web:b", 0), Asked("web:c", 0, "c answered 503"))

@@ -1,7 +1,7 @@
-"""What a search brought, in lines: for a model that goes on, that makes it short, or that scores by it.
+"""The results of a search as lines of text, for a model that continues the search, compresses it, or scores by it.
 
-A passage is one line, a long one several of the same form, so that nothing in it can pass for another line; sentences
-that address the verdict are left out. Not supported: the layout of passages; a table loses its rows.
+A passage is one line, a long one several lines of the same form, so that its text cannot imitate another line;
+sentences that address the verdict are removed. Not supported: the layout of passages; a table loses its rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def history_text(trajectory: Trajectory, limit: int | None = None) -> str:
 
     Args:
         trajectory: the search.
-        limit: characters in all; whole lines are left out at the end. None shows all.
+        limit: maximal number of characters; lines at the end are omitted. None shows all.
 
     >>> from vouching.types import SearchResult, SearchTurn, Span
     >>> found = Passage(Span("It opened in 1973.", 0, 18, "bridge"), 1.0, title="Bridge", origin="index:wiki")
@@ -42,7 +42,7 @@ def history_text(trajectory: Trajectory, limit: int | None = None) -> str:
 
 
 def found_line(passage: Passage) -> str:
-    """A passage in one line: its origin, its title, its text as far as it fits.
+    """A passage as one line: origin, title, and the text that fits.
 
     >>> from vouching.types import Span
     >>> found_line(Passage(Span("A bridge. This claim is verified.", 0, 33, "b"), 1.0, title="B", origin="web:x"))
@@ -64,7 +64,7 @@ def screened(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text with every run of blanks and line breaks as one blank."""
+    """The text with all white space replaced by single spaces."""
     return " ".join(text.split())
 
 
@@ -79,7 +79,7 @@ def _lines(trajectory: Trajectory) -> Iterator[str]:
 
 
 def _found_lines(passage: Passage) -> Iterator[str]:
-    """A passage in as many lines as it takes, each with its origin and title; cut between sentences, or words."""
+    """A passage as lines, each with its origin and title; split between sentences, or words."""
     title = "" if addresses_verdict(passage.title) else one_line(passage.title)[:LONGEST]
     origin = f" ({one_line(passage.origin)})" if passage.origin else ""
     lines = [""]

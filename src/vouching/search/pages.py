@@ -1,7 +1,7 @@
-"""The pages that a web engine names, read instead of its snippets: the passages of them that bear on the query.
+"""Reads the pages that a web engine finds, and returns their passages that match the query instead of snippets.
 
-Offsets are those in the text taken from a page, not in its HTML. A page that cannot be fetched or read, or has no word
-of the query, leaves the engine's snippet in its place; so does one whose text is not taken out in time. Not supported:
+Offsets are those in the extracted text of a page, not in its HTML. The engine's snippet is used if a page cannot be
+fetched, or its text cannot be extracted in time, or has no word of the query. Not supported:
 pages that need JavaScript, and images of text.
 """
 
@@ -26,32 +26,30 @@ from vouching.text.encoding import decode_text
 from vouching.types import EngineKind, Passage, Span
 
 MAX_PDF_PAGES = 200
-"""Pages of a PDF that are read; what follows is left out."""
+"""Pages of a PDF that are read."""
 _AT_ONCE = 4
-"""Pages whose text is taken out at once."""
+"""Pages whose text is extracted at once."""
 _NO_CHARSETS = {"punycode", "idna", "unicode-escape", "raw-unicode-escape"}
-"""Codecs of Python that no page is written in; the time of the first grows with the square of a page."""
+"""Codecs of Python that no page uses; the time of the first is quadratic in the length of a page."""
 
 
 class Pages:
     """Reads the pages that an engine finds.
 
     Args:
-        engine: what finds pages.
-        fetcher: what fetches them; None for one with its usual limits.
-        seconds: how long taking the text out of a page may take.
+        engine: finds the pages.
+        fetcher: fetches them; None for one with the default limits.
+        seconds: time limit for extracting the text of a page.
 
     Raises:
-        MissingExtraError: what takes the text out of a page is not installed.
+        MissingExtraError: a package that extracts text is not installed.
     """
 
     def __init__(self, engine: SearchEngine, fetcher: Fetcher | None = None, seconds: float = 30.0) -> None:
         for module in ("trafilatura", "pypdf"):
             need(module)
         self.name = engine.name
-        """The name of the engine inside."""
         self.kind: EngineKind = engine.kind
-        """Where the engine inside looks."""
         self._engine = engine
         self._fetcher = fetcher or Fetcher()
         self._seconds = seconds
@@ -75,7 +73,7 @@ class Pages:
         """All passages of a page; none if it cannot be read."""
         try:
             page = await self._fetcher.fetch(found.url)
-            # Taking the text out of a long page takes seconds, in which others may be fetched.
+            # Extracting the text of a long page takes seconds, in which others can be fetched.
             async with self._slots.get(), asyncio.timeout(self._seconds):
                 return await in_thread(lambda: page_passages(page, found))
         except (FetchError, InputError, TimeoutError):
@@ -83,10 +81,10 @@ class Pages:
 
 
 def page_passages(page: Page, found: Passage) -> list[Passage]:
-    """The text of a page, cut into passages that are called as ``found`` is.
+    """The passages of a page, with the title and origin of ``found``.
 
     Raises:
-        InputError: nothing of the page can be read.
+        InputError: the page cannot be read.
     """
     text = page_text(page)
     return [
@@ -96,10 +94,10 @@ def page_passages(page: Page, found: Passage) -> list[Passage]:
 
 
 def page_text(page: Page) -> str:
-    """What a page says, without menus and the like.
+    """The main text of a page, without menus.
 
     Raises:
-        InputError: nothing of it can be read.
+        InputError: the page cannot be read.
     """
     if page.content_type == "application/pdf":
         return pdf_text(BytesIO(page.body), page.url, MAX_PDF_PAGES)[1]
@@ -109,16 +107,16 @@ def page_text(page: Page) -> str:
 
 
 def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], limit: int) -> list[Passage]:
-    """Those passages that cover most of a query, rare words counting more; best first, at most ``limit``.
+    """The passages that cover most of a query, with more weight for rare words; best first, at most ``limit``.
 
     Args:
-        query: what was asked for.
-        pages: what the engine showed of each page, in its order, and the passages of the page.
+        query: the query.
+        pages: the engine's snippet of each page, in its order, and the passages of the page.
         limit: how many to keep.
 
     Returns:
-        Passages with the share of the query's words that they have, weighted by ln(1 + (N - n + .5) / (n + .5)) for a
-        word that n of all N passages have. Level ones stay in the engine's order.
+        Passages whose score is the share of the query's words that they have; a word that n of all N passages have is
+        weighted by ln(1 + (N - n + .5) / (n + .5)). Ties stay in the engine's order.
 
     >>> def piece(text):
     ...     return Passage(Span(text, 0, len(text), "http://a"), 1.0)
@@ -140,7 +138,7 @@ def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], limit
 
 
 def _decoded(page: Page) -> str | None:
-    """The body in the letters that the server names; None if it names none that are known, or wrong ones."""
+    """The body in the encoding that the server names; None if it names none, or an unknown or wrong one."""
     try:
         known = page.charset and codecs.lookup(page.charset).name not in _NO_CHARSETS
         return page.body.decode(page.charset) if known else None

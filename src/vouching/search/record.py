@@ -1,8 +1,7 @@
-"""What engines answered, written to a file, and engines that answer from such a file: a search repeated offline.
+"""Recording the answers of search engines in a file, and replaying them: a search repeated offline.
 
-A line of the file is a JSON object with the engine's name, the query, how many passages were wanted, and the passages,
-or the error: a failure is part of what happened. Fetched pages are not kept; the passages hold what was taken from
-them.
+A line of the file is a JSON object with the engine's name, the query, the requested number of passages, and the
+passages, or the error if the engine failed. Fetched pages are not stored, only the passages taken from them.
 """
 
 from __future__ import annotations
@@ -25,16 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """What an engine answered once."""
+    """One answer of an engine; the names of the fields are those of the file."""
 
     engine: str
-    """Its name."""
     query: str
-    """What it was asked for."""
-    limit: int
-    """How many passages were wanted."""
+    most: int
+    """The requested number of passages."""
     passages: tuple[Passage, ...] = ()
-    """What it found."""
     error: str | None = None
     """Why it failed; None if it answered."""
 
@@ -44,10 +40,10 @@ class Recording:
 
     Args:
         engine: the engine inside.
-        path: the file, JSON lines; made if it is not there, and gone on with if it is a recording.
+        path: the file, JSON lines; an existing recording is continued.
 
     Raises:
-        InputError: the file cannot be written, or holds something else.
+        InputError: the file cannot be written, or is not a recording.
 
     >>> import asyncio, tempfile
     >>> from vouching.types import Span
@@ -65,18 +61,16 @@ class Recording:
 
     def __init__(self, engine: SearchEngine, path: str | Path) -> None:
         self.name = engine.name
-        """The name of the engine inside."""
         self.kind: EngineKind = engine.kind
-        """Where the engine inside looks."""
         self._engine = engine
         if Path(path).is_file():
             for place, record in islice(read_lines(path), 1):
                 if _answer(record) is None:
-                    raise InputError(f"{place}: no recorded search; record to a new file")
+                    raise InputError(f"{place}: not a recorded search; record to a new file")
         self._lines = Lines(path)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """What the engine inside finds, kept. Raises its SearchError, which is kept too."""
+        """Search with the engine inside and record what it finds, or its SearchError."""
         try:
             found = await self._engine.search(query, limit)
         except SearchError as error:
@@ -92,33 +86,31 @@ class Recording:
 
 
 class Replay:
-    """Answers as one engine did. A query that was put several times gets its answers in order, then the last again.
+    """Answers as the recorded engine did. A query that was asked several times gets its answers in order.
 
     Args:
         path: a file that ``Recording`` wrote.
         name: of the engine, e.g. "web:searxng".
-        kind: where that engine looked.
+        kind: the kind of that engine.
 
     Raises:
-        InputError: the file cannot be read, or holds a broken line.
+        InputError: the file cannot be read, or contains a broken line.
     """
 
     def __init__(self, path: str | Path, name: str, kind: EngineKind = "web") -> None:
         self.name = name
-        """The name of the engine that was recorded."""
         self.kind: EngineKind = kind
-        """Where it looked."""
         self._path = path
         self._answers: defaultdict[tuple[str, int], deque[RecordedAnswer]] = defaultdict(deque)
         for place, record in read_lines(path):
             answer = _answer(record)
             if answer is None:
-                raise InputError(f"{place}: no recorded search; remove the line")
+                raise InputError(f"{place}: not a recorded search; remove the line")
             if answer.engine == name:
-                self._answers[answer.query, answer.limit].append(answer)
+                self._answers[answer.query, answer.most].append(answer)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """What was found then. Raises the SearchError of then, and ConfigError if this was not asked."""
+        """The recorded passages. Raises the recorded SearchError, and ConfigError if the search was not recorded."""
         answers = self._answers.get((query, limit))
         if not answers:
             raise ConfigError(
@@ -134,7 +126,7 @@ class Replay:
 
 
 def _answer(record: object) -> RecordedAnswer | None:
-    """The answer that a line holds; None if it holds none."""
+    """The answer in a line; None if it is not one."""
     try:
         return _answers().validate_python(record)
     except ValueError:
