@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.search.shelves import Down, Library, passage
 from vouching.errors import ConfigError
-from vouching.search.steps import StepSearch, leads_from, read_page, read_question
+from vouching.search.steps import StepSearch, expansions_from, read_page, read_question
 from vouching.types import Alignment, Claim, Source, Span, Trajectory, Unverified, Verdict
 
 QUESTION = "Where was the director of Nosferatu born?"
@@ -46,20 +46,23 @@ def test_the_name_beside_a_word_of_the_question_is_searched_for_first() -> None:
 def test_a_lead_is_worth_its_passage_and_how_near_a_word_of_the_question_stands() -> None:
     # Worth of the passage 1. Murnau: next to "directed", 1. Prana: Murnau and Friedrich stand between, 1/3 near:
     # .6 + .4 / 3. Wismar is in a sentence without a word of the question: .6.
-    leads = {lead.name: lead.weight for lead in leads_from(read_page(passage(*FILM)), 1.0, read_question(QUESTION))}
-    assert leads == {"Wismar": 0.6, "Friedrich Murnau": 1.0, "Prana": pytest.approx(0.6 + 0.4 / 3)}
+    expansions = {
+        expansion.name: expansion.weight
+        for expansion in expansions_from(read_page(passage(*FILM)), 1.0, read_question(QUESTION))
+    }
+    assert expansions == {"Wismar": 0.6, "Friedrich Murnau": 1.0, "Prana": pytest.approx(0.6 + 0.4 / 3)}
 
 
 def test_what_is_kept_has_the_worth_that_follows_from_the_lead() -> None:
     found = search(queries=2)
-    # First of its query, 1, and its title is in the question, .6; the next is about a lead that is worth as much: .9.
+    # First of its query, 1, and its title is in the question, .6; the next is about a expansion that is worth as much: .9.
     assert [p.score for p in found.passages] == [pytest.approx(1.6), pytest.approx(0.9 * 1.6)]
 
 
 def test_a_passage_that_has_the_name_and_the_open_words_counts_without_a_title() -> None:
     shelf = Library({"nosferatu": FILM, "murnau": ("", "Friedrich Murnau was born in Bielefeld."), "wismar": TOWN})
     found = search(engines=[shelf], queries=2)
-    # "born" is the one open word, and it is there: .6 of the lead.
+    # "born" is the one open word, and it is there: .6 of the expansion.
     assert [p.score for p in found.passages] == [pytest.approx(1.6), pytest.approx(0.6 * 1.6)]
 
 
@@ -208,9 +211,9 @@ def test_closing_it_closes_the_engines() -> None:
 def test_any_texts_lead_somewhere_or_nowhere(question: str, text: str, title: str) -> None:
     found = search(question, engines=[Library({"": (title, text)})], queries=3)
     assert 1 <= len(found.turns) <= 3
-    for lead in leads_from(read_page(passage(title, text)), 1.0, read_question(question)):
-        assert 0.6 <= lead.weight <= 1
-        assert lead.name in text
+    for expansion in expansions_from(read_page(passage(title, text)), 1.0, read_question(question)):
+        assert 0.6 <= expansion.weight <= 1
+        assert expansion.name in text
 
 
 def test_the_same_search_is_the_same_trajectory() -> None:

@@ -1,4 +1,4 @@
-"""Finding evidence: indexes of own documents, web engines, agents that ask them, and what is left of it all."""
+"""Finding evidence: local indexes, web engines, multi-step search, and compression of the results."""
 
 from __future__ import annotations
 

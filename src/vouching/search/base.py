@@ -1,10 +1,9 @@
-"""The seams of search: an engine can be asked, a finder finds evidence for a claim; and several engines asked at once.
+"""The interfaces of search: engines, which answer queries, and finders, which find evidence for a claim.
 
-An engine implements one async method, and so does a finder: a search by words and an agent look alike from outside. A
-failing engine leaves the others working: what went wrong stands in the result, never in place of it. Several rankings
-become one by reciprocal ranks (Cormack, Clarke and Büttcher, SIGIR 2009): a passage gets the sum of 1 / (60 + rank)
-over the rankings it stands in, ranks from 1, so scores of engines need not be comparable. Not supported: weights of
-engines.
+Each has one async method, so a search by words and an agent look the same to callers. If an engine fails, the others
+continue, and the result records the failure. Rankings of several engines are fused by reciprocal ranks (Cormack, Clarke
+and Büttcher, SIGIR 2009): a passage gets the sum of 1 / (60 + rank) over its rankings, with ranks from 1, so scores of
+different engines need not be comparable. Not supported: weights of engines.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from vouching.errors import ConfigError, SearchError
 from vouching.types import Asked, EngineKind, Passage, SearchResult, Trajectory
 
 RANK_OFFSET = 60
-"""The constant of the paper: how little the first place counts more than the second."""
+"""The constant of the paper; the larger, the smaller the advantage of the first rank."""
 
 
 def fuse(rankings: Sequence[Sequence[Passage]], limit: int) -> list[Passage]:
     """The passages of all rankings, best first, at most ``limit``; ``score`` is the sum of reciprocal ranks.
 
-    The same piece of the same document is one passage, and its ``origin`` names all who found it. A single ranking
-    keeps its own scores. Passages that are level stay in the order of their best rank, earlier rankings first.
+    Equal spans of the same document are one passage, whose ``origin`` names all engines that found it. A single ranking
+    keeps its own scores. Ties are in the order of the best rank, earlier rankings first.
 
     >>> from vouching.types import Span
     >>> def found(name, origin):
@@ -59,24 +58,24 @@ class SearchEngine(Protocol):
 
     @property
     def name(self) -> str:
-        """What a passage's ``origin`` says, e.g. "index:wiki" or "web:searxng"."""
+        """The ``origin`` of its passages, e.g. "index:wiki" or "web:searxng"."""
         ...
 
     @property
     def kind(self) -> EngineKind:
-        """Whether it looks in documents of one's own or on the web."""
+        """Whether it searches your own documents or the web."""
         ...
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """At most ``limit`` passages, best first; none is an answer too.
+        """At most ``limit`` passages, best first; possibly none.
 
         Raises:
-            SearchError: it is down, busy or answers with something unreadable.
+            SearchError: it is down or busy, or its answer cannot be read.
         """
         ...
 
     async def aclose(self) -> None:
-        """Let go of files and connections; closing twice is fine."""
+        """Close files and connections; may be called twice."""
         ...
 
 
@@ -84,32 +83,32 @@ class Finder(Protocol):
     """Something that finds evidence, with one query or with many."""
 
     async def find(self, question: str | None, claim: str) -> Trajectory:
-        """The way to the evidence for a claim; its ``passages`` are what was found.
+        """Search for evidence for or against a claim.
 
-        What goes wrong is part of the trajectory: a failed engine stands in its turn, and where all is lost it
-        ``ended`` as "failed".
+        Failures are part of the trajectory: a failed engine is recorded in its turn, and if all fail, it ``ended`` as
+        "failed".
 
         Args:
-            question: what the claim answers; None if it stands alone.
-            claim: what evidence is wanted for or against, with the words that it leans on.
+            question: the question that the claim answers; None if there is none.
+            claim: the claim, with the words that it refers to.
         """
         ...
 
     async def aclose(self) -> None:
-        """Let go of the engines; closing twice is fine."""
+        """Close the engines; may be called twice."""
         ...
 
 
 async def search_engines(engines: Sequence[SearchEngine], query: str, limit: int = 5) -> SearchResult:
-    """Ask every engine at once and fuse what they return by reciprocal ranks.
+    """Ask all engines at once and fuse their rankings by reciprocal ranks.
 
     Args:
-        engines: whom to ask, at least one.
-        query: what to ask for.
-        limit: how many passages to take from each engine, and how many to keep.
+        engines: at least one.
+        query: the query.
+        limit: number of passages to take from each engine, and to keep.
 
     Returns:
-        The passages, best first, and each engine with what it found or why it failed.
+        The passages, best first, and for each engine the number of passages or the error.
 
     Raises:
         ConfigError: no engine was given.

@@ -1,4 +1,4 @@
-"""Engines by their names, as the command line takes them."""
+"""Search engines by name, as on the command line."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def open_engine(spec: str) -> SearchEngine:
     """A search engine, ready to use.
 
     Args:
-        spec: which one; see ``FORMS``.
+        spec: its name; see ``FORMS``.
 
     Raises:
-        ConfigError: no engine has such a name, its address is none, or its key is missing.
-        InputError: an index that is not there or cannot be read.
+        ConfigError: the engine is unknown, its address is not valid, or its key is missing.
+        InputError: an index does not exist or cannot be read.
         MissingExtraError: a package that it needs is not installed.
 
     >>> open_engine("searxng=http://localhost:8080").name
@@ -47,7 +47,7 @@ def open_engine(spec: str) -> SearchEngine:
 
 
 def web_name(spec: str) -> str:
-    """What a web engine that is opened by ``spec`` is called, also where it cannot be opened: in a recording.
+    """The name of the web engine ``spec``, without opening it; recordings use it.
 
     >>> web_name("searxng=http://localhost:8080"), web_name("wikipedia=https://de.wikipedia.org/")
     ('web:searxng', 'web:wikipedia=https://de.wikipedia.org')
@@ -58,15 +58,15 @@ def web_name(spec: str) -> str:
 def as_finder(
     search: Finder | Sequence[SearchEngine | str], verify: Verify | None = None, queries: int | None = None
 ) -> Finder:
-    """What finds evidence: a finder as it is, or a search in steps in engines, which may be named.
+    """A finder unchanged, or a multi-step search in engines.
 
     Args:
-        search: the finder or the engines.
-        verify: says when enough was found; see :class:`~vouching.search.steps.StepSearch`.
-        queries: how many at most; None for the usual number.
+        search: the finder, or engines and names of engines.
+        verify: decides when the search ends; see :class:`~vouching.search.steps.StepSearch`.
+        queries: maximal number of queries; None for the default.
 
     Raises:
-        ConfigError: no engine, one that cannot be opened, or a number of queries for a finder, which has its own.
+        ConfigError: there is no engine, one cannot be opened, or ``queries`` is given with a finder.
 
     >>> as_finder(["searxng=http://localhost:8080"]).engines[0].name
     'web:searxng'

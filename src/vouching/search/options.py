@@ -1,4 +1,4 @@
-"""Where to search for sources, as a command line names it, and the engines that this opens."""
+"""Options of the command line that say where to search, and the engines that they open."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _SETTINGS = "pages, queries=N, record=PATH or replay=PATH"
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """Where to search, as given."""
+    """Where to search."""
 
     index: tuple[str, ...] = ()
     """Paths of indexes, or opensearch:URL."""
     web: tuple[str, ...] = ()
     """Names of web engines, see ``vouching.search.open.FORMS``."""
     pages: bool = False
-    """Whether to read the pages that the engines name."""
+    """Whether to read the pages that the engines return."""
     record: str | None = None
-    """File to keep in what the web engines find."""
+    """File to record the answers of web engines in."""
     replay: str | None = None
-    """File to take it from."""
+    """File to replay them from."""
     queries: int | None = None
-    """How many queries at most; None for the usual number."""
+    """Maximal number of queries; None for the default."""
 
     def __bool__(self) -> bool:
         return bool(self.index or self.web)
 
     @classmethod
     def read(cls, index: Sequence[str] | None, web: Sequence[str] | None) -> SearchOptions:
-        """The options from paths of indexes and from web engines, among which may stand settings of the search.
+        """The options from the values of --index and --web; the latter may contain settings of the search.
 
         Raises:
-            InputError: a setting without its value, one that the others rule out, or nothing to search.
+            InputError: a setting has no value or contradicts another, or there is nothing to search.
 
         >>> SearchOptions.read(["notes"], ["wikipedia", "pages", "queries=2"])
         SearchOptions(index=('notes',), web=('wikipedia',), pages=True, record=None, replay=None, queries=2)
@@ -80,12 +80,12 @@ class SearchOptions:
 
     @property
     def settings(self) -> dict[str, str | bool | int | None]:
-        """What decides what is found, for the note beside an output."""
+        """The settings that determine the results, for the note next to an output."""
         return {"search": " ".join(self.index + self.web), "pages": self.pages, "queries": self.queries}
 
     @property
     def arguments(self) -> str:
-        """Where and how is searched, as on the command line.
+        """The options as on the command line.
 
         >>> SearchOptions(("notes",), ("wikipedia",), pages=True, queries=2).arguments
         '--index notes --web wikipedia --web pages --web queries=2'
@@ -98,7 +98,7 @@ class SearchOptions:
         """The engines, opened.
 
         Raises:
-            ConfigError: an engine of that name does not exist, or its key is missing.
+            ConfigError: an engine is unknown, or its key is missing.
             InputError: an index or a file cannot be read or written.
         """
         from vouching.search.open import OPENSEARCH, open_engine

@@ -1,14 +1,14 @@
-"""A search in several steps without a language model: what one passage names leads to the next.
+"""Multi-step search without a language model: queries are expanded with names from the passages found so far.
 
-The question is asked as it stands. Then, query by query, the name that promises most: one in the answers that nothing
-found supports, or one that a found passage has close to a word of the question ("directed by Ada Byron", for a question
-about a director). What such a lead finds is worth a share of what the lead is worth, if it is about the name or has it
-beside the words that are still open. The best passages of all queries are kept. A name from a document of one's own is
-not sent to the web: only indexes are asked for it. The numbers below were chosen on training questions;
+The first query is the question itself. Each further query is the most promising name: one in an answer that no passage
+supports, or one that a passage has close to a word of the question ("directed by Ada Byron", for a question about a
+director). A passage found this way gets a share of the name's weight if it is about the name, or has it together with
+words that no passage covered yet. The best passages of all queries are kept. A name from a local document is never sent
+to the web: only indexes are asked for it. The constants were chosen on training questions;
 ``benchmarks/search_steps.py`` measures on others.
 
-Not supported: pronouns and descriptions (a lead is a name as it is written), names in scripts without capitals, and
-knowing which step of the question a query answers.
+Not supported: pronouns and descriptions (only names as written), names in scripts without capitals, and knowing which
+step of the question a query answers.
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ from vouching.text.words import find_words
 from vouching.types import Claim, Passage, SearchEnd, SearchTurn, Source, Span, Trajectory, Unverified, Verdict
 
 FAR = 0.6
-"""Share of a passage's weight that any name in it gets; the rest depends on how near a word of the question stands."""
+"""Share of a passage's weight for any name in it; the rest depends on the distance to a word of the question."""
 REACH = 12
-"""Content words on either side of a name within which a word of the question is near."""
+"""Maximal distance of a name and a word of the question, in content words."""
 _BRACKET = re.compile(r"\s*\([^)]*\)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The words that are searched for."""
+    """A question and its content words."""
 
     text: str
-    """As asked."""
     words: tuple[tuple[str, str], ...]
-    """Its content words, as written and as stems, in order."""
+    """As written and as stems, in order."""
 
     @property
     def stems(self) -> frozenset[str]:
@@ -47,7 +46,7 @@ class Question:
         return frozenset(stem for _, stem in self.words)
 
     def beyond(self, known: frozenset[str]) -> tuple[str, ...]:
-        """The words, as written, whose stems are not known yet.
+        """The words, as written, whose stems are not in ``known``.
 
         >>> read_question("Who directed the film Nosferatu?").beyond(frozenset(["nosferatu"]))
         ('directed', 'film')
@@ -57,36 +56,34 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A passage, read."""
+    """A passage with its stems."""
 
     passage: Passage
-    """As found."""
     words: frozenset[str]
     """Stems of the content words of title and text."""
     about: frozenset[str]
-    """Stems of the title without what stands in brackets at its end."""
+    """Stems of the title without a final part in brackets."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
-    """A name to search for."""
+class Expansion:
+    """A name to expand the search with."""
 
     name: str
-    """As written."""
     stems: frozenset[str]
-    """Stems of its content words; leads with the same are one."""
+    """Stems of its content words; names with the same stems are one."""
     weight: float
-    """How much it promises; higher first."""
+    """How promising it is."""
     open: tuple[str, ...]
-    """Words that go with it into the query."""
+    """Words that are added to the query."""
     why: str
-    """In a sentence."""
+    """The reason, as a sentence."""
     origin: str = ""
-    """The engine whose passage has the name; empty for a name from what is asked."""
+    """The engine whose passage has the name; empty for a name from the question or an answer."""
 
     @property
     def query(self) -> str:
-        """What to ask for."""
+        """The query: the name and the additional words."""
         return " ".join((self.name, *self.open))
 
 
@@ -120,19 +117,19 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(word.stem for word in find_words(text) if word.is_content)
 
 
-def leads_from(page: Page, weight: float, question: Question) -> Iterator[Lead]:
-    """Names in a passage that neither the question nor the passage's title has.
+def expansions_from(page: Page, weight: float, question: Question) -> Iterator[Expansion]:
+    """Names in a passage that are neither in the question nor in the passage's title.
 
     Args:
         page: the passage.
-        weight: what the passage itself is worth.
-        question: its words draw weight to the names close to them, those of the title aside.
+        weight: the weight of the passage.
+        question: names close to its words, except those in the title, get more weight.
 
     >>> from vouching.types import Span
     >>> text = "Nosferatu is a silent film directed by Ada Byron and shot in Oslo."
     >>> page = read_page(Passage(Span(text, 0, len(text)), 1.0, title="Nosferatu"))
-    >>> for lead in leads_from(page, 1.0, read_question("Where was the director of Nosferatu born?")):
-    ...     print(lead.query, lead.weight)
+    >>> for expansion in expansions_from(page, 1.0, read_question("Where was the director of Nosferatu born?")):
+    ...     print(expansion.query, expansion.weight)
     Ada Byron born 1.0
     Oslo born 0.7
     """
@@ -150,7 +147,7 @@ def leads_from(page: Page, weight: float, question: Question) -> Iterator[Lead]:
         )
         where = f"close to {word!r}" if word else "where the words of the question are not near"
         title = f" of {page.passage.title!r}" if page.passage.title else ""
-        yield Lead(
+        yield Expansion(
             entity.text,
             name,
             weight * (FAR + (1 - FAR) * near),
@@ -161,7 +158,7 @@ def leads_from(page: Page, weight: float, question: Question) -> Iterator[Lead]:
 
 
 def _nearness(text: str, start: int, end: int, sought: frozenset[str], before: bool) -> tuple[float, str]:
-    """1 for a sought word next to a name, 1/2 with one content word between, and so on; with the word, as written."""
+    """1 for a sought word next to a name, 1/2 with one content word between, and so on; and the word as written."""
     words = [word for word in find_words(text, start, max(start, end)) if word.is_content]
     for between, word in enumerate((words[::-1] if before else words)[:REACH]):
         if word.stem in sought:
@@ -170,33 +167,33 @@ def _nearness(text: str, start: int, end: int, sought: frozenset[str], before: b
 
 
 Verify: TypeAlias = Callable[[Sequence[Claim], Sequence[Source]], Awaitable[Sequence[Verdict | Unverified]]]
-"""Judges claims against sources, as ``ClaimVerifier.verify`` does; verifiers come after search, so it is passed in."""
+"""Judges claims against sources, as ``ClaimVerifier.verify``."""
 
 RANK_DECAY = 0.3
-"""How fast a passage of the first query counts less with its rank: 1 / (1 + 0.3 rank), ranks from 0."""
+"""Weight of a passage of the first query: 1 / (1 + 0.3 rank), ranks from 0."""
 NAMED = 0.6
-"""What it gains if the question has the title of its document."""
+"""Added if the question contains the title of its document."""
 ABOUT, RELATED, TELLS = 0.9, 0.3, 0.6
-"""Share of a lead that a passage is worth: its title is the name; its title has the name's words among others, or the
-reverse; its text has the name, times the share of the open words that it has too."""
+"""Share of a name's weight for a passage: its title is the name; its title contains the name's words, or the reverse;
+its text contains the name, times the share of the additional words that it contains."""
 UNSUPPORTED = 1.0
-"""Worth of a name in an answer that no passage found supports."""
+"""Weight of a name in an answer that no passage supports."""
 QUERIES = 5
-"""How many queries, if nobody says."""
+"""Default number of queries."""
 READ = 5
-"""How many of the best passages are read for names before each query."""
+"""Number of best passages whose names are collected before each query."""
 
 
 class StepSearch:
-    """Searches by names, one query after the other, and keeps the best passages of all.
+    """Expands the query with one name after the other, and keeps the best passages of all queries.
 
     Args:
-        engines: whom to ask, all of them each time; at least one.
-        verify: judges the answers against what is kept so far: the search ends when it finds each of them supported or
-            contradicted, and goes on with what it finds no support for. None goes by words alone and uses all queries.
-        queries: how many at most.
-        limit: how many passages to keep; the turns of the trajectory show these alone, best first.
-        wide: how many passages to take from each engine for each query.
+        engines: at least one; each query goes to all of them.
+        verify: judges the answers against the passages kept so far: the search ends when each is supported or
+            contradicted, and continues with the parts that are not supported. None uses words alone and all queries.
+        queries: maximal number of queries.
+        limit: number of passages to keep; the turns of the trajectory show only these, best first.
+        wide: number of passages to take from each engine per query.
 
     Raises:
         ConfigError: no engine, or a number below 1.
@@ -227,30 +224,29 @@ class StepSearch:
     ) -> None:
         check_engines(engines, queries=queries, limit=limit, wide=wide)
         self.engines = tuple(engines)
-        """Whom it asks."""
         self._verify = verify
         self._queries, self._limit, self._wide = queries, limit, wide
 
     async def search(self, question: str, answers: Sequence[str] = ()) -> Trajectory:
-        """What was found for a question and its answers.
+        """Search for a question and its answers.
 
-        Several answers are left out of the first query, so that none of them decides what is found.
+        The first query does not contain several answers, so that none of them biases the search.
         """
         way = _Way(read_question(question), tuple(answers))
         alone = answers[0] if len(answers) == 1 else ""
-        first = Lead(f"{question} {alone}".strip(), frozenset(), 1.0, (), "The question as it stands.")
+        first = Expansion(f"{question} {alone}".strip(), frozenset(), 1.0, (), "The question as it stands.")
         ended = await self._walk(way, first)
         return Trajectory(question, tuple(answers), way.kept(self._limit), ended, "deterministic")
 
     async def find(self, question: str | None, claim: str) -> Trajectory:
-        """What was found for a claim; see ``Finder``."""
+        """Search for a claim; see ``Finder``."""
         return await (self.search(question, (claim,)) if question else self.search(claim))
 
     async def aclose(self) -> None:
         """Close every engine."""
         await asyncio.gather(*(engine.aclose() for engine in self.engines))
 
-    async def _walk(self, way: _Way, first: Lead) -> SearchEnd:
+    async def _walk(self, way: _Way, first: Expansion) -> SearchEnd:
         for rank, page in enumerate(await self._ask(way, first)):
             named = NAMED if page.about and page.about <= way.question.stems else 0.0
             way.value(page, 1 / (1 + RANK_DECAY * rank) + named)
@@ -262,24 +258,24 @@ class StepSearch:
                 return "decided"
             if len(way.turns) == self._queries:
                 return "turns"
-            lead = way.next_lead(unsupported)
-            if lead is None:
+            expansion = way.next_expansion(unsupported)
+            if expansion is None:
                 return "exhausted"
-            for page in await self._ask(way, lead):
-                way.value(page, lead.weight * _share(page, lead))
+            for page in await self._ask(way, expansion):
+                way.value(page, expansion.weight * _share(page, expansion))
 
-    async def _ask(self, way: _Way, lead: Lead) -> list[Page]:
-        """The passages that a query brings, best first; the name alone is asked for where the words were asked for."""
-        query = lead.name if stems(lead.query) in way.asked else lead.query
+    async def _ask(self, way: _Way, expansion: Expansion) -> list[Page]:
+        """The passages of a query, best first; the query is the name alone if the words were asked before."""
+        query = expansion.name if stems(expansion.query) in way.asked else expansion.query
         own = [engine for engine in self.engines if engine.kind == "local"]
-        stays = lead.origin in {engine.name for engine in own}
+        stays = expansion.origin in {engine.name for engine in own}
         result = await search_engines(own if stays else self.engines, query, self._wide)
-        way.asked |= {lead.stems, stems(query)}
-        way.turns.append(SearchTurn(lead.why, "local" if stays else "all", query, result))
+        way.asked |= {expansion.stems, stems(query)}
+        way.turns.append(SearchTurn(expansion.why, "local" if stays else "all", query, result))
         return [way.pages.setdefault(passage.span, read_page(passage)) for passage in result.passages]
 
     async def _unsupported(self, way: _Way) -> list[str] | None:
-        """Names in the answers that no passage kept so far supports; None if nothing is left to find out."""
+        """Names in the answers that no passage kept so far supports; None if every answer is decided."""
         texts = [claim.text for claim in way.claims]
         if self._verify is not None:
             passages = [way.pages[span].passage for span in way.best(self._limit)]
@@ -295,58 +291,68 @@ class StepSearch:
 
 @dataclass(slots=True)
 class _Way:
-    """What is known so far on the way to an answer."""
+    """The state of a search."""
 
     question: Question
     answers: tuple[str, ...]
     turns: list[SearchTurn] = field(default_factory=list[SearchTurn])
     pages: dict[Span, Page] = field(default_factory=dict[Span, Page])
     worth: dict[Span, float] = field(default_factory=dict[Span, float])
-    leads: dict[frozenset[str], Lead] = field(default_factory=dict[frozenset[str], Lead])
+    expansions: dict[frozenset[str], Expansion] = field(default_factory=dict[frozenset[str], Expansion])
     read: set[Span] = field(default_factory=set[Span])
     asked: set[frozenset[str]] = field(default_factory=set[frozenset[str]])
     """Stems of the names and of the whole queries so far."""
 
     @property
     def claims(self) -> list[Claim]:
-        """The answers, each leaning on the question; or what is asked, if it stands alone."""
+        """The answers with the question as context; or the question, if there are no answers."""
         context = self.question.text if self.answers else ""
         texts = self.answers or (self.question.text,)
         return [Claim(text, f"answer-{number}", context=context) for number, text in enumerate(texts, 1)]
 
     @property
     def all_failed(self) -> bool:
-        """Whether no engine has answered."""
+        """Whether no engine answered."""
         return all(turn.result.failed for turn in self.turns if turn.result)
 
     def best(self, limit: int) -> list[Span]:
-        """The passages that are worth most, best first."""
+        """The passages with the highest weights, best first."""
         return sorted(self.worth, key=lambda span: -self.worth[span])[:limit]
 
     def value(self, page: Page, worth: float) -> None:
-        """Say what a passage is worth; the most that was ever said counts, and nothing is not kept."""
+        """Give a passage a weight; the highest one counts, and passages without weight are not kept."""
         span = page.passage.span
         if worth > self.worth.get(span, 0.0):
             self.worth[span] = worth
 
-    def next_lead(self, unsupported: Sequence[str]) -> Lead | None:
-        """The lead that promises most and was not followed yet; of equal ones the first."""
+    def next_expansion(self, unsupported: Sequence[str]) -> Expansion | None:
+        """The most promising name that was not asked for yet; the first of tied ones."""
         for span in self.best(READ):
             if span not in self.read:
                 self.read.add(span)
-                for lead in leads_from(self.pages[span], self.worth[span], self.question):
-                    self.leads[lead.stems] = max(self.leads.get(lead.stems, lead), lead, key=lambda lead: lead.weight)
-        found = [*self._named(unsupported), *self.leads.values()]
-        return max((lead for lead in found if lead.stems not in self.asked), key=lambda lead: lead.weight, default=None)
+                for expansion in expansions_from(self.pages[span], self.worth[span], self.question):
+                    self.expansions[expansion.stems] = max(
+                        self.expansions.get(expansion.stems, expansion),
+                        expansion,
+                        key=lambda expansion: expansion.weight,
+                    )
+        found = [*self._named(unsupported), *self.expansions.values()]
+        return max(
+            (expansion for expansion in found if expansion.stems not in self.asked),
+            key=lambda expansion: expansion.weight,
+            default=None,
+        )
 
-    def _named(self, unsupported: Sequence[str]) -> Iterator[Lead]:
+    def _named(self, unsupported: Sequence[str]) -> Iterator[Expansion]:
         known = frozenset[str]().union(*(page.words for page in self.pages.values()))
         for text in unsupported:
             if (name := stems(text)) and not name <= known:
-                yield Lead(text, name, UNSUPPORTED, self.question.beyond(name), f"Nothing found supports {text!r}.")
+                yield Expansion(
+                    text, name, UNSUPPORTED, self.question.beyond(name), f"Nothing found supports {text!r}."
+                )
 
     def kept(self, limit: int) -> tuple[SearchTurn, ...]:
-        """The turns, each with those of its passages that were kept; their score is what they are worth."""
+        """The turns, each with those of its passages that were kept; their scores are their weights."""
         kept = self.best(limit)
 
         def shown(turn: SearchTurn) -> SearchTurn:
@@ -362,12 +368,12 @@ def _is_decided(verdict: Verdict) -> bool:
     return verdict.attributable or verdict.relation == "contradicted"
 
 
-def _share(page: Page, lead: Lead) -> float:
-    """How much of a lead's weight a passage is worth, in [0, 0.9]."""
-    if page.about == lead.stems:
+def _share(page: Page, expansion: Expansion) -> float:
+    """Share of a name's weight that a passage gets, in [0, 0.9]."""
+    if page.about == expansion.stems:
         return ABOUT
-    related = RELATED if page.about and (page.about <= lead.stems or lead.stems <= page.about) else 0.0
-    if not lead.stems <= page.words or not lead.open:
+    related = RELATED if page.about and (page.about <= expansion.stems or expansion.stems <= page.about) else 0.0
+    if not expansion.stems <= page.words or not expansion.open:
         return related
-    wanted = frozenset[str]().union(*map(stems, lead.open))
+    wanted = frozenset[str]().union(*map(stems, expansion.open))
     return max(related, TELLS * len(wanted & page.words) / len(wanted))
