@@ -55,7 +55,7 @@ def test_a_lead_is_worth_its_passage_and_how_near_a_word_of_the_question_stands(
 
 def test_what_is_kept_has_the_worth_that_follows_from_the_lead() -> None:
     found = search(queries=2)
-    # First of its query, 1, and its title is in the question, .6; the next is about a expansion that is worth as much: .9.
+    # First of its query, 1, and its title is in the question, .6; the next is about a name of the same weight: .9.
     assert [p.score for p in found.passages] == [pytest.approx(1.6), pytest.approx(0.9 * 1.6)]
 
 
