@@ -1,34 +1,58 @@
 """The section of docs/figures.md on local search, from the results of search.py.
 
-Left out: the questions that settings were chosen by, and search in several steps, which docs/agent.md shows.
+Not shown: the questions that settings were chosen on, and search in several steps, which docs/agent.md shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from render_tables import Figures, table
 
 NOTE = """
-Recall@5: of the paragraphs that support an answer, the share among the first five passages; 95 % BCa intervals, in
-which questions that share such a paragraph are drawn together. Times are of one process, processor time in brackets,
-on a machine that had other work at the same time. "shipped" is the encoder that checks claims: it was trained to read a
-claim beside a source, and finds nothing by vectors of its own. The million passages are made up, with words by
-Zipf's law."""
+Recall@5: of the paragraphs that support an answer, the share among the first five passages; 95 % BCa intervals;
+questions that share such a paragraph are resampled together. Times are of one process, processor time in brackets, on a
+machine that had much other work at the same time: only processor times compare. "Before" is the index that tantivy
+replaced, measured in the same hours; "shipped" is the encoder that checks claims, measured with that index on a machine
+with less work. The million passages are made up, with words by Zipf's law."""
 
 
 def search_lines(record: Figures) -> Iterator[str]:
-    """Recall by set and way to search, then times."""
-    small, large = record["multihop"], record.get("million")
+    """Recall by set and way to search, then times, the index before beside the present one."""
+    small, large, before = record["multihop"], record.get("million"), record["before"]
     yield "## Local search"
     for part in filter(None, (small, large)):
         yield from ("", f"`{part['command']}`, vouching {part['version']}; {part['date']}, {part['machine']}.")
-    ways = {name: found["held_out"] for name, found in small["recall"].items()}
-    sets = next(iter(ways.values()))
-    rows = ((name, sets[name]["questions"], *(recall(found[name]) for found in ways.values())) for name in sets)
+    earlier = before["multihop of an idle machine"]
+    ways = {"words": small["recall"]["words"], "words, before": before["multihop"]["recall"]["words"]}
+    ways |= {name: earlier["recall"][name] for name in ("meaning, shipped", "both, shipped")}
+    ways |= {name: found for name, found in small["recall"].items() if name != "words"}
+    sets = ways["words"]["held_out"]
+    rows = (
+        (name, sets[name]["questions"], *(recall(found["held_out"][name]) for found in ways.values())) for name in sets
+    )
     yield from table(("questions", "how many >", *ways), rows)
-    yield from table(("", "passages >", "build", "query, median", "query, 95 %", "on disk"), times(small, large))
+    change = record["difference"]["held_out"]
+    low, high = change["interval"]
+    yield from ("", f"Difference of words to words before: {change['estimate']:+.3f} [{low:+.3f}, {high:+.3f}].")
+    indexes = [("by words", small["build"], small["query"])]
+    indexes.append(("by words, before", before["multihop"]["build"], before["multihop"]["query"]))
+    indexes += [("by words", large["build"], large["query"])] if large else []
+    indexes.append(("by words, before", before["million"]["build"], before["million"]["query"]))
+    idle = before["million of an idle machine"]
+    indexes.append(("by words, before, with less other work", idle["build"], idle["query"]))
+    yield from table(("", "passages >", "build", "query, median", "query, 95 %", "on disk"), times(indexes))
+    yield from ("", faults("The index", record["faults"]), faults("The one before", before["faults"]))
     yield NOTE
+
+
+def faults(name: str, found: Figures) -> str:
+    """What killed and competing writers did, in a sentence."""
+    return (
+        f"{name}: {found['killed']} processes that added to it were killed; it opened as it was before "
+        f"or after the change {found['opened_as_before_or_after']} times; of {found['writers']} writers at once "
+        f"{found['refused']} was refused."
+    )
 
 
 def recall(found: Figures) -> str:
@@ -37,16 +61,8 @@ def recall(found: Figures) -> str:
     return f"{found['recall_at_5']:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def times(small: Figures, large: Figures | None) -> Iterator[tuple[object, ...]]:
+def times(indexes: Sequence[tuple[str, Figures, Figures]]) -> Iterator[tuple[object, ...]]:
     """A line for each index."""
-    indexes = [("by words", small["build"], small["query"])]
-    indexes += [
-        (f"with vectors, {name}", built, small[f"query, {name}"])
-        for name, built in ((key.removeprefix("build, "), value) for key, value in small.items())
-        if f"query, {name}" in small
-    ]
-    if large:
-        indexes.append(("by words", large["build"], large["query"]))
     for name, built, query in indexes:
         yield (
             name, f"{built['passages']:,}", f"{built['seconds']:.0f} s ({built['cpu_seconds']:.0f} s)",
