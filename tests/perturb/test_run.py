@@ -28,7 +28,7 @@ from vouching.perturb import (
 from vouching.perturb.filters import fluent, near_duplicate, visible
 from vouching.perturb.records import Edit, apply_edits
 from vouching.perturb.run import PROPOSERS
-from vouching.perturb.wording import opposites, synonyms
+from vouching.perturb.wording import read_table
 from vouching.types import ERROR_TYPES, Example, Span
 
 EXAMPLES = [json.loads(line) for line in (ROOT / "examples/claims.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -81,7 +81,7 @@ def test_the_label_follows_from_the_error_type() -> None:
         assert (made.label == "Attributable") == (ERROR_TYPE_OF[strategy] is None)
 
 
-def test_the_guide_shows_the_map_of_the_code() -> None:
+def test_the_guide_shows_the_table_of_the_code() -> None:
     guide = (ROOT / "docs/perturb.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\| `(\w+)` \| .* \| (?:`(\w+)`|none) \| [^|]* \|$", guide, re.MULTILINE)
     assert {name: kind or None for name, kind in shown} == dict(ERROR_TYPE_OF)
@@ -92,7 +92,7 @@ def test_the_guide_shows_the_map_of_the_code() -> None:
 
 @settings(deadline=None, max_examples=150)
 @given(claim=st.one_of(ANY_TEXT, PIECES), source=st.one_of(ANY_TEXT, PIECES))
-def test_on_any_text_offsets_are_right_and_the_claim_is_another(claim: str, source: str) -> None:
+def test_on_any_text_offsets_are_right_and_the_claim_differs(claim: str, source: str) -> None:
     for made in perturb(claim, source, pool=POOL):
         assert made.claim != claim
         assert made.original == claim
@@ -190,7 +190,7 @@ def test_only_attributable_rows_are_changed_and_ids_are_unique() -> None:
     assert len({perturbation.id for perturbation in made}) == len(made)
 
 
-def test_rows_give_at_most_as_many_as_asked_and_turns_are_taken() -> None:
+def test_rows_give_at_most_per_row_and_strategies_take_turns() -> None:
     made = list(perturb_rows(ROWS, per_row=2))
     counts = [len(list(group)) for _, group in itertools.groupby(made, key=lambda perturbation: perturbation.group)]
     assert max(counts) == 2
@@ -205,7 +205,7 @@ def test_rows_are_streamed() -> None:
     assert len(list(itertools.islice(perturb_rows(endless()), 40))) == 40
 
 
-def test_equal_rows_and_seeds_give_equal_results_and_another_seed_others() -> None:
+def test_equal_rows_and_seeds_give_equal_results_and_other_seeds_differ() -> None:
     runs = [[made.claim for made in perturb_rows(ROWS, seed=seed)] for seed in (0, 0, 1)]
     assert runs[0] == runs[1] != runs[2]
 
@@ -240,28 +240,28 @@ def test_a_line_of_json_is_a_row_that_can_be_perturbed_again() -> None:
     assert {"claim", "source", "label"} <= line.keys()
 
 
-def test_a_claim_of_thousands_of_characters_is_passed_over() -> None:
+def test_a_claim_of_thousands_of_characters_is_skipped() -> None:
     assert perturb("It opened in 1973. " * 200, "x") == []
 
 
 # Shipped tables
 
 
-def test_no_listed_word_stands_for_itself() -> None:
-    for table in (opposites(), synonyms()):
+def test_no_listed_word_replaces_itself() -> None:
+    for table in (read_table("opposites.txt"), read_table("synonyms.txt")):
         assert all(left not in rights for left, rights in table.items())
 
 
 def test_no_synonym_is_also_an_opposite() -> None:
-    assert {(a, b) for a, rights in synonyms().items() for b in rights} & {
-        (a, b) for a, rights in opposites().items() for b in rights
+    assert {(a, b) for a, rights in read_table("synonyms.txt").items() for b in rights} & {
+        (a, b) for a, rights in read_table("opposites.txt").items() for b in rights
     } == set()
 
 
 # Read by the embedded verifier
 
 
-def test_the_embedded_verifier_passes_rewrites_and_refuses_most_errors_that_it_can_see() -> None:
+def test_the_embedded_verifier_accepts_rewrites_and_detects_most_visible_errors() -> None:
     """Of claims that it passes: the shipped examples, and plain claims that are their own source."""
     plain = [Example(f"p{n}", claim, (Source(claim),), "Attributable") for n, claim in enumerate(PLAIN)]
     checker = Checker("embedded:rules")

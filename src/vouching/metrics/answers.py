@@ -77,11 +77,7 @@ def exact_match(answer: str, references: Sequence[str]) -> float:
 
 
 def normalised(text: str) -> str:
-    """The words of an answer for comparison: lower case, without marks and articles, single blanks.
-
-    >>> normalised("The  Akashi-Kaikyo, a bridge")
-    'akashikaikyo bridge'
-    """
+    """The words of an answer for comparison: lower case, without marks and articles, single blanks."""
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_NO_MARKS)).split())
 
 

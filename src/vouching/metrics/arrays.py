@@ -35,13 +35,7 @@ def bool_array(values: ArrayLike, name: str, rows: int | None = None) -> BoolArr
 
 
 def score_array(values: ArrayLike, name: str, rows: int | None = None, *, probability: bool = False) -> FloatArray:
-    """One finite number per row, in [0, 1] for a ``probability``; InputError names the first bad row.
-
-    >>> score_array([0.2, float("nan")], "scores")
-    Traceback (most recent call last):
-        ...
-    vouching.errors.InputError: scores must be finite, row 2 has nan: omit rows without a verdict
-    """
+    """One finite number per row, in [0, 1] for a ``probability``; InputError names the first bad row."""
     array = _row_array(values, name, rows)
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} must be numbers, got {array.dtype}")
@@ -69,11 +63,7 @@ def weight_array(weights: ArrayLike | None, rows: int) -> FloatArray:
 
 
 def quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """``numerator / denominator``, nan where the denominator is 0.
-
-    >>> quotient(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
-    array([0.5, nan])
-    """
+    """``numerator / denominator``, nan where the denominator is 0."""
     undefined = np.full(np.broadcast_shapes(np.shape(numerator), np.shape(denominator)), np.nan)
     return np.divide(numerator, denominator, out=undefined, where=np.asarray(denominator) != 0)
 

@@ -49,11 +49,7 @@ def ece(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, *
 
 
 def reliability_bins(truth: ArrayLike, scores: ArrayLike, bins: int = 10) -> list[Bin]:
-    """All bins behind :func:`ece`, empty ones too, for a reliability diagram.
-
-    >>> reliability_bins([True, False], [0.9, 0.2], bins=2)[1]
-    Bin(low=0.5, high=1.0, count=1, mean_score=0.9, share_attributable=1.0)
-    """
+    """All bins behind :func:`ece`, empty ones too, for a reliability diagram."""
     gold, score = _truth_and_scores(truth, scores)
     number = _bin_of(score, bins)
     count = np.bincount(number, minlength=bins)

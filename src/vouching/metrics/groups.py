@@ -92,12 +92,7 @@ def stratified_slice(labels: ArrayLike, size: int, seed: int) -> NDArray[np.intp
 def spread_over_seeds(
     metric: Callable[[NDArray[np.intp]], float], labels: ArrayLike, size: int, seeds: Iterable[int] = (0, 1, 2)
 ) -> Spread:
-    """Mean and standard deviation of a metric of row numbers over one stratified slice per seed.
-
-    >>> right = np.array([True, True, False, True])
-    >>> spread_over_seeds(lambda rows: right[rows].mean(), ["a", "a", "b", "b"], size=4).mean
-    0.75
-    """
+    """Mean and standard deviation of a metric of row numbers over one stratified slice per seed."""
     values: Sequence[float] = [float(metric(stratified_slice(labels, size, seed))) for seed in seeds]
     if not values:
         raise InputError("no seeds: expected at least one")

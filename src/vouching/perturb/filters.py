@@ -43,11 +43,7 @@ _MAY_DOUBLE = frozenset(("had", "that"))
 
 
 def visible(original: str, claim: str) -> bool:
-    """Whether a reader sees a difference beyond spelling and space.
-
-    >>> visible("It is grey.", "It is gray."), visible("It is grey.", "It is green.")
-    (False, True)
-    """
+    """Whether a reader sees a difference beyond spelling and space."""
     return _reader_key(original) != _reader_key(claim)
 
 
@@ -60,9 +56,6 @@ def fluent(original: str, claim: str) -> bool:
 
     Checks doubled words, articles, agreement of pronoun and verb, brackets and quotation marks, the last word, spaces,
     and a length of 0.4 to 2.5 times the original.
-
-    >>> fluent("It has a dog.", "It has a owl."), fluent("It has a dog.", "It has an owl.")
-    (False, True)
     """
     before, after = lower_words(original), lower_words(claim)
     if not after or not _SHORTEST <= len(after) / max(1, len(before)) <= _LONGEST:

@@ -92,11 +92,7 @@ def _titles() -> frozenset[str]:
 
 
 def without_title(name: str) -> str:
-    """A name without the titles before it.
-
-    >>> without_title("President Barack Obama"), without_title("Dr. Who")
-    ('Barack Obama', 'Who')
-    """
+    """A name without the titles before it."""
     words = name.split()
     while len(words) > 1 and words[0].rstrip(".") in _lists()["person title"]:
         words = words[1:]
@@ -161,12 +157,7 @@ def whole_subject(reading: ParsedText, verb: MainVerb) -> Entity | None:
 
 
 def sort_of(reading: ParsedText, verb: MainVerb, *texts: str) -> str | None:
-    """The sort of the subject of a verb, from its text or others; None if it is unclear.
-
-    >>> reading = ParsedText("The film opened in 1973.")
-    >>> sort_of(reading, reading.main_verb)
-    'film'
-    """
+    """The sort of the subject of a verb, from its text or others; None if it is unclear."""
     subject = reading.text[verb.subject_start : verb.subject_end]
     if subject.lower() in _PERSONAL:
         return "person"

@@ -35,10 +35,6 @@ def apply_edits(claim: str, edits: Iterable[Edit]) -> tuple[str, tuple[Span, ...
 
     "a" and "an" before a replacement follow its sound; a new first word is capitalised if the claim began with a
     capital. A removal leaves an empty span at the cut.
-
-    >>> text, spans = apply_edits("Ann has a dog.", [Edit(10, 13, "owl")])
-    >>> text, [text[span.start : span.end] for span in spans]
-    ('Ann has an owl.', ['owl'])
     """
     text, last, spans = "", 0, list[tuple[int, int]]()
     for edit in sorted(edits):
@@ -77,31 +73,19 @@ def article_for(word: str) -> str:
 
 
 def removal(text: str, start: int, end: int) -> Edit:
-    """The edit that removes a stretch and one of the blanks around it.
-
-    >>> apply_edits("It may well help.", [removal("It may well help.", 7, 11)])[0]
-    'It may help.'
-    """
+    """The edit that removes a stretch and one of the blanks around it."""
     if text[end : end + 1] == " ":
         return Edit(start, end + 1, "")
     return Edit(start - 1, end, "") if text[max(0, start - 1) : start] == " " else Edit(start, end, "")
 
 
 def in_case_of(model: str, words: str) -> str:
-    """``words`` with the first letter in the case of the first letter of ``model``.
-
-    >>> in_case_of("Some", "all"), in_case_of("some", "all")
-    ('All', 'all')
-    """
+    """``words`` with the first letter in the case of the first letter of ``model``: "Some", "all" -> "All"."""
     return words[:1].upper() + words[1:] if model[:1].isupper() and not model[:2].isupper() else words
 
 
 def lowered(sentence: str) -> str:
-    """A sentence for use within another one: an ordinary first word loses its capital.
-
-    >>> lowered("The bridge opened"), lowered("Ann left")
-    ('the bridge opened', 'Ann left')
-    """
+    """A sentence for use within another one: an ordinary first word loses its capital."""
     first = _FIRST_WORD.match(sentence)
     known = first is not None and first[1] != "I" and first[1].lower() in FUNCTION_WORDS
     return sentence[:1].lower() + sentence[1:] if known else sentence

@@ -179,11 +179,7 @@ def _of_examples(
 
 
 def in_turns(sources: Sequence[Iterator[Made]]) -> Iterator[Made]:
-    """Take one item of each iterator in turn until all are exhausted.
-
-    >>> [*in_turns([iter("abc"), iter("xy")])]
-    ['a', 'x', 'b', 'y', 'c']
-    """
+    """Take one item of each iterator in turn until all are exhausted: "abc" and "xy" give "axbyc"."""
     left = deque(sources)
     while left:
         source = left.popleft()

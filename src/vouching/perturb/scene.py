@@ -105,12 +105,7 @@ class ParsedText:
 
 
 class Scene:
-    """A claim with the source that supports it.
-
-    >>> scene = Scene("It opened in 1973.", "The bridge opened in 1973. It has two towers.")
-    >>> scene.home.text
-    'The bridge opened in 1973. It has two towers.'
-    """
+    """A claim with the source that supports it."""
 
     def __init__(self, claim: str, source: str) -> None:
         self.claim = ParsedText(claim)

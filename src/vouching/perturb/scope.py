@@ -16,39 +16,10 @@ from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, removal
 from vouching.perturb.scene import ParsedText, Scene
 from vouching.perturb.verbs import verb_forms, verb_in
-from vouching.perturb.wording import replacements
+from vouching.perturb.wording import read_table, replacements
 from vouching.text.cues import QUALIFIERS, is_negated
 from vouching.text.number_forms import NUMBER_WORDS
 
-_STRONGER: dict[str, tuple[str, ...]] = {
-    "some": ("all", "most"), "several": ("all",), "many": ("all", "most"), "numerous": ("all",), "various": ("all",),
-    "most": ("all",), "often": ("always",), "frequently": ("always",), "sometimes": ("always", "usually"),
-    "occasionally": ("always", "often"), "usually": ("always",), "typically": ("always",), "generally": ("always",),
-    "commonly": ("always",), "normally": ("always",), "regularly": ("constantly",), "partly": ("entirely",),
-    "partially": ("completely",), "mostly": ("exclusively", "entirely"), "mainly": ("exclusively", "entirely"),
-    "primarily": ("exclusively",), "largely": ("entirely",), "predominantly": ("exclusively",),
-    "the majority of": ("all of",),
-    "slightly": ("dramatically",), "somewhat": ("extremely",), "fairly": ("extremely",), "relatively": ("extremely",),
-    "moderately": ("extremely",), "almost all": ("all",), "nearly all": ("all",),
-    "most of": ("all of",), "some of": ("all of", "most of"), "many of": ("all of", "most of"), "parts of": ("all of",),
-}  # fmt: skip
-_WEAKER: dict[str, tuple[str, ...]] = {
-    "most": ("many",), "most of": ("many of",), "all of": ("most of",), "always": ("usually",), "usually": ("often",),
-    "almost all": ("most",), "nearly all": ("most",), "numerous": ("several",), "extremely": ("very",),
-    "constantly": ("often",), "exclusively": ("mainly",),
-}  # fmt: skip
-_HEDGES: dict[str, tuple[str, ...]] = {
-    "may": ("will",), "might": ("will",), "could be": ("will be",), "may have": ("must have",),
-    "might have": ("must have",), "appears to be": ("is",), "seems to be": ("is",), "appear to be": ("are",),
-    "seem to be": ("are",), "is thought to be": ("is",), "is believed to be": ("is",), "is said to be": ("is",),
-    "are thought to be": ("are",), "are believed to be": ("are",), "is considered to be": ("is",),
-    "is considered": ("is",), "was considered": ("was",), "are considered": ("are",), "tends to be": ("is always",),
-    "tend to be": ("are always",), "is likely to": ("is certain to",), "are likely to": ("are certain to",),
-    "likely": ("certainly",), "probably": ("certainly",), "possibly": ("certainly",), "suggests that": ("proves that",),
-    "suggest that": ("prove that",), "suggested that": ("proved that",), "hopes to": ("is certain to",),
-    "aims to": ("is certain to",), "is expected to": ("will",), "are expected to": ("will",),
-    "was expected to": ("was certain to",),
-}  # fmt: skip
 _ADJECTIVE_BEFORE = re.compile(r"\b(?:an?|the|its|their|his|her|more|most|is|are|was|were) \Z", re.IGNORECASE)
 """Where "likely" is an adjective, which "certainly" cannot replace."""
 _DROPPED_HEDGES = frozenset(("reportedly", "allegedly", "supposedly", "purportedly", "perhaps"))
@@ -96,7 +67,7 @@ _TURNING = frozenset(
 def qualifier_strengthened(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
     """A stronger quantifier or adverb: "some" -> "all", "often" -> "always", "mainly" -> "exclusively"."""
     claim = scene.claim
-    for edit in replacements(claim, _STRONGER, rng):
+    for edit in replacements(claim, read_table("stronger.txt"), rng):
         old = claim.text[edit.start : edit.end].lower()
         twice = claim.text.lower().count(old) > 1
         if not twice and not is_negated(edit.start, claim.negations) and _stands_free(claim, edit, old):
@@ -119,7 +90,7 @@ def _stands_free(claim: ParsedText, edit: Edit, old: str) -> bool:
 def hedge_dropped(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
     """Certainty for a guess: "may" -> "will", "appears to be" -> "is", "reportedly" dropped."""
     claim = scene.claim
-    for edit in replacements(claim, _HEDGES, rng):
+    for edit in replacements(claim, read_table("certain.txt"), rng):
         is_month = claim.text[edit.start : edit.end] == "May"
         hindered = claim.text[edit.end : edit.end + 5].startswith((" not", " as "))
         if is_month or is_negated(edit.start, claim.negations) or hindered:
@@ -196,7 +167,7 @@ def qualifier_weakened(scene: Scene, pool: CorpusPool, rng: random.Random) -> It
     claim = scene.claim
     if not is_upward(claim):
         return
-    for edit in replacements(claim, _WEAKER, rng):
+    for edit in replacements(claim, read_table("weaker.txt"), rng):
         if _stands_free(claim, edit, claim.text[edit.start : edit.end].lower()):
             yield Draft((edit,))
     for at, word in enumerate(claim.words):

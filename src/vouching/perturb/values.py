@@ -282,11 +282,7 @@ def _other_century(text: str, date: DateMention, rng: random.Random) -> Iterator
 
 
 def ordinal(number: int) -> str:
-    """An ordinal in digits.
-
-    >>> ordinal(21), ordinal(12), ordinal(3)
-    ('21st', '12th', '3rd')
-    """
+    """An ordinal in digits: 21 -> "21st"."""
     ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 

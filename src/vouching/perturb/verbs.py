@@ -27,11 +27,7 @@ class Verb(NamedTuple):
 
     @property
     def third(self) -> str:
-        """Third person singular of the present.
-
-        >>> Verb("carry", "carried", "carried").third
-        'carries'
-        """
+        """Third person singular of the present: "carry" -> "carries"."""
         if self.base in _IRREGULAR_THIRD:
             return _IRREGULAR_THIRD[self.base]
         if self.base.endswith(("s", "x", "z", "ch", "sh")):
@@ -58,11 +54,7 @@ def verb_forms() -> Mapping[str, tuple[tuple[Verb, VerbForm], ...]]:
 
 
 def verb_in(word: str, form: VerbForm) -> Verb | None:
-    """The verb of which a lower-case word is this form, or None.
-
-    >>> verb_in("won", "past").base, verb_in("table", "past")
-    ('win', None)
-    """
+    """The verb of which a lower-case word is this form, or None."""
     return next((verb for verb, name in verb_forms().get(word, ()) if name == form), None)
 
 

@@ -88,21 +88,12 @@ def negation_removed(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iter
 
 def opposite(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
     """Replace a word with its opposite from the shipped table: "won" -> "lost"."""
-    for edit in replacements(scene.claim, opposites(), rng):
+    for edit in replacements(scene.claim, read_table("opposites.txt"), rng):
         if not is_negated(edit.start, scene.claim.negations):
             yield Draft((edit,))
 
 
 @cache
-def opposites() -> dict[str, tuple[str, ...]]:
-    """Replacements with the opposite meaning.
-
-    >>> opposites()["won"]
-    ('lost',)
-    """
-    return read_table("opposites.txt")
-
-
 def read_table(name: str) -> dict[str, tuple[str, ...]]:
     """A shipped table of "left > right" and "left = right" lines as replacements."""
     table: dict[str, tuple[str, ...]] = {}
@@ -134,21 +125,11 @@ def replacements(claim: ParsedText, table: dict[str, tuple[str, ...]], rng: rand
 def synonym(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
     """Replace each listed word, and all of them together where there are several: "purchased" -> "bought"."""
     claim = scene.claim
-    edits = [edit for edit in replacements(claim, synonyms(), rng) if _fits(claim.text, edit)]
+    edits = [edit for edit in replacements(claim, read_table("synonyms.txt"), rng) if _fits(claim.text, edit)]
     if len(edits) > 1:
         yield Draft(tuple(edits))
     for edit in edits:
         yield Draft((edit,))
-
-
-@cache
-def synonyms() -> dict[str, tuple[str, ...]]:
-    """Replacements with the same meaning.
-
-    >>> synonyms()["prior to"]
-    ('before',)
-    """
-    return read_table("synonyms.txt")
 
 
 def _fits(text: str, edit: Edit) -> bool:

@@ -21,11 +21,7 @@ Value: TypeAlias = Decimal | bool | str
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that decides units: in words, and as an expression where possible.
-
-    >>> Rule("R1", "The total is the sum of the items.", value="sum(i.amount for i in data.items)").executable
-    True
-    """
+    """A rule that decides units: in words, and as an expression where possible."""
 
     id: str
     """Units and arguments cite it by this id."""
@@ -208,11 +204,7 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class Assurance:
-    """A task verified, or done, unit by unit.
-
-    >>> Assurance("t", (UnitResult("a", "1", False, None, "1"),), {"a": 1}).challenged
-    0
-    """
+    """A task verified, or done, unit by unit."""
 
     task: str
     """Id of the task."""

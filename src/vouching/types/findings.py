@@ -21,11 +21,7 @@ answer, so it was not asked."""
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a checker gets with the documents: neither the response nor the answer.
-
-    >>> Question("How long is the bridge?", "length").wanted
-    'length'
-    """
+    """What a checker gets with the documents: neither the response nor the answer."""
 
     text: str
     """The question in words, or a statement with a gap, "____", in place of the answer."""
@@ -47,11 +43,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One checker's answers from the documents, blind to the response.
-
-    >>> Checked().answers
-    ()
-    """
+    """One checker's answers from the documents, blind to the response."""
 
     answers: tuple[str, ...] = ()
     """The answer; none if the documents do not have it; several if they contradict each other."""
@@ -148,11 +140,7 @@ class PairResult:
 
 @dataclass(frozen=True, slots=True)
 class ChecklistItem:
-    """One yes/no question about a response, for a judge or an exact rule.
-
-    >>> ChecklistItem("Does the response use a friendly tone?").rule is None
-    True
-    """
+    """One yes/no question about a response, for a judge or an exact rule."""
 
     text: str
     """The question; for an item with a rule, the requirement in words."""
@@ -170,12 +158,7 @@ class ChecklistItem:
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """What a good response to one instruction must fulfil, in order.
-
-    >>> checklist = Checklist("Write a short poem.", (ChecklistItem("Is the response a poem?"),))
-    >>> [item.text for item in checklist.items]
-    ['Is the response a poem?']
-    """
+    """What a good response to one instruction must fulfil, in order."""
 
     instruction: str
     """The instruction, or conversation, that it was made for."""

@@ -55,11 +55,7 @@ def shown(text: str) -> str:
 
 
 def marked(text: str, spans: Iterable[tuple[Span, str]]) -> str:
-    """``text`` as HTML with spans marked by their status; spans that overlap an earlier one are skipped.
-
-    >>> marked("60% improved", [(Span("60%", 0, 3), "match")])
-    "<mark class='match'>60%</mark> improved"
-    """
+    """``text`` as HTML with spans marked by their status; spans that overlap an earlier one are skipped."""
     out: list[str] = []
     done = 0
     for span, status in sorted(spans, key=lambda pair: pair[0].start):

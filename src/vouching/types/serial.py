@@ -36,13 +36,7 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def to_json(record: AnyRecord, indent: int | None = None) -> str:
-    """A record as JSON text, on one line unless ``indent`` is given.
-
-    >>> from vouching.types import Claim, Verdict
-    >>> verdict = Verdict(Claim("x"), "Attributable", 0.9, 0.9, 0.5, "supported")
-    >>> from_json(Verdict, to_json(verdict)) == verdict
-    True
-    """
+    """A record as JSON text, on one line unless ``indent`` is given."""
     from pydantic_core import PydanticSerializationError
 
     try:
@@ -100,11 +94,7 @@ def from_json(kind: type[Record], text: str | bytes) -> Record:
 
 
 def defined(value: Any) -> Any:
-    """Replace nan and infinities, which JSON does not have, with null.
-
-    >>> defined({"deviation": float("nan"), "groups": (3, float("inf"))})
-    {'deviation': None, 'groups': [3, None]}
-    """
+    """Replace nan and infinities, which JSON does not have, with null."""
     if isinstance(value, dict):
         return {key: defined(member) for key, member in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):

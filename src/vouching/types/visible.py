@@ -42,11 +42,7 @@ def _name(found: re.Match[str]) -> str:
 
 
 def percent(share: float) -> str:
-    """A probability in per cent.
-
-    >>> percent(0.914)
-    '91 %'
-    """
+    """A probability in per cent."""
     return f"{100 * share:.0f} %"
 
 
@@ -61,11 +57,7 @@ def score_words(score: float) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """``text`` shortened in the middle to ``width`` characters.
-
-    >>> shorten("abcdefghij", 7)
-    'abc…hij'
-    """
+    """``text`` shortened in the middle to ``width`` characters."""
     if len(text) <= width:
         return text
     half = (width - 1) // 2

@@ -83,26 +83,19 @@ def is_verbatim(segments: Sequence[Segment], index: SourceIndex) -> bool:
 
 
 _OF_DIFFERENT: dict[str, ErrorType] = {"quantity": "numerical_exaggeration", "date": "temporal_shift"}
+_OF_OUTCOME: dict[str, ErrorType] = {
+    "opposite": "negation_flip", "negated": "negation_flip", "reordered": "temporal_shift",
+    "replaced": "entity_substitution", "overstated": "scope_inflation", "unhedged": "scope_inflation",
+    "absent": "fabrication",
+}  # fmt: skip
 _DIFFERENT = frozenset({"differs", "opposite", "negated", "reordered", "replaced"})
 
 
 def error_of(comparison: Comparison) -> ErrorType | None:
     """Error type of one comparison; None where the part is supported."""
-    match comparison.outcome:
-        case "differs":
-            return _OF_DIFFERENT.get(comparison.part.kind, "entity_substitution")
-        case "opposite" | "negated":
-            return "negation_flip"
-        case "reordered":
-            return "temporal_shift"
-        case "replaced":
-            return "entity_substitution"
-        case "overstated" | "unhedged":
-            return "scope_inflation"
-        case "absent":
-            return "fabrication"
-        case "equal" | "elsewhere" | "paraphrased":
-            return None
+    if comparison.outcome == "differs":
+        return _OF_DIFFERENT.get(comparison.part.kind, "entity_substitution")
+    return _OF_OUTCOME.get(comparison.outcome)
 
 
 def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
@@ -164,8 +157,7 @@ def _lowest_supports(segments: Sequence[Segment], soft: SoftReading) -> Iterator
         stretches: list[tuple[int, int, ErrorType | None]] = [
             (c.part.value_start, c.part.value_end, _OF_KIND.get(c.part.kind)) for c in segment.comparisons
         ]
-        for cue in segment.reading.negations:
-            stretches.append((cue.start, cue.end, "negation_flip"))
+        stretches.extend((cue.start, cue.end, "negation_flip") for cue in segment.reading.negations)
         for start, end, error in stretches:
             inside = [
                 m.support
@@ -219,43 +211,45 @@ def _argue(
     found = ""
     if comparison.sentence is not None and comparison.value_end:
         found = index.read(comparison.sentence).text[comparison.value_start : comparison.value_end]
-    match comparison.outcome:
-        case "equal" if evidence.lower() == claimed.lower():
-            return "supported", f'The source says "{evidence}".'
-        case "equal" if part.kind in ("quantity", "date"):
-            return "supported", f'"{value}" and "{found}" agree.'
-        case "equal":
-            return "supported", f'"{claimed}" corresponds to "{evidence}".'
-        case "elsewhere" if part.kind == "qualifier":
-            return "supported", f'"{value}" adds no strength that the source lacks.'
-        case "elsewhere":
-            return (
-                "partially_supported",
-                f'"{claimed}" occurs, but not where the source speaks of the rest of the claim.',
-            )
-        case "paraphrased":
-            return "supported", f'"{claimed}" is not in the source; closest in meaning is "{evidence}".'
-        case "differs":
-            return "not_supported", f"The claim says {value}, the source says {found}."
-        case "opposite":
-            return "not_supported", f'"{value}" is the opposite of "{found}".'
-        case "reordered":
-            return "not_supported", f'The claim and the source have "{value}" and "{found}" in opposite order of time.'
-        case "negated":
-            return (
-                "not_supported",
-                f'The claim and the source disagree on whether "{found}" holds: one of them denies it.',
-            )
-        case "replaced":
-            return "not_supported", f'Where the claim has "{value}", the source has "{found}".'
-        case "overstated" if found:
-            return "not_supported", f'"{value}" is stronger than the source\'s "{found}".'
-        case "overstated":
-            return "not_supported", f'The source has no "{value}" or anything as strong.'
-        case "unhedged":
-            return "partially_supported", f'The source only says "{found}"; the claim asserts it.'
-        case "absent":
-            return "not_supported", f'Nothing in the source corresponds to "{claimed}".'
+    kind: str = comparison.outcome
+    if kind == "equal":
+        kind = "quoted" if evidence.lower() == claimed.lower() else "agrees" if part.kind in _VALUES else kind
+    elif kind == "elsewhere" and part.kind == "qualifier":
+        kind = "implied"
+    elif kind == "overstated" and found:
+        kind = "stronger"
+    judgment, reason = _ARGUMENTS[kind]
+    return judgment, reason.format(claimed=claimed, value=value, evidence=evidence, found=found)
+
+
+_VALUES = ("quantity", "date")
+_ARGUMENTS: dict[str, tuple[Judgment, str]] = {
+    "quoted": ("supported", 'The source says "{evidence}".'),
+    "agrees": ("supported", '"{value}" and "{found}" agree.'),
+    "equal": ("supported", '"{claimed}" corresponds to "{evidence}".'),
+    "implied": ("supported", '"{value}" adds no strength that the source lacks.'),
+    "paraphrased": ("supported", '"{claimed}" is not in the source; closest in meaning is "{evidence}".'),
+    "elsewhere": (
+        "partially_supported",
+        '"{claimed}" occurs, but not where the source speaks of the rest of the claim.',
+    ),
+    "unhedged": ("partially_supported", 'The source only says "{found}"; the claim asserts it.'),
+    "differs": ("not_supported", "The claim says {value}, the source says {found}."),
+    "opposite": ("not_supported", '"{value}" is the opposite of "{found}".'),
+    "reordered": (
+        "not_supported",
+        'The claim and the source have "{value}" and "{found}" in opposite order of time.',
+    ),
+    "negated": (
+        "not_supported",
+        'The claim and the source disagree on whether "{found}" holds: one of them denies it.',
+    ),
+    "replaced": ("not_supported", 'Where the claim has "{value}", the source has "{found}".'),
+    "stronger": ("not_supported", '"{value}" is stronger than the source\'s "{found}".'),
+    "overstated": ("not_supported", 'The source has no "{value}" or anything as strong.'),
+    "absent": ("not_supported", 'Nothing in the source corresponds to "{claimed}".'),
+}
+"""The conclusion of each outcome, and its reason."""
 
 
 def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:

@@ -32,9 +32,6 @@ def shipped_table(name: str, folder: Path | None = None) -> bytes:
     """The contents of a file of ``weights/`` (or of another ``folder`` with its checksums).
 
     Raises WeightsError if it is missing or altered.
-
-    >>> shipped_table("rarity.txt")[:1]
-    b'#'
     """
     folder = folder or Path(str(files("vouching.methods.embedded").joinpath("weights")))
     try:
@@ -69,21 +66,13 @@ def _rarities() -> tuple[dict[str, float], float]:
 
 
 def rarity(word_stem: str) -> float:
-    """ln(sentences / sentences with the stem) in general English; about 2 to 11.
-
-    >>> rarity("penicillin") > rarity("year") > 0
-    True
-    """
+    """ln(sentences / sentences with the stem) in general English; about 2 to 11."""
     table, unseen = _rarities()
     return table.get(word_stem, unseen)
 
 
 def is_common(word_stem: str) -> bool:
-    """True for stems of the rarity table: ordinary words rather than names.
-
-    >>> is_common("year"), is_common("lyon")
-    (True, False)
-    """
+    """True for stems of the rarity table: ordinary words rather than names."""
     return word_stem in _rarities()[0]
 
 
@@ -97,11 +86,7 @@ def _group_members() -> dict[int, tuple[str, ...]]:
 
 
 def synonyms(groups: Iterable[int]) -> set[str]:
-    """Stems (phrases joined by "_") of the given synonym groups.
-
-    >>> stem("decrease") in synonyms(synonym_groups()[stem("reduce")])
-    True
-    """
+    """Stems (phrases joined by "_") of the given synonym groups."""
     return {word for group in groups for word in _group_members()[group]}
 
 
@@ -228,12 +213,7 @@ class IndexCache:
         self._lock = Lock()
 
     def index(self, sources: tuple[Source, ...]) -> SourceIndex:
-        """The index of ``sources``. The newest is kept whatever its size.
-
-        >>> kept = IndexCache()
-        >>> kept.index((Source("It opened."),)) is kept.index((Source("It opened."),))
-        True
-        """
+        """The index of ``sources``. The newest is kept whatever its size."""
         with self._lock:
             found = self._kept.pop(sources, None)
         found = found or index_sources(sources)

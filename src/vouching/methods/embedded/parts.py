@@ -44,13 +44,7 @@ class Part:
 
 
 def split_claim(reading: ParsedSentence) -> list[Part]:
-    """Split a claim into parts, in order.
-
-    >>> from vouching.methods.embedded.reading import read
-    >>> claim = "60% of participants significantly improved"
-    >>> [(p.kind, claim[p.start : p.end]) for p in split_claim(read(claim))]
-    [('quantity', '60% of participants'), ('qualifier', 'significantly'), ('predicate', 'improved')]
-    """
+    """Split a claim into parts, in order."""
     values = list(_values(reading))
     cues = {n.start for n in reading.negations}
     taken = {i for _, value in values for i, w in enumerate(reading.words) if value.start <= w.start < value.end}

@@ -56,12 +56,7 @@ class ParsedSentence:
 
 
 def read(text: str, offset: int = 0) -> ParsedSentence:
-    """Parse ``text``, which starts at ``offset`` of a longer text.
-
-    >>> reading = read("60% of participants improved in May 2004")
-    >>> [text for text in (reading.text[q.start : q.end] for q in reading.quantities)]
-    ['60%']
-    """
+    """Parse ``text``, which starts at ``offset`` of a longer text."""
     words = find_words(text)
     dates = find_dates(text)
     positions: dict[str, list[int]] = {}

@@ -58,15 +58,7 @@ class Reworded:
 
 
 def reword(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Reworded:
-    """The claim with each number or date that equals the source's in the source's words.
-
-    >>> from vouching.types import Source
-    >>> from vouching.methods.embedded.evidence import index_sources
-    >>> from vouching.methods.embedded.features import compare_claim
-    >>> claim, index = "It has 1.2 million users.", index_sources([Source("It has 1,200,000 users.")])
-    >>> reword(claim, compare_claim(claim, index), index).text
-    'It has 1,200,000 users.'
-    """
+    """The claim with each number or date that equals the source's in the source's words."""
     parts: list[str] = []
     places: list[tuple[int, int, int, int]] = []
     done = length = 0
@@ -164,12 +156,7 @@ def is_too_long(index: SourceIndex) -> bool:
 
 
 def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:
-    """Inputs of the combined model: z of the rules (``ScoreModel.logit``) and the encoder's features.
-
-    >>> nothing = SoftReading(dict(supported=0.5, contradicted=0.2, not_found=0.3), {}, (), 0.0, 0, 0, (), 0)
-    >>> combined_features(1.5, nothing)["rules"], combined_features(1.5, nothing)["supported"]
-    (1.5, 0.0)
-    """
+    """Inputs of the combined model: z of the rules (``ScoreModel.logit``) and the encoder's features."""
     return {"rules": rules, **features_of(reading)}
 
 

@@ -87,20 +87,12 @@ def directions(instruction: str) -> list[Direction]:
 
 
 def unquoted(text: str) -> str:
-    """The text with its quotations blanked out; offsets stay the same.
-
-    >>> unquoted('Say "no comma" once.')
-    'Say            once.'
-    """
+    """The text with its quotations blanked out; offsets stay the same."""
     return re.sub(QUOTE, lambda quote: " " * len(quote.group()), text)
 
 
 def quotes(text: str) -> list[str]:
-    r"""The texts between quotation marks.
-
-    >>> quotes("the words 'red' and \"blue\"")
-    ['red', 'blue']
-    """
+    r"""The texts between quotation marks."""
     return [found[1:-1].strip() for found in re.findall(QUOTE, text) if found[1:-1].strip()]
 
 
@@ -178,12 +170,7 @@ def bounds_in(text: str) -> tuple[Bounds, ...]:
 
 
 def loosened(bounds: Bounds, text: str, end: int) -> Bounds:
-    """Apply the words after a counted thing to a bare number: "400 words or more", "20 words at most".
-
-    >>> text = "400 words or more"
-    >>> loosened(bounds_in(text)[0], text, 9).below is None
-    True
-    """
+    """Apply the words after a counted thing to a bare number: "400 words or more", "20 words at most"."""
     if bounds.exact is not None and _THEN_LOW.match(text, end):
         return replace(bounds, below=None)
     return replace(bounds, low=None) if bounds.exact is not None and _THEN_HIGH.match(text, end) else bounds

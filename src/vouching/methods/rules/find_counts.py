@@ -161,12 +161,7 @@ def frequency_rules(direction: Direction) -> Iterator[ChecklistItem]:
 
 
 def times_of(text: str, start: int, end: int, stop: int | None = None) -> Bounds | None:
-    """How often ``text[start:end]`` is to occur: the count after it, up to ``stop``, or else before it.
-
-    >>> bounds = times_of("use the word 'rain' at least twice, in 3 lines", 13, 19)
-    >>> bounds.low, bounds.below
-    (2, None)
-    """
+    """How often ``text[start:end]`` is to occur: the count after it, up to ``stop``, or else before it."""
     times = [bounds for bounds in bounds_in(unquoted(text)) if bounds.times or _TIMES.match(text, bounds.end)]
     after = (bounds for bounds in times if end <= bounds.start < (len(text) if stop is None else stop))
     return next(after, next((bounds for bounds in reversed(times) if bounds.end <= start), None))

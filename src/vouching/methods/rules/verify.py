@@ -46,11 +46,7 @@ def passes_loosely(item: ChecklistItem, response: str) -> bool:
 
 
 def loose_variants(response: str) -> tuple[str, ...]:
-    r"""Eight variants: without its first line, its last, both; each also without asterisks.
-
-    >>> loose_variants("Sure:\n*Yes.*")
-    ('Sure:\n*Yes.*', '*Yes.*', 'Sure:', '', 'Sure:\nYes.', 'Yes.', 'Sure:', '')
-    """
+    r"""Eight variants: without its first line, its last, both; each also without asterisks."""
     lines = response.split("\n")
     cut = (response, *("\n".join(kept).strip() for kept in (lines[1:], lines[:-1], lines[1:-1])))
     return (*cut, *(text.replace("*", "") for text in cut))
@@ -79,9 +75,6 @@ def named_items(row: Mapping[str, Any]) -> tuple[ChecklistItem, ...]:
     """The items of a row in IFEval's form: ``instruction_id_list``, and ``kwargs`` for each of them.
 
     Raises InputError if they are not lists of the same length, or arguments do not fit their rule.
-
-    >>> named_items({"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]})[0].rule
-    'punctuation:no_comma'
     """
     names, arguments = _list(row, "instruction_id_list"), _list(row, "kwargs")
     if len(names) != len(arguments):
