@@ -62,12 +62,12 @@ def test_a_token_counts_if_a_span_touches_it() -> None:
     assert counts.tolist() == [[1, 2, 2]]
 
 
-def test_tokens_beyond_the_last_span_belong_to_none() -> None:
+def test_tokens_after_the_last_span_are_in_no_span() -> None:
     assert m.token_counts([[(0, 2)]], [[]], [[(0, 2), (50, 60)]]).tolist() == [[0, 0, 1]]
     assert m.token_counts([[(0, 2)]], [[(0, 2)]], [[]]).tolist() == [[0, 0, 0]]
 
 
-def test_what_neither_side_marks_is_undefined() -> None:
+def test_scores_without_any_span_are_undefined() -> None:
     scores = m.span_scores([[]], [[]])
     assert np.isnan([scores.precision, scores.recall, scores.f1]).all()
     missed = m.span_scores([[(0, 4)]], [[]])
@@ -75,7 +75,7 @@ def test_what_neither_side_marks_is_undefined() -> None:
     assert (missed.recall, missed.f1) == (0, 0)
 
 
-def test_spans_that_cannot_be_are_named_by_row() -> None:
+def test_invalid_spans_are_named_by_row() -> None:
     for spans in ([(5, 3)], [(-1, 3)]):
         with pytest.raises(InputError, match="row 2: span offsets must satisfy 0 <= start <= end"):
             m.span_counts([[], spans], [[], []])

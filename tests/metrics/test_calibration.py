@@ -62,12 +62,12 @@ def test_brier_equals_that_of_scikit_learn() -> None:
         assert_allclose(m.brier(ROWS.truth, ROWS.scores, weights), theirs)
 
 
-def test_brier_skill_is_what_is_saved_of_the_base_rates_score() -> None:
+def test_brier_skill_is_the_saving_over_the_base_rate() -> None:
     # Brier (.04 + .09 + .01 + .16) / 4 = .075; base rate 3/4, its score .1875; 1 - .075 / .1875 = .6.
     assert_allclose(m.brier_skill([True, True, True, False], [0.8, 0.7, 0.9, 0.4]), 0.6)
 
 
-def test_always_saying_the_base_rate_has_no_skill() -> None:
+def test_always_predicting_the_base_rate_has_no_skill() -> None:
     assert_allclose(m.brier_skill([True, True, True, False], [0.75] * 4), 0, atol=1e-12)
 
 
@@ -116,13 +116,13 @@ def test_the_coverage_curve_passes_through_the_reported_points() -> None:
 
 
 @pytest.mark.parametrize("score", [-0.1, 1.1, 7])
-def test_a_score_that_is_no_probability_cannot_be_calibrated(score: float) -> None:
+def test_a_score_outside_0_and_1_cannot_be_calibrated(score: float) -> None:
     for metric in (m.ece, m.brier, m.brier_skill, m.reliability_bins):
         with pytest.raises(InputError, match=r"scores must be in \[0, 1\], row 2 has"):
             metric([True, False, True], [0.5, score, 0.5])
 
 
-def test_settings_out_of_range_are_refused() -> None:
+def test_settings_out_of_range_are_rejected() -> None:
     for coverage in (0, -0.5, 1.01, float("nan")):
         with pytest.raises(InputError, match="coverage must be in"):
             m.accuracy_at_coverage([True], [0.5], coverage=coverage)

@@ -21,7 +21,7 @@ rows = st.lists(st.tuples(st.booleans(), st.integers(0, 100).map(lambda n: n / 1
 )
 
 
-def test_a_temperature_is_the_ratio_of_stated_and_true_log_odds() -> None:
+def test_a_temperature_is_the_ratio_of_stated_to_true_log_odds() -> None:
     # Of 30 claims scored .8, 20 are Attributable: odds 4 should be odds 2, so T = ln 4 / ln 2 = 2. And mirrored.
     truth = [True] * 20 + [False] * 10 + [True] * 10 + [False] * 20
     fitted = fit_calibrator("temperature", truth, [0.8] * 30 + [0.2] * 30)
@@ -29,12 +29,12 @@ def test_a_temperature_is_the_ratio_of_stated_and_true_log_odds() -> None:
     assert (fitted(0.8), fitted(0.2), fitted(0.5)) == (pytest.approx(2 / 3), pytest.approx(1 / 3), 0.5)
 
 
-def test_scores_that_point_the_wrong_way_come_out_as_one_half() -> None:
+def test_scores_in_the_wrong_direction_become_one_half() -> None:
     fitted = fit_calibrator("temperature", [False] * 15 + [True] * 15, [0.9] * 15 + [0.1] * 15)
     assert fitted(1.0) == pytest.approx(0.5, abs=1e-3)
 
 
-def test_a_model_that_is_sure_and_always_right_keeps_its_scores_short_of_certainty() -> None:
+def test_a_confident_model_that_is_always_right_does_not_reach_certainty() -> None:
     fitted = fit_calibrator("temperature", [True] * 15 + [False] * 15, [1.0] * 15 + [0.0] * 15)
     assert 0 < fitted(0.0) < 0.01 < 0.99 < fitted(1.0) < 1
 
@@ -48,7 +48,7 @@ def test_platt_draws_the_line_between_two_raw_scores() -> None:
     assert fitted.at == (pytest.approx((high - low) / 12), pytest.approx(low + 3 * (high - low) / 12))
 
 
-def test_platt_does_not_depend_on_where_raw_scores_lie_or_how_far_apart() -> None:
+def test_platt_does_not_depend_on_location_or_scale_of_raw_scores() -> None:
     random = np.random.default_rng(1)
     scores = random.normal(size=200)
     truth = random.random(200) < 1 / (1 + np.exp(-2 * scores))
@@ -105,7 +105,7 @@ def test_isotonic_pools_neighbours_that_are_out_of_order() -> None:
 
 @settings(max_examples=40)
 @given(rows)
-def test_isotonic_is_what_scikit_learn_fits(found: list[tuple[bool, float]]) -> None:
+def test_isotonic_equals_the_fit_of_scikit_learn(found: list[tuple[bool, float]]) -> None:
     truth, scores = [gold for gold, _ in found], [score for _, score in found]
     fitted = fit_calibrator("isotonic", truth, scores)
     theirs = IsotonicRegression(out_of_bounds="clip")
@@ -137,7 +137,7 @@ def test_held_out_scores_of_an_overconfident_model_are_better_than_its_own() -> 
 
 
 @pytest.mark.parametrize("truth", [[True, False] * 9, [True] * 30])
-def test_too_few_rows_or_one_label_are_refused(truth: list[bool]) -> None:
+def test_too_few_rows_or_one_label_are_rejected(truth: list[bool]) -> None:
     with pytest.raises(InputError, match="at least 20 with both labels"):
         fit_calibrator("temperature", truth, [0.5] * len(truth))
 
@@ -151,7 +151,7 @@ def test_too_few_rows_or_one_label_are_refused(truth: list[bool]) -> None:
         ("other", (1.0,), ()),
     ],
 )  # fmt: skip
-def test_a_curve_that_falls_or_is_none_is_refused(kind: str, at: tuple[float, ...], values: tuple[float, ...]) -> None:
+def test_a_decreasing_or_invalid_curve_is_rejected(kind: str, at: tuple[float, ...], values: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match="expected a temperature, line or increasing curve"):
         Calibrator(kind, at, values)  # type: ignore[arg-type]
 
@@ -170,7 +170,7 @@ def test_platt_takes_weights_as_so_many_equal_rows() -> None:
 
 
 @pytest.mark.parametrize("weights", [[1.0] * 39, [0.0] + [1.0] * 39])
-def test_weights_that_cannot_be_used_are_refused(weights: list[float]) -> None:
+def test_invalid_weights_are_rejected(weights: list[float]) -> None:
     with pytest.raises(InputError, match="a number above 0 per row"):
         fit_calibrator("platt", [True, False] * 20, [0.1, 0.9] * 20, weights)
     with pytest.raises(InputError, match="got weights for temperature"):

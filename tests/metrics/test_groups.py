@@ -20,7 +20,7 @@ from vouching.metrics import document_numbers, spread_over_seeds, stratified_sli
 KEYS = st.lists(st.lists(st.integers(0, 12), max_size=3), min_size=1, max_size=15)
 
 
-def test_rows_meet_through_other_rows() -> None:
+def test_rows_are_joined_through_other_rows() -> None:
     # Rows 1 and 3 share nothing; row 4 has a key of each.
     assert document_numbers([["a"], ["z"], ["b"], ["a", "b"]]).tolist() == [0, 1, 0, 0]
 
@@ -48,16 +48,16 @@ def test_a_long_chain_is_one_document() -> None:
 
 
 @pytest.mark.parametrize("keys", ["text", b"text", 7, np.int64(7), None, {"source": "text"}])
-def test_what_is_no_collection_of_keys_is_refused_instead_of_being_taken_apart(keys: Any) -> None:
+def test_a_single_key_is_rejected_and_not_split(keys: Any) -> None:
     with pytest.raises(InputError, match=f"row 2: the keys are of type {type(keys).__name__}, expected a collection"):
         document_numbers([["text"], keys])
 
 
-def test_no_rows_have_no_numbers() -> None:
+def test_without_rows_there_are_no_numbers() -> None:
     assert document_numbers([]).tolist() == []
 
 
-def test_rows_left_over_go_to_the_largest_remainders() -> None:
+def test_remaining_rows_go_to_the_largest_remainders() -> None:
     # 5 of 10 rows with labels a 5, b 3, c 2: 2.5, 1.5 and 1, so one row is left and a comes first in the tie.
     labels = list("aaaaabbbcc")
     assert Counter(labels[row] for row in stratified_slice(labels, 5, seed=0)) == {"a": 3, "b": 1, "c": 1}
@@ -89,7 +89,7 @@ def test_every_row_of_a_label_is_as_likely() -> None:
 
 
 @pytest.mark.parametrize("size", [0, -1, 4])
-def test_a_slice_larger_than_the_set_or_empty_is_refused(size: int) -> None:
+def test_a_slice_larger_than_the_set_or_empty_is_rejected(size: int) -> None:
     with pytest.raises(InputError, match="expected 1 to all of them"):
         stratified_slice(["a", "a", "b"], size, seed=0)
 

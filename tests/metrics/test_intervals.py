@@ -81,7 +81,7 @@ def test_with_more_groups_than_blocks_the_interval_still_equals_that_of_scipy() 
     assert_allclose(ours, theirs, atol=0.08 * (theirs.high - theirs.low))
 
 
-def test_copies_of_a_row_in_one_group_tell_nothing_new() -> None:
+def test_copies_of_a_row_in_one_group_add_no_information() -> None:
     values = np.random.default_rng(7).random(40)
     alone = m.bca(partial(m.mean, values), groups=40, resamples=1_000)
     copied = m.bca(partial(m.mean, np.repeat(values, 4)), np.repeat(np.arange(40), 4), resamples=1_000)
@@ -91,7 +91,7 @@ def test_copies_of_a_row_in_one_group_tell_nothing_new() -> None:
     assert_allclose(np.ptp(_bounds(fooled)) / np.ptp(_bounds(copied)), 0.5, atol=0.06)
 
 
-def test_intervals_by_document_hold_their_promise_where_rows_of_a_document_are_alike() -> None:
+def test_intervals_by_document_have_their_level_where_rows_of_a_document_are_alike() -> None:
     # 300 worlds: 40 documents of 5 claims, the same chance of being right within a document, 1/2 over all.
     random, held = np.random.default_rng(8), np.zeros(2)
     document = np.repeat(np.arange(40), 5)
@@ -146,7 +146,7 @@ def test_the_difference_of_a_statistic_with_itself_has_no_interval() -> None:
     assert interval.why_not == "every resample gives the same value: the rows do not vary"
 
 
-def test_fewer_than_ten_groups_are_refused_however_many_rows() -> None:
+def test_fewer_than_ten_groups_are_refused_whatever_the_number_of_rows() -> None:
     interval = m.bca(partial(m.mean, np.arange(90.0)), np.arange(90) % 9)
     assert interval.estimate == 44.5
     assert (interval.low, interval.high) == (None, None)
@@ -166,7 +166,7 @@ def test_an_undefined_statistic_is_refused_as_such(rows: int) -> None:
     assert interval.why_not == "undefined on these rows"
 
 
-def test_resamples_of_one_class_are_left_out_and_counted() -> None:
+def test_resamples_of_one_class_are_excluded_and_counted() -> None:
     # 3 of 30 rows: (9/10)^30 = 4.2 % of the resamples have none of them. 1 of 30: 36 %, more than the tenth allowed.
     scores = np.random.default_rng(10).random(30)
     some = m.bca(partial(m.auroc, np.arange(30) < 3, scores), groups=30)
@@ -182,7 +182,7 @@ def test_a_perfect_score_has_no_bootstrap_interval_and_a_wilson_interval() -> No
     assert_allclose(_bounds(m.wilson(50, 50)), [0.929, 1], atol=5e-4)  # 50 / (50 + 1.96^2)
 
 
-def test_rounding_is_no_variation() -> None:
+def test_rounding_is_not_variation() -> None:
     # Sums of .1 end in different last digits; their means are all .1, and the difference of two such means is 0.
     tenth, split = partial(m.mean, [0.1] * 50), partial(m.mean, [0.3] * 50)
     same = "every resample gives the same value: the rows do not vary"
@@ -211,7 +211,7 @@ def test_where_the_jackknife_does_not_vary_the_interval_is_bias_corrected_only()
     assert_allclose(_bounds(interval), [0, 1])
 
 
-def test_an_interval_without_skew_is_a_bca_interval_all_the_same() -> None:
+def test_an_interval_without_skew_is_still_a_bca_interval() -> None:
     assert m.bca(partial(m.mean, [0.0, 1.0] * 10), groups=20, resamples=200).method == "BCa"
 
 
@@ -246,12 +246,12 @@ def test_memory_stays_flat_for_thousands_of_rows() -> None:
 @pytest.mark.parametrize(
     "options", [{"level": 1.0}, {"level": 0.0}, {"resamples": 99}, {"seed": -1}, {"level": float("nan")}]
 )
-def test_settings_out_of_range_are_refused(options: dict[str, float]) -> None:
+def test_settings_out_of_range_are_rejected(options: dict[str, float]) -> None:
     with pytest.raises(InputError, match="expected a level in"):
         m.bca(partial(m.mean, np.arange(20.0)), groups=20, **options)
 
 
-def test_no_rows_and_ill_shaped_statistics_are_refused() -> None:
+def test_missing_rows_and_misshapen_statistics_are_rejected() -> None:
     with pytest.raises(InputError, match="groups must be a number of rows or one group per row"):
         m.bca(partial(m.mean, [1.0]), groups=0)
     with pytest.raises(InputError, match=r"fails on the 21 rows of groups: weights must have shape \(..., 20\)"):

@@ -55,7 +55,7 @@ def test_auroc_sees_only_the_order_of_the_scores(rows: Rows, factor: float, shif
 
 
 @given(rows=any_rows())
-def test_auroc_of_turned_scores_is_the_rest_to_one(rows: Rows) -> None:
+def test_auroc_of_negated_scores_is_the_complement(rows: Rows) -> None:
     assert_allclose(m.auroc(rows.truth, -rows.scores), 1 - m.auroc(rows.truth, rows.scores))
 
 
@@ -74,13 +74,13 @@ def test_the_trapezoids_below_the_roc_points_add_up_to_auroc(rows: Rows) -> None
     assert (points[0], points[-1]) == ((0, 0), (1, 1))
 
 
-def test_the_roc_points_lie_on_the_curve_of_scikit_learn() -> None:
+def test_the_roc_points_are_on_the_curve_of_scikit_learn() -> None:
     across, up, _ = sk.roc_curve(ROWS.truth, ROWS.scores, drop_intermediate=False)
     on_curve = {(round(x, 12), round(y, 12)) for x, y in zip(across.tolist(), up.tolist(), strict=True)}
     assert {(round(x, 12), round(y, 12)) for x, y in m.roc_points(ROWS.truth, ROWS.scores)} <= on_curve
 
 
-def test_a_straight_piece_of_the_roc_curve_has_no_points_inside() -> None:
+def test_a_straight_piece_of_the_roc_curve_has_no_inner_points() -> None:
     # 0.9 and 0.8 are both Attributable: up, up; then both others: across, across.
     assert m.roc_points([True, True, False, False], [0.9, 0.8, 0.2, 0.1]) == [(0, 0), (0, 1), (1, 1)]
 
@@ -97,7 +97,7 @@ def test_with_one_class_ranking_and_balance_are_undefined_and_the_rest_is_not() 
     assert m.why_undefined(truth, predicted) == "one class only: all 3 rows are Attributable"
 
 
-def test_a_class_that_nobody_names_leaves_its_f1_undefined_instead_of_zero() -> None:
+def test_a_class_that_never_occurs_has_an_undefined_f1() -> None:
     assert np.isnan(m.macro_f1([True, True], [True, True]))
     assert np.isnan(m.na_f1([True, True], [True, True]))
 
@@ -114,7 +114,7 @@ def test_error_types_are_counted_in_the_order_of_the_taxonomy() -> None:
     assert len(counts) == 6
 
 
-def test_an_error_type_outside_the_taxonomy_is_refused() -> None:
+def test_an_error_type_outside_the_taxonomy_is_rejected() -> None:
     with pytest.raises(InputError, match="unknown error type 'typo'; there are: numerical_exaggeration"):
         m.error_type_distribution(["typo"])
 
@@ -142,6 +142,6 @@ def test_zeros_and_ones_are_taken_as_booleans(dtype: type) -> None:
         ([[True, False]], [0.1, 0.2], "one value per row"),
     ],
 )
-def test_arrays_that_cannot_be_measured_are_refused(truth: list[bool], scores: list[float], message: str) -> None:
+def test_invalid_arrays_are_rejected(truth: list[bool], scores: list[float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         m.auroc(truth, scores)

@@ -77,7 +77,9 @@ def test_without_any_weight_every_metric_is_undefined(statistic_of: Callable[[Ro
 @pytest.mark.parametrize(
     "weights", [np.ones(39), np.float64(1), -np.ones(40), np.full(40, np.nan), np.full(40, np.inf)]
 )
-def test_weights_that_do_not_fit_are_refused(statistic_of: Callable[[Rows], m.Statistic], weights: FloatArray) -> None:
+def test_weights_of_the_wrong_shape_are_rejected(
+    statistic_of: Callable[[Rows], m.Statistic], weights: FloatArray
+) -> None:
     with pytest.raises(InputError, match="weights must"):
         statistic_of(made_rows(40))(weights)
 

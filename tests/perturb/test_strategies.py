@@ -89,7 +89,7 @@ EXACT: list[tuple[Strategy, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("strategy", "claim", "expected"), EXACT)
-def test_a_strategy_writes_what_it_should(strategy: Strategy, claim: str, expected: list[str]) -> None:
+def test_a_strategy_makes_the_expected_claims(strategy: Strategy, claim: str, expected: list[str]) -> None:
     assert made(claim, strategy) == expected
 
 
@@ -141,7 +141,7 @@ def test_a_number_word_stays_a_word() -> None:
         "The 2016 report said so.",
     ],
 )
-def test_a_number_that_names_or_ranks_or_bounds_is_left_alone(claim: str) -> None:
+def test_a_number_that_names_ranks_or_bounds_is_not_changed(claim: str) -> None:
     assert any_of(claim, "number_change") == set()
 
 
@@ -165,7 +165,7 @@ def test_years_months_days_decades_centuries_and_lengths_move() -> None:
     assert lengths <= {3, 4, 6, 12, 16, 20}
 
 
-def test_a_year_to_come_is_not_made() -> None:
+def test_no_future_year_is_made() -> None:
     assert all(int(text[-5:-1]) < 2023 for text in any_of("It opened in 2023.", "date_shift"))
 
 
@@ -174,7 +174,7 @@ def test_an_age_is_neither_shifted_nor_converted() -> None:
     assert made("He is two years old.", "unit_converted") == []
 
 
-def test_a_name_is_swapped_for_one_of_its_kind_wherever_it_stands() -> None:
+def test_a_name_is_swapped_for_one_of_its_kind_everywhere() -> None:
     assert "Bob Roy left when Bob Roy was old." in any_of("Ann Lee left when Ann Lee was old.", "entity_swap")
     assert any_of("Ann Lee lives in Paris.", "entity_swap") == {
         "Bob Roy lives in Paris.",
@@ -183,23 +183,23 @@ def test_a_name_is_swapped_for_one_of_its_kind_wherever_it_stands() -> None:
     }
 
 
-def test_a_person_is_not_swapped_where_a_pronoun_tells_the_gender() -> None:
+def test_a_person_is_not_swapped_where_a_pronoun_shows_the_gender() -> None:
     assert made("Ann Lee left, and she came back.", "entity_swap") == []
 
 
-def test_a_name_that_the_source_knows_is_not_swapped_in() -> None:
+def test_a_name_of_the_source_is_not_swapped_in() -> None:
     source = "Ann Lee lives in Paris, not in Lisbon like Bob Roy."
     assert any_of("Ann Lee lives in Paris.", "entity_swap", source) == {"Ann Lee lives in Vienna."}
 
 
-def test_a_graft_takes_a_name_that_plays_another_part_in_the_source() -> None:
+def test_a_graft_takes_a_name_with_another_role_in_the_source() -> None:
     source = (
         "Ann Lee founded the firm in 1973. It is large. It sells boats and paint. The painter Tom Fox drew its sign."
     )
     assert made("Ann Lee founded the firm in 1973.", "entity_graft", source) == ["Tom Fox founded the firm in 1973."]
 
 
-def test_a_graft_does_not_take_a_name_of_which_the_source_may_say_the_same() -> None:
+def test_a_graft_does_not_take_a_name_for_which_the_claim_may_hold() -> None:
     source = "Ann Lee founded the firm in 1973. It is large. It sells boats. Tom Fox founded the firm with her."
     assert made("Ann Lee founded the firm in 1973.", "entity_graft", source) == []
 
@@ -220,11 +220,11 @@ def test_roles_that_are_alike_are_not_swapped(claim: str) -> None:
         "The man who left was tall.",  # which verb is the main one takes a parser
     ],
 )
-def test_what_cannot_be_denied_for_certain_is_not(claim: str) -> None:
+def test_a_claim_that_cannot_be_denied_reliably_is_not_negated(claim: str) -> None:
     assert made(claim, "negation_added") == []
 
 
-def test_negation_is_not_taken_out_where_any_would_be_left_behind() -> None:
+def test_a_negation_is_not_removed_where_any_would_remain() -> None:
     assert made("It did not harm any patients.", "negation_removed") == []
 
 
@@ -237,11 +237,11 @@ def test_a_quantifier_is_not_strengthened_to_what_the_source_says() -> None:
     assert made("Several banks closed.", "qualifier_strengthened", "All banks closed.") == []
 
 
-def test_a_qualifier_is_not_weakened_where_negation_turns_it_round() -> None:
+def test_a_qualifier_is_not_weakened_where_negation_reverses_it() -> None:
     assert made("Most banks did not close.", "qualifier_weakened") == []
 
 
-def test_an_intensifier_comes_before_the_verb_or_the_adjective_with_the_article_made_right() -> None:
+def test_an_intensifier_precedes_the_verb_or_adjective_with_the_right_article() -> None:
     assert any_of("It reduced costs.", "intensifier_added") == {
         f"It {word} reduced costs." for word in ("significantly", "dramatically", "substantially", "considerably")
     }
@@ -269,11 +269,11 @@ def test_a_fact_of_the_corpus_is_grafted_onto_a_subject_of_its_sort() -> None:
         "Bob Roy had been ill in Rome for years.",
     ],
 )
-def test_what_can_hardly_be_said_of_another_is_no_fact(sentence: str) -> None:
+def test_a_sentence_that_fits_no_other_subject_is_not_a_fact(sentence: str) -> None:
     assert CorpusPool([sentence]).facts("person") == ()
 
 
-def test_a_fact_of_another_time_or_told_once_already_is_not_grafted() -> None:
+def test_a_fact_of_another_time_or_already_stated_is_not_grafted() -> None:
     # 1880 is 110 years from 1990, and the source says where she was born.
     assert made("Ann Lee died in 1880.", "fact_graft", "Ann Lee, born in Rome, died in 1880.") == []
 
@@ -287,7 +287,7 @@ def test_a_presupposition_belongs_to_a_verb_that_can_be_repeated() -> None:
     assert not any("again" in text for text in any_of("Ann Lee won the 2012 cup.", "presupposition"))  # it is won once
 
 
-def test_a_second_subject_is_put_beside_the_first_and_never_set_against_it() -> None:
+def test_a_second_subject_is_compared_with_the_first_and_never_contrasted() -> None:
     # "Unlike Bob Roy" would mostly be true of a name drawn by chance.
     found = any_of("Ann Lee is a painter.", "presupposition")
     assert found
@@ -295,7 +295,7 @@ def test_a_second_subject_is_put_beside_the_first_and_never_set_against_it() -> 
     assert any_of("Ann Lee is a painter with his own shop.", "presupposition") == set()
 
 
-def test_a_detail_is_put_after_the_subject_and_says_nothing_of_which_the_source_speaks() -> None:
+def test_a_detail_follows_the_subject_and_is_new_to_the_source() -> None:
     found = any_of("Ann Lee is a painter.", "detail_added")
     assert found
     assert all(text.startswith("Ann Lee, ") and text.endswith(", is a painter.") for text in found)
@@ -311,7 +311,7 @@ def test_no_year_is_drawn_near_to_one_older_than_the_names_of_the_corpus() -> No
     assert not any(character.isdigit() for text in found for character in text)
 
 
-def test_an_order_that_is_fixed_or_told_twice_is_left_alone() -> None:
+def test_an_order_that_is_fixed_or_stated_twice_is_not_flipped() -> None:
     assert made("The statue was unveiled after he died.", "order_flip") == []
     assert made("He left before the war and came back after it.", "order_flip") == []
     assert made("It is the largest lake after Nemi.", "order_flip") == []
@@ -326,7 +326,7 @@ def test_a_rounded_number_says_that_it_is_rounded() -> None:
     assert made("It does not have 90,932 seats.", "number_rounded") == []  # 91,300 is not what the claim denies
 
 
-def test_clauses_are_not_split_where_the_subject_is_not_sure() -> None:
+def test_clauses_are_not_split_where_the_subject_is_unclear() -> None:
     assert made("Ann Lee had dogs, and for some reason they barked and ran off.", "sentence_split") == []
 
 

@@ -81,13 +81,13 @@ def elsewhere(judgment: Judgment) -> Verdict:
     )  # fmt: skip
 
 
-def test_a_part_that_matches_without_a_quotation_is_said_to_occur_elsewhere() -> None:
+def test_a_match_without_a_quotation_is_shown_as_occurring_elsewhere() -> None:
     verdict = elsewhere("partially_supported")
     assert str(verdict).splitlines()[2] == f'  ✓ "Marie Curie"  {ELSEWHERE}'
     assert ELSEWHERE in Page(verdict._repr_html_()).text
 
 
-def test_a_part_that_a_step_supports_without_a_quotation_is_not_said_to_occur() -> None:
+def test_a_supported_part_without_a_quotation_is_not_shown_as_occurring() -> None:
     verdict = elsewhere("supported")
     assert str(verdict).splitlines()[2] == '  ✓ "Marie Curie"'
     assert ELSEWHERE not in Page(verdict._repr_html_()).text
@@ -160,13 +160,13 @@ def test_a_report_without_claims_says_so() -> None:
     assert str(Report("Hi!", (), ())) == "No claims to check"
 
 
-def test_marks_follow_the_order_of_the_text_and_overlapping_ones_are_passed_over() -> None:
+def test_marks_follow_the_order_of_the_text_and_overlapping_ones_are_skipped() -> None:
     spans = [(Span("c", 2, 3), "match"), (Span("a", 0, 1), "mismatch"), (Span("bc", 1, 3), "not_found")]
     # "bc" starts before "c" and is drawn; "c" lies in it and is not.
     assert marked("abcd", spans) == "<mark class='mismatch'>a</mark><mark class='not_found'>bc</mark>d"
 
 
-def test_a_fix_that_nobody_judged_again_is_called_a_suggestion() -> None:
+def test_a_fix_that_was_not_judged_again_is_called_a_suggestion() -> None:
     verdict = replace(WRONG, fix_suggestion="Change 1937 to 1973.", revised_claim=None)
     assert "  Suggestion, not checked: Change 1937 to 1973." in str(verdict)
     assert "->" not in str(verdict)
@@ -200,7 +200,7 @@ def test_what_a_notebook_shows_is_well_formed_whatever_the_texts(record: Verdict
     assert (visible(html), visible(text)) == (html, text)
 
 
-def test_markup_in_a_claim_is_shown_and_not_obeyed() -> None:
+def test_markup_in_a_claim_is_shown_and_not_interpreted() -> None:
     html = Verdict(Claim("<script>x</script>"), "Attributable", 0.9, 0.9, 0.5, "supported")._repr_html_()
     assert "<script>" not in html
     assert "<script>x</script>" in Page(html).text

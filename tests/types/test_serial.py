@@ -63,24 +63,24 @@ def test_letters_of_every_alphabet_are_written_as_they_are() -> None:
         ({"claim": None}, "claim"),
     ],
 )
-def test_json_that_breaks_a_rule_is_refused_with_its_place(change: dict[str, object], place: str) -> None:
+def test_json_that_breaks_a_rule_is_rejected_with_its_place(change: dict[str, object], place: str) -> None:
     with pytest.raises(InputError, match=place):
         from_json(Verdict, json.dumps(to_python(GOOD) | change))
 
 
 @pytest.mark.parametrize("text", ["", "{", "null", "[]", "5", b"\xff\xfe"])
-def test_what_is_no_record_is_refused_as_input(text: str | bytes) -> None:
+def test_other_text_than_a_record_is_an_input_error(text: str | bytes) -> None:
     with pytest.raises(InputError, match="not a Verdict"):
         from_json(Verdict, text)
 
 
-def test_a_record_with_a_lone_surrogate_is_refused_as_input() -> None:
+def test_a_record_with_a_lone_surrogate_is_an_input_error() -> None:
     broken = Verdict(Claim("\ud800"), "Attributable", 0.8, 0.8, 0.5, "supported")
     with pytest.raises(InputError, match="surrogate"):
         to_json(broken)
 
 
-def test_a_field_of_a_later_version_is_passed_over() -> None:
+def test_a_field_of_a_later_version_is_ignored() -> None:
     assert from_json(Verdict, json.dumps(to_python(GOOD) | {"new_in_1_7": 5})) == GOOD
 
 
@@ -98,11 +98,11 @@ def test_every_record_and_every_field_of_a_schema_is_described(name: str) -> Non
     assert [title for title, record in records.items() if not record["description"]] == []
 
 
-def test_a_schema_refuses_what_is_no_record() -> None:
+def test_a_schema_rejects_other_data() -> None:
     assert not validator("verdict").is_valid({"label": "Maybe"})
     assert not validator("verdict").is_valid(to_python(GOOD) | {"label": "Maybe"})
 
 
-def test_an_unknown_schema_is_refused_with_the_names_there_are() -> None:
+def test_an_unknown_schema_is_rejected_with_the_known_names() -> None:
     with pytest.raises(InputError, match="verdict, unverified, report"):
         json_schema("bogus")

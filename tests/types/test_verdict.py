@@ -14,7 +14,7 @@ BAD = Verdict(Claim("It snows."), "Not Attributable", 0.2, 0.8, 0.5, "not_found"
 
 @pytest.mark.parametrize("field", ["score", "confidence", "threshold", "grounded", "stated_confidence"])
 @pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), float("inf")])
-def test_a_probability_outside_its_range_is_refused_by_name(field: str, value: float) -> None:
+def test_a_probability_outside_its_range_is_rejected_by_name(field: str, value: float) -> None:
     with pytest.raises(ValueError, match=field):
         replace(GOOD, **{field: value})
 
@@ -22,7 +22,7 @@ def test_a_probability_outside_its_range_is_refused_by_name(field: str, value: f
 @pytest.mark.parametrize(
     ("label", "score", "threshold"), [("Attributable", 0.49, 0.5), ("Not Attributable", 0.5, 0.5), ("Maybe", 0.9, 0.5)]
 )
-def test_a_label_that_does_not_follow_from_score_and_threshold_is_refused(
+def test_a_label_that_does_not_follow_from_score_and_threshold_is_rejected(
     label: str, score: float, threshold: float
 ) -> None:
     with pytest.raises(ValueError, match="label must be Attributable exactly when"):
@@ -49,7 +49,7 @@ def test_a_record_cannot_be_changed() -> None:
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 2)])
-def test_a_span_that_ends_before_it_starts_is_refused(start: int, end: int) -> None:
+def test_a_span_that_ends_before_it_starts_is_rejected(start: int, end: int) -> None:
     with pytest.raises(ValueError, match="0 <= start <= end"):
         Span("x", start, end)
 
@@ -65,12 +65,12 @@ def _rollout(mask: tuple[int, ...] = (1, 1), group: str = "g") -> Rollout:
     return Rollout("verifier", (1,), (2, 3), mask, None, "stop", group=group)
 
 
-def test_a_completion_mask_of_another_length_is_refused() -> None:
+def test_a_completion_mask_of_another_length_is_rejected() -> None:
     with pytest.raises(ValueError, match="got 1 and 2"):
         _rollout(mask=(1,))
 
 
-def test_a_group_with_a_rollout_of_another_group_is_refused() -> None:
+def test_a_group_with_a_rollout_of_another_group_is_rejected() -> None:
     assert Group("g", "verifier", "group", (_rollout(),)).key == "g"
     for stranger in (_rollout(group="h"), replace(_rollout(), role="solver"), replace(_rollout(), estimator="pair")):
         with pytest.raises(ValueError, match="other groups"):

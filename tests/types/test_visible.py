@@ -24,7 +24,7 @@ ANY = st.text(st.characters(codec=None) | st.sampled_from("\x00\x1b\x7f\x9b\u061
         ("\U000e0041", "<U+E0041>"),
     ],
 )
-def test_what_moves_turns_or_hides_is_written_out(hidden: str, shown: str) -> None:
+def test_characters_that_move_reverse_or_hide_are_written_out(hidden: str, shown: str) -> None:
     assert visible(f"a{hidden}b") == f"a{shown}b"
 
 
@@ -38,7 +38,7 @@ def test_letters_of_every_script_stay() -> None:
 
 
 @given(ANY)
-def test_nothing_is_left_that_a_terminal_obeys(text: str) -> None:
+def test_no_terminal_control_is_left(text: str) -> None:
     shown = visible(text)
     shown.encode()
     assert {c for c in shown if unicodedata.category(c) == "Cc"} <= {"\n", "\t"}

@@ -32,7 +32,7 @@ def test_there_is_a_comparison_for_every_error_type() -> None:
 
 
 @pytest.mark.parametrize(("error", "comparison"), ONE_OF_EACH.items(), ids=ONE_OF_EACH)
-def test_one_difference_alone_makes_its_own_error(error: ErrorType, comparison: Comparison) -> None:
+def test_a_single_difference_gives_its_own_error_type(error: ErrorType, comparison: Comparison) -> None:
     assert error_of(comparison) == error
     assert diagnose([compared("equal"), comparison]) == error
 
@@ -65,7 +65,7 @@ def test_only_a_differing_value_is_judged_by_the_kind_of_the_part(
     assert error_of(compared(outcome, kind)) == error
 
 
-def test_a_claim_of_which_every_part_matches_and_that_still_fails_is_a_fabrication() -> None:
+def test_a_rejected_claim_whose_parts_all_match_is_a_fabrication() -> None:
     assert diagnose([]) == diagnose([compared("equal"), compared("elsewhere")]) == "fabrication"
 
 

@@ -54,7 +54,7 @@ WAYNE = "Bruce Wayne falls into a dry well. Outside, the mugger Joe Chill murder
         ),
     ],
 )
-def test_an_error_is_named_by_what_stands_in_its_place(claim: str, source: str, error: str, found: str | None) -> None:
+def test_an_error_is_named_by_what_replaces_the_part(claim: str, source: str, error: str, found: str | None) -> None:
     verdict = judge(claim, source)
     assert (verdict.label, verdict.error_type) == ("Not Attributable", error)
     if found is not None:
@@ -78,7 +78,7 @@ def test_an_error_is_named_by_what_stands_in_its_place(claim: str, source: str, 
         ("Valencia is the third largest city.", "Valencia is the third largest city. It is no small town."),
     ],
 )
-def test_what_other_sentences_add_is_no_difference(claim: str, source: str) -> None:
+def test_additions_of_other_sentences_are_not_differences(claim: str, source: str) -> None:
     assert all(entry.status != "mismatch" for entry in judge(claim, source).evidence_alignment)
 
 
@@ -92,7 +92,7 @@ def test_what_other_sentences_add_is_no_difference(claim: str, source: str) -> N
         ("The fee went up by 20 euros.", "The fee went up by 20 euros to 260 euros.", True),
     ],
 )
-def test_what_something_changed_by_is_held_against_changes_and_never_against_levels(
+def test_an_amount_of_change_is_compared_with_changes_and_never_with_levels(
     claim: str, source: str, attributable: bool
 ) -> None:
     verdict = judge(claim, source)

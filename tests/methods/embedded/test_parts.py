@@ -55,17 +55,17 @@ def test_a_counted_noun_ends_at_the_first_plural_and_at_a_comma() -> None:
     assert ("quantity", "12", "12") in parts_of("It covered 12, countries said")
 
 
-def test_the_capital_of_a_first_word_that_is_common_makes_no_name() -> None:
+def test_a_common_first_word_with_a_capital_is_not_a_name() -> None:
     assert [kind for kind, _, _ in parts_of("Bridge collapsed")] == ["predicate"]
 
 
-def test_a_headline_with_a_capital_on_every_word_leaves_out_no_word() -> None:
+def test_a_capitalised_headline_loses_no_word() -> None:
     claim = "Bridge Collapse Kills Three People In Oslo"
     for word in ("Bridge", "Collapse", "Kills", "Three", "People", "Oslo"):
         assert sum(word in words for _, words, _ in parts_of(claim)) == 1, word
 
 
-def test_a_capitalised_number_word_is_a_quantity_and_no_name() -> None:
+def test_a_capitalised_number_word_is_a_quantity_and_not_a_name() -> None:
     assert parts_of("Three people died")[0][::2] == ("quantity", "Three")
 
 
@@ -82,7 +82,7 @@ def test_a_negation_cue_is_in_no_part_because_polarity_is_compared_with_the_word
     assert all(position not in part.words for part in split_claim(reading))
 
 
-def test_nothing_to_compare_makes_no_parts() -> None:
+def test_without_anything_to_compare_there_are_no_parts() -> None:
     assert split_claim(read("")) == split_claim(read("It was there.")) == []
 
 
@@ -97,7 +97,7 @@ CLAIMS = st.lists(PIECES, max_size=14).map(" ".join)
 @given(CLAIMS)
 @example("Bridge Collapse Kills Three People In Oslo")
 @settings(max_examples=300, deadline=None)
-def test_every_content_word_that_is_no_negation_cue_lies_in_exactly_one_part(claim: str) -> None:
+def test_every_content_word_except_negation_cues_is_in_exactly_one_part(claim: str) -> None:
     reading = read(claim)
     parts = split_claim(reading)
     cues = {negation.start for negation in reading.negations}
@@ -113,7 +113,7 @@ def test_every_content_word_that_is_no_negation_cue_lies_in_exactly_one_part(cla
 
 @given(st.one_of(CLAIMS, st.text(max_size=40)))
 @settings(max_examples=150, deadline=None)
-def test_a_part_holds_its_value_and_lies_in_the_claim(claim: str) -> None:
+def test_a_part_contains_its_value_and_is_in_the_claim(claim: str) -> None:
     for part in split_claim(read(claim)):
         assert 0 <= part.start <= part.value_start < part.value_end <= part.end <= len(claim)
         assert (part.value is None) == (part.kind == "predicate")

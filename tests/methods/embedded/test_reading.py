@@ -10,7 +10,7 @@ TEXT = "In May 2004, 12 people in Oslo never improved significantly."
 """Words by position: In 0, May 1, 2004 2, 12 3, people 4, in 5, Oslo 6, never 7, improved 8, significantly 9."""
 
 
-def test_everything_a_text_says_is_read_with_offsets_in_that_text() -> None:
+def test_everything_is_read_with_offsets_in_the_text() -> None:
     reading = read(TEXT)
     assert [TEXT[d.start : d.end] for d in reading.dates] == ["May 2004"]
     assert [TEXT[q.start : q.end] for q in reading.quantities] == ["12"]
@@ -19,11 +19,11 @@ def test_everything_a_text_says_is_read_with_offsets_in_that_text() -> None:
     assert [TEXT[q.start : q.end] for q in reading.qualifiers] == ["significantly"]
 
 
-def test_a_year_is_a_date_and_no_quantity() -> None:
+def test_a_year_is_a_date_and_not_a_quantity() -> None:
     assert read("It opened in 1937.").quantities == []
 
 
-def test_offsets_are_relative_to_the_stretch_wherever_it_starts() -> None:
+def test_offsets_are_relative_to_the_stretch() -> None:
     far, near = read(TEXT, offset=1000), read(TEXT)
     assert (far.offset, near.offset) == (1000, 0)
     assert far.words == near.words
@@ -51,7 +51,7 @@ def test_the_word_at_an_offset_covers_it() -> None:
     assert [reading.word_at(offset) for offset in (0, 2, 3, 4, 9, 10)] == [0, 0, None, 1, 1, None]
 
 
-def test_content_words_are_those_that_lie_wholly_inside_a_stretch() -> None:
+def test_content_words_are_those_entirely_inside_a_stretch() -> None:
     reading = read("The bridge in Oslo opened")
     # bridge 1 (4..10), Oslo 3 (14..18), opened 4 (19..25)
     assert reading.content() == [1, 3, 4]
@@ -60,7 +60,7 @@ def test_content_words_are_those_that_lie_wholly_inside_a_stretch() -> None:
     assert reading.content(4, 17) == [1]
 
 
-def test_nothing_is_read_from_nothing() -> None:
+def test_an_empty_text_has_nothing_to_read() -> None:
     reading = read("")
     assert (reading.words, reading.dates, reading.quantities, reading.entities, reading.content()) == (
         [],
@@ -73,7 +73,7 @@ def test_nothing_is_read_from_nothing() -> None:
 
 @given(st.text(max_size=60))
 @settings(max_examples=150, deadline=None)
-def test_whatever_is_read_lies_in_the_text(text: str) -> None:
+def test_everything_read_is_in_the_text(text: str) -> None:
     reading = read(text)
     found = [
         *reading.words, *reading.dates, *reading.quantities, *reading.entities, *reading.negations, *reading.qualifiers,

@@ -41,7 +41,7 @@ def test_a_probability_is_the_logistic_function_of_z() -> None:
     assert MODEL.probability(COVERED) == pytest.approx(0.880797, abs=1e-6)
 
 
-def test_calibration_stretches_and_shifts_z() -> None:
+def test_calibration_scales_and_shifts_z() -> None:
     model = ScoreModel(0.0, MODEL.terms, 2.0, -1.0, {}, 0.9, digest="")
     # z = 2 * (0.625 - 0.5) / 0.25 = 1; 2 * 1 - 1 = 1; 1 / (1 + exp(-1)) = 0.731059
     assert model.probability({"coverage": 0.625}) == pytest.approx(0.731059, abs=1e-6)
@@ -52,7 +52,7 @@ def test_a_decisive_difference_keeps_the_probability_below_its_ceiling() -> None
     assert MODEL.probability(COVERED, ["negated"]) == pytest.approx(0.289272, abs=1e-6)
 
 
-def test_of_several_decisive_differences_the_lowest_ceiling_holds() -> None:
+def test_with_several_decisive_differences_the_lowest_ceiling_applies() -> None:
     # 0.4 * (0.7 + 0.3 * 0.880797) = 0.385696
     assert MODEL.probability(COVERED, ["date_differs"]) == pytest.approx(0.385696, abs=1e-6)
     assert MODEL.probability(COVERED, ["date_differs", "negated"]) == MODEL.probability(COVERED, ["negated"])
@@ -138,7 +138,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["rules.json", "combined.json", "rarity.txt"])
-def test_a_shipped_table_that_was_altered_or_is_missing_is_refused_by_name(folder: Path, name: str) -> None:
+def test_an_altered_or_missing_table_is_rejected_by_name(folder: Path, name: str) -> None:
     assert shipped_table(name, folder) == shipped_table(name)
     (folder / name).write_bytes(shipped_table(name) + b" ")
     with pytest.raises(WeightsError, match=rf"{name} has SHA-256 .* altered; reinstall"):
@@ -148,7 +148,7 @@ def test_a_shipped_table_that_was_altered_or_is_missing_is_refused_by_name(folde
         shipped_table(name, folder)
 
 
-def test_tables_without_sums_are_refused(folder: Path) -> None:
+def test_tables_without_checksums_are_rejected(folder: Path) -> None:
     (folder / "SHA256SUMS").unlink()
     with pytest.raises(WeightsError, match="SHA256SUMS"):
         shipped_table("rules.json", folder)

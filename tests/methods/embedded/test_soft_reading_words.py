@@ -32,7 +32,7 @@ def reworded(claim: str, source: str) -> Reworded:
         ("It has 8 towers.", "It has 8 towers.", "It has 8 towers."),
     ],
 )
-def test_equal_values_are_exchanged_and_others_stay(claim: str, source: str, text: str) -> None:
+def test_equal_values_are_replaced_and_others_stay(claim: str, source: str, text: str) -> None:
     assert reworded(claim, source).text == text
 
 
@@ -40,7 +40,7 @@ def match(text: str, start: int, end: int) -> TokenMatch:
     return TokenMatch(Span(text[start:end], start, end), Span("x", 0, 1, "source-1"), 0.5, 0.5)
 
 
-def test_tokens_come_back_at_their_places_in_the_claim() -> None:
+def test_tokens_map_back_to_their_places_in_the_claim() -> None:
     # "50%" (14..17) became "half" (14..18): what follows stands one character further on in the text.
     found = Reworded("Sales grew by 50% in May.", "Sales grew by half in May.", ((14, 17, 14, 18),))
     tokens = tuple(match(found.text, *place) for place in ((0, 5), (14, 16), (16, 18), (22, 25)))
@@ -52,7 +52,7 @@ def test_tokens_come_back_at_their_places_in_the_claim() -> None:
 
 
 @given(st.lists(st.sampled_from("50% half 0.5 1973 two 2 dozen 12 May 3, 3 the sales grew in by".split()), max_size=14))
-def test_what_was_not_exchanged_is_found_again_at_its_offsets(words: list[str]) -> None:
+def test_text_that_was_not_replaced_keeps_its_offsets(words: list[str]) -> None:
     found = reworded("Sales " + " ".join(words), "Sales grew by half, 0.5 percent, on 3 May 1973, twelve or 2 dozen.")
     done = new_done = 0
     for start, end, new_start, new_end in (*found.places, (len(found.claim),) * 2 + (len(found.text),) * 2):
