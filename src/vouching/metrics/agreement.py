@@ -115,7 +115,6 @@ def _counts(gold: Sequence[RowSpans], predicted: Sequence[RowSpans], tokens: Seq
 
 
 def _covered(spans: RowSpans, length: int) -> BoolArray:
-    """Which characters are in a span."""
     covered = np.zeros(length, dtype=np.bool_)
     for start, end in spans:
         covered[_checked(start, end)] = True
@@ -123,7 +122,6 @@ def _covered(spans: RowSpans, length: int) -> BoolArray:
 
 
 def _touched(tokens: RowSpans, covered: BoolArray) -> BoolArray:
-    """Which tokens have a covered character."""
     return np.array([covered[_checked(start, end)].any() for start, end in tokens], dtype=np.bool_)
 
 

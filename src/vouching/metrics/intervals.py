@@ -187,7 +187,6 @@ def mcnemar_exact(right_a: ArrayLike, right_b: ArrayLike) -> McNemar:
 
 
 def _group_numbers(groups: int | ArrayLike) -> NDArray[np.intp]:
-    """Group numbers of the rows, from 0 without gaps."""
     given = np.asarray(groups)
     if given.ndim == 0 and given.dtype.kind in "iu":
         given = np.arange(int(given))
@@ -239,7 +238,6 @@ def _values(statistics: Mapping[str, Statistic], batches: Iterable[FloatArray]) 
 
 
 def _interval(estimate: float, drawn: FloatArray, left: FloatArray, level: float) -> Interval:
-    """The BCa interval from the bootstrap values and the jackknife values."""
     defined = drawn[np.isfinite(drawn)]
     excluded = len(drawn) - len(defined)
     if not math.isfinite(estimate):

@@ -233,7 +233,6 @@ def _one_of(
 
 
 def _filled(words: str, scene: Scene, pool: CorpusPool, rng: random.Random) -> str | None:
-    """A frame with its slots filled; None if the corpus has no new name of a kind."""
     values: list[str] = []
     for slot in _SLOT.findall(words):
         value = _name(_KINDS[slot], scene, pool, rng) if slot in _KINDS else _drawn(slot, scene, rng)
@@ -285,7 +284,6 @@ def _groups_of(name: str, verb: Verb) -> set[str]:
 
 
 def _event_of(claim: ParsedText, verb: MainVerb) -> Verb | None:
-    """The verb of an event: a past form, or a participle after "was"."""
     if verb.kind == "past":
         return None if verb.following in ("to", "from") else verb.verb
     return verb_in(verb.following, "participle") if claim.text[verb.start : verb.end] == "was" else None

@@ -112,7 +112,6 @@ def near_duplicate(
 
 
 def _changed_quantity(scene: Scene, draft: Draft, claim: str) -> tuple[Quantity, Quantity] | None:
-    """The quantity of the claim that an edit changed, before and after."""
     edit = draft.edits[0]
     shift = len(edit.replacement) - (edit.end - edit.start)
     old = [q for q in scene.claim.quantities if q.hedge_start <= edit.end and edit.start <= q.end]

@@ -120,7 +120,6 @@ def lexicon_sections(name: str) -> dict[str, tuple[str, ...]]:
 
 @cache
 def _nouns() -> Mapping[str, str]:
-    """The sort of each listed noun."""
     return {noun: sort for sort, lines in lexicon_sections("sorts.txt").items() for noun in "|".join(lines).split("|")}
 
 

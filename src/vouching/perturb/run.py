@@ -119,7 +119,6 @@ class _Work:
             yield made
 
     def _fault(self, draft: Draft, made: Perturbation) -> Filter | None:
-        """The first filter that a perturbation does not pass."""
         if not visible(made.original, made.claim):
             return "visible"
         if not fluent(made.original, made.claim):

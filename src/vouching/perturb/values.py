@@ -220,7 +220,6 @@ def date_shift(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[D
 
 
 def _shifted(text: str, date: DateMention, rng: random.Random) -> Iterator[Edit]:
-    """Edits of one date, one for each part that can be moved."""
     written = text[date.start : date.end]
     years = list(_YEAR.finditer(written))
     if date.kind == "duration":

@@ -30,8 +30,6 @@ _NEAR = 3
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The outcome for one content word."""
-
     outcome: Outcome
     sentence: int | None = None
     place: tuple[int, int] | None = None

@@ -177,7 +177,6 @@ def _shown(words: str) -> str:
 
 
 def _soften(claim: str, start: int, end: int, comparison: Comparison, index: SourceIndex) -> Edit | None:
-    """Replace an overstating qualifier with the source's weaker one, or remove a lone adverb."""
     word = claim[start:end]
     if comparison.sentence is not None and comparison.value_end:
         weaker = index.read(comparison.sentence).text[comparison.value_start : comparison.value_end].lower()

@@ -56,7 +56,6 @@ CLOSE_SENTENCES = 6
 
 @cache
 def _rarities() -> tuple[dict[str, float], float]:
-    """Rarity of common stems, and the rarity of any other stem."""
     table: dict[str, float] = {}
     for line in shipped_table("rarity.txt").decode().splitlines():
         if line and not line.startswith("#"):

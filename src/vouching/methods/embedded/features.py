@@ -151,12 +151,10 @@ def _shares(segment: Segment, index: SourceIndex, known: Mapping[int, float]) ->
 
 
 def _missing(segment: Segment, known: Mapping[int, float]) -> list[float]:
-    """Rarities of the words that occur nowhere in the sources."""
     return [w.weight for w in segment.focus.lookups if not known.get(w.position) and not w.exact and not w.close]
 
 
 def _coverage_anywhere(focus: Focus, known: Mapping[int, float]) -> float:
-    """Share of the claim's content, weighted by rarity, that occurs somewhere in the sources."""
     found = {w.position: 1.0 if w.exact else SYNONYM_WEIGHT if w.close else 0.0 for w in focus.lookups}
     return focus.coverage((), {**found, **known})
 

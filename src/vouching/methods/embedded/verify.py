@@ -220,7 +220,6 @@ class EmbeddedVerifier:
         return diagnose_softly(read.segments, read.soft)
 
     def _correct(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> tuple[str | None, str | None]:
-        """The first proposed edit whose result is Attributable."""
         for fix, revised in propose(claim, segments, index):
             if sentence_spans(revised) and self.weigh(compare(revised, index), self.threshold).score >= self.threshold:
                 return fix, revised

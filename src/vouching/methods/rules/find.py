@@ -192,7 +192,6 @@ def find_rules(instruction: str) -> tuple[ChecklistItem, ...]:
 
 
 def _consistent(items: list[ChecklistItem]) -> list[ChecklistItem]:
-    """Drop rules that repeat each other, or that contradict each other."""
     languages = {item.arguments["language"] for item in items if item.rule == "language:response_language"}
     cases = {item.rule for item in items}.intersection(_CASES)
     if len(cases) > 1 or languages - {"en"}:

@@ -276,7 +276,6 @@ def end_rules(direction: Direction) -> Iterator[ChecklistItem]:
 
 
 def _words(mention: re.Match[str]) -> list[str]:
-    """The listed words; none if it is not certain where they end."""
     listed = mention["list"]
     if re.match(QUOTE, listed):
         words = [word.rstrip(".,;") for word in quotes(listed)]
@@ -287,7 +286,6 @@ def _words(mention: re.Match[str]) -> list[str]:
 
 
 def _is_asked(mention: re.Match[str], before: str, after: str) -> bool:
-    """Whether all the words are requested."""
     if re.search(r"[\"'”’`]\s*,?\s*or\b|\bor\s", mention["list"]) or re.match(r"\W*or\b", after):
         return False
     if "noun" not in mention.groupdict():

@@ -190,7 +190,6 @@ def _outcome(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _prompt_key(fields: Mapping[str, Any]) -> str | None:
-    """The key of a row's instruction; None if there is none."""
     return next((key for key in ("prompt", "instruction") if fields.get(key) is not None), None)
 
 
