@@ -10,7 +10,7 @@ from vouching.report.svg import Tone
 from vouching.types import Finding, Report, Unverified, Verdict
 
 TONES: dict[str, Tone] = {
-    "Attributable": "match", "Passed": "match", "Let pass": "match", "Revised": "match", "Same": "match",
+    "Attributable": "match", "Passed": "match", "Accepted": "match", "Revised": "match", "Same": "match",
     "Not Attributable": "mismatch", "Failed": "mismatch", "Kept": "mismatch", "Challenged": "mismatch",
     "Different": "mismatch", "Contradictory documents": "accent", "Not in the documents": "not-found",
     "Leaked": "muted", "Unverified": "unverified",

@@ -174,7 +174,7 @@ class UnitResult:
     def label(self) -> str:
         """The outcome in a word or two."""
         answers = {None: "Challenged", "keep": "Kept", "revise": "Revised"}
-        return answers[self.decision] if self.challenged else "Let pass"
+        return answers[self.decision] if self.challenged else "Accepted"
 
     @property
     def passed(self) -> bool:

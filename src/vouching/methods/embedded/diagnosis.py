@@ -227,11 +227,11 @@ _ARGUMENTS: dict[str, tuple[Judgment, str]] = {
     "quoted": ("supported", 'The source says "{evidence}".'),
     "agrees": ("supported", '"{value}" and "{found}" agree.'),
     "equal": ("supported", '"{claimed}" corresponds to "{evidence}".'),
-    "implied": ("supported", '"{value}" adds no strength that the source lacks.'),
+    "implied": ("supported", '"{value}" claims no more than the source.'),
     "paraphrased": ("supported", '"{claimed}" is not in the source; closest in meaning is "{evidence}".'),
     "elsewhere": (
         "partially_supported",
-        '"{claimed}" occurs, but not where the source speaks of the rest of the claim.',
+        '"{claimed}" occurs in the source, but not near the rest of the claim.',
     ),
     "unhedged": ("partially_supported", 'The source only says "{found}"; the claim asserts it.'),
     "differs": ("not_supported", "The claim says {value}, the source says {found}."),
@@ -246,7 +246,7 @@ _ARGUMENTS: dict[str, tuple[Judgment, str]] = {
     ),
     "replaced": ("not_supported", 'Where the claim has "{value}", the source has "{found}".'),
     "stronger": ("not_supported", '"{value}" is stronger than the source\'s "{found}".'),
-    "overstated": ("not_supported", 'The source has no "{value}" or anything as strong.'),
+    "overstated": ("not_supported", 'The source has neither "{value}" nor anything as strong.'),
     "absent": ("not_supported", 'Nothing in the source corresponds to "{claimed}".'),
 }
 """The conclusion of each outcome, and its reason."""
@@ -279,12 +279,10 @@ def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Compari
     """Warn of other languages, questions, and verdicts that disagree with one of their own steps."""
     if not looks_english(claim):
         yield VerdictWarning(
-            "language", "The claim does not look English; only numbers, dates and equal words were compared."
+            "language", "The claim does not look English; only numbers, dates and identical words were compared."
         )
     if claim.rstrip().endswith(("?", "？", "؟")):
-        yield VerdictWarning(
-            "question", "The claim is a question; a question states nothing that a source could support."
-        )
+        yield VerdictWarning("question", "The claim is a question, which no source can support.")
     doubts = [c for c in comparisons if error_of(c) not in (None, "fabrication")]
     if attributable and doubts:
         parts = "one part of it does" if len(doubts) == 1 else f"{len(doubts)} parts of it do"

@@ -267,5 +267,5 @@ def _parts_without_whole(claim: Claim) -> ReasoningStep:
         claim.text,
         NOT_FOUND,
         "partially_supported",
-        "Its parts occur in the source, but the source does not put them together as the claim does.",
+        "The source has the parts of the claim, but does not combine them as the claim does.",
     )

@@ -98,7 +98,7 @@ def is_json(response: str) -> Ruling:
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
-        return ruled(False, f"It is no JSON: {error}.")
+        return ruled(False, f"It is not JSON: {error}.")
     return ruled(True, "It is JSON.")
 
 

@@ -108,10 +108,8 @@ def rules_report(instruction: str, response: str, items: Sequence[ChecklistItem]
     warnings: tuple[VerdictWarning, ...] = ()
     if items is None:
         items = find_rules(instruction)
-        some = "The rules were found by reading the instruction; what else it asks for was not checked."
-        warnings = (
-            VerdictWarning("unchecked", some if items else "The instruction asks for nothing that has a rule."),
-        )
+        some = "Only the rules found in the instruction were checked; it may ask for more."
+        warnings = (VerdictWarning("unchecked", some if items else "No rule was found in the instruction."),)
     findings = tuple(item_result(item, response) for item in items)
     score = sum(one.score for one in findings) / len(findings) if findings else None
     return Report(

@@ -57,7 +57,7 @@ def in_language(response: str, language: str) -> Ruling:
     """
     found = language_of(response)
     if found is None:
-        return ruled(True, "It has no letters to tell a language by.")
+        return ruled(True, "It has no letters to detect a language from.")
     return ruled(language in (found, found.partition("-")[0]), f"langdetect takes it for {_guessed(found, response)}.")
 
 
@@ -125,11 +125,11 @@ def _one_case(response: str, passed: bool, case: str, other: re.Match[str] | Non
     if not passed:
         return ruled(False, f"It is not all in {case} letters.", other)
     language = language_of(response)
-    words = "no language that can be told" if language is None else _guessed(language, response)
+    words = "no detectable language" if language is None else _guessed(language, response)
     return ruled(language in ("en", None), f"It is all in {case} letters, by langdetect in {words}.")
 
 
 def _guessed(language: str, response: str) -> str:
     """The name of the language, marked where it is a guess."""
-    doubt = "; of so few words it often cannot tell" if len(response.split()) < _FEW_WORDS else ""
+    doubt = ", but is often wrong on so few words" if len(response.split()) < _FEW_WORDS else ""
     return f"{LANGUAGES.get(language, language)}{doubt}"
