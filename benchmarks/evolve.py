@@ -37,7 +37,7 @@ from vouching.evolve.records import (
     read_records,
     write_records,
 )
-from vouching.evolve.refine import COMBINED, EXPORT, MODEL, EmbeddedStudent, KeptReadings, fit_combined
+from vouching.evolve.refine import COMBINED, EXPORT, MODEL, EmbeddedStudent, ReadingCache, fit_combined
 from vouching.evolve.route import best_single, fit_router, routed
 from vouching.evolve.rows import rows_of_sets
 from vouching.train.run_folder import surroundings
@@ -61,7 +61,7 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def tested(out: Path, rows: Sequence[Row], first: Path, kept: KeptReadings) -> Fingerprint:
+def tested(out: Path, rows: Sequence[Row], first: Path, kept: ReadingCache) -> Fingerprint:
     """The test of one arm; round 0 is the same verifier in all arms and answers once."""
     if (out / TEST / FINGERPRINT).exists():
         return read_record(out / TEST / FINGERPRINT, Fingerprint)
@@ -71,11 +71,11 @@ def tested(out: Path, rows: Sequence[Row], first: Path, kept: KeptReadings) -> F
     if out != first and again.exists() and same[0].read_bytes() == same[1].read_bytes():
         (out / TEST).mkdir(exist_ok=True)
         shutil.copyfile(again, out / TEST / again.name)
-    return run_test(out, rows, data, lambda folder: EmbeddedStudent(folder, (), kept=kept), resamples=RESAMPLES,
+    return run_test(out, rows, data, lambda folder: EmbeddedStudent(folder, (), cache=kept), resamples=RESAMPLES,
                     report=say)  # fmt: skip
 
 
-def averaged(out: Path, dev: Sequence[Row], kept: KeptReadings) -> EmbeddedStudent:
+def averaged(out: Path, dev: Sequence[Row], kept: ReadingCache) -> EmbeddedStudent:
     """The student whose encoder has the mean of the weights of all rounds of an arm after the start."""
     from vouching.encoder.tokens import PairTokenizer
     from vouching.encoder.weights import MANIFEST, TOKENIZER, find_weights
@@ -99,10 +99,10 @@ def averaged(out: Path, dev: Sequence[Row], kept: KeptReadings) -> EmbeddedStude
         export_encoder(load_model(folder / MODEL, 0), EncoderConfig(**settings), folder / MODEL / TOKENIZER,
                        folder / EXPORT, {}, {}, rows)  # fmt: skip
         fit_combined(folder, dev, kept)
-    return EmbeddedStudent(folder, dev, kept=kept)
+    return EmbeddedStudent(folder, dev, cache=kept)
 
 
-def generalists(out: Path, kept: KeptReadings) -> dict[str, Any]:
+def generalists(out: Path, kept: ReadingCache) -> dict[str, Any]:
     """Rounds of an arm as specialists: a router over them and the mean of their weights, against the best one alone."""
     dev = read_data(config_of(out)).dev
     numbers = [one.number for one in rounds_of(out)]
@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--max-long", type=int, default=50, help="the same for sets with long sources")
     options = parser.parse_args()
     arms = [options.runs / name for name in ARMS if (options.runs / name / FINGERPRINT).exists()]
-    kept, rows = KeptReadings(), list[Row]()
+    kept, rows = ReadingCache(), list[Row]()
     for name in SETS:
         limit = options.max_long if name in LONG else options.limit
         rows += rows_of_sets(chosen([name], data_folder(), "test"), data_folder(), limit)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The evolution of the embedded verifier and its controls, one after the other; called again, it goes on.
+# The evolution of the embedded verifier and its controls, one after the other; called again, it resumes.
 #   VOUCH_DATA=... bash recipes/evolve/arms.sh runs/evolve
 # weakness, random and mixed differ in where probes come from; budgets of probes, replay and steps are the same. "bare"
-# has probes in place of replay and a higher rate: what rounds do that nothing holds back. "gated" is random with a gate.
+# has probes instead of replay and a higher learning rate: rounds without any restraint. "gated" is random with a gate.
 set -euo pipefail
-out=${1:?where to}
+out=${1:?name the output folder}
 config=$(dirname "$0")/embedded.toml
 vouch=${VOUCH:-vouch}
 [ -f runs/evolve-rows/dev.jsonl ] || ${PYTHON:-python} "$(dirname "$0")/rows.py" --out runs/evolve-rows

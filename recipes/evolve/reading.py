@@ -1,12 +1,12 @@
-"""Draws the probes that are read one by one, and counts what came of it.
+"""Draws the probes that a person reads one by one, and counts the judgments.
 
     VOUCH_DATA=... python recipes/evolve/reading.py draw reading.jsonl
     python recipes/evolve/reading.py count recipes/evolve/reading.jsonl [--output benchmarks/results/probes.json]
 
-Twenty of each strategy, from training rows, by seed. Whoever reads adds "right" to each line: true if label and error
-type are right against the source and the claim reads like one that somebody could write. Where not, "why" says
-"label" (the source bears it out after all, or does not), "original" (the row it was made from has a wrong label) or
-"form" (nobody writes so). "check" is what ``embedded:rules`` says as the second verifier. Left out: a second reader.
+Twenty of each strategy, from training rows, with a fixed seed. The reader adds "right" to each line: true if label and
+error type are right given the source and the claim reads naturally. If not, "why" is "label" (the label is wrong),
+"original" (the parent row has a wrong label) or "form" (the claim reads unnaturally). "check" is the answer of
+``embedded:rules`` as the second verifier. Not supported: a second reader.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SEED, EACH = 12, 20
 EXCLUDED = ("wice_spans", "med", "breaking_nli", "conjnli")
 """Sets of another kind: spans, and templated or automatically labelled sentences."""
 ALSO = "nli/fever_nli_dev.jsonl.gz"
-"""Sentences of an encyclopedia, for strategies that find little elsewhere."""
+"""Sentences of an encyclopedia, for strategies that apply to few rows elsewhere."""
 EXCERPT = 400
-"""Characters of the source that are kept with a probe, around what is most like the claim."""
+"""Characters of the source that are stored with a probe, around the span most like the claim."""
 KEPT = ("id", "data_set", "strategy", "error_type", "label", "claim", "original", "source", "check")
 
 
@@ -63,19 +63,19 @@ def draw(output: Path) -> None:
 
 
 def excerpt(probe: Probe) -> str:
-    """The stretch of the source that shares most words with the original."""
-    wanted = {word.casefold() for word in probe.original.split() if len(word) > 3}
+    """The span of the source that shares most words with the original."""
+    words = {word.casefold() for word in probe.original.split() if len(word) > 3}
     starts = range(0, max(1, len(probe.source) - EXCERPT + 1), 40)
-    best = max(starts, key=lambda at: len(wanted & {*probe.source[at : at + EXCERPT].casefold().split()}))
+    best = max(starts, key=lambda at: len(words & {*probe.source[at : at + EXCERPT].casefold().split()}))
     return probe.source[best : best + EXCERPT]
 
 
 def count(path: Path, output: Path | None) -> None:
-    """Shares that are right, by strategy and type, and of what the second verifier kept and dropped."""
+    """Shares of right probes by strategy and type, and among those that the second verifier kept and dropped."""
     rows: list[dict[str, Any]] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     unread = [row["id"] for row in rows if "right" not in row]
     if unread:
-        raise SystemExit(f"{len(unread)} probes have no judgement, first {unread[0]}")
+        raise SystemExit(f"{len(unread)} probes have no judgment, first {unread[0]}")
     by_type = {str(kind): [row for row in rows if row["error_type"] == kind] for kind in {*ERROR_TYPE_OF.values()}}
     found = {
         "command": "python recipes/evolve/reading.py count recipes/evolve/reading.jsonl",
@@ -108,12 +108,12 @@ def count(path: Path, output: Path | None) -> None:
 
 
 def faults(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Why those that are not right are not."""
+    """The faults of probes that are not right, by kind."""
     return dict(Counter(row["why"] for row in rows if not row["right"]).most_common())
 
 
 def share(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """How many are right, with Wilson's interval, a little narrow: some rows are of one document."""
+    """The share that is right with Wilson's interval, slightly too narrow since some rows share a document."""
     judged = [bool(row["right"]) for row in rows]
     if not judged:
         return {"rows": 0}

@@ -1,13 +1,13 @@
-"""Rows for the evolution of the embedded verifier: what may be learned from, and what is held out.
+"""Rows for the evolution of the embedded verifier: training rows, and held-out rows as dev.
 
     VOUCH_DATA=... python recipes/evolve/rows.py --out runs/evolve-rows [--split-of EXPORT]
 
 ``held_out.json`` names the rows of attribution/train that the shipped encoder's run held out, by set. Some of each set
-become ``dev.jsonl``, with claims of known error type made of Attributable ones among them.
-``train.jsonl`` has the rows with a short source that share no claim, source or document with a held-out one: long
-sources take an encoder on a CPU ten times as long, and so there are sets that no probe is made from. With
-``--split-of`` the list is made anew from the record of an export, which needs the perturbations that its run learned
-from. Left out: test sets; entailment; med, conjnli and breaking_nli, which templates wrote.
+go into ``dev.jsonl``, with perturbed claims of known error type made from Attributable ones. ``train.jsonl`` has the
+rows with a short source that share no claim, source or document with a held-out one: long sources take an encoder on a
+CPU ten times as long, so some sets give no probes. ``--split-of`` rewrites the list from the record of an export, which
+needs the perturbations that its run was trained on. Not supported: test sets; entailment; med, conjnli and
+breaking_nli, which were written by templates.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from vouching.metrics import document_numbers
 LIST = Path(__file__).parent / "held_out.json"
 SEED, MAX_OF_A_SET, MAX_OF_LONG, OF_A_TYPE = 0, 100, 40, 30
 LONG, LONGEST = 1_500, 800
-"""Characters: of sources on average, from which a set counts as one with long sources; of a source to learn from."""
+"""Characters: mean length of sources from which a set counts as long; maximum length of a training source."""
 TOGETHER = {"summedits": "summedits", "wice_full": "wice"}
-"""Sets that are one to a reader, by the beginning of their names."""
+"""Sets that are reported as one, by the prefix of their names."""
 EXCLUDED = ("med", "breaking_nli", "conjnli", "wice_spans")
-"""Made by templates, or the same rows with other labels."""
+"""Written by templates, or the same rows with other labels."""
 
 
 def read_rows() -> dict[str, list[Row]]:
@@ -53,13 +53,13 @@ def read_rows() -> dict[str, list[Row]]:
         ]
     if not sets:
         raise ConfigError(
-            f"{folder} has no files .jsonl.gz: evolve on rows of your own, claim, source, label and set in a line each"
+            f"{folder} has no .jsonl.gz files: use rows of your own with claim, source, label and set, one per line"
         )
     return sets
 
 
 def some(rows: Sequence[Row]) -> list[Row]:
-    """As many rows of a set as are verified in every round: of as many groups as there are, and of both labels."""
+    """The dev rows of a set, from as many groups as possible and of both labels."""
     limit = MAX_OF_LONG if sum(len(row.source) for row in rows) > LONG * len(rows) else MAX_OF_A_SET
     drawn = random.Random(SEED).sample(rows, len(rows))
     numbers = document_numbers(row.keys for row in drawn).tolist()
@@ -85,7 +85,7 @@ def main() -> None:
     """Read, split, perturb, write, tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder for dev.jsonl and train.jsonl")
-    parser.add_argument("--split-of", type=Path, help="export whose split to list anew")
+    parser.add_argument("--split-of", type=Path, help="export whose split is to be listed")
     options = parser.parse_args()
     sets = read_rows()
     if options.split_of:

@@ -1,12 +1,12 @@
 """The nineteen lines of Form 1040 for 2024, from the facts of a return. Deterministic, in whole dollars.
 
-A line that adds amounts rounds their sum; lines made from lines add the rounded lines; worksheets go on exactly and
-round once, where their result enters the form (2024 Instructions for Form 1040, Rounding Off to Whole Dollars). Not tax
-advice. Left out: all that ``docs/taxes.md`` lists as refused; penalties; the alternative minimum tax, which wages,
-interest, dividends, pensions and the standard deduction cannot bring about.
+A line that adds amounts rounds their sum; lines computed from lines add the rounded lines; worksheets compute exactly
+and round once, where their result enters the form (2024 Instructions for Form 1040, Rounding Off to Whole Dollars). Not
+tax advice. Not supported: everything that ``docs/taxes.md`` lists as refused; penalties; the alternative minimum tax,
+which the supported kinds of income and the standard deduction cannot cause.
 
-The Tax Table and the EIC Table are made as the IRS makes them: by the middle of each row, in whole dollars. Rows of the
-EIC Table in which its slope changes or ends were not seen in print; a return that would be looked up there is refused.
+The Tax Table and the EIC Table are computed as the IRS does it: from the middle of each row, in whole dollars. Rows of
+the EIC Table in which its slope changes or ends could not be checked; a return that needs one is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from recipes.taxes.values import (
     EIC_EARNED,
     EIC_END,
     EIC_INVESTMENT_LIMIT,
-    EIC_MOST,
+    EIC_MAX,
     EIC_RATES,
     EIC_START,
     EXTRA_DEDUCTION,
@@ -65,7 +65,7 @@ def schedule_tax(income: Decimal | int, status: Status) -> Decimal:
 
 
 def table_row(income: int) -> tuple[int, int]:
-    """The row of the Tax Table: at least the first, less than the second amount.
+    """The row of the Tax Table: from the first amount to below the second.
 
     >>> table_row(4), table_row(24), table_row(2_999), table_row(26_000)
     ((0, 5), (15, 25), (2975, 3000), (26000, 26050))
@@ -78,12 +78,9 @@ def table_row(income: int) -> tuple[int, int]:
 
 
 def table_tax(income: int, status: Status) -> int:
-    """Tax by the Tax Table, for taxable income of 0 to 99,999 dollars.
+    """Tax by the Tax Table, for taxable income of 0 to 99,999 dollars. Raises InputError for others.
 
-    Half a dollar goes up, as in print: in the table of 2015 a single filer's 25,300 is 3,338, where 3,337.50 was due.
-
-    Raises:
-        InputError: the table has no row for it.
+    Half a dollar is rounded up, as in print: in the table of 2015 a single filer's 25,300 gives 3,338, from 3,337.50.
 
     >>> [table_tax(25_300, status) for status in ("single", "joint", "head")], table_tax(26_000, "head")
     ([2807, 2575, 2708], 2792)
@@ -95,7 +92,7 @@ def table_tax(income: int, status: Status) -> int:
 
 
 def ordinary_tax(income: int, status: Status) -> Decimal:
-    """Tax by table or schedule, whichever is to be used.
+    """Tax by table or schedule, whichever applies.
 
     >>> ordinary_tax(99_999, "single"), ordinary_tax(100_000, "single")
     (Decimal('17048'), Decimal('17053.00'))
@@ -104,12 +101,7 @@ def ordinary_tax(income: int, status: Status) -> Decimal:
 
 
 def dividend_tax(income: int, qualified: int, status: Status) -> Decimal:
-    """Tax by the Qualified Dividends and Capital Gain Tax Worksheet, without capital gains.
-
-    Args:
-        income: line 15.
-        qualified: line 3a.
-        status: filing status.
+    """Tax by the Qualified Dividends and Capital Gain Tax Worksheet, without capital gains, from lines 15 and 3a.
 
     A single filer with 50,000, of which 5,000 are qualified dividends: 2,025 of them are taxed at 0 %, 2,975 at 15 %,
     and 45,000 by the table.
@@ -133,9 +125,7 @@ _ROW = 50
 def child_credit(facts: TaxFacts, income: int) -> int:
     """Child tax credit and credit for other dependents before the limit by tax (Schedule 8812, line 12).
 
-    Args:
-        facts: the return.
-        income: adjusted gross income, line 11.
+    ``income`` is adjusted gross income, line 11.
 
     >>> from datetime import date
     >>> from recipes.taxes.facts import Dependent
@@ -150,13 +140,7 @@ def child_credit(facts: TaxFacts, income: int) -> int:
 
 
 def refundable_child_credit(facts: TaxFacts, unused: int, earned: int, earned_income_credit: int) -> int:
-    """Additional child tax credit (Schedule 8812, lines 16a to 27).
-
-    Args:
-        facts: the return.
-        unused: what the tax left of the credit, line 16a.
-        earned: earned income, line 18a.
-        earned_income_credit: Form 1040 line 27; it matters with three children or more.
+    """Additional child tax credit (Schedule 8812, lines 16a to 27), from lines 16a, 18a and Form 1040 line 27.
 
     >>> from datetime import date
     >>> from recipes.taxes.facts import Dependent
@@ -165,24 +149,17 @@ def refundable_child_credit(facts: TaxFacts, unused: int, earned: int, earned_in
     1500
     """
     children = sum(one.for_child_credit for one in facts.dependents)
-    most = min(unused, CHILD_REFUNDABLE * children)
+    limit = min(unused, CHILD_REFUNDABLE * children)
     by_earnings = Decimal("0.15") * max(0, earned - CHILD_EARNED_START)
-    if children >= 3 and by_earnings < most:
+    if children >= 3 and by_earnings < limit:
         by_earnings = max(by_earnings, Decimal(max(0, whole(facts.payroll_tax) - earned_income_credit)))
-    return whole(min(Decimal(most), by_earnings))
+    return whole(min(Decimal(limit), by_earnings))
 
 
 def earned_income_credit(facts: TaxFacts, earned: int, income: int, investment: int) -> int:
-    """Earned income credit (line 27, EIC Worksheet A).
+    """Earned income credit (line 27, EIC Worksheet A), from wages, line 11, and the sum of lines 2a, 2b and 3b.
 
-    Args:
-        facts: the return.
-        earned: wages.
-        income: adjusted gross income, line 11.
-        investment: lines 2a, 2b and 3b together.
-
-    Raises:
-        OutOfScopeError: the table's row is one that was not seen in print.
+    Raises OutOfScopeError for a row of the table that could not be checked.
 
     >>> from datetime import date
     >>> filer = TaxFacts("single", (date(1990, 1, 1),))
@@ -196,23 +173,16 @@ def earned_income_credit(facts: TaxFacts, earned: int, income: int, investment: 
     if earned < 1 or earned >= end or income >= end:
         return 0
     credit = eic_table(earned, children, facts.joint)
-    # The worksheet's bounds are the ends of the rows that hold the thresholds: 10,350, 17,250, 22,750 and 29,650.
+    # The worksheet's bounds are the ends of the rows with the thresholds: 10,350, 17,250, 22,750 and 29,650.
     bound = -(-EIC_START[facts.joint][children] // _ROW) * _ROW
     return credit if income == earned or income < bound else min(credit, eic_table(income, children, facts.joint))
 
 
 def eic_table(income: int, children: int, joint: bool) -> int:
-    """One entry of the EIC Table.
+    """One entry of the EIC Table, for an income from 1 to below the end of the column; ``children`` is at most 3.
 
-    Args:
-        income: what is looked up, from 1 to below the end of the column.
-        children: qualifying children, 3 for more.
-        joint: whether the return is joint.
-
-    Raises:
-        OutOfScopeError: the slope changes or ends within the row.
-
-    The least credits of the table are 2, 9, 10 and 11 dollars (eitc.irs.gov, range of EITC).
+    Raises OutOfScopeError if the slope changes or ends within the row. The lowest credits of the table are 2, 9, 10 and
+    11 dollars (eitc.irs.gov, range of EITC).
 
     >>> [eic_table(1, children, False) for children in range(4)]
     [2, 9, 10, 11]
@@ -221,25 +191,20 @@ def eic_table(income: int, children: int, joint: bool) -> int:
     for limit in limits:
         if row < limit < row + _ROW:
             raise OutOfScopeError(
-                f"the row of the EIC Table for {income:,}, where the credit changes course at {limit:,}, is not covered"
+                f"the row of the EIC Table for {income:,}, with a change of slope at {limit:,}, is not covered"
             )
     middle = row + Decimal(_ROW) / 2
     into, out_of = EIC_RATES[children]
-    most = EIC_MOST[children]
+    maximum = EIC_MAX[children]
     if middle < limits[0]:
         return whole(into * middle)
-    return whole(most - out_of * max(Decimal(0), middle - limits[1]))
+    return whole(maximum - out_of * max(Decimal(0), middle - limits[1]))
 
 
 def compute(record: Mapping[str, Any]) -> dict[str, int]:
-    """The nineteen lines of a return in TaxCalcBench's layout, in the order of the form.
+    """The nineteen lines of a return from the content of its input.json, in the order of the form.
 
-    Args:
-        record: what input.json holds.
-
-    Raises:
-        InputError: it is not in the layout.
-        OutOfScopeError: it has something that the engine does not cover; the message names it.
+    Raises InputError if it is not in the layout, OutOfScopeError if the engine does not cover it.
 
     >>> form = {"filing_status": {"value": "head_of_household"}, "tp_date_of_birth": {"value": "1980-01-01"}}
     >>> lines = compute({"input": {"return_data": {"irs1040": form, "w2": [{"wages": {"value": 47_900}}]}}})
@@ -250,15 +215,7 @@ def compute(record: Mapping[str, Any]) -> dict[str, int]:
 
 
 def compute_lines(facts: TaxFacts, given: Mapping[str, int] | None = None) -> dict[str, int]:
-    """The nineteen lines of a return.
-
-    Args:
-        facts: what it rests on.
-        given: lines that are taken as they are; the lines after them are made from these.
-
-    Raises:
-        OutOfScopeError: it needs a row of the EIC Table that is not covered.
-    """
+    """The nineteen lines of a return; lines that are ``given`` are used as they are by those after them."""
     made: dict[str, int] = {}
     taken = given or {}
 
@@ -294,12 +251,8 @@ _ORDER = ("1a", "9", "10", "11", "12", "15", "16", "19", "24", "25d", "26", "27"
 def taxable_benefits(facts: TaxFacts, other: int) -> int:
     """Taxable social security benefits, line 6b (Social Security Benefits Worksheet).
 
-    Args:
-        facts: the return.
-        other: lines 1z, 2b, 3b, 4b, 5b, 7 and 8 together.
-
-    A single filer with 20,000 of benefits and 30,000 besides: 40,000 is 15,000 above the base, 6,000 above the step;
-    4,500 + 85 % of 6,000.
+    ``other`` is the sum of lines 1z, 2b, 3b, 4b, 5b, 7 and 8. A single filer with 20,000 of benefits and 30,000 of
+    other income: 40,000 is 15,000 above the base, 6,000 above the step; 4,500 + 85 % of 6,000.
 
     >>> from datetime import date
     >>> taxable_benefits(TaxFacts("single", (date(1950, 1, 1),), benefits=Decimal(20_000)), 30_000)
@@ -321,11 +274,7 @@ def educator_expenses(facts: TaxFacts) -> int:
 
 
 def adjustments(facts: TaxFacts, income: int) -> int:
-    """Adjustments to income, line 10: educator expenses and student loan interest (its worksheet).
-
-    Args:
-        facts: the return.
-        income: total income, line 9.
+    """Adjustments to total income, line 10: educator expenses and student loan interest (its worksheet).
 
     A single filer with 86,000 and 3,000 of interest: 6,000 of 15,000 is .400, so 2,500 x (1 - .4).
 
@@ -336,13 +285,13 @@ def adjustments(facts: TaxFacts, income: int) -> int:
     educator = educator_expenses(facts)
     interest = min(facts.student_interest, Decimal(STUDENT_LOAN_LIMIT))
     above = Decimal(max(0, income - educator - STUDENT_LOAN_START[facts.status]))
-    # The worksheet asks for three places at least and 1.000 at most.
+    # The worksheet asks for at least three decimals and at most 1.000.
     share = min(Decimal(1), (above / STUDENT_LOAN_RANGE[facts.status]).quantize(Decimal("0.001"), ROUND_HALF_UP))
     return educator + whole(interest - interest * share)
 
 
 def standard_deduction(facts: TaxFacts) -> int:
-    """Standard deduction, line 12, for those who are no one's dependents.
+    """Standard deduction, line 12, for filers who are not dependents.
 
     >>> from datetime import date
     >>> standard_deduction(TaxFacts("joint", (date(1950, 1, 1), date(1955, 1, 1)), blind=2))

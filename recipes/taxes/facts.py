@@ -1,9 +1,9 @@
-"""What a return rests on, read from TaxCalcBench's input, and the refusal of what the engine does not cover.
+"""The facts of a return, read from TaxCalcBench's input; returns that the engine does not cover are refused.
 
-``input.json`` is ``{"input": {"return_header", "return_data"}}`` with leaves ``{"label", "value"}``. Of the leaves that
-hold an amount or ``true`` each must be one that is read here or is known not to matter; any other refuses the return.
-Everybody is taken to have a valid social security number, and every dependent to have lived with the filer all year.
-Left out: checking that a filing status or a dependent is rightly claimed.
+``input.json`` is ``{"input": {"return_header", "return_data"}}`` with leaves ``{"label", "value"}``. Every leaf with an
+amount or ``true`` must be read here or be known not to matter; any other refuses the return. All persons are assumed to
+have a valid social security number, and dependents to have lived with the filer all year. Not supported: checking that
+a filing status or a dependent is rightly claimed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CODES = frozenset({"2", "4", "7"})
 _CODES_OF_DEFERRALS = frozenset({"D", "E", "F", "G", "H", "S", "AA", "BB", "EE"})
 _IDLE_CODES = frozenset({"C", "DD", "FF"})
 _NAMES = re.compile(r"(?:^|_)(?:zip|ssn|ein|tin|phone|routing|account|pin|id|number|name|address|city)(?:_|$)")
-"""Numbers that name something: of employers, accounts and places."""
+"""Numbers that are identifiers: of employers, accounts and places."""
 _REFUSED = ("married_separately", "married_filing_separately", "qualifying_widow", "qualifying_surviving_spouse")
 CHILDREN = frozenset({"son", "daughter", "child", "stepchild", "stepson", "stepdaughter", "foster_child",
                       "grandchild", "brother", "sister", "niece", "nephew"})  # fmt: skip
@@ -47,10 +47,9 @@ CHILDREN = frozenset({"son", "daughter", "child", "stepchild", "stepson", "stepd
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """Someone claimed as a dependent."""
+    """A dependent."""
 
     born: date
-    """Date of birth."""
     relationship: str
     """To the filer, in lower case with underscores."""
     student: bool = False
@@ -70,16 +69,14 @@ class Dependent:
 
 @dataclass(frozen=True, slots=True)
 class TaxFacts:
-    """All that the nineteen lines are made from. Amounts are dollars with cents, sums over the forms of a kind."""
+    """The inputs of the nineteen lines. Amounts are dollars with cents, summed over the forms of a kind."""
 
     status: Status
-    """Filing status."""
     born: tuple[date, ...]
     """Date of birth of the filer, and of the spouse on a joint return."""
     blind: int = 0
     """How many of them are blind."""
     dependents: tuple[Dependent, ...] = ()
-    """Those claimed."""
     wages: Decimal = Decimal(0)
     """W-2 box 1."""
     medicare_wages: Decimal = Decimal(0)
@@ -87,7 +84,7 @@ class TaxFacts:
     payroll_tax: Decimal = Decimal(0)
     """W-2 boxes 4 and 6."""
     several_employers: Decimal = Decimal(0)
-    """Most social security tax withheld from one person by more than one employer; 0 if nobody has several."""
+    """Maximum social security tax withheld from one person by several employers; 0 if nobody has several."""
     interest: Decimal = Decimal(0)
     """1099-INT boxes 1 and 3."""
     exempt_interest: Decimal = Decimal(0)
@@ -105,13 +102,12 @@ class TaxFacts:
     educator: tuple[Decimal, ...] = ()
     """Expenses of each educator."""
     student_interest: Decimal = Decimal(0)
-    """Interest paid on student loans."""
     withheld: Decimal = Decimal(0)
     """Federal income tax withheld, on all forms."""
     estimated: Decimal = Decimal(0)
-    """Estimated payments, and what was applied from the year before."""
+    """Estimated payments, and the amount applied from the prior year."""
     no_earned_income_credit: bool = False
-    """Whether the credit is not allowed to this filer at all."""
+    """Whether the filer may not claim the credit at all."""
 
     @property
     def joint(self) -> bool:
@@ -120,24 +116,19 @@ class TaxFacts:
 
     @property
     def extras(self) -> int:
-        """How often someone is 65 or blind."""
+        """Number of persons who are 65 plus number who are blind."""
         return self.blind + sum(day < BORN_BEFORE_65 for day in self.born)
 
     @property
     def of_age_for_credit(self) -> bool:
-        """Whether somebody is of the age that the earned income credit without a child asks for."""
+        """Whether filer or spouse has the age for the earned income credit without a child."""
         return any(EIC_BORN[0] < day < EIC_BORN[1] for day in self.born)
 
 
 def facts_of(record: Mapping[str, Any]) -> TaxFacts:
-    """The facts of a return.
+    """The facts of a return, from the content of input.json or its ``input`` alone.
 
-    Args:
-        record: what input.json holds, or its ``input`` alone.
-
-    Raises:
-        InputError: it is not in the layout; the message has the path to the field.
-        OutOfScopeError: it has something that the engine does not cover.
+    Raises InputError, with the path of the field, if it is not in the layout, OutOfScopeError if it is not covered.
 
     >>> form = {"filing_status": {"value": "single"}, "tp_date_of_birth": {"value": "1990-05-01"}}
     >>> data = {"irs1040": form, "w2": [{"wages": {"label": "Box 1", "value": "$50,000.00"}}]}
@@ -187,10 +178,12 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
 
 
 def _check(facts: TaxFacts, pensions: Sequence[Field], data: Field) -> None:
-    """Refuse what is not covered, and what cannot be."""
+    """Refuse what is not covered, and what is impossible."""
     check_scope(facts, [(leaf.path, leaf.value) for leaf in data.leaves()])
     if facts.qualified_dividends > facts.dividends:
-        raise InputError(f"got {facts.qualified_dividends:,} of qualified dividends, but {facts.dividends:,} in all")
+        raise InputError(
+            f"got {facts.qualified_dividends:,} of qualified dividends, but {facts.dividends:,} of all dividends"
+        )
     if any(one.leaf("taxable_amt_input") is None and one.amount("gross_distribution_amt_input") for one in pensions):
         raise OutOfScopeError("a Form 1099-R without its taxable amount (box 2a) is not covered")
 
@@ -200,7 +193,7 @@ def _status(form: Field) -> Status:
     if word not in _STATUSES:
         if word in _REFUSED:
             raise OutOfScopeError(f"return_data.irs1040.filing_status is {word!r}: it is not covered")
-        raise InputError(f"return_data.irs1040.filing_status: got {word!r}, wanted one of {', '.join(_STATUSES)}")
+        raise InputError(f"return_data.irs1040.filing_status: got {word!r}, expected one of {', '.join(_STATUSES)}")
     return _STATUSES[word]
 
 
@@ -219,29 +212,24 @@ def _several_employers(forms: Sequence[Field]) -> Decimal:
 def _dependent(node: Field) -> Dependent:
     relationship = node.text("dependent_relationship")
     if not relationship:
-        raise InputError(f"return_data.{node.path}.dependent_relationship: it is missing, wanted e.g. son or parent")
+        raise InputError(f"return_data.{node.path}.dependent_relationship: missing, expected for example son or parent")
     return Dependent(node.date("dependent_date_of_birth"), relationship, node.true("dependent_student"))
 
 
 def check_scope(facts: TaxFacts, leaves: Iterable[tuple[str, Any]]) -> None:
-    """Refuse what the engine does not cover.
+    """Raise OutOfScopeError for the first thing that the engine does not cover.
 
-    Args:
-        facts: what was read.
-        leaves: every leaf of the input with its path below return_data, without places in lists.
-
-    Raises:
-        OutOfScopeError: the first thing found, by name.
+    ``leaves`` are those of the input with their paths below return_data, without indices of lists.
     """
     for path, value in leaves:
         _check_leaf(path, value, facts)
     wages = max(facts.wages, facts.medicare_wages)
     unearned = facts.interest + facts.dividends + facts.unemployment + facts.pensions + facts.benefits
     if wages > MEDICARE_LIMIT[facts.status]:
-        raise OutOfScopeError(f"Medicare wages of {wages:,} call for Form 8959: Additional Medicare Tax is not covered")
+        raise OutOfScopeError(f"Medicare wages of {wages:,} need Form 8959: Additional Medicare Tax is not covered")
     income = facts.wages + unearned
     if facts.interest + facts.dividends > 0 and income > MEDICARE_LIMIT[facts.status]:
-        raise OutOfScopeError(f"investment income and {income:,} in all call for Form 8960: it is not covered")
+        raise OutOfScopeError(f"investment income and {income:,} of total income need Form 8960: it is not covered")
     if not facts.joint and facts.born[0].year > 2000 and unearned > CHILD_TAX_INCOME:
         raise OutOfScopeError(f"a filer under 24 with unearned income of {unearned:,}: Form 8615 is not covered")
     if any(one.born <= max(facts.born) for one in facts.dependents if one.for_earned_income_credit):
@@ -275,7 +263,7 @@ def _check_code(code: str, facts: TaxFacts) -> None:
 
 
 def _counts(path: str, value: Any) -> bool:
-    """Whether a leaf says something that could change a line: yes, or an amount other than 0 that names nobody."""
+    """Whether a leaf could change a line: true, or an amount other than 0 that is not an identifier."""
     if isinstance(value, bool):
         return value
     if _NAMES.search(path.rpartition(".")[2]):

@@ -1,6 +1,6 @@
-"""Fields of TaxCalcBench's input: objects, lists, and leaves ``{"label", "value"}``; complaints name the path.
+"""Fields of TaxCalcBench's input: objects, lists, and leaves ``{"label", "value"}``; and those that the engine knows.
 
-And what the engine covers: the fields it reads, and those that do not matter.
+Error messages name the path of a field.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from vouching.methods.assurance.values import read_amount
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A place in the input and what stands there."""
+    """A place in the input and its JSON value."""
 
     path: str
     """Below return_data, e.g. "w2[0].wages"; empty for all of it."""
     value: Any = field(hash=False)
-    """What stands there, as JSON."""
 
     def at(self, key: str) -> Field:
-        """What is below a key; nothing, as an empty object, if it is absent or null."""
+        """The field of a key; an empty object if it is absent or null."""
         below = self._object().get(key)
         return Field(f"{self.path}.{key}".lstrip("."), {} if below is None else below)
 
@@ -36,7 +35,7 @@ class Field:
             only = cast("Mapping[str, Any]", node.value)
             return [Field(f"{node.path}[0]", only)] if only else []
         if not isinstance(node.value, list):
-            raise InputError(f"return_data.{node.path}: got {node.value!r:.60}, wanted a list of objects")
+            raise InputError(f"return_data.{node.path}: got {node.value!r:.60}, expected a list of objects")
         return [Field(f"{node.path}[{i}]", one) for i, one in enumerate(cast("list[Any]", node.value))]
 
     def leaf(self, key: str) -> Any:
@@ -44,27 +43,27 @@ class Field:
         return self.at(key)._object().get("value")
 
     def text(self, key: str) -> str:
-        """A leaf as a word in lower case; empty if there is none."""
+        """A leaf as a word in lower case, with underscores; empty if there is none."""
         value = self.leaf(key)
         if value is not None and not isinstance(value, str):
-            raise InputError(f"return_data.{self.path}.{key}.value: got {value!r:.60}, wanted text")
+            raise InputError(f"return_data.{self.path}.{key}.value: got {value!r:.60}, expected text")
         return (value or "").strip().lower().replace(" ", "_")
 
     def true(self, key: str) -> bool:
-        """A leaf as yes or no; absent is no."""
+        """A leaf as a boolean; absent is False."""
         value = self.leaf(key)
         if value not in (None, "", True, False, "true", "false", "yes", "no"):
-            raise InputError(f"return_data.{self.path}.{key}.value: got {value!r:.60}, wanted true or false")
+            raise InputError(f"return_data.{self.path}.{key}.value: got {value!r:.60}, expected true or false")
         return value in (True, "true", "yes")
 
     def amount(self, key: str) -> Decimal:
-        """A leaf in dollars; absent is 0. "$1,234.50" is read too."""
+        """A leaf in dollars, as a number or "$1,234.50"; absent is 0."""
         value = self.leaf(key)
         if value is None or value == "":
             return Decimal(0)
         amount = None if isinstance(value, bool) else read_amount(str(value))
         if amount is None or not 0 <= amount < 10**9:
-            raise InputError(f"return_data.{self.path}.{key}.value: got {value!r:.60}, wanted an amount of 0 or more")
+            raise InputError(f"return_data.{self.path}.{key}.value: got {value!r:.60}, expected an amount of 0 or more")
         return amount
 
     def date(self, key: str) -> date:
@@ -74,11 +73,11 @@ class Field:
             return date.fromisoformat(str(value).replace("/", "-"))
         except ValueError:
             raise InputError(
-                f"return_data.{self.path}.{key}.value: got {value!r:.60}, wanted a date as 1990-05-01"
+                f"return_data.{self.path}.{key}.value: got {value!r:.60}, expected a date as 1990-05-01"
             ) from None
 
     def leaves(self) -> Iterator[Field]:
-        """Every leaf below, with its path; places in lists are not told apart."""
+        """Every leaf below, with its path without indices of lists."""
         if isinstance(self.value, Mapping):
             below = cast("Mapping[str, Any]", self.value)
             if "value" in below and not isinstance(below["value"], Mapping | list):
@@ -94,28 +93,21 @@ class Field:
 
     def _object(self) -> Mapping[str, Any]:
         if not isinstance(self.value, Mapping):
-            raise InputError(f"return_data.{self.path}: got {self.value!r:.60}, wanted an object")
+            raise InputError(f"return_data.{self.path}: got {self.value!r:.60}, expected an object")
         return cast("Mapping[str, Any]", self.value)
 
 
 def return_data(record: Mapping[str, Any]) -> Field:
-    """The part of an input that holds the forms.
-
-    Args:
-        record: what input.json holds, or its ``input`` alone.
-
-    Raises:
-        InputError: it has no ``return_data``.
-    """
+    """The forms of an input, the content of input.json or its ``input`` alone. Raises InputError without them."""
     inside = record.get("input", record)
     data = cast("Mapping[str, Any]", inside).get("return_data") if isinstance(inside, Mapping) else None
     if not isinstance(data, Mapping):
-        raise InputError('the input has no object "return_data": wanted {"input": {"return_header", "return_data"}}')
+        raise InputError('the input has no object "return_data": expected {"input": {"return_header", "return_data"}}')
     return Field("", cast("Mapping[str, Any]", data))
 
 
 class OutOfScopeError(InputError):
-    """A return with something the engine does not cover; it computes no line of it."""
+    """A return with something that the engine does not cover; no line of it is computed."""
 
 
 READ: Mapping[str, tuple[str, ...]] = {
@@ -154,7 +146,6 @@ _IDLE = {
     "irs1099_r": ("irasepsimple_ind_input", "total_distribution_ind_input", "employee_contributions_amt_input"),
 }  # fmt: skip
 KNOWN = frozenset(f"{place}.{key}" for part in (READ, _IDLE) for place, keys in part.items() for key in keys)
-"""Every leaf that the engine knows."""
 FORMS: Mapping[str, str] = {
     "irs1040_schedulec": "self-employment (Schedule C)",
     "irs1040_schedulea": "itemized deductions (Schedule A)",
@@ -174,4 +165,4 @@ FORMS: Mapping[str, str] = {
     "irs1040_scheduleb.irs1099_div.dividend_1099div_capital_gain_distr": "capital gains (Form 1099-DIV, box 2a)",
     "irs1040_scheduleb.irs1099_div.dividend_1099div_section_199a_dividends": "REIT dividends (Form 8995)",
 }
-"""What is refused under the name of its form; other unknown fields are refused under their own."""
+"""Fields that are refused under the name of their form; other unknown fields are refused under their own."""

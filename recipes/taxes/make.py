@@ -1,11 +1,11 @@
-"""Makes Form 1040 returns for 2024 of people who do not exist: cases, tasks for ``vouch challenge``, wrong proposals.
+"""Makes synthetic Form 1040 returns for 2024: cases, tasks for ``vouch challenge``, wrong proposals.
 
     python recipes/taxes/make.py --out returns --count 20 --mistakes all
     python recipes/taxes/make.py --check ty24/test_data
 
-DIR/ty24/test_data holds them in TaxCalcBench's layout, DIR/tasks and DIR/proposals what ``vouch challenge`` and ``vouch
-train assurance`` read, and DIR/mistakes.jsonl what was done to each proposal. ``--check`` compares the lines of cases
-that are there with the engine's; cases that it does not cover are passed over. Exit status: 0 done; 1 a case has other
+DIR/ty24/test_data has them in TaxCalcBench's layout, DIR/tasks and DIR/proposals are for ``vouch challenge`` and
+``vouch train assurance``, and DIR/mistakes.jsonl lists the mistakes of the proposals. ``--check`` compares the lines of
+existing cases with the engine's; cases that it does not cover are skipped. Exit status: 0 done; 1 a case has other
 lines; 2 the command line or the folder cannot be used. Not tax advice.
 """
 
@@ -30,26 +30,26 @@ from vouching.errors import InputError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status."""
+    """Run the command line and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, metavar="DIR", help="a new folder for cases, tasks and proposals")
-    parser.add_argument("--count", type=int, default=100, metavar="N", help="how many returns")
+    parser.add_argument("--count", type=int, default=100, metavar="N", help="number of returns")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="equal seeds give equal files")
     parser.add_argument("--mistakes", metavar="A,B", help="one of these in each proposal, in turn; or all")
-    parser.add_argument("--check", type=Path, metavar="DIR", help="compare cases that are there with the engine")
+    parser.add_argument("--check", type=Path, metavar="DIR", help="compare existing cases with the engine")
     given = parser.parse_args(arguments)
     try:
         if (given.out is None) == (given.check is None):
-            raise InputError("give --out DIR to make returns, or --check DIR to compare those that are there")
+            raise InputError("give --out DIR to make returns, or --check DIR to compare existing ones")
         if given.check is not None:
             found = differences(given.check)
             print(*found, sep="\n", end="\n" if found else "")
             return 1 if found else 0
         names = mistakes_of(given.mistakes)
         if given.count < 1:
-            raise InputError(f"--count is {given.count}, wanted 1 or more")
+            raise InputError(f"--count is {given.count}, expected 1 or more")
         if given.out.exists() and (not given.out.is_dir() or any(given.out.iterdir())):
-            raise InputError(f"{given.out} is there already and not an empty folder: name a new one")
+            raise InputError(f"{given.out} already exists and is not an empty folder: name a new one")
         wrong = write(given.out, given.count, given.seed, names)
     except (InputError, OSError) as error:
         print(f"taxes: {error}", file=sys.stderr)
@@ -59,17 +59,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def mistakes_of(given: str | None) -> list[Mistake]:
-    """The mistakes that an option names. Raises InputError for one that there is not."""
+    """The mistakes that an option names. Raises InputError for an unknown one."""
     if given in (None, "all"):
         return [*MISTAKES] if given else []
-    wanted = (given or "").split(",")
-    if unknown := [name for name in wanted if name not in MISTAKES]:
-        raise InputError(f"there is no mistake {unknown[0]!r}; there are {', '.join(MISTAKES)}, or all")
-    return [name for one in wanted for name in MISTAKES if name == one]
+    expected = (given or "").split(",")
+    if unknown := [name for name in expected if name not in MISTAKES]:
+        raise InputError(f"unknown mistake {unknown[0]!r}, expected {', '.join(MISTAKES)}, or all")
+    return [name for one in expected for name in MISTAKES if name == one]
 
 
 def write(out: Path, count: int, seed: int, mistakes: Sequence[Mistake]) -> int:
-    """Write everything; how many proposals have a mistake."""
+    """Write everything and return the number of proposals with a mistake."""
     made = 0
     for folder in ("ty24/test_data", "tasks", "proposals"):
         (out / folder).mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def write(out: Path, count: int, seed: int, mistakes: Sequence[Mistake]) -> int:
             name, record, lines = make_return(seed, index)
             write_return(out / "ty24/test_data" / name, record, lines)
             (out / "tasks" / f"{name}.json").write_text(_json(task_of(name, record)), encoding="utf-8")
-            # A return may give no occasion for a mistake: then the next kind.
+            # Not every mistake can be made in every return: then the next kind.
             turns = [mistakes[(index + turn) % len(mistakes)] for turn in range(len(mistakes))]
             tries = (make_mistake(record, one, Random(f"taxes/{seed}/{index}/{one}")) for one in turns)
             wrong = next((one for one in tries if one is not None), None)
@@ -92,11 +92,11 @@ def write(out: Path, count: int, seed: int, mistakes: Sequence[Mistake]) -> int:
 
 
 def differences(folder: Path) -> list[str]:
-    """Cases that cannot be used, and lines that compute otherwise. Raises InputError if there is no case."""
+    """Cases that cannot be used, and lines that differ from the engine's. Raises InputError if there is no case."""
     found: list[str] = []
     paths = [*folder.glob("**/input.json")]
     if not paths:
-        raise InputError(f"there is no case in {folder}: wanted <case>/input.json and <case>/output.xml")
+        raise InputError(f"no case in {folder}: expected <case>/input.json and <case>/output.xml")
     for one in tax_cases(paths, "test"):
         if not isinstance(one, TaxCase):
             found.append(str(one))

@@ -1,8 +1,8 @@
-"""Wrong proposals by named mistakes: what people and models do to a Form 1040, with the line where it was done.
+"""Wrong proposals with named mistakes that people and models make in a Form 1040, and the line where each was made.
 
-A mistake is made on one line, or on a form that lines are made from. The lines after it follow from the wrong one, as
-when a return is filled in from the top, or stay as they were, as when lines are done apart. Left out: several mistakes
-in one proposal.
+A mistake is made on one line, or on a form that lines are computed from. The lines after it follow from the wrong one,
+as when a return is filled in from the top, or keep their right values, as when lines are computed independently. Not
+supported: several mistakes in one proposal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ Mistake: TypeAlias = Literal[
     "wrong_bracket", "gross_for_taxable", "forgotten_form", "sign", "transposed_digits", "stale_line"
 ]
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
-"""All of them."""
 _FORMS = (
     ("w2", ()), ("irs1099_r", ()), ("irs1099_int", ("irs1040_scheduleb",)), ("irs1099_div", ("irs1040_scheduleb",)),
     ("irs1099_g", ("irs1040_schedule1",)), ("ssa_1099_grp", ("ssa_1099",)),
@@ -31,28 +30,21 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class WrongProposal:
-    """A proposal with a mistake in it."""
+    """A proposal with a mistake."""
 
     mistake: Mistake
-    """What was done."""
     lines: Mapping[str, int] = field(hash=False)
-    """What is proposed."""
+    """The proposed values."""
     roots: tuple[str, ...]
-    """Lines that do not follow from the forms and the proposed lines before them; some may be right all the same."""
+    """Lines that do not follow from the forms and the proposed lines before them; some may still be right."""
     wrong: tuple[str, ...]
-    """Lines that are not as they should be; some may follow well from a wrong line before them."""
+    """Wrong lines; some may follow correctly from a wrong line before them."""
 
 
 def make_mistake(record: Mapping[str, Any], mistake: Mistake, random: Random) -> WrongProposal | None:
-    """A proposal with a mistake; None if this return gives no occasion for it.
+    """A proposal with a mistake; None if it cannot be made in this return.
 
-    Args:
-        record: what input.json holds.
-        mistake: which.
-        random: draws the line, the form, and whether later lines follow.
-
-    Raises:
-        OutOfScopeError: the engine does not cover the return.
+    ``random`` draws the line, the form, and whether later lines follow.
 
     >>> from recipes.taxes.returns import make_return
     >>> _, record, lines = make_return(0, 1)
@@ -77,7 +69,7 @@ _Made: TypeAlias = tuple[tuple[str, ...], dict[str, int]]
 
 
 def _put(facts: TaxFacts, right: Mapping[str, int], line: str, amount: int, random: Random) -> _Made:
-    """A wrong amount on a line; the lines after it follow from it, or do not."""
+    """A wrong amount on a line; the lines after it follow from it, or keep their values."""
     if random.random() < 0.5:
         return (line,), compute_lines(facts, {line: amount})
     lines = {**right, line: amount}
@@ -108,7 +100,7 @@ def _wrong_bracket(_: Any, facts: TaxFacts, right: Mapping[str, int], random: Ra
 
 
 def _gross_for_taxable(_: Any, facts: TaxFacts, right: Mapping[str, int], random: Random) -> _Made:
-    """Tax on adjusted gross income, or benefits in income as a whole."""
+    """Tax on adjusted gross income, or all benefits counted as income."""
     if facts.benefits and random.random() < 0.5:
         other = facts.interest + facts.dividends + facts.pensions + facts.unemployment + facts.benefits
         return _put(facts, right, "9", right["1a"] + whole(other), random)
@@ -117,7 +109,7 @@ def _gross_for_taxable(_: Any, facts: TaxFacts, right: Mapping[str, int], random
 
 
 def _forgotten_form(record: Mapping[str, Any], facts: TaxFacts, right: Mapping[str, int], random: Random) -> _Made:
-    """A return without one of its forms, all through."""
+    """A return without one of its forms, in all lines."""
     less = deepcopy(dict(record))
     places: list[list[Any]] = []
     for name, path in _FORMS:
@@ -132,7 +124,7 @@ def _forgotten_form(record: Mapping[str, Any], facts: TaxFacts, right: Mapping[s
 
 
 def _sign(_: Any, facts: TaxFacts, right: Mapping[str, int], random: Random) -> _Made:
-    """Added where it should be taken away, or a debt where a refund is due."""
+    """Added instead of subtracted, or an amount owed instead of a refund."""
     swapped = {
         "11": right["9"] + right["10"], "15": right["11"] + right["12"], "24": right["16"] + right["19"],
         "33": right["25d"] + right["26"] - right["32"], "34": right["24"] - right["33"],
@@ -143,7 +135,7 @@ def _sign(_: Any, facts: TaxFacts, right: Mapping[str, int], random: Random) -> 
 
 
 def _transposed_digits(_: Any, facts: TaxFacts, right: Mapping[str, int], random: Random) -> _Made:
-    """Two neighbouring digits of an amount change places."""
+    """Two adjacent digits of an amount are swapped."""
     swaps = [
         (line, int(digits[:place] + digits[place + 1] + digits[place] + digits[place + 2 :]))
         for line, amount in right.items()
@@ -156,7 +148,7 @@ def _transposed_digits(_: Any, facts: TaxFacts, right: Mapping[str, int], random
 
 
 def _stale_line(record: Mapping[str, Any], facts: TaxFacts, right: Mapping[str, int], random: Random) -> _Made:
-    """A line that was filled in before the last form came and not again after it."""
+    """A line that was filled in before the last form arrived and not updated."""
     _, before = _forgotten_form(record, facts, right, random)
     changed = [line for line, amount in before.items() if amount != right[line]]
     lines = {**right, **{line: before[line] for line in random.sample(changed, min(1, len(changed)))}}

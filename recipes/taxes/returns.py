@@ -1,7 +1,7 @@
-"""Returns of people who do not exist, in TaxCalcBench's layout: seeded, inside what the engine covers, diverse.
+"""Synthetic returns in TaxCalcBench's layout: seeded, diverse, and covered by the engine.
 
-Each return is drawn from one of the households below; the expected lines are the engine's. Left out: realism of the
-joint distribution of incomes; these returns are for checking checkers, not for describing a population.
+Each return is drawn from one of the households below; the expected lines are the engine's. Not supported: a realistic
+joint distribution of incomes; these returns are for testing verifiers, not for describing a population.
 """
 
 from __future__ import annotations
@@ -25,14 +25,7 @@ _Leaf = dict[str, Any]
 
 
 def make_return(seed: int, index: int) -> tuple[str, dict[str, Any], dict[str, int]]:
-    """One return.
-
-    Args:
-        seed: of all returns.
-        index: which of them.
-
-    Returns:
-        Its name, what input.json holds, and the nineteen lines.
+    """Return number ``index`` of a seed: its name, the content of input.json, and the nineteen lines.
 
     >>> name, record, lines = make_return(0, 2)
     >>> name, lines["11"] == lines["9"] - lines["10"]
@@ -50,7 +43,7 @@ def make_return(seed: int, index: int) -> tuple[str, dict[str, Any], dict[str, i
 
 
 def output_xml(lines: Mapping[str, int]) -> str:
-    """The lines as the IRS's XML has them, without those that are 0.
+    """The lines as the IRS's XML, without those that are 0.
 
     >>> "<WagesAmt>12</WagesAmt>" in output_xml({"1a": 12, "9": 0}), "TotalIncomeAmt" in output_xml({"9": 0})
     (True, False)
@@ -64,7 +57,7 @@ def output_xml(lines: Mapping[str, int]) -> str:
 
 
 def write_return(folder: Path, record: Mapping[str, Any], lines: Mapping[str, int]) -> None:
-    """Write a return as TaxCalcBench has a case: a folder with ``input.json`` and ``output.xml``."""
+    """Write a return as a case of TaxCalcBench: a folder with ``input.json`` and ``output.xml``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "input.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (folder / "output.xml").write_text(output_xml(lines), encoding="utf-8")
@@ -82,7 +75,7 @@ class _Writer:
         self._head = household == "single-parent"
 
     def record(self) -> dict[str, Any]:
-        """What input.json holds."""
+        """The content of input.json."""
         draw: Callable[[], dict[str, Any]] = {
             "retired": self._retired, "jobless": self._jobless, "investor": self._investor,
         }.get(self._household, self._working)  # fmt: skip
@@ -116,10 +109,10 @@ class _Writer:
 
     def _dependents(self, born: date) -> list[dict[str, Any]]:
         random, household = self._random, self._household
-        most = {"family": 4, "single-parent": 3, "jobless": 2, "worker": 1, "investor": 2, "educator": 2}.get(
+        limit = {"family": 4, "single-parent": 3, "jobless": 2, "worker": 1, "investor": 2, "educator": 2}.get(
             household, 0
         )
-        count = random.randint(1 if self._head else 0, most) if most and (self._joint or self._head) else 0
+        count = random.randint(1 if self._head else 0, limit) if limit and (self._joint or self._head) else 0
         found: list[dict[str, Any]] = []
         for _ in range(count):
             parent = random.random() < 0.08 and not self._head
@@ -200,17 +193,17 @@ class _Writer:
     def _investor(self) -> dict[str, Any]:
         return {"w2": self._jobs("taxpayer", 40_000, 180_000), "irs1040_scheduleb": self._savings(9_000)}
 
-    def _savings(self, most: int) -> dict[str, Any]:
-        """Schedule B: interest, and dividends of which some are qualified."""
+    def _savings(self, limit: int) -> dict[str, Any]:
+        """Schedule B: interest, and dividends, some of them qualified."""
         random = self._random
         interest = [
             {
                 "interest_1099int_payer": _leaf("Payer", f"Bank {number + 1}"),
-                "interest_1099int_interest": _leaf("Box 1", self._log(5, most)),
+                "interest_1099int_interest": _leaf("Box 1", self._log(5, limit)),
                 "interest_1099int_us_saving_bond_treasury_obligations": _leaf(
-                    "Box 3", self._log(5, most) if random.random() < 0.2 else 0
+                    "Box 3", self._log(5, limit) if random.random() < 0.2 else 0
                 ),
-                "interest_1099int_tax_exempt": _leaf("Box 8", self._log(5, most) if random.random() < 0.15 else 0),
+                "interest_1099int_tax_exempt": _leaf("Box 8", self._log(5, limit) if random.random() < 0.15 else 0),
                 "interest_1099int_fed_inc_tax_withheld": _leaf("Box 4", random.choice([0, 0, 0, 12, 40])),
             }
             for number in range(random.randint(1, 3))
@@ -218,7 +211,7 @@ class _Writer:
         dividends = [
             {
                 "dividend_1099div_payer": _leaf("Payer", f"Fund {number + 1}"),
-                "dividend_1099div_ordinary_div": _leaf("Box 1a", amount := self._log(20, most)),
+                "dividend_1099div_ordinary_div": _leaf("Box 1a", amount := self._log(20, limit)),
                 "dividend_1099div_qualified_div": _leaf("Box 1b", random.randint(0, amount)),
                 "dividend_1099div_federal_inc_tax_withheld": _leaf("Box 4", 0),
             }
@@ -250,7 +243,7 @@ class _Writer:
         return found
 
     def _log(self, low: int, high: int) -> int:
-        """A whole amount, every order of magnitude as likely."""
+        """A whole amount, log-uniform."""
         return int(math.exp(self._random.uniform(math.log(low), math.log(high))))
 
 

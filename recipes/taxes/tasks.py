@@ -1,7 +1,7 @@
-"""A return as a task for ``vouch challenge``: its fields, the rules of the nineteen lines, and what was proposed.
+"""A return as a task for ``vouch challenge``: its fields, the rules of the nineteen lines, and a proposal.
 
-The rules are those of ``rules_2024.toml``. Every field they read is in the task's data: what the input does not have is
-0, false or an empty list there. Left out: rules for what the engine refuses.
+The rules are those of ``rules_2024.toml``. Every field they read is in the task's data, with 0, false or an empty list
+for those that the input does not have. Not supported: rules for what the engine refuses.
 """
 
 from __future__ import annotations
@@ -24,15 +24,9 @@ _TEXTS = frozenset({"dependent_relationship", "f1099_r_distribution_cd_input"})
 
 
 def task_of(name: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """A return as a task, ready for JSON (the format of ``vouching.methods.assurance.task``).
+    """A return, the content of input.json, as a task in the format of ``vouching.methods.assurance.task``.
 
-    Args:
-        name: of the task.
-        record: what input.json holds.
-
-    Raises:
-        InputError: it is not in the layout.
-        OutOfScopeError: it has something that the rules do not cover.
+    Raises InputError if it is not in the layout, OutOfScopeError if the rules do not cover it.
 
     >>> form = {"filing_status": {"value": "single"}, "tp_date_of_birth": {"value": "1990-05-01"}}
     >>> task = task_of("one", {"input": {"return_data": {"irs1040": form, "w2": [{"wages": {"value": 50_000}}]}}})
@@ -62,7 +56,7 @@ def task_of(name: str, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def proposal_of(name: str, lines: Mapping[str, int | Decimal]) -> dict[str, Any]:
-    """Proposed lines as the proposal for that task; those that are missing are 0.
+    """Lines as the proposal for that task; missing ones are 0.
 
     >>> proposal_of("one", {"1a": 50_000})["values"]["1a"]
     50000
@@ -72,7 +66,7 @@ def proposal_of(name: str, lines: Mapping[str, int | Decimal]) -> dict[str, Any]
 
 @cache
 def _book() -> dict[str, Any]:
-    """The rules with every {name} written out, and the tables."""
+    """The rules with every {name} expanded, and the tables."""
     book = tomllib.loads(Path(__file__).with_name("rules_2024.toml").read_text(encoding="utf-8"))
     names = cast("dict[str, str]", book["let"])
     for rule in book["rule"]:
@@ -103,7 +97,7 @@ def _leaves(node: Field, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _plain(node: Field, key: str) -> object:
-    """A leaf in the one way that the rules read it."""
+    """A leaf in the form that the rules read."""
     if key == "filing_status":
         return node.text(key).replace("married_jointly", "married_filing_jointly")
     if key.endswith("date_of_birth"):

@@ -7,7 +7,7 @@ Sources, by the names used below:
 - S8812: 2024 Schedule 8812 (Form 1040) and its instructions.
 - P596: Publication 596 (2024), Earned Income Credit.
 
-Amounts are whole dollars, rates exact decimals. Left out: married filing separately and surviving spouses.
+Amounts are whole dollars, rates exact decimals. Not supported: married filing separately, surviving spouses.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Status: TypeAlias = Literal["single", "joint", "head"]
 STANDARD_DEDUCTION: Mapping[Status, int] = {"single": 14_600, "joint": 29_200, "head": 21_900}
 """RP, Standard Deduction; Form 1040, margin of line 12."""
 EXTRA_DEDUCTION: Mapping[Status, int] = {"single": 1_950, "joint": 1_550, "head": 1_950}
-"""Each time someone is 65 or blind. RP, Standard Deduction; I1040, Standard Deduction Chart."""
+"""Per person who is 65, and per person who is blind. RP, Standard Deduction; I1040, Standard Deduction Chart."""
 BORN_BEFORE_65 = date(1960, 1, 2)
-"""Born before this is 65 at the end of 2024. Form 1040, Age/Blindness."""
+"""A person born before this day is 65 at the end of 2024. Form 1040, Age/Blindness."""
 
 BRACKETS: Mapping[Status, tuple[tuple[int, Decimal], ...]] = {
     status: tuple(zip(starts, (Decimal(rate) / 100 for rate in (10, 12, 22, 24, 32, 35, 37)), strict=True))
@@ -37,7 +37,7 @@ BRACKETS: Mapping[Status, tuple[tuple[int, Decimal], ...]] = {
 }  # pyright: ignore[reportAssignmentType]
 """Where each rate starts. RP, Tax Rate Tables; I1040, 2024 Tax Rate Schedules X, Y-1 and Z (irs.gov/media/166986)."""
 TABLE_LIMIT = 100_000
-"""Below it the Tax Table, from it on the Tax Computation Worksheet. I1040, line 16."""
+"""The Tax Table is for incomes below it, the Tax Computation Worksheet for others. I1040, line 16."""
 ZERO_RATE_LIMIT: Mapping[Status, int] = {"single": 47_025, "joint": 94_050, "head": 63_000}
 """RP, Maximum Capital Gains Rate; I1040, Qualified Dividends and Capital Gain Tax Worksheet, line 6."""
 FIFTEEN_RATE_LIMIT: Mapping[Status, int] = {"single": 518_900, "joint": 583_750, "head": 551_350}
@@ -72,10 +72,10 @@ EIC_RATES: tuple[tuple[Decimal, Decimal], ...] = (
     (Decimal("0.0765"), Decimal("0.0765")), (Decimal("0.34"), Decimal("0.1598")),
     (Decimal("0.40"), Decimal("0.2106")), (Decimal("0.45"), Decimal("0.2106")),
 )  # fmt: skip
-"""Phase-in and phase-out by number of qualifying children, three for more. 26 U.S.C. 32(b)(1)."""
+"""Phase-in and phase-out rates by number of qualifying children, at most three. 26 U.S.C. 32(b)(1)."""
 EIC_EARNED = (8_260, 12_390, 17_400, 17_400)
 """Earned income amount. RP, Earned Income Credit."""
-EIC_MOST = (632, 4_213, 6_960, 7_830)
+EIC_MAX = (632, 4_213, 6_960, 7_830)
 """Maximum credit. RP, Earned Income Credit; P596."""
 EIC_START: Mapping[bool, tuple[int, ...]] = {
     False: (10_330, 22_720, 22_720, 22_720),
@@ -90,12 +90,12 @@ EIC_END: Mapping[bool, tuple[int, ...]] = {
 EIC_INVESTMENT_LIMIT = 11_600
 """RP, Earned Income Credit; P596, Rule 6."""
 EIC_BORN = (date(1959, 12, 31), date(2000, 1, 2))
-"""Without a child someone must be born after the first and before the second. P596, Rule 11."""
+"""Without a child, filer or spouse must be born after the first and before the second. P596, Rule 11."""
 EIC_CHILD_BORN_AFTER, EIC_STUDENT_BORN_AFTER = date(2005, 12, 31), date(2000, 12, 31)
 """Under 19, or a student under 24. P596, Rule 8."""
 
 SOCIAL_SECURITY_LIMIT = Decimal("10453.20")
-"""Most tax that one employer withholds, 6.2 % of 168,600. I1040, Schedule 3 line 11."""
+"""Maximum tax that one employer withholds, 6.2 % of 168,600. I1040, Schedule 3 line 11."""
 MEDICARE_LIMIT: Mapping[Status, int] = {"single": 200_000, "joint": 250_000, "head": 200_000}
 """Above it Form 8959 (wages) and Form 8960 (investment income) are due. 26 U.S.C. 3101(b)(2), 1411(b)."""
 SAVERS_LIMIT: Mapping[Status, int] = {"single": 38_250, "joint": 76_500, "head": 57_375}
@@ -105,7 +105,7 @@ CHILD_TAX_INCOME = 2_600
 
 
 def whole(amount: Decimal) -> int:
-    """An amount in whole dollars, half a dollar up (2024 Instructions for Form 1040, Rounding Off to Whole Dollars).
+    """An amount in whole dollars, halves away from zero (2024 Instructions for Form 1040, Rounding Off).
 
     >>> whole(Decimal("2.50")), whole(Decimal("2.49")), whole(Decimal("-2.50"))
     (3, 2, -3)

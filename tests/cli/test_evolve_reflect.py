@@ -112,8 +112,8 @@ def test_rows_that_cannot_be_used_are_named_and_the_others_count(rows: Path) -> 
 @pytest.mark.parametrize(
     ("rows_of", "output", "told"),
     [
-        ([{"claim": "It opened.", "source": "It opened."}], "r.json", "has no row that can be used"),
-        ([], "r.json", "has no row that can be used"),
+        ([{"claim": "It opened.", "source": "It opened."}], "r.json", "has no usable row"),
+        ([], "r.json", "has no usable row"),
         ([{"claim": "It opened.", "source": "It opened.", "label": "Attributable"}], "r.txt", "ends in .json"),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_file_without_a_row_that_can_be_used_is_named(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         result = reflected("--input", path, "--output", tmp_path / f"of{len(text)}.json", "--model", "embedded:rules")
         assert result.exit_code == Exit.USAGE
-        assert "bare.jsonl has no row that can be used" in result.stderr
+        assert "bare.jsonl has no usable row" in result.stderr
         assert not (tmp_path / f"of{len(text)}.json").exists()
 
 

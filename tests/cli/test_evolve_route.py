@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tests.evolve.test_route import rows, specialist
 from vouching.cli.app import app
-from vouching.evolve.contest import ROUTER, contest, told
+from vouching.evolve.contest import ROUTER, contest, contest_lines
 from vouching.evolve.records import read_record, write_records
 from vouching.evolve.route import Router, best_single, cross_routed, fit_router
 
@@ -23,7 +23,7 @@ def evolution(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_rounds_are_compared_with_a_router_that_has_not_seen_the_document(evolution: Path, tmp_path: Path) -> None:
+def test_rounds_are_compared_with_a_cross_validated_router(evolution: Path, tmp_path: Path) -> None:
     mean = evolution / "round-0/judged.jsonl"
     done = CliRunner().invoke(
         app, ["evolve", "route", str(evolution), "--against", f"mean={mean}", "--out", str(tmp_path / "router.json")]
@@ -33,7 +33,7 @@ def test_rounds_are_compared_with_a_router_that_has_not_seen_the_document(evolut
     assert "100.0 %" in lines["router"]
     assert lines["talk"].endswith("asks round-0 50")
     assert lines["prose"].endswith("asks round-1 50")
-    assert "100 rows; 0 that one of them failed on are left out" in done.stdout
+    assert "100 rows; 0 that one of them failed on are excluded" in done.stdout
     assert {*read_record(tmp_path / "router.json", Router).specialists} == {"round-0", "round-1"}
 
 
@@ -51,5 +51,5 @@ def test_a_router_that_is_not_shown_to_be_better_is_said_to_be_so() -> None:
     answers = {name: specialist(known, name) for name in ("talk", "prose")}
     router, best = fit_router(answers), best_single(answers)
     for routed, said in ((cross_routed(answers), False), (answers[best], True)):
-        lines = [*told(contest(answers, {ROUTER: routed}, best), router, known)]
+        lines = [*contest_lines(contest(answers, {ROUTER: routed}, best), router, known)]
         assert any("not shown to be better" in line for line in lines) is said

@@ -72,7 +72,7 @@ def test_a_test_that_was_done_is_refused(toml: Path, tmp_path: Path, monkeypatch
     monkeypatch.setenv("VOUCH_DATA", str(tmp_path))
     result = vouch("test", out, "wice")
     assert result.exit_code == Exit.USAGE
-    assert "--again if you must" in result.stderr
+    assert "add --again" in result.stderr
     assert (out / "test/fingerprint.json").read_text(encoding="utf-8") == "{}"
 
 
@@ -85,9 +85,12 @@ def test_the_rows_of_the_trial_are_apart_and_have_both_labels(tmp_path: Path) ->
     assert set(even_weights(data.dev)) == {"boats"}
 
 
-def test_sets_that_are_not_there_are_told_without_a_traceback(tmp_path: Path) -> None:
+def test_missing_sets_are_reported_without_a_traceback(tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "recipes/evolve/rows.py"
-    for environment, message in (({}, "rows: VOUCH_DATA is not set"), ({"VOUCH_DATA": str(tmp_path)}, "has no files")):
+    for environment, message in (
+        ({}, "rows: VOUCH_DATA is not set"),
+        ({"VOUCH_DATA": str(tmp_path)}, "has no .jsonl.gz files"),
+    ):
         kept = {name: value for name, value in os.environ.items() if name != "VOUCH_DATA"}
         done = subprocess.run(
             [sys.executable, script, "--out", tmp_path / "rows"], env=kept | environment, capture_output=True, text=True

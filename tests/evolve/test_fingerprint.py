@@ -126,7 +126,7 @@ def test_a_row_that_a_round_did_not_answer_is_in_no_figure() -> None:
     assert found.line("a").rows == 59
 
 
-def test_errors_of_a_type_are_counted_and_told_beside_their_share() -> None:
+def test_errors_of_a_type_are_counted_beside_their_share() -> None:
     errors = [row(n, "Not Attributable", error_type="temporal_shift" if n < 3 else None) for n in range(12)]
     found = fingerprint_of([wrong(errors), right(errors)], [None, 0], [True, True], 500)
     assert (found.type_rows, found.types) == ({"temporal_shift": 3}, {"temporal_shift": (0.0, 1.0)})
@@ -134,7 +134,7 @@ def test_errors_of_a_type_are_counted_and_told_beside_their_share() -> None:
     assert table.rows[0][:2] == ("temporal_shift", "3")
 
 
-def test_rounds_are_drawn_on_one_scale_and_the_mean_is_told_without_the_errors_made_on_purpose_too(
+def test_rounds_have_one_scale_and_the_mean_is_also_shown_without_the_inserted_errors(
     tmp_path: Path,
 ) -> None:
     rows = [*ROWS, *(row(n, "Not Attributable", "typed", "temporal_shift") for n in range(40))]
@@ -144,17 +144,17 @@ def test_rounds_are_drawn_on_one_scale_and_the_mean_is_told_without_the_errors_m
     levels = tables["Macro F1 (accuracy where a set has one class)"]
     natural = [sum(found.line(name).levels[k] or 0 for name in "abc") / 3 for k in range(3)]
     assert levels["mean of sets without typed"][1:] == ("180", *(f"{level:.3f}" for level in natural))
-    changes = tables["Macro F1 (accuracy where a set has one class): less round 0, with 95 % interval"]
+    changes = tables["Macro F1 (accuracy where a set has one class): minus round 0, with 95 % interval"]
     assert changes["mean of sets without typed"][2] == f"{natural[2] - natural[0]:+.3f}"
     write_fingerprint(tmp_path, found, "What evolved")
     page = (tmp_path / "fingerprint.html").read_text(encoding="utf-8")
     drawn = [
-        re.findall(r'text-anchor="middle"[^>]*>([^<]*)<', part) for part in page.split("less round 0</title>")[1:3]
+        re.findall(r'text-anchor="middle"[^>]*>([^<]*)<', part) for part in page.split("minus round 0</title>")[1:3]
     ]
     ends = [[tick for tick in one if tick.startswith(("+", "-"))] for one in drawn]
     assert ends[0]
     assert ends[0] == ends[1][: len(ends[0])]
-    assert "errors made on purpose, is one of them" in page
+    assert "inserted errors, is one of them" in page
 
 
 def test_answers_to_other_rows_are_refused() -> None:

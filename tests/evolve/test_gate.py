@@ -35,7 +35,7 @@ def test_equal_answers_pass_by_either_rule_however_few_they_are() -> None:
         assert gate(right(MIXED[:4]), right(MIXED[:4]), rule=rule).accepted
 
 
-def test_a_loss_that_may_be_luck_passes_harm_and_not_safety() -> None:
+def test_a_loss_that_may_be_chance_passes_harm_and_not_safety() -> None:
     # 3 rows lost and 2 gained: the interval lies on both sides of 0 and reaches below -0.02.
     before = [*wrong(MIXED[:2]), *right(MIXED[2:])]
     after = [*right(MIXED[:2]), *wrong(MIXED[2:5]), *right(MIXED[5:])]
@@ -45,7 +45,7 @@ def test_a_loss_that_may_be_luck_passes_harm_and_not_safety() -> None:
     assert "does not rule out" in str(change(refused).refused)
 
 
-def test_the_loss_that_is_allowed_is_what_the_interval_is_held_against() -> None:
+def test_the_interval_is_compared_with_the_allowed_loss() -> None:
     # The loss is 1/3, its interval about 0.21 to 0.45: above 0.1 for certain, perhaps above 0.3, not above 0.6.
     before, after = right(MIXED), [*wrong(MIXED[:20]), *right(MIXED[20:])]
     accepted = {
@@ -120,7 +120,7 @@ def test_answers_to_other_rows_are_refused() -> None:
 
 
 def test_wrong_settings_are_refused() -> None:
-    with pytest.raises(InputError, match="no set 'c' to watch"):
+    with pytest.raises(InputError, match="unknown set 'c' in watched"):
         gate(right(MIXED), right(MIXED), watched=["c"])
     with pytest.raises(ConfigError, match="max_loss"):
         gate(right(MIXED), right(MIXED), max_loss=1.5)

@@ -60,7 +60,7 @@ def test_every_source_of_probes_gets_the_same_budget(config: EvolveConfig, tmp_p
     assert config_of(tmp_path / "a") == replace(config, source=source)
 
 
-def test_what_was_not_found_is_what_the_next_round_learns(config: EvolveConfig, tmp_path: Path) -> None:
+def test_the_next_round_is_trained_on_what_was_not_found(config: EvolveConfig, tmp_path: Path) -> None:
     """Of 60 probes 51 have errors: 8 or 9 of each of six types, fewer than the ten that the scholar needs, so that it
     stays as it was and the weights stay even. Of 78 probes 66 have errors, 11 of each type: then all are found.
     """
@@ -71,7 +71,7 @@ def test_what_was_not_found_is_what_the_next_round_learns(config: EvolveConfig, 
     assert all(one.right for one in read_judged(tmp_path / "many", 1))
 
 
-def test_a_refused_round_is_no_start_for_later_ones(config: EvolveConfig, tmp_path: Path) -> None:
+def test_later_rounds_do_not_start_from_a_refused_one(config: EvolveConfig, tmp_path: Path) -> None:
     """78 probes teach all types and 60 none. A scholar that knows all and goes on with 60 forgets everything: the gate
     refuses that each time, and every round starts from round 1.
     """
@@ -91,7 +91,7 @@ def test_a_refused_round_is_no_start_for_later_ones(config: EvolveConfig, tmp_pa
 
 
 @pytest.mark.parametrize(("stage", "number"), [("verify", 0), ("before", 1), ("after", 1), ("verify", 2)])
-def test_killed_and_gone_on_with_it_ends_like_one_that_was_not(
+def test_a_killed_and_resumed_evolution_ends_like_one_that_was_not(
     config: EvolveConfig, whole: Path, tmp_path: Path, stage: str, number: int
 ) -> None:
     toml, cut = tmp_path / "evolve.toml", tmp_path / "cut"
@@ -123,14 +123,12 @@ def test_other_settings_are_refused(config: EvolveConfig, whole: Path) -> None:
         evolve(replace(config, source="random"), whole, start, resume=True)
 
 
-def test_what_guides_is_never_learned_from(config: EvolveConfig, tmp_path: Path) -> None:
+def test_dev_rows_are_never_trained_on(config: EvolveConfig, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="share a claim, a source or a document"):
         evolve(replace(config, train=config.dev), tmp_path / "a", start)
 
 
-def test_what_guides_is_not_replayed_either_where_probes_come_from_other_sets(
-    config: EvolveConfig, tmp_path: Path
-) -> None:
+def test_dev_rows_are_not_replayed_either(config: EvolveConfig, tmp_path: Path) -> None:
     files = (*config.train, *config.dev)  # the ferries guide, and are among what is learned from
     with pytest.raises(InputError, match="share a claim, a source or a document"):
         evolve(replace(config, train=files, sets=("boats",)), tmp_path / "a", start)
@@ -143,16 +141,16 @@ def test_all_rows_together_can_be_watched_in_a_single_set(config: EvolveConfig, 
     assert [one.stays for one in evolve(settings, tmp_path / "a", start)] == [True, True]
 
 
-def test_a_set_that_is_not_there_cannot_be_watched(config: EvolveConfig, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no set 'feries' to watch"):
+def test_an_unknown_set_cannot_be_watched(config: EvolveConfig, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown set 'feries' in watched"):
         evolve(replace(config, gate="harm", watched=("feries",)), tmp_path / "a", start)
     assert not (tmp_path / "a").exists()
 
 
 def test_rows_are_needed(config: EvolveConfig, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="0 rows to learn from"):
+    with pytest.raises(InputError, match="0 training rows"):
         evolve(replace(config, train=()), tmp_path / "a", start)
-    with pytest.raises(InputError, match="no round that is over"):
+    with pytest.raises(InputError, match="no finished round"):
         rounds_of(tmp_path)
 
 

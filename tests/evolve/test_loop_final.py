@@ -37,12 +37,12 @@ def test_a_test_is_done_once(evolved: tuple[Path, Data]) -> None:
     rows = typed_rows(TESTED, 4)
     found = run_test(out, rows, data, Scholar, again=True, resamples=100)
     assert found.line("typed").rows == len(rows)
-    with pytest.raises(InputError, match="--again if you must"):
+    with pytest.raises(InputError, match="add --again"):
         run_test(out, rows, data, Scholar, resamples=100)
     assert run_test(out, rows, data, Scholar, again=True, resamples=100) == found
 
 
-def test_a_test_that_was_cut_short_goes_on_with_the_same_rows_only(evolved: tuple[Path, Data]) -> None:
+def test_an_interrupted_test_resumes_with_the_same_rows_only(evolved: tuple[Path, Data]) -> None:
     out, data = evolved
     rows, asked = typed_rows(TESTED, 4), list[Path]()
 
@@ -60,14 +60,14 @@ def test_a_test_that_was_cut_short_goes_on_with_the_same_rows_only(evolved: tupl
     assert [folder.parent.name for folder in asked] == ["round-1"]
 
 
-def test_what_was_learned_from_is_no_test_row(evolved: tuple[Path, Data]) -> None:
+def test_training_rows_are_excluded_from_the_test(evolved: tuple[Path, Data]) -> None:
     out, data = evolved
-    told: list[str] = []
+    reports: list[str] = []
     rows = [*TESTED, replace(data.train[0], id="the same claim"), replace(TESTED[0], source=data.dev[0].source)]
-    run_test(out, rows, data, Scholar, again=True, resamples=100, report=told.append)
-    assert told[0] == "2 test rows share something with what was learned from: left out"
+    run_test(out, rows, data, Scholar, again=True, resamples=100, report=reports.append)
+    assert reports[0] == "2 test rows share a claim, source or document with train or dev: excluded"
     assert read_records(out / "test/rows.jsonl", Row) == TESTED
-    with pytest.raises(InputError, match="none of them apart"):
+    with pytest.raises(InputError, match="none of them disjoint"):
         run_test(out, [data.train[0]], data, Scholar, again=True)
 
 
@@ -81,17 +81,17 @@ def test_a_test_before_the_end_is_refused(evolved: tuple[Path, Data], tmp_path: 
     assert not (whole / "test").exists()
 
 
-def test_a_test_is_apart_from_what_was_learned_from_not_from_what_lies_there_now(evolved: tuple[Path, Data]) -> None:
+def test_a_test_is_refused_if_the_training_files_have_changed(evolved: tuple[Path, Data]) -> None:
     out, data = evolved
-    with pytest.raises(InputError, match=r"other rows than its files hold now \(train\)"):
+    with pytest.raises(InputError, match=r"have changed since it ran \(train\)"):
         run_test(out, TESTED, replace(data, train=data.train[1:]), Scholar, again=True, resamples=100)
 
 
-def test_a_finished_test_stays_where_no_other_can_be_made(evolved: tuple[Path, Data]) -> None:
+def test_a_finished_test_is_kept_if_another_one_fails(evolved: tuple[Path, Data]) -> None:
     out, data = evolved
     run_test(out, TESTED, data, Scholar, again=True, resamples=100)
     before = (out / "test/fingerprint.json").read_bytes()
-    with pytest.raises(InputError, match="none of them apart"):
+    with pytest.raises(InputError, match="none of them disjoint"):
         run_test(out, [data.train[0]], data, Scholar, again=True, resamples=100)
     assert (out / "test/fingerprint.json").read_bytes() == before
 
@@ -106,7 +106,7 @@ def test_groups_are_whole(evolved: tuple[Path, Data]) -> None:
     assert some_groups(rows, 20, seed=1) == some_groups(rows, 20, seed=1) != some_groups(rows, 20, seed=2)
 
 
-def test_a_set_gives_claims_and_no_responses(tmp_path: Path) -> None:
+def test_a_set_gives_claims_but_not_responses(tmp_path: Path) -> None:
     folder = tmp_path / "attribution/test"
     folder.mkdir(parents=True)
     lines = [f'{{"id": "{n}", "claim": "Claim {n}.", "source": "S {n}.", "label": "Attributable"}}' for n in range(5)]

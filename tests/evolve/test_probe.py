@@ -48,7 +48,7 @@ def test_weakness_gives_each_type_its_weight_and_random_the_same_to_all() -> Non
     assert sorted(types_of(made("random")).values()) == [8, 8, 8, 9, 9, 9, 9]
 
 
-def test_all_sources_give_as_many_probes() -> None:
+def test_all_sources_give_equally_many_probes() -> None:
     assert {source: len(made(source).kept) for source in ("weakness", "random", "mixed")} == dict.fromkeys(
         ("weakness", "random", "mixed"), 60
     )
@@ -87,7 +87,7 @@ def test_equal_calls_make_equal_probes_and_another_seed_makes_others() -> None:
     assert {probe.claim for probe in other.kept} != {probe.claim for probe in made().kept}
 
 
-def test_no_two_changed_probes_say_the_same() -> None:
+def test_no_two_changed_probes_have_the_same_claim() -> None:
     claims = [probe.claim.casefold() for probe in made(budget=120).kept if probe.strategy != UNCHANGED]
     assert len(claims) == len({*claims})
     # Five pages say the same, and two ways to deny it are known.
@@ -106,7 +106,7 @@ def test_rows_that_share_anything_with_held_out_ones_are_refused(what: str) -> N
     make_probes(rest, WEIGHTS, ProbePlan(10), held=[held])
 
 
-def test_no_probe_says_what_a_held_out_row_says() -> None:
+def test_no_probe_repeats_the_claim_of_a_held_out_row() -> None:
     plan = ProbePlan(60, safe_share=0.0)
     said_before = make_probes(ROWS, WEIGHTS, plan, held=[]).kept[0].claim
     held = Row("h", said_before, "Another page says nothing of the kind.", "Not Attributable", "held")
@@ -115,7 +115,7 @@ def test_no_probe_says_what_a_held_out_row_says() -> None:
     assert said_before not in {probe.claim for probe in again.kept}
 
 
-def test_short_and_unsupported_rows_are_no_parents() -> None:
+def test_short_and_unsupported_rows_are_not_parents() -> None:
     short = replace(ROWS[0], claim="It opened in 1901.")  # 18 characters
     bare = replace(ROWS[1], source="Ann Lee sold 210 boats in Oslo.")  # 31 characters
     false = replace(ROWS[2], label="Not Attributable")
@@ -129,7 +129,7 @@ def test_only_named_sets_give_probes() -> None:
     assert {probe.data_set for probe in make_probes(ROWS, WEIGHTS, plan, held=[]).kept} == {"ferries"}
 
 
-def test_a_shortage_is_told_and_not_made_up_from_other_types() -> None:
+def test_a_shortage_is_reported_and_not_filled_from_other_types() -> None:
     plan = ProbePlan(200, safe_share=0.0)
     found = make_probes(ROWS[:10], {"temporal_shift": 1.0}, plan, held=[])
     assert {kind: (one.wanted, one.kept) for kind, one in found.report.kinds.items()} == {
@@ -137,7 +137,7 @@ def test_a_shortage_is_told_and_not_made_up_from_other_types() -> None:
     }  # fmt: skip
 
 
-def test_what_the_second_verifier_drops_is_drawn_again_and_counted() -> None:
+def test_probes_that_the_second_verifier_drops_are_replaced_and_counted() -> None:
     answers = iter(range(10_000))
 
     def check(rows: Sequence[Row]) -> list[Judged]:
@@ -152,14 +152,14 @@ def test_what_the_second_verifier_drops_is_drawn_again_and_counted() -> None:
     assert sum(sum(one.dropped.values()) for one in found.report.kinds.values()) == len(found.dropped)
 
 
-def test_a_failure_of_the_second_verifier_is_no_agreement() -> None:
+def test_a_failure_of_the_second_verifier_is_not_agreement() -> None:
     found = made(check=failed)
     assert {probe.strategy for probe in found.kept} == {UNCHANGED}
     assert {probe.check for probe in found.dropped} == {"unverified"}
     assert found.report.drop_rate == 1.0
 
 
-def test_the_type_is_only_asked_of_the_second_verifier_if_that_is_wanted() -> None:
+def test_the_second_verifier_has_to_agree_on_the_type_only_if_asked_to() -> None:
     def check(rows: Sequence[Row]) -> list[Judged]:
         return [said(row, row.attributable, None if row.attributable else "fabrication") for row in rows]
 
@@ -184,7 +184,7 @@ def test_a_plan_out_of_range_is_refused(changes: dict[str, float]) -> None:
         ProbePlan(**{"budget": 10, **changes})  # pyright: ignore[reportArgumentType]
 
 
-def test_a_file_of_probes_is_what_the_encoder_learns_from_and_comes_back(tmp_path: Path) -> None:
+def test_a_file_of_probes_trains_the_encoder_and_is_read_back(tmp_path: Path) -> None:
     from vouching.train.encoder_rows import read_set
 
     path = tmp_path / "probes.jsonl"
@@ -207,7 +207,7 @@ def test_a_damaged_file_of_probes_is_refused_with_its_line(tmp_path: Path) -> No
         read_records(path, Probe)
 
 
-def test_rows_of_one_name_in_two_sets_get_each_its_own_answer() -> None:
+def test_rows_with_one_id_in_two_sets_get_their_own_answers() -> None:
     twice = [Probe("1/written-fabrication", f"It {done} in 1973.", "It opened in 1973.", "Not Attributable",
                    "fabrication", "written", "It opened in 1973.", (), "1", "1", name)
              for name, done in (("a", "closed"), ("b", "opened"))]  # fmt: skip
@@ -215,6 +215,6 @@ def test_rows_of_one_name_in_two_sets_get_each_its_own_answer() -> None:
     assert [probe.check for probe in checked] == ["agreed", "label"]
 
 
-def test_rows_that_no_probe_is_made_of_have_to_be_apart_too() -> None:
+def test_rows_without_probes_have_to_be_disjoint_too() -> None:
     with pytest.raises(InputError, match="share a claim, a source or a document"):
         make_probes(ROWS, WEIGHTS, ProbePlan(6, sets=("boats",)), held=[boat(100, "ferries")])

@@ -87,11 +87,11 @@ def vouch(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, [*map(str, arguments)])
 
 
-def told(judged: Sequence[Judged]) -> list[tuple[float | None, str | None, str | None]]:
+def outcomes(judged: Sequence[Judged]) -> list[tuple[float | None, str | None, str | None]]:
     return [(one.score, one.label, one.error_type) for one in judged]
 
 
-def test_int8_weights_taken_back_to_floats_say_what_the_export_says(begun: Path, tmp_path: Path) -> None:
+def test_int8_weights_converted_to_floats_agree_with_the_export(begun: Path, tmp_path: Path) -> None:
     """A rounding of each weight by at most half of its step, of a 127th of the largest, is all that may differ."""
     write_floats(begun / "export", tmp_path / "model", heads=2)
     found, wanted = (load_model(folder, seed=0).state_dict() for folder in (tmp_path / "model", begun / "model"))
@@ -116,12 +116,12 @@ def test_the_shipped_encoder_can_be_trained_further(tmp_path: Path) -> None:
         assert relation == pytest.approx([*reading.relation.values()], abs=0.05)
 
 
-def test_an_export_of_another_make_is_refused(begun: Path, tmp_path: Path) -> None:
+def test_an_export_of_another_kind_is_refused(begun: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not built as vouch train encoder exports it"):
         write_floats(begun / "export", tmp_path / "model", heads=5)  # 16 dimensions are no five heads
 
 
-def test_a_student_says_what_the_verifier_of_its_folder_says(begun: Path, tmp_path: Path) -> None:
+def test_a_student_agrees_with_the_verifier_of_its_folder(begun: Path, tmp_path: Path) -> None:
     first = student(begun, tmp_path / "0")
     verifier = open_embedded(f"embedded:{tmp_path / '0'}")
     for one in first.verify(DEV[:3] + DEV[-3:]):
@@ -130,7 +130,7 @@ def test_a_student_says_what_the_verifier_of_its_folder_says(begun: Path, tmp_pa
         assert (one.score, one.label, one.error_type) == (verdict.score, verdict.label, verdict.error_type)
 
 
-def test_a_round_goes_by_the_name_of_its_folder_and_its_lines_by_its_weights(begun: Path, tmp_path: Path) -> None:
+def test_a_round_is_named_by_its_folder_and_its_lines_by_its_weights(begun: Path, tmp_path: Path) -> None:
     student(begun, folder := tmp_path / "0")
     rows, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     rows.write_text("".join(json.dumps({"claim": row.claim, "sources": row.source}) + "\n" for row in DEV[:2]))
@@ -148,20 +148,20 @@ def test_a_round_goes_by_the_name_of_its_folder_and_its_lines_by_its_weights(beg
 
 def test_a_round_changes_the_encoder_and_of_the_score_only_slope_and_shift(begun: Path, tmp_path: Path) -> None:
     first = student(begun, tmp_path / "0")
-    before = told(first.verify(DEV))
+    before = outcomes(first.verify(DEV))
     probes = make_probes(TRAIN, {}, ProbePlan(30, "random"), HELD).kept
     second = first.refine(1, probes, TRAIN[:10], (), tmp_path / "1")
     old, new = (json.loads((tmp_path / name / COMBINED).read_bytes()) for name in ("0", "1"))
     assert {key for key in old if old[key] != new[key]} <= {"encoder", "calibration"}
     assert old["encoder"] != new["encoder"] == load_encoder(tmp_path / "1" / EXPORT).weights.digest
-    assert told(second.verify(DEV)) != before
-    assert told(EmbeddedStudent(tmp_path / "0", DEV).verify(DEV)) == before
+    assert outcomes(second.verify(DEV)) != before
+    assert outcomes(EmbeddedStudent(tmp_path / "0", DEV).verify(DEV)) == before
     again = first.refine(1, probes, TRAIN[:10], (), tmp_path / "1")  # it is there: opened, not trained
-    assert told(again.verify(DEV)) == told(second.verify(DEV))
+    assert outcomes(again.verify(DEV)) == outcomes(second.verify(DEV))
     assert not [*tmp_path.rglob("checkpoint.pt")]
 
 
-def test_sets_and_labels_count_alike_in_the_fit() -> None:
+def test_sets_and_labels_have_equal_weight_in_the_fit() -> None:
     """20 and 10 rows of a, 5 and 5 of b: the mean cell has 40 / 4 = 10. One-sided sets say nothing of a threshold."""
     yes, no = "Attributable", "Not Attributable"
     counts = [("a", yes, 20), ("a", no, 10), ("b", yes, 5), ("b", no, 5), ("typed", no, 9)]
@@ -169,13 +169,13 @@ def test_sets_and_labels_count_alike_in_the_fit() -> None:
     assert even_weights(rows) == {"a": {True: 0.5, False: 1.0}, "b": {True: 2.0, False: 2.0}}
 
 
-def test_rows_of_one_label_in_every_set_are_refused_in_words(begun: Path, tmp_path: Path) -> None:
+def test_rows_of_one_label_in_every_set_are_refused(begun: Path, tmp_path: Path) -> None:
     rows = [boat(n) for n in range(4)]
     with pytest.raises(InputError, match="no set of dev has rows of both labels"):
         EmbeddedStudent.start(tmp_path / "one", rows, EmbeddedSettings(start=str(begun)))
 
 
-def test_killed_in_the_middle_of_a_step_and_gone_on_with_it_ends_like_one_that_was_not(
+def test_a_round_that_is_killed_in_the_middle_of_a_step_and_resumed_ends_like_one_that_was_not(
     begun: Path, tmp_path: Path
 ) -> None:
     write_records(tmp_path / "train.jsonl", TRAIN)
@@ -198,5 +198,5 @@ def test_killed_in_the_middle_of_a_step_and_gone_on_with_it_ends_like_one_that_w
     assert fingerprint(cut, 100) == fingerprint(whole, 100)
     for name in ("student/run/export/model.onnx", "student/combined.json", "judged.jsonl", "probes.jsonl"):
         assert (whole / "round-1" / name).read_bytes() == (cut / "round-1" / name).read_bytes(), name
-    before, after = (told(read_records(whole / f"round-{k}/judged.jsonl", Judged)) for k in (0, 1))
+    before, after = (outcomes(read_records(whole / f"round-{k}/judged.jsonl", Judged)) for k in (0, 1))
     assert before != after

@@ -47,7 +47,7 @@ def answered(row: Row, right: bool) -> Judged:
 
 
 def specialist(rows: Sequence[Row], good_at: str, elsewhere: float = 0.4, seed: int = 0) -> list[Judged]:
-    """Right on one set, and on the other as often as told."""
+    """Right on one set, and on the other with a given probability."""
     draw = random.Random(f"{seed} {good_at}")
     return [answered(row, row.data_set == good_at or draw.random() < elsewhere) for row in rows]
 
@@ -56,7 +56,7 @@ def share(judged: Sequence[Judged]) -> float:
     return float(np.mean([one.right is True for one in judged]))
 
 
-def test_specialists_of_two_domains_are_told_apart_on_documents_that_the_router_has_not_seen() -> None:
+def test_a_router_distinguishes_specialists_of_two_domains_on_unseen_documents() -> None:
     known, fresh = rows(160)[:120], rows(160)[120:]
     answers = {name: specialist(known, name) for name in ("talk", "prose")}
     router = fit_router(answers)
@@ -67,7 +67,7 @@ def test_specialists_of_two_domains_are_told_apart_on_documents_that_the_router_
     assert {router.choose(row.claim, row.source) == row.data_set for row in fresh} == {True}
 
 
-def test_what_a_router_learned_of_a_document_is_in_no_answer_to_it_that_is_measured() -> None:
+def test_a_router_is_not_measured_on_documents_that_it_was_fitted_on() -> None:
     """Two of twelve documents are talk, and one specialist is right there only. Without one of them the other one is
     all that tells of talk, and a fold without that shows no gain: so the other specialist is asked, and is wrong.
     """
@@ -84,7 +84,7 @@ def test_what_a_router_learned_of_a_document_is_in_no_answer_to_it_that_is_measu
     assert [one.right for one in cross_routed(answers)] == [not here for here in talk]
 
 
-def test_where_nothing_in_the_texts_tells_who_is_right_the_best_one_is_asked_alone() -> None:
+def test_the_best_one_is_asked_alone_if_the_texts_do_not_show_who_is_right() -> None:
     known, draw = rows(120), random.Random(5)
     answers = {
         "good": [answered(row, draw.random() < 0.9) for row in known],
@@ -103,7 +103,7 @@ def test_a_verifier_that_fails_is_not_right() -> None:
     assert best_single({"silent": silent, "coin": coin}) == "coin"
 
 
-def test_sets_and_labels_count_alike_in_what_is_best() -> None:
+def test_sets_and_labels_have_equal_weight_for_the_best_single_specialist() -> None:
     # "many" is right on the 36 rows of one set, "few" on the four of the other: both are right on half of the sets; and
     # "few" gets two rows of the large set too.
     large = [Row(f"l{n}", f"Claim {n}.", f"Text {n}.", "Attributable", "large") for n in range(36)]
@@ -113,7 +113,7 @@ def test_sets_and_labels_count_alike_in_what_is_best() -> None:
     assert best_single({"many": many, "few": few}) == "few"
 
 
-def test_a_router_lies_on_disk_and_is_refused_if_the_features_are_others(tmp_path: Path) -> None:
+def test_a_router_is_read_back_and_refused_if_the_features_differ(tmp_path: Path) -> None:
     path = tmp_path / "router.json"
     known = rows(60)
     router = fit_router({name: specialist(known, name) for name in ("talk", "prose")})
@@ -124,7 +124,7 @@ def test_a_router_lies_on_disk_and_is_refused_if_the_features_are_others(tmp_pat
         read_record(path, Router)
 
 
-def test_one_verifier_asks_each_specialist_what_is_its_own_and_keeps_the_order() -> None:
+def test_a_routed_verifier_asks_each_specialist_its_own_claims_and_keeps_the_order() -> None:
     known = rows(120)
     router = fit_router({name: specialist(known, name) for name in ("talk", "prose")})
     # Two thresholds tell who judged.
@@ -174,5 +174,5 @@ def test_a_contest_measures_the_mean_over_sets_against_the_best_alone_on_rows_th
     assert by_name[ORACLE].mean == 1.0
     with pytest.raises(InputError, match="two contenders"):
         contest(answers, {"talk": mixed}, "talk")
-    with pytest.raises(InputError, match="no specialist 'nobody'"):
+    with pytest.raises(InputError, match="unknown specialist 'nobody'"):
         contest(answers, {}, "nobody")

@@ -37,18 +37,18 @@ def test_a_row_on_disk_is_a_record_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"label": "maybe"}, "'maybe', wanted one of"),
-        ({"error_type": "typo"}, "'typo', wanted one of numerical_exaggeration"),
-        ({"label": "Attributable", "error_type": "fabrication"}, "wanted none, as it is Attributable"),
+        ({"error_type": "typo"}, "'typo', expected one of numerical_exaggeration"),
+        ({"label": "Attributable", "error_type": "fabrication"}, "expected none, as it is Attributable"),
         ({"claim": " "}, "the claim is empty"),
         ({"source": None}, 'wanted "source"'),
         ({"spans": [{"start": 3, "end": 99}]}, "3 to 99 is no stretch"),
     ],
 )
-def test_a_record_that_cannot_be_used_says_why(changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_a_record_that_cannot_be_used_says_why(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         row_of({**RECORD, **changes}, "1")
 
 
@@ -72,7 +72,7 @@ def test_typed_rows_have_as_many_of_each_type_and_stay_with_what_they_are_made_o
     assert all(not one.attributable and one.spans for one in found if one.error_type != "negation_flip")
 
 
-def test_rows_are_tied_by_claim_source_or_document_and_documents_only_within_a_set() -> None:
+def test_rows_are_related_by_claim_source_or_document_and_documents_only_within_a_set() -> None:
     one = Row("1", "Claim one.", "Source one.", "Attributable", "a", "7")
     same_page = Row("2", "Claim two.", "Source two.", "Attributable", "a", "7")
     other_set = Row("3", "Claim three.", "Source three.", "Attributable", "b", "7")
@@ -84,7 +84,7 @@ def test_a_failure_is_an_answer_without_score_and_label() -> None:
     assert (failed.score, failed.label, failed.right, failed.unverified) == (None, None, None, "backend: out of reach")
     for fields in ({}, {"score": 0.5}, {"label": "Attributable"}, {"score": 1.0, "label": "Attributable",
                    "unverified": "backend: busy"}):  # fmt: skip
-        with pytest.raises(ValueError, match="has to have a score and a label, or the reason"):
+        with pytest.raises(ValueError, match="needs a score and a label, or the reason"):
             Judged(row(1, "Attributable"), **fields)  # pyright: ignore[reportArgumentType]
 
 

@@ -68,7 +68,7 @@ def test_there_are_probes_of_every_kind_among_those() -> None:
     assert {probe.error_type for probe in probes()} == {None, *ERROR_TYPES}
 
 
-def test_a_change_that_the_rules_do_not_see_is_told_all_the_same() -> None:
+def test_a_change_that_the_rules_do_not_find_is_still_recorded() -> None:
     # "crimson" and "scarlet" are no opposites, numbers or names: to the rules it is a word not found, or close enough.
     row = Row("1", "The old bridge is painted crimson.", "The old bridge is painted scarlet.", "Not Attributable",
               error_type="fabrication")  # fmt: skip
@@ -79,7 +79,7 @@ def test_a_change_that_the_rules_do_not_see_is_told_all_the_same() -> None:
     assert reply.fix_suggestion == 'Change "crimson" to "scarlet".'
 
 
-def test_a_row_of_which_the_rules_find_too_little_makes_no_lesson() -> None:
+def test_a_row_of_which_the_rules_find_too_little_gives_no_example() -> None:
     paraphrase = Row("1", "Nobody died.", "There were no casualties whatsoever in the accident.", "Attributable")
     assert reply_of(paraphrase) == "too little is found"
     # Gold says Not Attributable, the rules find every word: a reason would be made up.
@@ -92,20 +92,20 @@ def test_a_row_of_which_the_rules_find_too_little_makes_no_lesson() -> None:
     [
         # Words put in: nothing stood there.
         ("Ann, a poet, won.", "Ann won.", [(3, 12, "")]),
-        # Two changes apart from each other.
+        # Two separate changes.
         ("Bob met Ann.", "Ann met Bob.", [(0, 3, "Ann"), (8, 11, "Bob")]),
         # A word taken out at the very end shows in the one before.
         ("It may rain", "It may rain tomorrow", [(7, 11, "rain tomorrow")]),
         ("It rained.", "It rained.", []),
     ],
 )
-def test_changes_are_words_with_what_stood_there(
+def test_changes_are_words_with_their_originals(
     claim: str, original: str, expected: list[tuple[int, int, str]]
 ) -> None:
     assert [tuple(change) for change in changes(claim, original)] == expected
 
 
-def test_lessons_are_chats_with_the_prompt_that_is_asked_later_and_what_has_none_is_counted(tmp_path: Path) -> None:
+def test_examples_are_chats_with_the_prompt_of_the_verifier_and_rows_without_one_are_counted(tmp_path: Path) -> None:
     replay = [
         Row("a", "Nobody died.", "There were no casualties whatsoever.", "Attributable", "toy"),
         Row("b", "It opened in 1973.", "It opened in 1973. " + "It is long. " * 3_000, "Attributable", "toy"),

@@ -24,7 +24,7 @@ from vouching.evolve.structured import (
     prompt_with,
     start_student,
 )
-from vouching.evolve.structured_examples import Taught, write_examples
+from vouching.evolve.structured_examples import ExampleCounts, write_examples
 from vouching.methods.training import LoraSettings, Plan
 from vouching.settings import read_settings
 from vouching.train.sft import SftConfig
@@ -147,33 +147,33 @@ def test_the_loop_takes_a_rewarded_model_through_rules_adapters_and_all_weights(
     assert [(one.number, one.base) for one in rounds] == [(0, None), (1, 0), (2, 1), (3, 2), (4, 3)]
     for number in range(5):
         assert [one.label for one in read_judged(tmp_path / "run", number)] == ["Not Attributable"] * 3
-    start, told, adapted, whole, last = (
+    start, ruled, adapted, whole, last = (
         open_student(folder_of(tmp_path / "run", number) / "student") for number in range(5)
     )
-    assert told.pupil == replace(start.pupil, rules=RULES, round=1)
-    assert not (told.folder / "run").exists()
+    assert ruled.state == replace(start.state, rules=RULES, round=1)
+    assert not (ruled.folder / "run").exists()
     # LoRA goes on with the adapters of the start, under that rule.
-    before, after = weights(rewarded), weights(Path(adapted.pupil.model))
+    before, after = weights(rewarded), weights(Path(adapted.state.model))
     assert before.keys() == after.keys()
     assert any((before[name] != after[name]).any() for name in before)
-    assert adapted.pupil.taught is not None
-    assert adapted.pupil.taught.written == rounds[2].probes + 1
+    assert adapted.state.taught is not None
+    assert adapted.state.taught.written == rounds[2].probes + 1
     assert {chat["messages"][0]["content"] for chat in chats_of(adapted)} == {prompt_with(RULES).system}
     # Adapters are merged into the whole that is trained next, and what was merged is not kept.
     for student in (whole, last):
-        assert not any("lora" in name for name in weights(Path(student.pupil.model)))
+        assert not any("lora" in name for name in weights(Path(student.state.model)))
         assert not (student.folder / "start").exists()
-    assert json.loads((last.folder / "run/run.json").read_text())["settings"]["model"] == whole.pupil.model
+    assert json.loads((last.folder / "run/run.json").read_text())["settings"]["model"] == whole.state.model
     # What is done is not done again.
     written = (last.folder / "student.json").stat().st_mtime_ns
-    assert whole.refine(4, [], [], (), last.folder).pupil == last.pupil
+    assert whole.refine(4, [], [], (), last.folder).state == last.state
     assert (last.folder / "student.json").stat().st_mtime_ns == written
 
 
-def test_a_start_that_cannot_be_refined_is_refused_before_anything_is_made(qwen: Path, tmp_path: Path) -> None:
+def test_a_start_that_cannot_be_refined_is_refused_at_once(qwen: Path, tmp_path: Path) -> None:
     asked = settings(qwen, tmp_path)
     for wrong, message in (
-        (replace(asked, model=str(tmp_path)), "wanted the folder DIR/model"),
+        (replace(asked, model=str(tmp_path)), "expected the folder DIR/model"),
         (replace(asked, full=""), "as structured.full"),
         (replace(asked, lora=asked.full), "has to be above 0"),
         (replace(asked, full=asked.lora), "has to be 0"),
@@ -188,9 +188,9 @@ def test_a_start_that_cannot_be_refined_is_refused_before_anything_is_made(qwen:
 
 def test_a_round_that_was_killed_and_called_again_ends_like_one_that_was_not(qwen: Path, tmp_path: Path) -> None:
     start = start_student(settings(qwen, tmp_path), tmp_path / "round-0")
-    # No lesson is made of a probe that the second verifier refused.
+    # No example is made from a probe that the second verifier refused.
     whole = start.refine(2, [*PROBES, probe(99, "label")], [], (), tmp_path / "whole")
-    assert whole.pupil.taught == Taught(len(PROBES), {})
+    assert whole.state.taught == ExampleCounts(len(PROBES), {})
     dying = start_student(settings(qwen, tmp_path), tmp_path / "round-0", dying_at("step 3 "))
     killed = in_child(told_always(lambda: dying.refine(2, PROBES, [], (), tmp_path / "cut")))
     assert killed == -signal.SIGKILL
@@ -199,7 +199,7 @@ def test_a_round_that_was_killed_and_called_again_ends_like_one_that_was_not(qwe
         open_student(tmp_path / "cut")
     resumed = start.refine(2, PROBES, [], (), tmp_path / "cut")
     assert chats_of(resumed) == chats_of(whole)
-    first, second = (weights(Path(student.pupil.model)) for student in (whole, resumed))
+    first, second = (weights(Path(student.state.model)) for student in (whole, resumed))
     assert first.keys() == second.keys()
     assert all(torch.equal(first[name], second[name]) for name in first)
     # Adapters answer on the model that they were made for.

@@ -58,7 +58,7 @@ def judged(response: str, row: Mapping[str, Any]) -> Reward | Unverified:
     return Reward(1.0 + number, {"number": float(number)})
 
 
-def test_where_the_judge_failed_there_is_no_reward_and_no_part() -> None:
+def test_a_failed_judge_gives_no_reward_and_no_part() -> None:
     logged: dict[str, float] = {}
     totals = trl_reward(judged)(completions=["a"] * 3, number=[0, 1, 2], log_metric=logged.__setitem__)
     assert totals == [1.0, None, 3.0]
@@ -89,13 +89,13 @@ def test_answers_of_a_question_are_ranked_together_with_one_search_for_all() -> 
         reward(completions=["In 1973."])
 
 
-def test_a_judge_out_of_reach_gives_no_reward_and_ends_no_training(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unavailable_judge_gives_no_reward_and_does_not_end_training(caplog: pytest.LogCaptureFixture) -> None:
     ranker = GenerativeRanker(ScriptedModel([ModelUnavailableError("503")]), "generative")
     assert trl_ranking_reward(ranker)(completions=["a", ""], question=["When?"] * 2) == [None, None]
     assert "no reward for 2 answers: 503" in caplog.text
 
 
-def test_a_ranking_that_is_none_gives_no_reward() -> None:
+def test_an_invalid_ranking_gives_no_reward() -> None:
     ranker = GenerativeRanker(ScriptedModel(["<verdict>Answer 1</verdict>"]), "generative")
     assert trl_ranking_reward(ranker)(completions=["a", "b"], question=["When?"] * 2) == [None, None]
 
@@ -105,7 +105,7 @@ def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:
         trl_reward("structured")(completions=["{}"], label=["Attributable"])
     with pytest.raises(ConfigError, match="no setting 'varient'; did you mean variant"):
         trl_reward("structured", varient="paper")
-    with pytest.raises(InputError, match="wanted text, or messages"):
+    with pytest.raises(InputError, match="expected text, or messages"):
         trl_reward("structured")(completions=[[]], gold=["Attributable"])
 
 
@@ -123,7 +123,7 @@ def test_a_method_that_does_not_reward_a_reply_alone_is_refused_by_every_adapter
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_rewards_a_reply_or_names_adapters_that_there_are(name: str) -> None:
+def test_a_method_rewards_a_reply_or_names_existing_adapters(name: str) -> None:
     method = METHODS[name]
     assert (method.reward_reply is not None) + bool(method.adapters) == (method.reward_row is not None)
     for place in method.adapters:
@@ -183,7 +183,7 @@ def test_a_real_trainer_logs_every_part(policy: tuple[Any, Any], tmp_path: Path)
     assert logged["structured/unverified"] == 0.0
 
 
-def test_a_real_trainer_leaves_out_replies_whose_judge_failed(policy: tuple[Any, Any], tmp_path: Path) -> None:
+def test_a_real_trainer_excludes_replies_whose_judge_failed(policy: tuple[Any, Any], tmp_path: Path) -> None:
     trainer = one_step(policy, trl_reward(judged), tmp_path, number=[1, 2])
     logged = trainer.state.log_history[0]
     assert logged["judged/unverified"] == 0.5

@@ -37,19 +37,19 @@ def test_thoughts_are_not_judged() -> None:
     assert scored["score"] == 1.0
 
 
-def test_a_judge_that_fails_raises_and_gives_no_number() -> None:
+def test_a_judge_that_fails_raises() -> None:
     with chat_server(lambda prompt: 500) as name, pytest.raises(BackendError):
         asyncio.run(checklist_score("a", "Akashi", "", ROW, judge=name))
     with chat_server(lambda prompt: "who knows") as name, pytest.raises(BackendError, match="unparsable"):
         asyncio.run(checklist_score("a", "Akashi", "", ROW, judge=name))
 
 
-def test_a_row_without_an_instruction_is_told() -> None:
+def test_a_row_without_an_instruction_is_named() -> None:
     with pytest.raises(InputError, match='expected "instruction", "prompt" or "messages"'):
         asyncio.run(checklist_score("a", "Akashi", "", {}, judge="http://localhost:1/v1#judge"))
 
 
-def test_a_judge_that_is_not_named_and_a_list_that_is_not_there_are_told() -> None:
+def test_a_missing_judge_and_a_missing_checklist_are_named() -> None:
     # Without a list the judge would make one of its own for each reply, and replies would not be compared by the same.
     with pytest.raises(ConfigError, match=r"needs a judge: name one, such as  \+reward\.custom_reward_function"):
         asyncio.run(checklist_score("a", "Akashi", "", ROW))

@@ -23,7 +23,7 @@ from recipes.taxes.engine import (
 from recipes.taxes.facts import Dependent, TaxFacts
 from recipes.taxes.fields import OutOfScopeError
 from recipes.taxes.returns import HOUSEHOLDS, make_return
-from recipes.taxes.values import EIC_EARNED, EIC_END, EIC_MOST, EIC_START
+from recipes.taxes.values import EIC_EARNED, EIC_END, EIC_MAX, EIC_START
 from tests.recipes.tax_sheets import by_schedule, eic_rows, form_1040, tax_on
 from vouching.bench.taxcalcbench import LINES
 from vouching.errors import InputError
@@ -102,14 +102,14 @@ def test_the_eic_table_by_rows_is_within_a_row_of_the_law_and_equal_to_the_secon
     seen = 0
     for row in range(0, EIC_END[joint][children], 50):
         if any(row < bend < row + 50 for bend in bends):
-            with pytest.raises(OutOfScopeError, match="changes course"):
+            with pytest.raises(OutOfScopeError, match="change of slope"):
                 eic_table(row, children, joint)
             continue
         credit = eic_table(row, children, joint)
         assert credit == eic_rows(children, joint)[row // 50]
-        assert credit <= EIC_MOST[children]
+        assert credit <= EIC_MAX[children]
         seen = max(seen, credit)
-    assert seen == EIC_MOST[children]
+    assert seen == EIC_MAX[children]
 
 
 def test_the_benchmarks_two_credits_on_the_same_wages() -> None:
@@ -134,7 +134,7 @@ def test_those_born_on_new_years_day_of_1960_are_65_and_a_day_later_are_not() ->
     assert compute_lines(TaxFacts("single", (date(1960, 1, 2),)))["12"] == 14_600
 
 
-def test_a_child_of_seventeen_gives_the_small_credit() -> None:
+def test_a_child_of_seventeen_gives_the_credit_for_other_dependents() -> None:
     def credit(day: date) -> int:
         child = (Dependent(day, "son"),)
         return compute_lines(TaxFacts("single", (date(1980, 1, 1),), dependents=child, wages=Decimal(90_000)))["19"]
@@ -181,9 +181,9 @@ def test_what_is_not_covered_is_refused_by_name(fields: dict[str, Any], name: st
         ({"w2": [{"wages": {"value": "12 apples"}}]}, r"w2\[0\]\.wages\.value: got '12 apples'"),
         ({"w2": [{"wages": {"value": -5}}]}, r"w2\[0\]\.wages\.value: got -5"),
         ({"w2": [{"wages": {"value": float("nan")}}]}, r"w2\[0\]\.wages\.value: got nan"),
-        ({"w2": "none"}, "return_data.w2: got 'none', wanted a list"),
+        ({"w2": "none"}, "return_data.w2: got 'none', expected a list"),
         ({"irs1040": {"filing_status": {"value": "bachelor"}}}, "filing_status: got 'bachelor'"),
-        ({"irs1040": {"filing_status": {"value": "single"}}}, "tp_date_of_birth.value: got None, wanted a date"),
+        ({"irs1040": {"filing_status": {"value": "single"}}}, "tp_date_of_birth.value: got None, expected a date"),
     ],
 )
 def test_input_that_is_wrong_is_refused_with_its_path(fields: dict[str, Any], path: str) -> None:

@@ -104,9 +104,9 @@ def test_make_writes_cases_tasks_and_proposals_that_challenge_reads(tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--mistakes", "typo"], "no mistake 'typo'"),
+        (["--mistakes", "typo"], "unknown mistake 'typo'"),
         (["--out", "."], "not an empty folder"),
-        (["--count", "0"], "wanted 1 or more"),
+        (["--count", "0"], "expected 1 or more"),
         (["--check", "."], "to make returns, or"),
     ],
 )
@@ -122,7 +122,7 @@ def test_what_is_written_is_read_back_and_computes_to_the_same_lines(tmp_path: P
     assert differences(tmp_path / "made/ty24/test_data") == []
 
 
-def test_a_case_that_computes_otherwise_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_case_with_other_lines_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name, record, lines = make_return(0, 0)
     write_return(tmp_path / name, record, {**lines, "1a": lines["1a"] + 1})
     assert main(["--check", str(tmp_path)]) == 1

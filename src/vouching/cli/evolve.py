@@ -94,7 +94,7 @@ def reflect_command(
     """
     from vouching.checker import Checker
     from vouching.evolve.records import Reflection, read_answers, read_record, write_record
-    from vouching.evolve.reflect import reflect, told
+    from vouching.evolve.reflect import reflect, reflection_lines
     from vouching.evolve.rows import judging_job
 
     with usage_errors():
@@ -110,7 +110,7 @@ def reflect_command(
             raise typer.Exit(Exit.INCOMPLETE)
         found = reflect(read_answers(answers, str(input)))
         write_record(output, found)
-    write_result(output.read_text(encoding="utf-8") if as_json else "\n".join(told(found)) + "\n")
+    write_result(output.read_text(encoding="utf-8") if as_json else "\n".join(reflection_lines(found)) + "\n")
     if summary.problems:
         write_error(f"{summary.problems:,} rows cannot be used")
         raise typer.Exit(Exit.INCOMPLETE)
@@ -163,14 +163,14 @@ def route_command(
     of a test. What is printed of the router are answers to documents that it was not fitted on.
     """
     with usage_errors():
-        from vouching.evolve.contest import answers_named, compared, told
+        from vouching.evolve.contest import answers_named, compared, contest_lines
         from vouching.evolve.records import read_record, write_record
         from vouching.evolve.route import Router
 
         json_output(out, lambda path: read_record(path, Router), "router")
         router, found, rows = compared(answers_named(answers), answers_named(against or ()))
         write_record(out, router)
-        write_result("\n".join(told(found, router, rows)) + "\n")
+        write_result("\n".join(contest_lines(found, router, rows)) + "\n")
 
 
 @app.command("test", epilog=_TEST_EPILOG)

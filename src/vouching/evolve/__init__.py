@@ -1,4 +1,4 @@
-"""Self-evolution: verify, reflect, probe, refine, and judge what came of it. Torch is loaded by ``train`` alone.
+"""Self-evolution: verify, reflect, probe, refine, and a gate that accepts or refuses the result.
 
 Public names are loaded when they are first used.
 """

@@ -1,9 +1,9 @@
 """Contest: do specialists behind a router, or their averaged weights, make up a generalist?
 
-Each contender is compared with the specialist that is best alone: macro F1 by set and its mean over sets, with paired
-intervals, documents drawn together. Rows that any contender failed on are left out and counted. Which specialist is
-best alone is read off the rows that guide training; the rows of the contest may be the same ones only if the router's
-answers come from folds (``route.cross_routed``). Left out: a correction for the number of contenders.
+Each contender is compared with the best single specialist: macro F1 by set and its mean over sets, with paired
+intervals that resample documents. Rows that any contender failed on are excluded and counted. The best single
+specialist is selected on the rows that guide training; the contest may use the same rows only if the router's answers
+are cross-validated (``route.cross_routed``). Not supported: a correction for the number of contenders.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from vouching.evolve.route import Answers, Router, best_single, cross_routed, fi
 from vouching.metrics.arrays import FloatArray
 
 ORACLE = "any of them"
-"""Name of what would be reached if each row were judged by a specialist that is right on it, if there is one."""
+"""Name of the upper bound: each row judged by a specialist that is right on it, if there is one."""
 ROUTER = "router"
-"""What the router is called among those that are compared."""
+"""Name of the router among the contenders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,12 @@ class Contender:
     """One verifier, or one way to combine several."""
 
     name: str
-    """What it is called."""
     sets: Mapping[str, float | None]
     """Macro F1 by set; accuracy of a set with one class."""
     mean: float | None
-    """Their mean: what a generalist is measured by."""
+    """Mean over sets."""
     difference: Figure
-    """The mean less that of the best specialist alone, with its paired interval."""
+    """The mean minus that of the best single specialist, with its paired interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +51,11 @@ class Contest:
     best: str
     """The specialist that the others are compared with."""
     contenders: tuple[Contender, ...]
-    """All of them, in the order given, then what no router can exceed."""
+    """All of them in the order given, then the upper bound of any router."""
     rows: int
     """Rows that all answered."""
     excluded: int
-    """Rows that one of them failed on."""
+    """Rows that at least one failed on."""
 
 
 def contest(
@@ -65,31 +64,16 @@ def contest(
     best: str,
     resamples: int = RESAMPLES,
 ) -> Contest:
-    """Compare specialists and what was made of them on the same rows.
+    """Compare specialists and combinations of them on the same rows.
 
-    Args:
-        specialists: answers by specialist.
-        others: answers of a router, of averaged weights, and so on, by name.
-        best: the specialist that the others are compared with, chosen on rows that guide training.
-        resamples: of the paired intervals; 0 leaves the intervals out.
-
-    Raises:
-        InputError: not the same rows, no row that all answered, a name twice, or no such specialist.
-
-    >>> from vouching.evolve.records import Row
-    >>> rows = [Row(str(n), f"Claim {n}.", f"Source {n}.", "Not Attributable", "ab"[n % 2]) for n in range(40)]
-    >>> right = [Judged(row, 0.1, "Not Attributable") for row in rows]
-    >>> wrong = [Judged(row, 0.9, "Attributable") for row in rows]
-    >>> halves = {name: [one if one.row.data_set == name else other for one, other in zip(right, wrong, strict=True)]
-    ...     for name in "ab"}
-    >>> found = contest(halves, {"router": right}, "a", 200)
-    >>> [(one.name, one.mean, one.difference["estimate"]) for one in found.contenders]
-    [('a', 0.5, 0.0), ('b', 0.5, 0.0), ('router', 1.0, 0.5), ('any of them', 1.0, 0.5)]
+    ``others`` are answers of a router, of averaged weights, and so on. All are compared with the specialist ``best``,
+    which is to be selected on rows that guide training; ``resamples`` 0 omits the intervals. Raises InputError if rows
+    differ, no row was answered by all, a name is used twice, or ``best`` is unknown.
     """
     if twice := {*specialists} & {*others, ORACLE}:
         raise InputError(f"two contenders are called {min(twice)!r}")
     if best not in specialists:
-        raise InputError(f"there is no specialist {best!r}; there are: {', '.join(specialists)}")
+        raise InputError(f"unknown specialist {best!r}; the specialists are {', '.join(specialists)}")
     answers = {**specialists, **others}
     for several in answers.values():
         paired(specialists[best], several)
@@ -107,7 +91,9 @@ def contest(
     sets = {name: np.array([row.data_set == name for row in rows]) for name in sorted({row.data_set for row in rows})}
     measures = {name: partial(_by_set, gold, label, [*sets.values()]) for name, label in labels.items()}
     differences = intervals(
-        {name: partial(_less, measure, measures[best]) for name, measure in measures.items()}, groups, resamples
+        {name: partial(_mean_difference, measure, measures[best]) for name, measure in measures.items()},
+        groups,
+        resamples,
     )
     ones = np.ones((1, len(rows)))
     contenders: list[Contender] = []
@@ -120,7 +106,7 @@ def contest(
 def _by_set(
     gold: NDArray[np.bool_], label: NDArray[np.bool_], sets: Sequence[NDArray[np.bool_]], weights: FloatArray
 ) -> FloatArray:
-    """(D, B): the metric of each of D sets under each of B weightings of the rows (B, N)."""
+    """(D, B) metric of each of D sets under each of B weightings of the rows (B, N)."""
     found: list[FloatArray] = []
     for mask in sets:
         measure = metrics.macro_f1 if len({*gold[mask].tolist()}) == 2 else metrics.accuracy
@@ -128,38 +114,30 @@ def _by_set(
     return np.array(found)
 
 
-def _less(one: partial[FloatArray], other: partial[FloatArray], weights: FloatArray) -> FloatArray:
+def _mean_difference(one: partial[FloatArray], other: partial[FloatArray], weights: FloatArray) -> FloatArray:
     return one(weights).mean(axis=0) - other(weights).mean(axis=0)
 
 
 def compared(specialists: Answers, others: Answers) -> tuple[Router, Contest, list[Row]]:
-    """A router for specialists, compared with them and with others by answers to documents that it was not fitted on.
-
-    Args:
-        specialists: answers by specialist.
-        others: answers of what the router does not choose among, by name.
-
-    Returns:
-        The router, the contest, and the rows.
-    """
+    """A router for specialists, its cross-validated contest with them and with ``others``, and the rows."""
     router, by_folds = fit_router(specialists), cross_routed(specialists)
     found = contest(specialists, {**others, ROUTER: by_folds}, best_single(specialists))
     return router, found, [one.row for one in by_folds]
 
 
 def answers_named(given: Iterable[str]) -> dict[str, list[Judged]]:
-    """Answers by name, of NAME=PATH or of all rounds of an evolution. Raises InputError for one without any."""
+    """Answers by name, of NAME=PATH or of all rounds of an evolution's folder. Raises InputError if one has none."""
     found: dict[str, list[Judged]] = {}
     for one in given:
         name, equals, path = one.partition("=")
         rounds = sorted(Path(one).glob("round-*/judged.jsonl"), key=lambda path: (len(path.parent.name), path))
         if not equals and not rounds:
-            raise InputError(f"{one} holds no round-*/judged.jsonl: name the folder of an evolution, or NAME=PATH")
+            raise InputError(f"{one} has no round-*/judged.jsonl: name the folder of an evolution, or NAME=PATH")
         found |= {name: read_answers(Path(path))} if equals else {p.parent.name: read_answers(p) for p in rounds}
     return found
 
 
-def told(found: Contest, router: Router, rows: Sequence[Row]) -> Iterator[str]:
+def contest_lines(found: Contest, router: Router, rows: Sequence[Row]) -> Iterator[str]:
     """A contest and a router as lines for a terminal."""
     yield f"{'':24}{'mean over sets':>14}  difference to {found.best}, 95 % interval"
     for one in found.contenders:
@@ -168,9 +146,9 @@ def told(found: Contest, router: Router, rows: Sequence[Row]) -> Iterator[str]:
         shown = "" if one.name == found.best else f"{_points(difference['estimate'])} ({interval})"
         yield f"{one.name:24}{_percent(one.mean):>14}  {shown}".rstrip()
     yield ""
-    yield f"{found.rows:,} rows; {found.excluded:,} that one of them failed on are left out"
+    yield f"{found.rows:,} rows; {found.excluded:,} that one of them failed on are excluded"
     if router.strength is None:
-        yield f"The router asks {router.specialists[0]} alone: nothing in the texts tells where another one is better."
+        yield f"The router asks {router.specialists[0]} alone: the texts do not show where another one is better."
         return
     low = next(one.difference["low"] for one in found.contenders if one.name == ROUTER)
     if low is None or low <= 0:

@@ -1,10 +1,10 @@
-"""Fingerprint: what each round did to each set, against round 0, with paired intervals (SEVA, Tables 2 and 22).
+"""Fingerprint: the change of each set in each round, against round 0, with paired intervals (SEVA, Tables 2 and 22).
 
-Three numbers sum a round up. The mean change over sets tells whether it is better on the whole. The spread is the
-standard deviation of what the round really did to the sets, their intervals' width taken off (DerSimonian & Laird 1986,
-as between the trials of a meta-analysis): 0 if all sets changed alike or the differences are within chance, and large
-for a round that specialised. Saturation is the round after which no round has a mean above the one before it that its
-interval shows. Left out: a correction for many sets; among twenty intervals one lies beside 0 by luck.
+Three numbers summarise a round. The mean change over sets shows whether it is better overall. The spread is the
+standard deviation of the true changes between sets, net of sampling error (DerSimonian & Laird 1986, as between the
+trials of a meta-analysis): 0 if all sets changed alike or the differences are within chance, and large for a round that
+specialised. Saturation is the last round whose gain in the mean is significant. Not supported: a correction for many
+sets; among twenty intervals one excludes 0 by chance.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Line:
     levels: tuple[float | None, ...]
     """The metric in each round, from 0."""
     changes: tuple[Figure, ...]
-    """Rounds 1, 2, ... less round 0, with paired intervals."""
+    """Rounds 1, 2, ... minus round 0, with paired intervals."""
     steps: tuple[Figure, ...] = ()
-    """Rounds 1, 2, ... less the round that each started from; only of the mean."""
+    """Rounds 1, 2, ... minus the round that each started from; only of the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,43 +53,42 @@ class Spread:
     """How differently a round changed the sets."""
 
     sets: int
-    """Sets that it is of."""
     spread: float | None
     """Standard deviation of the true changes between sets, in the unit of the metric; None with fewer than 3 sets."""
     heterogeneity: float | None
     """Share of the variance between sets that is not chance, in [0, 1] (I squared)."""
     gained: tuple[str, ...]
-    """Sets whose interval lies above 0."""
+    """Sets whose interval is above 0."""
     lost: tuple[str, ...]
-    """Sets whose interval lies below 0."""
+    """Sets whose interval is below 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What the rounds of an evolution did."""
+    """The effects of the rounds of an evolution."""
 
     rounds: tuple[int, ...]
-    """Their numbers, from 0."""
+    """From 0."""
     bases: tuple[int | None, ...]
     """The round that each started from."""
     stays: tuple[bool, ...]
-    """Whether the gate let it stay."""
+    """Whether the gate accepted it."""
     lines: tuple[Line, ...]
-    """Label metrics of every set, then of their mean, then the same of AUROC."""
+    """Label metrics of every set, then of their mean, then the same for AUROC."""
     types: Mapping[str, tuple[float | None, ...]]
     """Share of errors of each known type that are called Not Attributable, by round."""
     spreads: tuple[Spread, ...]
     """Of rounds 1, 2, ..., by label metrics."""
     saturated_after: int | None
-    """The last round whose mean an interval shows above that of the round it started from; 0 if none; None if the mean
+    """The last round whose mean is significantly above that of the round it started from; 0 if none; None if the mean
     has no interval."""
     excluded: int
-    """Rows that a round gave no answer to; they are in no figure."""
+    """Rows that a round failed on; they are in no figure."""
     type_rows: Mapping[str, int] = field(default_factory=dict[str, int])
     """Rows of each known type."""
 
     def line(self, data_set: str, metric: str | None = None) -> Line:
-        """The line of a set: of AUROC if that is asked for, else of its labels. Raises KeyError if there is none."""
+        """The line of a set by its label metric, or by ``metric``. Raises KeyError if there is none."""
         for line in self.lines:
             if line.data_set == data_set and (metric == line.metric or (metric is None and line.metric != "auroc")):
                 return line
@@ -99,16 +98,9 @@ class Fingerprint:
 def fingerprint_of(
     judged: Sequence[Sequence[Judged]], bases: Sequence[int | None], stays: Sequence[bool], resamples: int = 2_000
 ) -> Fingerprint:
-    """The fingerprint of rounds from their answers to the same rows.
+    """The fingerprint of rounds, from 0, by their answers to the same rows; ``bases`` are the rounds they started from.
 
-    Args:
-        judged: answers of each round, from 0, to the same rows in the same order.
-        bases: the round that each started from.
-        stays: whether each stays.
-        resamples: of the intervals.
-
-    Raises:
-        InputError: the answers are not of the same rows, or there are none.
+    Raises InputError if the rows differ, or there are none.
     """
     rows = [one.row for one in judged[0]]
     if not rows or any([one.row for one in several] != rows for several in judged):
@@ -136,13 +128,8 @@ def fingerprint_of(
 def spread_of(changes: Mapping[str, tuple[Figure, int]]) -> Spread:
     """How differently sets changed: ``tau^2 = max(0, (Q - (k - 1)) / (sum w - sum w^2 / sum w))``, w = 1 / variance.
 
-    The variance of a change is that of its interval. A set where nothing changed has none and counts as known to one
-    row; a set whose interval was refused is left out.
-
-    >>> up, down = ({"estimate": x, "low": x - 0.0196, "high": x + 0.0196} for x in (0.1, -0.1))
-    >>> found = spread_of({"a": (up, 90), "b": (down, 90), "c": (up, 90)})
-    >>> found.gained, found.lost, round(found.spread, 3)  # Q = 266.7, (Q - 2) / (3e4 - 1e4) = .0132
-    (('a', 'c'), ('b',), 0.115)
+    The variance of a change is that of its interval, or of one row for a set without a change; sets without an interval
+    are excluded.
     """
     known = {
         name: (one, rows) for name, (one, rows) in changes.items() if one["low"] is not None or one["estimate"] == 0
@@ -163,7 +150,7 @@ def spread_of(changes: Mapping[str, tuple[Figure, int]]) -> Spread:
 
 
 def alike(one: Fingerprint, other: Fingerprint, number: int) -> float | None:
-    """Correlation over sets of what the same round of two evolutions did (Pearson), in [-1, 1]; None if undefined."""
+    """Pearson correlation over sets of the changes in the same round of two evolutions; None if undefined."""
     names = [line.data_set for line in one.lines if _is_set(line)]
     pairs = [
         (one.line(name).changes[number - 1]["estimate"], other.line(name).changes[number - 1]["estimate"])
@@ -207,10 +194,10 @@ def _line(
     name: str, metric: str, rows: int, statistics: Sequence[Statistic], groups: NDArray[np.intp],
     bases: Sequence[int | None], resamples: int,
 ) -> Line:  # fmt: skip
-    wanted = {f"change {number}": less(one, statistics[0]) for number, one in enumerate(statistics)}
+    expected = {f"change {number}": less(one, statistics[0]) for number, one in enumerate(statistics)}
     if name == MEAN:
-        wanted |= {f"step {k}": less(one, statistics[bases[k] or 0]) for k, one in enumerate(statistics)}
-    found = intervals({key: one for key, one in wanted.items() if not key.endswith(" 0")}, groups, resamples)
+        expected |= {f"step {k}": less(one, statistics[bases[k] or 0]) for k, one in enumerate(statistics)}
+    found = intervals({key: one for key, one in expected.items() if not key.endswith(" 0")}, groups, resamples)
     ones = np.ones((1, len(groups)))
     return Line(
         name, metric, rows, tuple(plain(one(ones)[0]) for one in statistics),
@@ -220,7 +207,7 @@ def _line(
 
 
 def _statistics(answers: Sequence[Sequence[Judged]], metric: str) -> tuple[str, list[Statistic]]:
-    """The metric of each round on the rows of one set; none where it is undefined."""
+    """The metric of each round on the rows of one set; no statistics if it is undefined."""
     gold = np.array([one.row.attributable for one in answers[0]], dtype=bool)
     one_class = len(set(gold.tolist())) < 2
     if metric == "auroc":

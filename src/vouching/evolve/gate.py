@@ -1,12 +1,12 @@
-"""Gate: whether a round may stay, set by set, from paired answers to the same rows before and after it.
+"""Gate: whether a round is accepted, set by set, from paired answers to the same rows before and after it.
 
-A set refuses a round by its interval: under "harm" if the whole interval lies below the loss that is allowed, under
-"safety" unless the whole interval lies above it. The first lets luck pass, the second asks for many rows: a set of 100
-can hardly rule out a loss of two points. A round that answers fewer rows is refused by the same rule, since what it
-fails on is in no accuracy. Left out: a correction for many sets, and one for small ones. Where nothing changes but by
-chance and no loss is allowed, about one set in twenty refuses under "harm" (4.7 % of 1,500 simulated ones of 40 to 400
-rows, where 2.5 % are wanted), and so with twenty sets three rounds in five. Of a small set three rows that change, all
-for the worse, refuse.
+A set refuses a round by its interval: under "harm" if the whole interval is below the allowed loss, under "safety"
+unless the whole interval is above it. The first accepts losses that may be chance; the second needs many rows: a set of
+100 can hardly rule out a loss of two points. A round that answers fewer rows is refused by the same rule, since the
+rows that it fails on are in no accuracy. Not supported: a correction for many sets, and one for small ones. If all
+changes are chance and no loss is allowed, about one set in twenty refuses under "harm" (4.7 % of 1,500 simulated ones
+of 40 to 400 rows, 2.5 % expected), and with twenty sets three rounds in five. In a small set three rows that change for
+the worse are enough to refuse.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vouching.metrics.intervals import MIN_RESAMPLES
 Rule: TypeAlias = Literal["harm", "safety"]
 Pair: TypeAlias = tuple[Judged, Judged]
 ALL = "all"
-"""Name of the change over all rows, which is told and refuses nothing unless it is watched."""
+"""Name of the change over all rows, which is reported and refuses nothing unless it is watched."""
 RESAMPLES = 2_000
 
 
@@ -40,37 +40,26 @@ def gate(
     rule: Rule = "harm",
     resamples: int = RESAMPLES,
 ) -> GateDecision:
-    """Whether a round may stay.
+    """Whether a round is accepted.
 
     Args:
         before: answers of the verifier that it started from, or of round 0, to rows that may guide training.
         after: answers of the new one to the same rows, in the same order.
         max_loss: what a set may lose of macro F1 (of accuracy, if it has one class), and of the share of rows that are
             answered, in [0, 1).
-        watched: sets that can refuse; empty for every set. "all" stands for all rows together.
-        rule: "harm" or "safety"; see above.
+        watched: sets that can refuse; empty for every set. "all" means all rows together.
+        rule: see above.
         resamples: of the paired intervals, at least 100.
-
-    Raises:
-        InputError: not the same rows, none at all, or a watched set that there is not.
-        ConfigError: a number out of range.
-
-    >>> from vouching.evolve.records import Row
-    >>> rows = [Row(str(n), f"Claim {n}.", f"Source {n}.", "Not Attributable", "a") for n in range(40)]
-    >>> good = [Judged(row, 0.1, "Not Attributable") for row in rows]
-    >>> bad = [Judged(row, 0.9, "Attributable") for row in rows[:20]] + good[20:]
-    >>> gate(good, bad).accepted, gate(good, bad).changes[0].refused
-    (False, 'it loses 0.500 (0.350 to 0.650) of accuracy, more than 0.020')
     """
     if not 0 <= max_loss < 1 or resamples < MIN_RESAMPLES:
-        raise ConfigError(f"wanted max_loss in [0, 1) and at least 100 resamples, got {max_loss} and {resamples}")
+        raise ConfigError(f"expected max_loss in [0, 1) and at least 100 resamples, got {max_loss} and {resamples}")
     pairs = paired(before, after)
     names = sorted({one.row.data_set for one, _ in pairs})
     by_set = {name: [pair for pair in pairs if pair[0].row.data_set == name] for name in names}
     if len(names) > 1 or ALL in watched:
         by_set[ALL] = pairs
     if unknown := sorted({*watched} - {*by_set}):
-        raise InputError(f"there is no set {unknown[0]!r} to watch: the rows are of {', '.join(by_set)}")
+        raise InputError(f"unknown set {unknown[0]!r} in watched: the sets are {', '.join(by_set)}")
     strict = tuple(name for name in by_set if (name in watched if watched else name != ALL))
     changes = [
         _change(name, several, max_loss if name in strict else None, rule, resamples)
@@ -86,7 +75,7 @@ def gate(
 
 
 def paired(before: Sequence[Judged], after: Sequence[Judged]) -> list[Pair]:
-    """Both answers to each row. Raises InputError if they are not of the same rows, or of none."""
+    """Both answers to each row. Raises InputError if the rows differ, or there are none."""
     if not before:
         raise InputError("got no rows: a change is measured on at least one")
     if len(before) != len(after):
@@ -98,7 +87,7 @@ def paired(before: Sequence[Judged], after: Sequence[Judged]) -> list[Pair]:
 
 
 def _change(name: str, pairs: Sequence[Pair], max_loss: float | None, rule: Rule, resamples: int) -> SetChange:
-    """What became of one set; it refuses nothing if no loss is named."""
+    """The change of one set; with ``max_loss`` None it refuses nothing."""
     groups = metrics.document_numbers(one.row.keys for one, _ in pairs)
     share = [float(other.unverified is None) - float(one.unverified is None) for one, other in pairs]
     answered = intervals({"answered": partial(metrics.mean, share)}, groups, resamples)["answered"]
@@ -132,7 +121,7 @@ def less(one: Callable[[FloatArray], FloatArray], other: Callable[[FloatArray], 
 
 
 def _refusal(difference: Figure, what: str, max_loss: float, rule: Rule, same: bool) -> str | None:
-    """Why a difference refuses a round; None if it does not. Rows that are all answered alike never do."""
+    """Why a difference refuses a round, if it does; ``same`` answers never do."""
     estimate, low, high = difference["estimate"], difference["low"], difference["high"]
     if same:
         return None
@@ -140,12 +129,12 @@ def _refusal(difference: Figure, what: str, max_loss: float, rule: Rule, same: b
         lost = estimate is None or estimate < -max_loss
         if rule == "harm" and not lost:
             return None
-        told = "is undefined" if estimate is None else f"changes by {estimate:+.3f}"
-        return f"{what} {told} and has no interval: {difference['why_not']}"
+        change = "is undefined" if estimate is None else f"changes by {estimate:+.3f}"
+        return f"{what} {change} and has no interval: {difference['why_not']}"
     if rule == "harm":
-        refused, told = high < -max_loss, "more than"
+        refused, shown = high < -max_loss, "more than"
     else:
-        refused, told = low < -max_loss, "which does not rule out more than"
+        refused, shown = low < -max_loss, "which does not rule out more than"
     if not refused:
         return None
-    return f"it loses {-estimate:.3f} ({-high:.3f} to {-low:.3f}) of {what}, {told} {max_loss:.3f}"
+    return f"it loses {-estimate:.3f} ({-high:.3f} to {-low:.3f}) of {what}, {shown} {max_loss:.3f}"

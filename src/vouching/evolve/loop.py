@@ -1,21 +1,21 @@
-"""The loop: verify, reflect, probe, refine, and let a gate look at what came out (SEVA, Algorithm 2); then the test.
+"""The loop: verify, reflect, probe, refine, and a gate that accepts or refuses (SEVA, Algorithm 2); then the test.
 
     OUT/run.json                 settings, data, versions
     OUT/round-K/student/         the verifier of the round
     OUT/round-K/judged.jsonl     its answers to the rows of dev
-    OUT/round-K/reflection.json  what they say about it
-    OUT/round-K/probes.jsonl     what it learned from (not in round 0), probes.json what became of the budget
-    OUT/round-K/replay.jsonl     rows of before that went along
-    OUT/round-K/gate.json        how it compares with the verifier that it started from
-    OUT/round-K/round.json       that the round is over, which round it started from and whether it stays
-    OUT/test/rows.jsonl          at the end: rows of test sets, which nothing before has read
-    OUT/test/round-K.jsonl       what each round answered
-    OUT/test/fingerprint.json    what each round did to each set against round 0, fingerprint.html the same to look at
+    OUT/round-K/reflection.json  its strengths and weaknesses by these answers
+    OUT/round-K/probes.jsonl     what it was trained on (not in round 0); probes.json counts them
+    OUT/round-K/replay.jsonl     training rows that were replayed
+    OUT/round-K/gate.json        comparison with the verifier that it started from
+    OUT/round-K/round.json       the finished round: which round it started from and whether it was accepted
+    OUT/test/rows.jsonl          rows of test sets, which nothing before has read
+    OUT/test/round-K.jsonl       the answers of each round
+    OUT/test/fingerprint.json    changes of each set against round 0; fingerprint.html shows them
 
-Each file is written whole, in this order, and what is there is not made again: a loop that was killed and resumed ends
-like one that was not, within a round as far as the student's own training does. Every round starts from the last one
-that stays; without a gate all stay. Whoever looks at test sets twice chooses by them: a test that is finished is not
-run again unless that is asked for. Not supported: several students at once; whole responses as test rows.
+Each file is written atomically, in this order, and an existing one is not made again: a loop that was killed and
+resumed ends like one that was not, within a round as far as the student's own training does. Every round starts from
+the last accepted one; without a gate all are accepted. A finished test is not run again unless asked, since looking at
+test sets twice means selecting by them. Not supported: several students at once; whole responses as test rows.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ PROBE_REPORT = "probes.json"
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round that is over."""
+    """A finished round."""
 
     number: int
     """0 for the start."""
@@ -74,21 +74,19 @@ class Round:
     stays: bool
     """Whether later rounds may start from it."""
     probes: int
-    """How many probes it learned from."""
+    """How many probes it was trained on."""
     replay: int
-    """How many rows of before."""
+    """How many rows were replayed."""
     seconds: float
-    """CPU time since it was begun, or gone on with."""
+    """CPU time since it was started or resumed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The rows of an evolution."""
+    """The rows of an evolution: probes and replay come from ``train``, ``dev`` is verified in every round."""
 
     train: Sequence[Row]
-    """What probes and replay are made of."""
     dev: Sequence[Row]
-    """What guides it: verified in every round, never learned from."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -113,28 +111,15 @@ def evolve(
     resume: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> list[Round]:
-    """Do the rounds of an evolution.
+    """Run an evolution in a new or empty folder, or ``resume`` one. Returns the rounds, including the start.
 
-    Args:
-        config: the settings.
-        out: its folder; new or empty, or that of the same evolution with ``resume``.
-        start: makes the student of round 0.
-        check: a second verifier that every probe has to pass.
-        resume: go on where it stands.
-        report: takes lines of progress.
-
-    Returns:
-        The rounds, the start included.
-
-    Raises:
-        InputError: the rows cannot be used, training rows share something with those of dev, or ``out`` is of another
-            evolution.
-        ConfigError: a setting cannot be used.
+    ``check`` is a second verifier that every probe has to pass; ``report`` gets lines of progress. Raises InputError if
+    rows cannot be used, train and dev are not disjoint, or ``out`` is of another evolution.
     """
     data = read_data(config)
     names = {row.data_set for row in data.dev}
     if unknown := {*config.watched} - {ALL, *names}:
-        raise InputError(f"there is no set {min(unknown)!r} to watch: dev has {', '.join(sorted(names))}")
+        raise InputError(f"unknown set {min(unknown)!r} in watched: dev has {', '.join(sorted(names))}")
     refuse_shared(data.train, keys_of(data.dev))
     open_run(out, config, data.counts, data.digests, resume)
     began = process_time()
@@ -151,7 +136,7 @@ def evolve(
 
 
 def evolve_by(config: EvolveConfig, out: Path, resume: bool, report: Callable[[str], None]) -> Path:
-    """Do the rounds of an evolution with the students that its settings name. Returns the page of its fingerprint."""
+    """Run an evolution with the students that its settings name. Returns the page of its fingerprint."""
     evolve(config, out, start_of(config, report), check=second_verifier(config), resume=resume, report=report)
     title = f"Evolution by {config.source} probes, on the rows that guide it"
     return write_fingerprint(out, fingerprint(out, config.resamples), title)
@@ -165,7 +150,7 @@ def read_data(config: EvolveConfig) -> Data:
         raise InputError(f"{error}; recipes/evolve/rows.py makes those of the recipes") from None
     train, dev = ([row for name in files for row in read_rows(Path(name))] for files in (config.train, config.dev))
     if not train or not dev:
-        raise InputError(f"got {len(train)} rows to learn from and {len(dev)} to verify on: name files with rows")
+        raise InputError(f"got {len(train)} training rows and {len(dev)} rows of dev: name files with rows")
     return Data(train, dev)
 
 
@@ -179,39 +164,33 @@ def config_of(out: Path) -> EvolveConfig:
 
 
 def refuse_other_data(out: Path, data: Data) -> None:
-    """Raise InputError if an evolution learned from, or was guided by, other rows than these."""
+    """Raise InputError if an evolution was trained on, or guided by, other rows than these."""
     recorded = json.loads((out / RUN).read_bytes())["split"]
     if differing := sorted(name for name, digest in data.digests.items() if recorded.get(name) != digest):
-        raise InputError(
-            f"{out} is of other rows than its files hold now ({', '.join(differing)}): put those of then back"
-        )
+        raise InputError(f"the rows of {out} have changed since it ran ({', '.join(differing)}): restore the files")
 
 
 def folder_of(out: Path, number: int) -> Path:
-    """The folder of a round.
-
-    >>> folder_of(Path("runs/evolve"), 2).as_posix()
-    'runs/evolve/round-2'
-    """
+    """The folder of a round."""
     return out / f"round-{number}"
 
 
 def rounds_of(out: Path) -> list[Round]:
-    """The rounds of an evolution that are over, in order. Raises InputError if there is none."""
+    """The finished rounds of an evolution, in order. Raises InputError if there is none."""
     paths = [folder_of(out, number) / ROUND for number in range(len([*out.glob("round-*")]))]
     found = [read_record(path, Round) for path in paths if path.is_file()]
     if not found:
-        raise InputError(f"{out} has no round that is over: name the folder of vouch evolve run")
+        raise InputError(f"{out} has no finished round: name the folder of vouch evolve run")
     return found
 
 
 def read_judged(out: Path, number: int) -> list[Judged]:
-    """The answers of a round to the rows of dev. Raises InputError if they are not there."""
+    """The answers of a round to the rows of dev. Raises InputError if there are none."""
     return read_records(folder_of(out, number) / JUDGED, Judged)
 
 
 def fingerprint(out: Path, resamples: int = 2_000) -> Fingerprint:
-    """The fingerprint of an evolution on the rows that guide it. Raises InputError if no round is over."""
+    """The fingerprint of an evolution on the rows of dev. Raises InputError if no round is finished."""
     rounds = rounds_of(out)
     return _fingerprint_of([read_judged(out, one.number) for one in rounds], rounds, resamples)
 
@@ -221,7 +200,7 @@ def _fingerprint_of(answers: Sequence[Sequence[Judged]], rounds: Sequence[Round]
 
 
 def replay_of(train: Sequence[Row], limit: int, seed: str) -> list[Row]:
-    """Rows drawn by chance, as they come."""
+    """A random sample of rows."""
     return random.Random(seed).sample(train, min(limit, len(train)))
 
 
@@ -229,7 +208,7 @@ def _do_round(
     config: EvolveConfig, out: Path, number: int, students: dict[int, Student], base: int, data: Data,
     check: Verify | None, report: Callable[[str], None],
 ) -> Student:  # fmt: skip
-    """One round, or what is left of it."""
+    """One round, or the rest of it."""
     folder, before, began = folder_of(out, number), folder_of(out, base), process_time()
     if not (before / REFLECTION).exists():
         raise InputError(f"round {base} answered no row of dev, and later rounds start from it: see {before / JUDGED}")
@@ -255,7 +234,7 @@ def _do_round(
 def _probes(
     config: EvolveConfig, folder: Path, number: int, reflection: Reflection, data: Data, check: Verify | None
 ) -> list[Probe]:
-    """The probes of a round, made if they are not there."""
+    """The probes of a round, made if there are none yet."""
     if not (folder / PROBES).exists():
         plan = ProbePlan(
             config.probes, config.source, config.safe_share, config.sets, seed=config.seed * 1_000 + number
@@ -268,7 +247,7 @@ def _probes(
 
 
 def _verified(out: Path, number: int, student: Student, dev: Sequence[Row]) -> list[Judged]:
-    """A round's answers to the rows of dev and what they say, made if they are not there."""
+    """A round's answers to the rows of dev, made and reflected on if there are none yet."""
     folder = folder_of(out, number)
     if not (folder / JUDGED).exists():
         write_records(folder / JUDGED, student.verify(dev))
@@ -280,7 +259,7 @@ def _verified(out: Path, number: int, student: Student, dev: Sequence[Row]) -> l
 
 
 def _closed(out: Path, done: Round, judged: Sequence[Judged], report: Callable[[str], None]) -> None:
-    """Note that a round is over, and tell."""
+    """Record and report that a round is finished."""
     path = folder_of(out, done.number) / ROUND
     if not path.exists():
         write_record(path, done)
@@ -305,46 +284,31 @@ def run_test(
 ) -> Fingerprint:
     """Score all rounds of an evolution on test rows.
 
-    Args:
-        out: its folder.
-        rows: of test sets.
-        data: what it learned from and was guided by; test rows that share something with these are left out.
-        open_student: opens the verifier of a round.
-        again: whether to score anew what is finished.
-        resamples: of the intervals.
-        report: takes lines of progress.
-
-    Raises:
-        InputError: it was done before, on these or other rows; the evolution is not over, or of other data; or no row
-            is left.
+    Rows that share a claim, source or document with ``data``, its train and dev, are excluded. Raises InputError
+    if there is a test already (without ``again``), the evolution is not finished or of other data, or no row is left.
     """
     folder = out / TEST
     if (folder / FINGERPRINT).exists() and not again:
-        raise InputError(
-            f"{folder} holds the test of this evolution: whoever looks twice chooses by it; --again if you must"
-        )
+        raise InputError(f"{folder} has the test of this evolution; testing twice means selecting by it: add --again")
     rounds, planned = rounds_of(out), config_of(out).rounds
     if len(rounds) <= planned:
-        raise InputError(
-            f"{out} has done {len(rounds) - 1} of {planned} rounds: test sets are for the end, go on with vouch evolve "
-            "run --resume"
-        )
+        raise InputError(f"{out} has finished {len(rounds) - 1} of {planned} rounds: resume vouch evolve run first")
     refuse_other_data(out, data)
-    apart = disjoint_rows(rows, [*data.train, *data.dev])
-    if len(apart) < len(rows):
-        report(f"{len(rows) - len(apart)} test rows share something with what was learned from: left out")
-    if not apart:
-        raise InputError(f"got {len(rows)} test rows, none of them apart from what was learned from")
+    disjoint = disjoint_rows(rows, [*data.train, *data.dev])
+    if len(disjoint) < len(rows):
+        report(f"{len(rows) - len(disjoint)} test rows share a claim, source or document with train or dev: excluded")
+    if not disjoint:
+        raise InputError(f"got {len(rows)} test rows, none of them disjoint from train and dev")
     if again:
         shutil.rmtree(folder, ignore_errors=True)
-    if (folder / ROWS).exists() and read_records(folder / ROWS, Row) != apart:
-        raise InputError(f"{folder} holds a test on other rows that is not finished: ask for the same, or --again")
-    write_records(folder / ROWS, apart)
+    if (folder / ROWS).exists() and read_records(folder / ROWS, Row) != disjoint:
+        raise InputError(f"{folder} has an unfinished test on other rows: use the same rows, or --again")
+    write_records(folder / ROWS, disjoint)
     answers: list[list[Judged]] = []
     for one in rounds:
         path = folder / f"round-{one.number}.jsonl"
         if not path.exists():
-            write_records(path, open_student(folder_of(out, one.number) / STUDENT).verify(apart))
+            write_records(path, open_student(folder_of(out, one.number) / STUDENT).verify(disjoint))
         answers.append(read_records(path, Judged))
         right = [bool(judged.right) for judged in answers[-1] if judged.right is not None]
         report(f"round {one.number}: {sum(right) / max(1, len(right)):.1%} of {len(right):,} test rows right")

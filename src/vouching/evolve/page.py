@@ -1,7 +1,4 @@
-"""The page of a fingerprint: what every round did to every set, as charts and as the tables behind them.
-
-Left out: single claims; ``judged.jsonl`` of each round has them.
-"""
+"""The page of a fingerprint: the change of every set in every round, as charts and as the tables behind them."""
 
 from __future__ import annotations
 
@@ -21,17 +18,13 @@ _NAMES = {"macro_f1": "macro F1", "accuracy": "accuracy", "auroc": "AUROC"}
 
 
 def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> Path:
-    """Write a fingerprint as JSON and as a page, whose path is returned; the title says what evolved, on which rows.
-
-    Raises:
-        InputError: a file cannot be written.
-    """
+    """Write a fingerprint as JSON and as a page. Returns the path of the page."""
     write_record(folder / FINGERPRINT, found)
     sets = [line for line in found.lines if line.data_set != MEAN and line.metric != "auroc"]
     counts = {"round": len(found.rounds) - 1, "set": len(sets), "row": sum(line.rows for line in sets)}
     lead = ", ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
     if found.excluded:
-        lead += f"; {found.excluded:,} rows that a round gave no answer to are left out"
+        lead += f"; {found.excluded:,} rows that a round failed on are excluded"
     write_page(
         folder / PAGE, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=[*tables_of(found)],
         charts=[*_charts(found)],
@@ -40,7 +33,7 @@ def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> Path:
 
 
 def tables_of(found: Fingerprint) -> Iterator[Table]:
-    """The figures as tables of words."""
+    """The figures as tables."""
     rounds = [f"round {number}" for number in found.rounds]
     for metric, heading in (("label", "Macro F1 (accuracy where a set has one class)"), ("auroc", "AUROC")):
         lines = [line for line in found.lines if (line.metric == "auroc") == (metric == "auroc")]
@@ -49,10 +42,10 @@ def tables_of(found: Fingerprint) -> Iterator[Table]:
             rows = [(line.data_set, f"{line.rows:,}", *map(figure, line.levels)) for line in lines]
             yield Table(heading, ("set", "rows", *rounds), rows)
             rows = [(line.data_set, *map(difference, line.changes)) for line in lines]
-            yield Table(f"{heading}: less round 0, with 95 % interval", ("set", *rounds[1:]), rows)
+            yield Table(f"{heading}: minus round 0, with 95 % interval", ("set", *rounds[1:]), rows)
     if found.types:
         rows = [(kind, f"{found.type_rows[kind]:,}", *map(figure, levels)) for kind, levels in found.types.items()]
-        yield Table("Share of the errors of each type that is found", ("type", "rows", *rounds), rows)
+        yield Table("Share of the errors of each type that are found", ("type", "rows", *rounds), rows)
     yield Table(
         "How differently a round changed the sets",
         ("round", "spread", "not chance", "gained", "lost", "started from", "stays"),
@@ -64,11 +57,11 @@ def tables_of(found: Fingerprint) -> Iterator[Table]:
             for number, one in enumerate(found.spreads, 1)
         ],
     )  # fmt: skip
-    yield Table("Saturation", ("", ""), [("last round with a gain in the mean that its interval shows", _last(found))])
+    yield Table("Saturation", ("", ""), [("last round with a significant gain in the mean", _saturation(found))])
 
 
 def _without_typed(lines: list[Line]) -> list[Line]:
-    """The mean without the errors that were made on purpose, where they are in it; it has no interval."""
+    """The mean without the perturbed rows, if they are in it; it has no interval."""
     sets = [line for line in lines if line.data_set not in (MEAN, TYPED)]
     if len(sets) < 2 or len(lines) != len(sets) + 2:
         return []
@@ -85,11 +78,7 @@ def _without_typed(lines: list[Line]) -> list[Line]:
 
 
 def difference(one: Figure) -> str:
-    """A difference in words, with its interval where it has one.
-
-    >>> difference({"estimate": 0.0312, "low": 0.011, "high": 0.052}), difference({"estimate": 0.0, "low": None})
-    ('+0.031 (+0.011 to +0.052)', '+0.000')
-    """
+    """A difference as text, with its interval if it has one."""
     if one["estimate"] is None:
         return "–"
     interval = "" if one["low"] is None else f" ({one['low']:+.3f} to {one['high']:+.3f})"
@@ -101,7 +90,7 @@ def _charts(found: Fingerprint) -> Iterator[Chart]:
     last, reach = len(found.rounds) - 1, _reach(lines)
     note = "Line: 95 % interval; green: gain, red: loss, grey: neither shown. All rounds have one scale."
     for number in range(1, last + 1):
-        title = f"Round {number} less round 0"
+        title = f"Round {number} minus round 0"
         yield Chart(title, _forest(lines, number, title, reach), note)
     if last > 1:
         means = {_NAMES[line.metric]: _points(line) for line in found.lines if line.data_set == MEAN}
@@ -115,21 +104,21 @@ def _charts(found: Fingerprint) -> Iterator[Chart]:
         for title, half in (("Errors found", [*points][:3]), ("Errors found (2)", [*points][3:])):
             if half:
                 some = {kind: points[kind] for kind in half}
-                yield Chart(title, _plot(some, last, "share of the errors that is found", points))
+                yield Chart(title, _plot(some, last, "share of the errors that are found", points))
 
 
 def _typed_words(found: Fingerprint) -> str:
-    """What to know about the mean where errors that were made on purpose are in it."""
+    """How to read the mean if perturbed rows are in it."""
     if not any(line.data_set == TYPED for line in found.lines):
         return "Each set counts the same."
     return (
-        f"Each set counts the same. {TYPED.capitalize()}, errors made on purpose, is one of them: calling more claims "
+        f"Each set counts the same. {TYPED.capitalize()}, inserted errors, is one of them: calling more claims "
         "Not Attributable gains there. A table has the mean without it."
     )
 
 
 def _reach(lines: list[Line]) -> float:
-    """The ends of every round's axis: one scale, so that rounds can be compared."""
+    """The ends of all rounds' axes: one scale, so that rounds can be compared."""
     ends = (value for line in lines for one in line.changes for value in (one["estimate"], one["low"], one["high"]))
     return math.ceil(20 * max([0.05, *(abs(value) for value in ends if value is not None)]) - 1e-9) / 20
 
@@ -148,7 +137,7 @@ def _named(line: Line) -> str:
 
 
 def _plot(curves: Curves, last: int, name: str, scale: Curves) -> str:
-    """Curves over rounds, on the scale that these share with others."""
+    """Curves over rounds, on a scale that fits all of ``scale``."""
     values = [y for points in scale.values() for _, y in points]
     room = 0.05 * (max(values) - min(values)) or 0.05
     return line_plot(
@@ -161,7 +150,7 @@ def _points(line: Line) -> list[tuple[float, float]]:
     return [(float(k), value) for k, value in enumerate(line.levels) if value is not None]
 
 
-def _last(found: Fingerprint) -> str:
+def _saturation(found: Fingerprint) -> str:
     if found.saturated_after is None:
-        return "not known: the mean has no interval"
+        return "unknown: the mean has no interval"
     return f"round {found.saturated_after}" if found.saturated_after else "none"

@@ -1,13 +1,13 @@
-"""Probe: what a verifier is to learn from next, made from Attributable rows, as many of each type as its weights say.
+"""Probe: the training rows of a round, made from Attributable rows, with each type's share by its weakness weight.
 
-SEVA, Algorithm 2, lines 8 to 10, and the settings of its authors' script. Three sources, alike in all but one thing, so
-that an experiment can tell what the weights do: "weakness" takes types by weight and rows as they come; "random" takes
-types evenly; "mixed" takes types by weight and rows evenly from all sets. All give as many probes, of which a share is
-safe: Attributable, half of it rewritten, half as it was. Departures: counts are cut to the budget; what the second
-verifier drops is drawn again, so that arms stay equal.
+SEVA, Algorithm 2, lines 8 to 10, and the settings of its authors' script. Three sources differ in one thing each, so
+that an experiment can isolate the effect of the weights: "weakness" selects types by weight and rows at random;
+"random" selects types evenly; "mixed" selects types by weight and rows evenly from all sets. All give equally many
+probes, of which a share is safe: Attributable, half of it rewritten, half unchanged. Departures: counts are cut to the
+budget; probes that the second verifier drops are replaced, so that arms have the same size.
 
-A cross-check has a price that the paper does not name: a second verifier drops what it is itself too weak for, and so
-the hardest probes first. Left out: near-duplicates among probes of different rows, beyond equal claims.
+A cross-check has a cost that the paper does not name: a second verifier drops what it is itself too weak for, and so
+the hardest probes first. Not supported: detecting near-duplicates among probes of different rows, beyond equal claims.
 """
 
 from __future__ import annotations
@@ -37,44 +37,34 @@ SHORTEST_CLAIM, SHORTEST_SOURCE = 20, 50
 UNCHANGED = "unchanged"
 _POOLED_ROWS = 2_000
 _MAX_TRIED = 4
-"""Candidates per probe wanted, beyond which a second verifier that agrees with none is given up."""
+"""Candidates per expected probe before giving up on a second verifier that rejects them."""
 _KEPT: tuple[CrossCheck, ...] = ("agreed", "unchecked")
 
 
 @dataclass(frozen=True, slots=True)
 class ProbePlan:
-    """How many probes, and where from.
-
-    Raises:
-        ConfigError: a number out of range.
-    """
+    """How many probes to make, and from what. Raises ConfigError for a number out of range."""
 
     budget: int
-    """Probes in all, safe ones among them."""
+    """All probes, including safe ones."""
     source: ProbeSource = "weakness"
-    """What guides the choice; see above."""
+    """How types and rows are selected; see above."""
     safe_share: float = 0.15
-    """Share that stays Attributable, in [0, 1)."""
+    """Share that is still Attributable, in [0, 1)."""
     sets: tuple[str, ...] = ()
     """Sets that rows may come from; empty for all."""
     check_types: bool = False
-    """Whether the second verifier has to name the same type too."""
+    """Whether the second verifier must agree on the error type too."""
     seed: int = 0
-    """Of all chance."""
 
     def __post_init__(self) -> None:
         if self.budget < 1 or not 0 <= self.safe_share < 1:
             raise ConfigError(
-                f"wanted a budget of at least 1 and a safe_share in [0, 1), got {self.budget} and {self.safe_share}"
+                f"expected a budget of at least 1 and a safe_share in [0, 1), got {self.budget} and {self.safe_share}"
             )
 
     def counts(self, weights: Mapping[ErrorType, float]) -> dict[Kind, int]:
-        """Probes by type, and "safe".
-
-        >>> ProbePlan(100, "random").counts({})  # 85 errors of six types: 15 of each are 5 too many
-        {'safe': 15, 'numerical_exaggeration': 14, 'temporal_shift': 14, 'negation_flip': 14, \
-'entity_substitution': 14, 'scope_inflation': 14, 'fabrication': 15}
-        """
+        """Probes by type, and "safe"."""
         safe = math.ceil(self.safe_share * self.budget - 1e-9)
         even: dict[ErrorType, float] = dict.fromkeys(ERROR_TYPES, 1 / len(ERROR_TYPES))
         by_type = budgets(even if self.source == "random" else weights, self.budget - safe)
@@ -84,19 +74,19 @@ class ProbePlan:
 
 @dataclass(frozen=True, slots=True)
 class KindReport:
-    """What became of the probes of one type."""
+    """Counts of the probes of one type."""
 
     wanted: int
     """Its share of the budget."""
     kept: int
-    """Probes that are learned from; fewer than wanted where the rows gave no more."""
+    """Fewer than wanted if the rows gave no more."""
     dropped: Mapping[CrossCheck, int]
     """Probes that the second verifier dropped, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """What became of a round's probes."""
+    """Counts of a round's probes."""
 
     kinds: Mapping[Kind, KindReport]
     """By error type, and "safe"."""
@@ -119,11 +109,10 @@ class Probes:
     """The probes of a round."""
 
     kept: tuple[Probe, ...]
-    """What to learn from, shuffled."""
+    """The probes to train on, shuffled."""
     dropped: tuple[Probe, ...]
-    """What the second verifier did not agree to."""
+    """Those that the second verifier did not agree with."""
     report: ProbeReport
-    """Counts."""
 
 
 def make_probes(
@@ -134,38 +123,25 @@ def make_probes(
     *,
     check: Check | None = None,
 ) -> Probes:
-    """Make the probes of a round.
+    """Make the probes of a round from Attributable training rows with a claim of 20 characters and a source of 50.
 
-    Args:
-        rows: training rows; the Attributable ones of at least 20 characters of claim and 50 of source are used.
-        weights: weakness weights by type, as ``Reflection.weights`` gives them.
-        plan: budget and source.
-        held: rows that are held out or tested on.
-        check: a second verifier; without it nothing is cross-checked.
-
-    Raises:
-        InputError: a training row shares a claim, a source or a document with one of ``held``, or none can be used.
-
-    >>> source = "The bridge opened in 1973 and cost $5 million. It links the town of Weston with the islands."
-    >>> rows = [Row("1", "The bridge opened in 1973.", source, "Attributable", "bridges")]
-    >>> made = make_probes(rows, {"temporal_shift": 1.0}, ProbePlan(1, safe_share=0), held=[])
-    >>> [(probe.claim, probe.strategy, probe.parent) for probe in made.kept]
-    [('The bridge opened in 1971.', 'date_shift', '1')]
+    ``weights`` are those of ``Reflection.weights``, ``check`` is a second verifier. Raises InputError if ``rows`` and
+    the dev or test rows ``held`` are not disjoint, or no row can be used.
     """
     taken = keys_of(held)
     refuse_shared(rows, taken)
     parents = _parents(rows, plan)
-    work = _Work(parents, plan, taken)
+    maker = _ProbeMaker(parents, plan, taken)
     kept: list[Probe] = []
     dropped: list[Probe] = []
     kinds: dict[Kind, KindReport] = {}
-    for kind, wanted in plan.counts(weights).items():
-        good, bad = _filled(work.candidates(None if kind == "safe" else kind), wanted, check, plan.check_types)
+    for kind, expected in plan.counts(weights).items():
+        good, bad = _filled(maker.candidates(None if kind == "safe" else kind), expected, check, plan.check_types)
         kept += good
         dropped += bad
-        kinds[kind] = KindReport(wanted, len(good), Counter(probe.check for probe in bad))
+        kinds[kind] = KindReport(expected, len(good), Counter(probe.check for probe in bad))
     random.Random(f"{plan.seed} order").shuffle(kept)
-    report = ProbeReport(kinds, _by_strategy(work.tally, kept, dropped), len(parents))
+    report = ProbeReport(kinds, _by_strategy(maker.tally, kept, dropped), len(parents))
     return Probes(tuple(kept), tuple(dropped), report)
 
 
@@ -179,15 +155,15 @@ def _parents(rows: Iterable[Row], plan: ProbePlan) -> list[Row]:
     ]
     if not usable:
         raise InputError(
-            f"none of {len(allowed):,} training rows can be used: wanted Attributable ones with a claim of at least "
+            f"none of {len(allowed):,} training rows can be used: expected Attributable rows with a claim of at least "
             f"{SHORTEST_CLAIM} characters and a source of at least {SHORTEST_SOURCE}"
         )
     random.Random(f"{plan.seed} parents").shuffle(usable)
     return usable
 
 
-class _Work:
-    """Rows being made into probes: what was made so far, and the names and facts of the rows."""
+class _ProbeMaker:
+    """Makes probes from rows, and remembers claims and strategies used so far."""
 
     def __init__(self, parents: Sequence[Row], plan: ProbePlan, taken: set[str]) -> None:
         self.parents = parents
@@ -200,7 +176,7 @@ class _Work:
         self._claims = {_plain(row.claim) for row in parents}
 
     def candidates(self, kind: ErrorType | None) -> Iterator[Probe]:
-        """Probes of a type, or safe ones, one of each row."""
+        """Probes of a type, or safe ones, one per row."""
         groups: defaultdict[str, list[Row]] = defaultdict(list)
         for row in self._shuffled(kind):
             groups[row.data_set if self._plan.source == "mixed" else ""].append(row)
@@ -210,20 +186,20 @@ class _Work:
         return in_turns([changed, in_turns([_unchanged(several) for several in groups.values()])])
 
     def is_new(self, claim: str) -> bool:
-        """Whether nothing says this yet, of the rows, of the probes and of what is held out; it is noted."""
-        told = _plain(claim)
-        new = told not in self._claims and self._taken.isdisjoint(Row("", claim, "", "Attributable").keys)
-        self._claims.add(told)
+        """Whether no row, probe or held-out row has this claim, which is recorded."""
+        plain = _plain(claim)
+        new = plain not in self._claims and self._taken.isdisjoint(Row("", claim, "", "Attributable").keys)
+        self._claims.add(plain)
         return new
 
     def _shuffled(self, kind: ErrorType | None) -> list[Row]:
-        """The rows in an order of this type's own, so that types are not made of the same ones."""
+        """The rows in an order that depends on the type, so that types do not use the same rows."""
         order = [*self.parents]
         random.Random(f"{self._plan.seed} {kind}").shuffle(order)
         return order
 
     def _changed(self, kind: ErrorType | None, rows: Iterable[Row]) -> Iterator[Probe]:
-        """One perturbation of each row that gives one, by the strategy that gave least so far."""
+        """At most one perturbation per row, by the strategy that was used least so far."""
         strategies: list[Strategy] = [strategy for strategy, made in ERROR_TYPE_OF.items() if made == kind]
         for row in rows:
             rarest_first = sorted(strategies, key=self._given.__getitem__)
@@ -237,7 +213,7 @@ class _Work:
 
 
 def probe_of(row: Row, made: Perturbation, number: int) -> Probe:
-    """A perturbation of a row as a probe; ``number`` goes into its name."""
+    """A perturbation of a row as a probe; ``number`` is part of its id."""
     return Probe(
         id=f"{row.id}/{made.strategy}-{number}",
         claim=made.claim,
@@ -262,13 +238,13 @@ def _unchanged(rows: Iterable[Row]) -> Iterator[Probe]:
 
 
 def _filled(
-    candidates: Iterator[Probe], wanted: int, check: Check | None, by_type: bool
+    candidates: Iterator[Probe], expected: int, check: Check | None, by_type: bool
 ) -> tuple[list[Probe], list[Probe]]:
-    """Candidates until there are as many as wanted that pass the cross-check; and those that do not pass."""
+    """Enough candidates that pass the cross-check, and those that do not pass."""
     kept: list[Probe] = []
     dropped: list[Probe] = []
-    while len(kept) < wanted and len(kept) + len(dropped) < _MAX_TRIED * wanted:
-        batch = [*islice(candidates, wanted - len(kept))]
+    while len(kept) < expected and len(kept) + len(dropped) < _MAX_TRIED * expected:
+        batch = [*islice(candidates, expected - len(kept))]
         if not batch:
             break
         for probe in cross_checked(batch, check, by_type):
@@ -277,26 +253,21 @@ def _filled(
 
 
 def cross_checked(probes: Sequence[Probe], check: Check | None, by_type: bool = False) -> list[Probe]:
-    """The probes with what a second verifier said of each; a failure of it is no agreement.
+    """The probes with a second verifier's answer to each; a failure does not count as agreement.
 
-    Rows as they were are not asked about: their label is of the data, not of a strategy.
-
-    >>> probe = Probe("1", "It opened in 1937.", "It opened in 1973.", "Not Attributable", "temporal_shift",
-    ...     "date_shift", "It opened in 1973.", (), "g", "0")
-    >>> cross_checked([probe], lambda rows: [Judged(row, unverified="backend: busy") for row in rows])[0].check
-    'unverified'
+    Unchanged rows are not checked: their label comes from the data, not from a strategy.
     """
     asked = [place for place, probe in enumerate(probes) if probe.strategy != UNCHANGED]
     if check is None or not asked:
         return [*probes]
     answers = dict(zip(asked, check([probes[place].row for place in asked]), strict=True))
     return [
-        replace(probe, check=_said(probe, answers[place], by_type)) if place in answers else probe
+        replace(probe, check=_cross_check(probe, answers[place], by_type)) if place in answers else probe
         for place, probe in enumerate(probes)
     ]
 
 
-def _said(probe: Probe, answer: Judged, by_type: bool) -> CrossCheck:
+def _cross_check(probe: Probe, answer: Judged, by_type: bool) -> CrossCheck:
     if answer.unverified is not None:
         return "unverified"
     if answer.label != probe.label:
@@ -305,18 +276,10 @@ def _said(probe: Probe, answer: Judged, by_type: bool) -> CrossCheck:
 
 
 def typed_rows(held: Sequence[Row], each: int, seed: int = 0) -> list[Row]:
-    """Rows of known type to reflect on, made of rows that are held out: as many of each type, if there are so many.
+    """Up to ``each`` perturbed rows of each error type, made from held-out rows, to reflect on.
 
-    They are of a set of their own and stay in the group of what they were made from. Gold types follow from strategies,
-    and nobody looked at each; docs/evolve.md says how many of them are right.
-
-    Raises:
-        InputError: none of the rows can be used.
-
-    >>> source = "The bridge opened in 1973 and cost $5 million. It links the town of Weston with the islands."
-    >>> rows = typed_rows([Row("1", "The bridge opened in 1973.", source, "Attributable", "bridges", "g")], 1)
-    >>> rows[0].error_type, rows[0].data_set, rows[0].group
-    ('negation_flip', 'typed', 'bridges/g')
+    They form a set of their own and keep the group of their parents. Gold types follow from strategies; docs/evolve.md
+    says how many are right. Raises InputError if no row can be used.
     """
     made = make_probes(held, {}, ProbePlan(each * len(ERROR_TYPES), "random", safe_share=0.0, seed=seed), held=[])
     return [replace(probe.row, data_set=TYPED, group=f"{probe.data_set}/{probe.group}") for probe in made.kept]

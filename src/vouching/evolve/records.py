@@ -1,8 +1,8 @@
-"""The nouns of self-evolution, and how they lie on disk: one JSON object each, or one per line.
+"""The types of self-evolution and their files: one JSON object each, or one per line.
 
-A file is written whole or not at all. A ``Row`` on disk has the keys of this project's own rows, and so has a
-``Probe``: files of probes are read by ``vouch train encoder`` as pairs, and by whatever reads labelled claims. Left
-out: several sources of a claim; they are joined by a blank line.
+Files are written atomically. A ``Row`` on disk has the keys of this project's own rows, and so has a ``Probe``:
+``vouch train encoder`` reads files of probes as pairs. Not supported: several sources of a claim; they are joined by a
+blank line.
 """
 
 from __future__ import annotations
@@ -26,37 +26,31 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 Basis: TypeAlias = Literal["known", "predicted", "none"]
-"""Where the type of the rows of an accuracy comes from: said by the data, said by the verifier, or there are none."""
+"""Where the error type of rows comes from: the data, the verifier's answer, or there are no such rows."""
 CrossCheck: TypeAlias = Literal["agreed", "label", "type", "unverified", "unchecked"]
-"""What a second verifier said of a probe: the same; another label; another type; it failed; it was not asked."""
+"""A second verifier's answer to a probe: the same; another label; another type; it failed; it was not asked."""
 TYPED = "typed"
-"""Name of the set of rows that were made to be of known type. Their group names the set that they were made from."""
+"""Name of the set of perturbed rows with known error type. Their group names the set that they were made from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A labelled claim of a data set.
-
-    >>> Row("1", "It opened in 1937.", "It opened in 1973.", "Not Attributable", "wice").attributable
-    False
-    """
+    """A labelled claim of a data set."""
 
     id: str
-    """Name of the row, unique in its set."""
+    """Unique in its set."""
     claim: str
-    """The statement."""
     source: str
-    """What it is to be checked against."""
     label: Label
     """Gold label."""
     data_set: str = ""
     """Name of the set, e.g. "wice"."""
     group: str | None = None
-    """Document, where the set names one. Rows of a group must not be split."""
+    """Document, if the set names one. Rows of a group must not be split."""
     error_type: ErrorType | None = None
-    """Gold type of the error; None where there is no error or nobody said which."""
+    """Gold error type; None if there is no error or its type is unknown."""
     spans: tuple[Span, ...] = ()
-    """Where in the claim the error is; empty where nobody marked it."""
+    """Where in the claim the error is, if it was marked."""
 
     @property
     def attributable(self) -> bool:
@@ -65,40 +59,34 @@ class Row:
 
     @property
     def example(self) -> Example:
-        """The same as what ``vouching.perturb`` takes."""
+        """The row as ``vouching.perturb`` takes it."""
         return Example(
             self.id, self.claim, (Source(self.source),), self.label, group=self.group, error_type=self.error_type
         )
 
     @property
     def keys(self) -> list[str]:
-        """What ties it to other rows: hashes of its claim, its source and its document."""
+        """Hashes of its claim, its source and its document; rows that share one are related."""
         document = self.group if self.group is None or self.data_set == TYPED else f"{self.data_set}/{self.group}"
         return group_keys(BenchRow(self.id, self.claim, (self.source,), None, document=document))
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One verifier's answer to one row. Where it failed there is no score and no label.
-
-    Raises:
-        ValueError: neither or both of an answer and a failure.
-    """
+    """One verifier's answer to one row: a score and a label, or why there is none."""
 
     row: Row
-    """What was judged."""
     score: float | None = None
     """Probability that the claim is Attributable, in [0, 1]."""
     label: Label | None = None
-    """The verifier's label."""
     error_type: ErrorType | None = None
     """The verifier's error type; None for Attributable."""
     unverified: str | None = None
-    """Why there is no answer; None if there is one."""
+    """Why there is no answer."""
 
     def __post_init__(self) -> None:
         if (self.unverified is None) == (self.label is None) or (self.label is None) != (self.score is None):
-            raise ValueError(f"row {self.row.id} has to have a score and a label, or the reason why it has none")
+            raise ValueError(f"row {self.row.id} needs a score and a label, or the reason why it has none")
 
     @property
     def right(self) -> bool | None:
@@ -108,21 +96,21 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A row made to be learned from: an Attributable claim with an error put in, or written another way, or as it was.
+    """A training row made from an Attributable claim: perturbed, rewritten or unchanged.
 
-    It has the keys of ``perturb.Perturbation`` on disk, with what follows from being a probe.
+    On disk it has the keys of ``perturb.Perturbation`` and those below.
     """
 
     id: str
-    """Name: that of its parent, the strategy and a number."""
+    """Id of its parent, strategy and a number."""
     claim: str
-    """The claim as it is now."""
+    """The claim after the change."""
     source: str
     """Text that supports the original."""
     label: Label
     """Gold label against ``source``."""
     error_type: ErrorType | None
-    """The error that was put in; None for a claim that stays Attributable."""
+    """The error that was inserted; None for a claim that is still Attributable."""
     strategy: str
     """How it was made: one of ``perturb.STRATEGIES``, or "unchanged"."""
     original: str
@@ -130,65 +118,62 @@ class Probe:
     spans: tuple[Span, ...]
     """Where the claim was changed."""
     group: str
-    """Document, or else row, it was made from."""
+    """Document, or else row, that it was made from."""
     parent: str
-    """Id of the row it was made from."""
+    """Id of the row that it was made from."""
     data_set: str = ""
-    """Name of the set that the row is of."""
+    """Set of its parent."""
     check: CrossCheck = "unchecked"
-    """What a second verifier said; only "agreed" and "unchecked" ones are learned from."""
+    """The second verifier's answer; only "agreed" and "unchecked" probes are trained on."""
 
     @property
     def row(self) -> Row:
-        """The same as a row of the set of its parent."""
+        """The probe as a row of the set of its parent."""
         return Row(self.id, self.claim, self.source, self.label, self.data_set, self.group, self.error_type, self.spans)
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How often labels are right on some rows."""
+    """The accuracy of labels on some rows."""
 
     rows: int
     """Rows that were answered."""
     right: int
-    """Those whose label is the gold one."""
     unverified: int
     """Rows that the verifier failed on, counted nowhere else."""
     accuracy: Figure
-    """Share that is right with its interval, as ``bench.intervals.figure`` gives it; estimate None without rows."""
+    """With its interval; the estimate is None without rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeAccuracy:
-    """How well the errors of one type are found, and how much the next probes should be of it."""
+    """How well the errors of one type are found, and its weight among the next probes."""
 
     error_type: ErrorType
-    """The type."""
     basis: Basis
-    """Whether the rows are of known type, or of the type that the verifier gave them."""
+    """Whether the type of the rows is known, or the one that the verifier gave them."""
     found: Accuracy
     """Label accuracy on the rows of this type."""
     weight: float
     """(1 - a_t) / sum of (1 - a_t'), in [0, 1]; all weights sum to 1. A type without rows counts as the mean type."""
     smoothed: float
-    """The same with every a_t drawn to the accuracy over all types, the more the fewer rows there are."""
+    """The same with every a_t shrunk to the accuracy over all types, the more the fewer rows there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """What a verifier is good and bad at."""
+    """A verifier's strengths and weaknesses."""
 
     types: tuple[TypeAccuracy, ...]
-    """By error type, all six in the order of ``ERROR_TYPES``."""
+    """All six, in the order of ``ERROR_TYPES``."""
     sets: Mapping[str, Accuracy]
-    """By data set."""
     confusion: Mapping[str, Mapping[str, int]]
-    """Rows by gold type, or "Attributable" or "untyped", and by what the verifier said: a type, "Attributable",
+    """Rows by gold type, or "Attributable" or "untyped", and by the verifier's answer: a type, "Attributable",
     "no type" or "unverified"."""
     rules: tuple[str, ...]
-    """What follows from the failures, as sentences for a verifier's prompt; most frequent failure first."""
+    """Sentences for a verifier's prompt, made from its failures, the most frequent first."""
     notes: tuple[str, ...] = ()
-    """What a reader has to know: which types are predicted, which have no rows."""
+    """Caveats: which types are predicted, which have no rows."""
 
     def weights(self, smoothed: bool = True) -> dict[ErrorType, float]:
         """The weakness weights by type."""
@@ -200,47 +185,44 @@ class SetChange:
     """What a round did to one set."""
 
     data_set: str
-    """Name of the set."""
     metric: str
-    """"macro_f1", or "accuracy" where the set has one class only."""
+    """"macro_f1", or "accuracy" for a set with one class."""
     rows: int
     """Rows that both rounds answered."""
     lost: int
-    """Rows that were answered before and are not now, less those the other way round."""
+    """Rows that were answered before and not after, minus those the other way round."""
     before: float | None
     """The metric before, on the rows that both answered."""
     after: float | None
-    """The metric after."""
     difference: Figure
-    """After less before, with its paired interval."""
+    """After minus before, with its paired interval."""
     answered: Figure
-    """Share of rows answered, after less before, with its paired interval."""
+    """Share of rows answered, after minus before, with its paired interval."""
     refused: str | None
-    """Why the round is refused for it; None if it is not."""
+    """Why the set refuses the round; None if it does not."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """Whether a round may stay."""
+    """Whether a round is accepted."""
 
     accepted: bool
-    """Whether no watched set refuses it."""
     max_loss: float
-    """The loss x that was allowed."""
+    """The allowed loss x."""
     rule: Literal["harm", "safety"]
     """"harm": refused if the interval shows a loss above x. "safety": refused unless it rules one out."""
     changes: tuple[SetChange, ...]
-    """What became of each set, watched or not."""
+    """Of all sets, watched or not."""
     watched: tuple[str, ...]
-    """Names of the sets that can refuse."""
+    """Sets that can refuse."""
 
 
 class Student(Protocol):
-    """A verifier that can be refined: a new one comes out, the old one stays as it is."""
+    """A verifier that can be refined into a new one; the old one does not change."""
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The folder of its files."""
         ...
 
     def verify(self, rows: Sequence[Row]) -> list[Judged]:
@@ -250,44 +232,32 @@ class Student(Protocol):
     def refine(
         self, round: int, probes: Sequence[Probe], replay: Sequence[Row], rules: Sequence[str], out: Path
     ) -> Student:
-        """The verifier of the next round, written to ``out``; called again after a kill, it goes on from there.
+        """The verifier of the next round, from 1, written to ``out``; called again after a kill, it resumes.
 
-        Args:
-            round: which round it is, from 1.
-            probes: what to learn from.
-            replay: rows of the data that it learned from before.
-            rules: what reflection found.
-            out: a folder of its own.
+        It is trained on probes and on replayed rows of the training data; ``rules`` are those of the reflection.
         """
         ...
 
 
 def judged_as(row: Row, outcome: Outcome) -> Judged:
-    """A verifier's outcome on a row.
-
-    >>> from vouching import check
-    >>> row = Row("1", "It opened in 1937.", "It opened in 1973.", "Not Attributable")
-    >>> judged = judged_as(row, check(row.claim, row.source))
-    >>> judged.right, judged.error_type
-    (True, 'temporal_shift')
-    """
+    """A verifier's outcome on a row."""
     if outcome.kind == "unverified":
         return Judged(row, unverified=f"{outcome.reason}: {outcome.message}")
     return Judged(row, outcome.score, outcome.label, outcome.error_type)
 
 
 def to_json(record: object, indent: int | None = None) -> str:
-    """A record of this module as JSON. Raises InputError for a text with a lone surrogate."""
+    """A record as JSON. Raises InputError for a text with a lone surrogate."""
     from pydantic_core import PydanticSerializationError
 
     try:
         return _adapter(type(record)).dump_json(record, indent=indent).decode()
     except PydanticSerializationError as error:
-        raise InputError(f"cannot be written as JSON, wanted text without surrogates: {error}") from None
+        raise InputError(f"cannot be written as JSON, expected text without surrogates: {error}") from None
 
 
 def from_json(kind: type[Made], text: str, place: str) -> Made:
-    """A record of this module from JSON. Raises InputError, which names the place, if it is none of this kind."""
+    """A record from JSON. Raises InputError, which names the place, if it is not of this kind."""
     from pydantic import ValidationError
 
     try:
@@ -299,53 +269,40 @@ def from_json(kind: type[Made], text: str, place: str) -> Made:
 
 
 def write_record(path: Path, record: object) -> None:
-    """Write one record as a file, whole or not at all."""
+    """Write one record to a file, atomically."""
     write_text(path, to_json(record, indent=1) + "\n")
 
 
 def write_records(path: Path, records: Iterable[object]) -> None:
-    r"""Write records as JSONL, whole or not at all.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
-    >>> rows = [Row("1", "It opened.", "The bridge opened.", "Attributable")]
-    >>> write_records(path, rows)
-    >>> read_records(path, Row) == rows
-    True
-    """
+    """Write records to a JSONL file, atomically."""
     write_text(path, "".join(to_json(record) + "\n" for record in records))
 
 
 def read_record(path: Path, kind: type[Made]) -> Made:
-    """Read a file of one record. Raises InputError if it cannot be read or holds something else."""
+    """Read a file of one record. Raises InputError if it cannot be read or has other content."""
     return from_json(kind, _text(path), str(path))
 
 
 def read_records(path: Path, kind: type[Made]) -> list[Made]:
-    """Read a file of JSONL. Raises InputError, with the line, if it cannot be read or holds something else."""
+    """Read a JSONL file. Raises InputError, with the line, if it cannot be read or has other content."""
     lines = _text(path).split("\n")
     return [from_json(kind, line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
 
 
 def read_answers(path: Path, rows: str = "") -> list[Judged]:
-    """The answers in a file of ``vouch evolve run`` or ``reflect``, which also names rows that it could not use.
+    """The answers in a file of ``vouch evolve run`` or ``reflect``, without its lines for rows that could not be used.
 
-    Args:
-        path: the file.
-        rows: what it answers; if that is named, there has to be an answer.
-
-    Raises:
-        InputError: it cannot be read or holds something else; the message has the line.
+    Raises InputError, with the line, if it cannot be read, or has no answer although ``rows`` names what it answers.
     """
     lines = enumerate(_text(path).split("\n"), 1)
-    wanted = [(number, line) for number, line in lines if line.strip() and not _is_problem(line)]
-    if rows and not wanted:
-        raise InputError(f"{rows} has no row that can be used: wanted a claim, a source and a label in each line")
-    return [from_json(Judged, line, f"{path}, line {number}") for number, line in wanted]
+    expected = [(number, line) for number, line in lines if line.strip() and not _is_problem(line)]
+    if rows and not expected:
+        raise InputError(f"{rows} has no usable row: expected a claim, a source and a label in each line")
+    return [from_json(Judged, line, f"{path}, line {number}") for number, line in expected]
 
 
 def _is_problem(line: str) -> bool:
-    """Whether ``vouch evolve reflect`` wrote the line of a row that it could not use."""
+    """Whether ``vouch evolve reflect`` wrote the line for a row that it could not use."""
     try:
         return "problem" in json.loads(line)
     except ValueError:
@@ -367,7 +324,7 @@ def _text(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, whole or not at all; its folder is made. Raises InputError if it cannot be written."""
+    """Write a file atomically and create its folder. Raises InputError if it cannot be written."""
     fresh = path.with_name(f"{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

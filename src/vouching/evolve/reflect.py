@@ -1,16 +1,15 @@
-"""Reflect: what a verifier is good and bad at, as accuracies with intervals, weakness weights, and rules.
+"""Reflect: a verifier's strengths and weaknesses, as accuracies with intervals, weakness weights, and rules.
 
 SEVA, section 2.5 and Algorithm 2, lines 4 to 6. The paper has one accuracy per error type and does not say where the
-type of a row comes from. Here it is the gold type where rows have one. For a type of which there is no such row it is
-the type that the verifier itself named, and the accuracy is the share of these rows that are Not Attributable: what it
-calls such an error without reason counts against it, what it overlooks cannot. The basis says which it is. Left out:
-the types of errors that nobody typed and the verifier overlooked, which are only counted; errors of several types.
+type of a row comes from. Here it is the gold type if rows have one. A type without such rows uses the type that the
+verifier predicted, and its accuracy is the share of these rows that are Not Attributable: false alarms count against
+it, overlooked errors cannot. ``basis`` says which it is. Not supported: the types of untyped errors that the verifier
+overlooked, which are only counted; errors of several types.
 
-Rules from failures: what was overlooked, what was refused without reason, which types were taken for which.
-
-Deterministic: a sentence for each kind of failure that is frequent enough, with the words it was most often about.
-These come from data and go into a prompt, so that only short plain stretches are quoted. Left out: a language model
-that words the rules; it would have to be shown the failures whole, injections in their sources included.
+Rules are made from failures without a language model: errors that were overlooked, claims that were refused without
+reason, types that were confused. Each kind that is frequent enough gives a sentence with its most frequent words. These
+come from data and go into a prompt, so only short plain spans are quoted. Not supported: rules worded by a language
+model, which would have to be shown the failures in full, including injections in their sources.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from vouching.text.injection import addresses_verdict
 from vouching.types.spans import ERROR_TYPES, ErrorType
 
 MINIMUM = 3
-"""Failures below which one kind of failure makes no rule."""
+"""Failures that a kind of failure needs to make a rule."""
 SMALLEST_SHARE = 0.1
-"""Share of the rows of its kind below which it makes none either."""
+"""Share of the rows of its kind that it needs as well."""
 MAX_RULES = 8
 _CHECK: Mapping[ErrorType, str] = MappingProxyType(
     {
@@ -47,7 +46,7 @@ _CHECK: Mapping[ErrorType, str] = MappingProxyType(
         "fabrication": "Ask of every part of the claim, what is said in passing too, where the source says it.",
     }
 )
-"""How not to overlook each type."""
+"""How to find each type. Part of prompts."""
 _CAUTION: Mapping[str, str] = MappingProxyType(
     {
         "numerical_exaggeration": "Equal amounts in another notation or unit, rounded ones that say so, and results of "
@@ -60,7 +59,7 @@ _CAUTION: Mapping[str, str] = MappingProxyType(
         "no type": "Refuse a claim only for what can be named.",
     }
 )
-"""How not to see a type where it is not."""
+"""How to avoid false alarms of each type. Part of prompts."""
 _PLAIN = re.compile(r"[\w%$€£°][\w %$€£°.,'’/-]{0,38}")
 _MAX_WORDS = 4
 _MAX_EXAMPLES = 3
@@ -72,9 +71,9 @@ class _Failure(NamedTuple):
 
 
 def rules_from(judged: Sequence[Judged]) -> tuple[str, ...]:
-    """What follows from a verifier's failures, the most frequent first; at most eight, none if it hardly fails.
+    """Rules from a verifier's failures, the most frequent first: at most eight, and none if it hardly ever fails.
 
-    A kind of failure counts from three rows that are a tenth of the rows that could fail so.
+    A kind of failure counts if it has at least three rows and a tenth of the rows that could fail like that.
 
     >>> from vouching.evolve.records import Row
     >>> row = Row("1", "It opened in 1937.", "It opened in 1973.", "Not Attributable", error_type="temporal_shift")
@@ -91,8 +90,8 @@ def _overlooked(judged: Iterable[Judged]) -> Iterator[_Failure]:
     for kind, rows in _by_type(judged).items():
         missed = [one for one in rows if one.label == "Attributable"]
         if _counts(missed, rows):
-            said = _examples(missed)
-            yield _Failure(f"{_CHECK[kind]} Overlooked: {len(missed)} of {len(rows)}{said}.", len(missed))
+            shown = _examples(missed)
+            yield _Failure(f"{_CHECK[kind]} Overlooked: {len(missed)} of {len(rows)}{shown}.", len(missed))
 
 
 def _refused(judged: Iterable[Judged]) -> Iterator[_Failure]:
@@ -101,21 +100,21 @@ def _refused(judged: Iterable[Judged]) -> Iterator[_Failure]:
     for one in right:
         if one.label == "Not Attributable":
             alarms[one.error_type or "no type"].append(one)
-    for said, rows in alarms.items():
+    for answer, rows in alarms.items():
         if _counts(rows, right):
-            told = f"{len(rows)} of {len(right)} claims that the source supports"
-            yield _Failure(f"{_CAUTION[said]} Refused as {said.replace('_', ' ')}: {told}.", len(rows))
+            shown = f"{len(rows)} of {len(right)} claims that the source supports"
+            yield _Failure(f"{_CAUTION[answer]} Refused as {answer.replace('_', ' ')}: {shown}.", len(rows))
 
 
 def _mistaken(judged: Iterable[Judged]) -> Iterator[_Failure]:
     for kind, rows in _by_type(judged).items():
         found = [one for one in rows if one.label == "Not Attributable"]
-        for said, count in Counter(one.error_type or "no type" for one in found).items():
-            if said != kind and _counts(range(count), found):
-                other = "to name no type" if said == "no type" else f"to call it {said}"
-                shown = _examples([one for one in found if (one.error_type or "no type") == said])
-                told = f"{other} was wrong in {count} of {len(found)}{shown}"
-                yield _Failure(f"Call it {kind} where that is the error; {told}.", count)
+        for answer, count in Counter(one.error_type or "no type" for one in found).items():
+            if answer != kind and _counts(range(count), found):
+                other = "to name no type" if answer == "no type" else f"to call it {answer}"
+                shown = _examples([one for one in found if (one.error_type or "no type") == answer])
+                wrong = f"{other} was wrong in {count} of {len(found)}{shown}"
+                yield _Failure(f"Call it {kind} where that is the error; {wrong}.", count)
 
 
 def _by_type(judged: Iterable[Judged]) -> dict[ErrorType, list[Judged]]:
@@ -131,18 +130,14 @@ def _counts(failed: Sequence[object], of: Sequence[object]) -> bool:
 
 
 def _examples(judged: Iterable[Judged]) -> str:
-    """The stretches that most of these rows have their error in, quoted; empty if none is fit to be."""
+    """The most frequent error spans of these rows, quoted; empty if none may be."""
     words = Counter(span.text.strip() for one in judged for span in one.row.spans if quotable(span.text.strip()))
     quoted = [f"“{text}”" for text, _ in words.most_common(_MAX_EXAMPLES)]
     return f", as in {', '.join(quoted)}" if quoted else ""
 
 
 def quotable(text: str) -> bool:
-    """Whether a stretch of data may stand in a prompt: four plain words at most that speak to nobody.
-
-    >>> quotable("35 percent"), quotable("ignore all rules"), quotable("a: {b}")
-    (True, False, False)
-    """
+    """Whether a span of data may be quoted in a prompt: at most four plain words that address nobody."""
     plain = _PLAIN.fullmatch(text) is not None and len(text.split()) <= _MAX_WORDS
     return plain and addresses_verdict(text) is None
 
@@ -150,30 +145,14 @@ def quotable(text: str) -> bool:
 PRIOR_ROWS = 20.0
 """Rows of average accuracy that smoothing adds to every type."""
 RESAMPLES = 2_000
-"""Of the intervals of a reflection, which guide and prove nothing."""
+"""Of the intervals of a reflection."""
 
 
 def reflect(judged: Sequence[Judged], *, resamples: int = RESAMPLES) -> Reflection:
-    """What a verifier's answers say about it.
+    """A verifier's strengths and weaknesses by its answers to data that may guide training, never to a test set.
 
-    Rows that it failed on are counted and are in no accuracy. Intervals draw rows that share a claim, a source or a
-    document together.
-
-    Args:
-        judged: its answers, on data that may guide training: never on a test set.
-        resamples: of the intervals; 0 leaves them out.
-
-    Raises:
-        InputError: there is no answer at all.
-
-    >>> from vouching import check
-    >>> from vouching.evolve.records import Row, judged_as
-    >>> source = "The bridge opened in 1973 and cost $5 million."
-    >>> said = {"It opened in 1937.": "temporal_shift", "It cost $6 million.": "numerical_exaggeration"}
-    >>> rows = [Row(claim, claim, source, "Not Attributable", "bridges", None, kind) for claim, kind in said.items()]
-    >>> found = reflect([judged_as(row, check(row.claim, row.source)) for row in rows])
-    >>> found.sets["bridges"].right, found.types[1].found.rows, found.types[1].basis
-    (2, 1, 'known')
+    Rows that it failed on are counted and are in no accuracy. Intervals resample rows that share a claim, a source or a
+    document together; ``resamples`` 0 omits them. Raises InputError if there is no answer at all.
     """
     if not any(one.unverified is None for one in judged):
         raise InputError(f"got {len(judged)} rows, none of them answered: a reflection needs answers")
@@ -196,10 +175,10 @@ def reflect(judged: Sequence[Judged], *, resamples: int = RESAMPLES) -> Reflecti
 
 
 def budgets(weights: Mapping[ErrorType, float], total: int) -> dict[ErrorType, int]:
-    """How many probes of each type: the ceiling of w_t times the total, then one less of the largest until they fit.
+    """Probes of each type: the ceiling of w_t times the total, then one less of the largest until they fit.
 
-    Algorithm 2, line 9, stops at the ceilings, which is up to five probes too many; arms of an experiment are only
-    comparable with as many as they were given.
+    Departure: Algorithm 2, line 9, stops at the ceilings, up to five probes too many; arms of an experiment are only
+    comparable if their numbers are equal.
 
     >>> budgets({"negation_flip": 0.5, "fabrication": 0.25, "temporal_shift": 0.25}, 10)  # 5, 3 and 3 are one too many
     {'negation_flip': 4, 'fabrication': 3, 'temporal_shift': 3}
@@ -212,7 +191,7 @@ def budgets(weights: Mapping[ErrorType, float], total: int) -> dict[ErrorType, i
 
 
 def _places_by_type(judged: Sequence[Judged]) -> dict[ErrorType, tuple[Basis, list[int]]]:
-    """The rows that a type's accuracy is of, and what says that they are of it."""
+    """The rows of each type, and where their type comes from."""
     known: defaultdict[str | None, list[int]] = defaultdict(list)
     predicted: defaultdict[str | None, list[int]] = defaultdict(list)
     for place, one in enumerate(judged):
@@ -239,7 +218,7 @@ def _accuracy(judged: Sequence[Judged], groups: Sequence[int], places: Sequence[
 
 
 def _weights(found: Mapping[ErrorType, Accuracy], prior: float = 0.0) -> dict[ErrorType, float]:
-    """Weakness weights, with ``prior`` rows of the accuracy over all types added to each (equation of Algorithm 2)."""
+    """Weakness weights (Algorithm 2), with ``prior`` rows of the accuracy over all types added to each."""
     rows, right = sum(one.rows for one in found.values()), sum(one.right for one in found.values())
     overall = right / rows if rows else 0.0
     missed: dict[ErrorType, float] = {
@@ -255,18 +234,13 @@ def _confusion(judged: Iterable[Judged]) -> dict[str, dict[str, int]]:
     table: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for one in judged:
         gold = "Attributable" if one.row.attributable else one.row.error_type or "untyped"
-        table[gold][said_of(one)] += 1
+        table[gold][_answer(one)] += 1
     order = [*ERROR_TYPES, "untyped", "Attributable"]
     return {gold: dict(table[gold].most_common()) for gold in order if gold in table}
 
 
-def said_of(one: Judged) -> str:
-    """What the verifier said: an error type, "no type" for Not Attributable without one, "Attributable", "unverified".
-
-    >>> from vouching.evolve.records import Row
-    >>> said_of(Judged(Row("1", "It opened.", "The bridge opened.", "Attributable"), 0.2, "Not Attributable"))
-    'no type'
-    """
+def _answer(one: Judged) -> str:
+    """An error type, "no type" for Not Attributable without one, "Attributable", or "unverified"."""
     if one.unverified is not None:
         return "unverified"
     return "Attributable" if one.label == "Attributable" else one.error_type or "no type"
@@ -277,21 +251,21 @@ def _notes(
 ) -> Iterable[str]:
     predicted = [kind for kind in ERROR_TYPES if basis[kind] == "predicted"]
     if predicted:
-        yield f"{', '.join(predicted)}: no row is known to be of such a type; taken are those that the verifier gave it"
+        yield f"{', '.join(predicted)}: no row has this gold type; the rows used are those that the verifier gave it"
     missing = [kind for kind in ERROR_TYPES if not found[kind].rows]
     if missing:
-        yield f"{', '.join(missing)}: no answered row is of such a type; it gets the weight of a mean one"
+        yield f"{', '.join(missing)}: no answered row has this type; it gets the mean weight"
     overlooked = sum(
-        not one.row.attributable and one.row.error_type is None and said_of(one) == "Attributable" for one in judged
+        not one.row.attributable and one.row.error_type is None and one.label == "Attributable" for one in judged
     )
     if overlooked:
-        yield f"{overlooked:,} errors of unknown type were called Attributable; they are in the sets and in no type"
+        yield f"{overlooked:,} errors of unknown type were called Attributable; they count in the sets and in no type"
     failed = sum(one.unverified is not None for one in judged)
     if failed:
         yield f"{failed:,} of {len(judged):,} rows were not verified and are in no accuracy"
 
 
-def told(found: Reflection) -> Iterator[str]:
+def reflection_lines(found: Reflection) -> Iterator[str]:
     """A reflection as lines for a terminal."""
     yield f"{'error type':24}{'type is':11}{'rows':>6}{'right':>8}  {'95 % interval':18}{'weight':>7}{'smoothed':>10}"
     for one in found.types:

@@ -1,14 +1,12 @@
 """Route: specialists behind one verifier, each claim to the one that is expected to judge it best.
 
-A router goes by what kind of text a claim and its source are, as numbers: long or short, talk or prose, dense with
-numbers and names, close to the words of its source or not. Nothing here says whether the claim is supported, and no
-verifier is asked. A ridge regression per specialist tells from these how much more often it is right there than the
-best one overall, which is also asked where nobody promises more. How strongly the regressions are held to zero is
-chosen by folds of documents: the strongest that is within one standard error of what is best there. The strongest of
-all leaves nothing of them and is the best specialist alone, so that a router has to earn its place. Sets count alike,
-and so do both labels in each. What is fitted needs rows that nothing is measured on: :func:`cross_routed` measures on
-the same rows by folds. Not supported: topics, which would have to be learned; asking several specialists and voting,
-which costs as many answers.
+The features describe the texts of a claim and its source: length, dialogue or prose, density of numbers and names,
+overlap of words. They do not depend on whether the claim is supported, and computing them calls no verifier. A ridge
+regression per specialist predicts how much more often it is right than the best one overall, which is the default. The
+regularization is selected by cross-validation over documents: the strongest within one standard error of the best. The
+strongest of all shrinks the regressions to nothing, which leaves the best specialist alone. Sets have equal weight, and
+so have both labels in each. A router is not to be measured on the rows it was fitted on: :func:`cross_routed`
+cross-validates. Not supported: topics, which would have to be learned; majority votes of several specialists.
 """
 
 from __future__ import annotations
@@ -40,13 +38,13 @@ from vouching.text.words import Word, find_words
 from vouching.types import Claim, Source
 
 _LONGEST = 20_000
-"""Characters of a source that are looked at."""
+"""Characters of a source that are read."""
 _TALK = frozenset({"i", "me", "my", "you", "your", "we", "our", "us", "yeah", "okay", "i'm", "it's", "don't"})
 _QUOTES = re.compile('["“”]')
 
 
 class _Texts(NamedTuple):
-    """A claim and its source, read once."""
+    """A claim and its source, tokenized once."""
 
     claim: str
     source: str
@@ -98,11 +96,10 @@ _MEASURES: Mapping[str, Callable[[_Texts], float]] = MappingProxyType(
     }
 )
 FEATURES: tuple[str, ...] = tuple(_MEASURES)
-"""Names of the features, in order."""
 
 
 def domain_features(claim: str, source: str) -> FloatArray:
-    """The features of a claim and its source, (F,); of a long source only the first 20,000 characters count.
+    """The features (F,) of a claim and the first 20,000 characters of its source.
 
     >>> found = dict(zip(FEATURES, domain_features("It opened in 1937.", "It opened in 1973.").tolist(), strict=True))
     >>> found["claim words in the source"], found["dates in the claim"]  # "opened", not "1937"; 1 of 4 words
@@ -116,44 +113,37 @@ def domain_features(claim: str, source: str) -> FloatArray:
 Answers: TypeAlias = Mapping[str, Sequence[Judged]]
 """Answers to the same rows in the same order, by specialist."""
 STRENGTHS = (0.01, 0.1, 1.0, 10.0, None)
-"""How strongly regressions are held to zero, weakest first; None leaves nothing of them."""
+"""Regularization strengths, weakest first; None is infinite."""
 FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """Who is asked about what. Raises InputError for one that was fitted on other features than there are.
-
-    >>> ones, slopes = (1.0,) * len(FEATURES), (1.0, *[0.0] * (len(FEATURES) - 1))
-    >>> router = Router(("all-round", "long claims"), ones, ones, ((-0.5, *slopes),))
-    >>> router.choose("It rained.", "It did."), router.choose("It rained on all of the days of May.", "It did.")
-    ('all-round', 'long claims')
-    """
+    """Selects a specialist for each claim. Raises InputError if it was fitted on other features."""
 
     specialists: tuple[str, ...]
-    """Their names; the first is asked where no other promises more."""
+    """Their names; the first is the default."""
     centre: tuple[float, ...]
     """Mean of each feature."""
     spread: tuple[float, ...]
-    """Their standard deviations; 1 for one that never varies."""
+    """Standard deviation of each feature; 1 for a constant one."""
     gains: tuple[tuple[float, ...], ...]
-    """For each specialist but the first, how much more often it is expected to be right: at the mean, and for each
-    standard deviation of each feature."""
+    """For each specialist but the first, how much more often it is expected to be right: intercept and slopes of the
+    standardized features."""
     strength: float | None = None
-    """How strongly the gains were held to zero; None leaves the first specialist alone."""
+    """Regularization of the gains; None leaves the first specialist alone."""
     features: tuple[str, ...] = FEATURES
-    """Names of the features."""
 
     def __post_init__(self) -> None:
         if self.features != FEATURES:
-            raise InputError("the router goes by other features than this version has: fit it again")
+            raise InputError("the router was fitted on other features than those of this version: fit it again")
 
     def choose(self, claim: str, source: str) -> str:
-        """The specialist to ask."""
+        """The specialist for a claim."""
         return self.specialists[int(self.choices(domain_features(claim, source)[None])[0])]
 
     def choices(self, features_NF: FloatArray) -> NDArray[np.intp]:
-        """Number of the specialist for each row, (N,), from features (N, F)."""
+        """(N,) index of the specialist for each row, from features (N, F)."""
         standard = (features_NF - np.array(self.centre)) / np.array(self.spread)
         gains = np.array(self.gains).reshape(-1, len(self.centre) + 1)
         expected = gains[:, :1].T + standard @ gains[:, 1:].T
@@ -161,20 +151,16 @@ class Router:
 
 
 class RoutedVerifier:
-    """One verifier of several: each claim goes to the one that the router names.
-
-    Raises:
-        ConfigError: a specialist is missing.
-    """
+    """Several verifiers as one: each claim goes to the one that the router selects."""
 
     def __init__(self, router: Router, verifiers: Mapping[str, ClaimVerifier]) -> None:
         if missing := sorted({*router.specialists} - {*verifiers}):
-            raise ConfigError(f"the router names {missing[0]!r}, there are: {', '.join(verifiers) or 'none'}")
+            raise ConfigError(f"the router needs {missing[0]!r}, got the verifiers {', '.join(verifiers) or 'none'}")
         self.router = router
         self._verifiers = {name: verifiers[name] for name in router.specialists}
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
-        """One outcome per claim, in order; its provenance tells who judged."""
+        """One outcome per claim, in order; its provenance names the judge."""
         text = _joined(sources)
         by_name: dict[str, list[int]] = {}
         for place, claim in enumerate(claims):
@@ -191,23 +177,19 @@ class RoutedVerifier:
         return [outcomes[place] for place in range(len(claims))]
 
     async def support(self, text: str, sources: Sequence[Source]) -> float | None:
-        """How much of a longer text the sources have, as the specialist for it says."""
+        """How much of a longer text the sources support, by the specialist for it."""
         return await self._verifiers[self.router.choose(text, _joined(sources))].support(text, sources)
 
     async def aclose(self) -> None:
-        """Let go of all of them."""
+        """Close all verifiers."""
         for verifier in self._verifiers.values():
             await verifier.aclose()
 
 
 def fit_router(answers: Answers) -> Router:
-    """The router for specialists that answered the same rows.
+    """The router for specialists, from their answers to rows that may guide training, never to test rows.
 
-    Args:
-        answers: of rows that may guide training, never of test rows. An answer that failed counts as not right.
-
-    Raises:
-        InputError: fewer than two specialists, or not the same rows.
+    A failure counts as a wrong answer. Raises InputError for fewer than two specialists or if the rows differ.
     """
     table = _table(answers)
     strength = _best_strength(table)
@@ -215,18 +197,16 @@ def fit_router(answers: Answers) -> Router:
 
 
 def routed(router: Router, answers: Answers) -> list[Judged]:
-    """The answer of whoever the router names, row by row. Raises InputError for answers to other rows or of others."""
+    """The answer of the specialist that the router selects, row by row. Raises InputError if answers are missing."""
     table = _table({name: _of(answers, name) for name in router.specialists})
     return [table.answers[choice][row] for row, choice in enumerate(router.choices(table.features))]
 
 
 def cross_routed(answers: Answers) -> list[Judged]:
-    """What a router would answer to rows that it was not fitted on: each fold of documents by the other folds' router.
+    """A router's cross-validated answers: each fold of documents by a router fitted on the other folds.
 
-    Everything is chosen anew without the fold: strength, the specialist that is best overall, and gains.
-
-    Raises:
-        InputError: fewer than two specialists, or not the same rows.
+    Strength, default specialist and gains are all selected without the fold. Raises InputError for fewer than two
+    specialists or if the rows differ.
     """
     table = _table(answers)
     judged: list[Judged] = list(table.answers[0])
@@ -248,7 +228,7 @@ def cross_routed(answers: Answers) -> list[Judged]:
 
 
 def best_single(answers: Answers) -> str:
-    """The specialist that is right most often, sets and labels counting alike; the first of equals."""
+    """The specialist that is right most often, with equal weight for sets and labels; the first if tied."""
     table = _table(answers)
     return table.names[int(np.argmax(table.weights @ table.right))]
 
@@ -263,13 +243,13 @@ class _Table:
     features: FloatArray
     """(N, F)"""
     right: FloatArray
-    """(N, S): 1 where the label is the gold one."""
+    """(N, S): 1 if the label is the gold one."""
     weights: FloatArray
-    """(N,): what a row counts for; 1 on average."""
+    """(N,), 1 on average."""
     groups: NDArray[np.intp]
-    """(N,): number of its document."""
+    """(N,): index of the document."""
     folds: NDArray[np.intp]
-    """(N,): the fold of its document."""
+    """(N,): the fold of the document."""
 
 
 def _table(answers: Answers) -> _Table:
@@ -294,7 +274,7 @@ def _table(answers: Answers) -> _Table:
 
 
 def _fitted(table: _Table, used: NDArray[np.bool_], strength: float | None) -> Router:
-    """A router from some of the rows."""
+    """A router fitted on some of the rows."""
     weights = table.weights[used] / table.weights[used].sum()
     features, right = table.features[used], table.right[used]
     centre = weights @ features
@@ -317,7 +297,7 @@ def _fitted(table: _Table, used: NDArray[np.bool_], strength: float | None) -> R
 
 
 def _best_strength(table: _Table) -> float | None:
-    """The strongest whose routers are, on documents that they have not seen, within one standard error of the best."""
+    """The strongest regularization within one standard error of the best, cross-validated over documents."""
     right: dict[float | None, FloatArray] = {strength: np.zeros(len(table.rows)) for strength in STRENGTHS}
     for fold in range(FOLDS):
         held = table.folds == fold
@@ -330,13 +310,13 @@ def _best_strength(table: _Table) -> float | None:
     best = max(reversed(STRENGTHS), key=lambda strength: round(float(table.weights @ right[strength]), 9))
     for strength in reversed(STRENGTHS):
         lost = np.bincount(table.groups, table.weights * (right[best] - right[strength]))
-        if lost.sum() <= np.sqrt((lost**2).sum()):  # documents are drawn, and their rows with them
+        if lost.sum() <= np.sqrt((lost**2).sum()):  # documents are the sampling unit
             return strength
     return best
 
 
 def _even(rows: Sequence[Row]) -> FloatArray:
-    """What each row counts for, so that sets count alike and in each the labels that it has; 1 on average."""
+    """Weights with which sets count equally, and so do the labels in each; 1 on average."""
     cells = Counter((row.data_set, row.label) for row in rows)
     labels = Counter(name for name, _ in cells)
     each = [1 / (labels[row.data_set] * cells[row.data_set, row.label]) for row in rows]
@@ -349,5 +329,7 @@ def _joined(sources: Sequence[Source]) -> str:
 
 def _of(answers: Answers, name: str) -> Sequence[Judged]:
     if name not in answers:
-        raise InputError(f"there are no answers of {name!r}, whom the router names; there are: {', '.join(answers)}")
+        raise InputError(
+            f"there are no answers of {name!r}, which the router needs; there are those of {', '.join(answers)}"
+        )
     return answers[name]

@@ -1,8 +1,6 @@
-"""Rows from files and from records, answered by a verifier, and kept apart from those that are held out.
+"""Rows from files and records, judged by a verifier, and disjoint from held-out rows by claim, source and document.
 
-No claim, source or document may be in both. Not supported: rows that say the same in other words; ``vouching.perturb``
-drops near-duplicates among probes. Which rows are held out is the split of whatever was trained
-(``train.encoder_rows.hold_out``).
+Not supported: detecting paraphrased rows; ``vouching.perturb`` drops near-duplicates among probes.
 """
 
 from __future__ import annotations
@@ -30,29 +28,23 @@ from vouching.types.spans import ERROR_TYPES
 
 
 def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
-    """A record with claim, source (or sources) and label (or gold) as a row, with what else is known.
+    """A record with claim, source (or sources) and label (or gold) as a row. Raises InputError if it is not valid.
 
-    Args:
-        fields: the record.
-        name: its id.
-        data_set: the set of a record that names none under "set" or "data_set".
-
-    Raises:
-        InputError: what is wrong with it.
+    ``data_set`` is the set of a record that names none under "set" or "data_set".
 
     >>> fields = {"claim": "It opened.", "source": "The bridge opened.", "label": "Attributable", "set": "bridges"}
     >>> row_of(fields, "1").data_set
     'bridges'
     """
     if "claim" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "claim", "source" and "label"')
+        raise InputError(f'the row has the keys {[*fields]}, expected "claim", "source" and "label"')
     claim = as_claim(fields["claim"]).text
     source = "\n\n".join(source.text for source in as_sources(row_sources(fields)))
     attributable = label_of(fields, "gold" if fields.get("label") is None and "gold" in fields else "label", LABELS)
     kind = fields.get("error_type")
     if kind is not None and (kind not in ERROR_TYPES or attributable):
-        wanted = "none, as it is Attributable" if attributable else f"one of {', '.join(ERROR_TYPES)}"
-        raise InputError(f"its error_type is {kind!r}, wanted {wanted}")
+        expected = "none, as it is Attributable" if attributable else f"one of {', '.join(ERROR_TYPES)}"
+        raise InputError(f"its error_type is {kind!r}, expected {expected}")
     group = fields.get("group")
     return Row(
         id=name,
@@ -67,25 +59,20 @@ def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
 
 
 def read_rows(path: Path, data_set: str | None = None) -> list[Row]:
-    """The rows of a file; its name without endings is the set of rows that name none.
+    """The rows of a file; its name without suffixes is the set of rows that name none.
 
-    Raises:
-        InputError: the file or a row of it cannot be used; the message says where.
+    Raises InputError, which names the place, if the file or one of its rows cannot be used.
     """
     return [*read_as(str(path), lambda fields, name: row_of(fields, name, data_set or set_name(path)))]
 
 
 def set_name(path: Path) -> str:
-    """What the set of a file is called.
-
-    >>> set_name(Path("data/wice.jsonl.gz"))
-    'wice'
-    """
+    """The name of a file without suffixes, as the name of its set."""
     return path.name.partition(".")[0]
 
 
 def _spans(fields: Mapping[str, Any], claim: str) -> tuple[Span, ...]:
-    """The marked stretches; those without a character (words were only taken out) are left out."""
+    """The marked spans; empty ones (words were only removed) are excluded."""
     given = fields.get("spans")
     if not isinstance(given, list):
         return ()
@@ -94,42 +81,30 @@ def _spans(fields: Mapping[str, Any], claim: str) -> tuple[Span, ...]:
 
 
 def disjoint_rows(rows: Iterable[Row], others: Iterable[Row]) -> list[Row]:
-    """The rows that share no claim, source or document with ``others``.
-
-    >>> held = Row("1", "It opened.", "The bridge opened.", "Attributable")
-    >>> [row.id for row in disjoint_rows([Row("2", "It opened.", "s", "Attributable"), held], [])]
-    ['2', '1']
-    >>> disjoint_rows([Row("2", "it  opened.", "s", "Attributable")], [held])
-    []
-    """
+    """The rows that share no claim, source or document with ``others``."""
     taken = keys_of(others)
     return [row for row in rows if taken.isdisjoint(row.keys)]
 
 
 def refuse_shared(rows: Iterable[Row], taken: set[str]) -> None:
-    """Raise InputError if a training row shares a claim, a source or a document with rows that are held out.
-
-    Args:
-        rows: to learn from, whatever for.
-        taken: the keys of what is held out, as :func:`keys_of` gives them.
-    """
+    """Raise InputError if a training row shares one of the keys ``taken`` (:func:`keys_of`) by held-out rows."""
     shared = [row for row in rows if not taken.isdisjoint(row.keys)]
     if shared:
         raise InputError(
-            f"{len(shared):,} training rows share a claim, a source or a document with rows that are held out, the "
-            f"first is {shared[0].id} of {shared[0].data_set or 'no set'}: take them out (evolve.apart.disjoint_rows)"
+            f"{len(shared):,} training rows share a claim, a source or a document with held-out rows, the "
+            f"first is {shared[0].id} of {shared[0].data_set or 'no set'}: exclude them (evolve.rows.disjoint_rows)"
         )
 
 
 def keys_of(rows: Iterable[Row]) -> set[str]:
-    """All that ties rows to others."""
+    """The keys of all rows, see ``Row.keys``."""
     return {key for row in rows for key in row.keys}
 
 
 def judging_job(checker: Checker, input: Path, output: Path, settings: Settings) -> RowJob:
-    """The job that asks a verifier about every row of a file; ``output`` gets its answers, as :class:`Judged`.
+    """The job that judges every row of a file and writes :class:`Judged` records to ``output``.
 
-    A row that cannot be used has a line with its id and the problem. An output that is there is finished.
+    A row that cannot be used gets a line with its id and the problem. An existing output is continued.
     """
     work = AsyncWorkFactory(
         lambda: _Judge(checker, set_name(input)), checker.aclose, rows_at_once=1 if checker.embedded else 256
@@ -139,7 +114,7 @@ def judging_job(checker: Checker, input: Path, output: Path, settings: Settings)
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """The work on a row: a line of the answers."""
+    """Judges a row and gives its line of the output."""
 
     checker: Checker
     data_set: str
@@ -158,10 +133,9 @@ def _look(input_name: str, line: dict[str, Any]) -> Seen:
 
 
 def rows_of_sets(sets: Iterable[DataSet[BenchRow]], data: Path, limit: int, seed: int = 0) -> list[Row]:
-    """Claims of test sets, at most so many of each, drawn by whole groups. Responses and broken rows are passed over.
+    """Claims of test sets, at most ``limit`` of each, sampled by whole groups. Responses and broken rows are skipped.
 
-    Raises:
-        InputError: a set is not there or has no test split.
+    Raises InputError if a set is missing or has no test split.
     """
     rows: list[Row] = []
     for data_set in sets:
@@ -171,12 +145,7 @@ def rows_of_sets(sets: Iterable[DataSet[BenchRow]], data: Path, limit: int, seed
 
 
 def some_groups(rows: Sequence[Row], limit: int, seed: int = 0) -> list[Row]:
-    """At most so many rows, by whole groups, which a seed shuffles; one too large for what is left is passed over.
-
-    >>> rows = [Row(str(n), f"c{n}", "ab"[n // 3], "Attributable") for n in range(4)]  # groups of 3 and of 1
-    >>> [row.id for row in some_groups(rows, 2)]
-    ['3']
-    """
+    """At most ``limit`` rows, by whole groups in random order; a group too large for the rest is skipped."""
     groups: defaultdict[int, list[Row]] = defaultdict(list)
     for number, row in zip(document_numbers(row.keys for row in rows).tolist(), rows, strict=True):
         groups[number].append(row)

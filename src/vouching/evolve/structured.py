@@ -1,13 +1,13 @@
 """A language model behind ``structured`` as the student of self-evolution (SEVA, Algorithm 2 and App. L).
 
-    FOLDER/student.json    weights, rules in the prompt, settings, what became of the probes
-    FOLDER/examples.jsonl   the chats that a round taught
+    FOLDER/student.json    weights, rules of the prompt, settings, counts of training examples
+    FOLDER/examples.jsonl  the training examples of the round, as chats
     FOLDER/run/            the supervised run, see ``train.sft``; run/model are the weights
 
 The start is any model that writes records: one trained by imitation (``vouch train sft``) or by rewards (``vouch train
-structured``), whole or with adapters. Round 1 puts rules into the system prompt and trains nothing, then come LoRA and
-two rounds of full training, as in the paper; the prompt keeps its rules, as Algorithm 2 has it. Adapters go on being
-trained by LoRA and are merged before full training. Left out: training by rewards inside the loop, which is Round 0.
+structured``), with full weights or adapters. Round 1 adds rules to the system prompt and trains nothing, then come LoRA
+and two rounds of full training, as in the paper; the prompt keeps its rules, as in Algorithm 2. LoRA rounds continue
+existing adapters; full training merges them first. Not supported: training by rewards inside the loop (Round 0).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 from vouching.errors import ConfigError
 from vouching.evolve.records import Judged, Probe, Row, judged_as, read_record, write_record
-from vouching.evolve.structured_examples import Taught, write_examples
+from vouching.evolve.structured_examples import ExampleCounts, write_examples
 from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt
 from vouching.methods.structured.teacher import Teacher
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
@@ -35,26 +35,22 @@ from vouching.types import Claim, Source
 from vouching.types.visible import visible_line
 
 Stage: TypeAlias = Literal["rules", "lora", "full"]
-"""What a round does: rules into the prompt, adapters, all weights."""
+"""What a round does: add rules to the prompt, train adapters, or train all weights."""
 STUDENT = "student.json"
 MAX_RULES = 12
-"""Rules that a prompt takes; the first are of the most frequent failures."""
+"""Rules of a prompt; the first are for the most frequent failures."""
 _LONGEST_RULE = 400
 _PLACES = ('rows=["examples.jsonl"]', "model=start", "binary=[]", "dev=[]")
-"""What stands for rows and model until a round has its own."""
+"""Placeholders for rows and model until a round has its own."""
 _MERGED = "start"
-"""Folder of what full training starts from, until it has ended."""
+"""Folder of the merged weights that full training starts from, until it has ended."""
 _AT_ONCE = 256
-"""Rows that are asked about at the same time."""
+"""Rows that are judged concurrently."""
 
 
 @dataclass(frozen=True, slots=True)
 class StructuredSettings:
-    """How a language model is refined. Paths are relative to the working directory.
-
-    >>> StructuredSettings().stage(2), StructuredSettings().stage(7)
-    ('lora', 'full')
-    """
+    """How a language model is refined. Paths are relative to the working directory."""
 
     model: str = ""
     """Folder of the start: a model or adapters, of ``vouch train sft`` or ``vouch train structured``."""
@@ -63,136 +59,121 @@ class StructuredSettings:
     full: str = ""
     """The same without adapters, for rounds that train all weights."""
     stages: tuple[Stage, ...] = ("rules", "lora", "full", "full")
-    """What round 1, 2, ... does; the last goes for all that follow."""
+    """Of rounds 1, 2, ...; the last one repeats."""
     teacher: str = ""
     """Name of a stronger model that writes the records; empty to have rules write them, see ``structured_examples``."""
     max_tokens: int = 1024
-    """Length of a reply when it verifies."""
+    """Of a reply in verification."""
     engine: Literal["local", "vllm"] = "local"
-    """What it runs on when it verifies."""
+    """Of verification."""
 
     def __post_init__(self) -> None:
         if not self.stages:
-            raise ConfigError('stages is empty: name what rounds do, as in ["rules", "lora", "full"]')
+            raise ConfigError('stages is empty: name the stage of each round, as in ["rules", "lora", "full"]')
 
     def stage(self, round: int) -> Stage:
-        """What a round does, from 1."""
+        """The stage of a round, from 1."""
         return self.stages[min(round, len(self.stages)) - 1]
 
     def run_of(self, stage: Stage) -> SftConfig:
-        """The settings of a round that trains; rows and model are to be put in. Raises ConfigError for unfit ones."""
+        """The settings of a training round, without rows and model. Raises ConfigError if they do not fit the stage."""
         path = self.lora if stage == "lora" else self.full
         if not path:
-            raise ConfigError(f"a round does {stage}: name a TOML file of vouch train sft as structured.{stage}")
+            raise ConfigError(
+                f"the stage {stage} needs settings: name a TOML file of vouch train sft as structured.{stage}"
+            )
         found = read_settings(SftConfig, Path(path), _PLACES)
         if bool(found.lora.rank) != (stage == "lora"):
-            wanted = "above 0" if stage == "lora" else "0"
-            raise ConfigError(
-                f"{path} has lora.rank {found.lora.rank}: for a round that does {stage} it has to be {wanted}"
-            )
+            expected = "above 0" if stage == "lora" else "0"
+            raise ConfigError(f"{path} has lora.rank {found.lora.rank}: the stage {stage} needs {expected}")
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Pupil:
-    """What a student is: all that ``student.json`` holds."""
+class StudentState:
+    """The content of ``student.json``."""
 
     model: str
     """Folder of its weights or adapters."""
     settings: StructuredSettings
-    """How it is refined."""
     rules: tuple[str, ...] = ()
-    """What its system prompt says beyond the shipped one."""
+    """Rules that its system prompt adds to the shipped one."""
     round: int = 0
-    """The round that it came out of; 0 for the start."""
-    taught: Taught | None = None
-    """What became of the rows of that round; None where nothing was trained."""
+    """The round that made it; 0 for the start."""
+    taught: ExampleCounts | None = None
+    """The training examples of that round; None if nothing was trained."""
 
 
 class StructuredStudent:
-    """A language model with its prompt, in a folder.
+    """A language model with its prompt, in a folder; ``report`` gets its training's progress, else standard error."""
 
-    Args:
-        folder: where it lies.
-        pupil: what it is.
-        report: takes lines of progress of its training; None writes them to standard error.
-    """
-
-    def __init__(self, folder: Path, pupil: Pupil, report: Callable[[str], None] | None = None) -> None:
+    def __init__(self, folder: Path, state: StudentState, report: Callable[[str], None] | None = None) -> None:
         self.folder = folder
-        self.pupil = pupil
+        self.state = state
         self._report = report
 
     @property
     def model_name(self) -> str:
-        """Its model, as ``vouch check --model`` takes it; the rules of its prompt do not go along there."""
-        folder = Path(self.pupil.model)
+        """Its model, as ``vouch check --model`` takes it, without the rules of its prompt."""
+        folder = Path(self.state.model)
         adapted = (folder / ADAPTER).is_file()
-        return f"{self.pupil.settings.engine}:" + (f"{adapter_base(folder)}#{folder}" if adapted else str(folder))
+        return f"{self.state.settings.engine}:" + (f"{adapter_base(folder)}#{folder}" if adapted else str(folder))
 
     def verifier(self) -> StructuredVerifier:
-        """The verifier: its model, opened, with its prompt; a revised claim is not judged again.
-
-        Raises:
-            ConfigError: the model cannot be loaded.
-            MissingExtraError: what it runs on is not installed.
-        """
-        config = StructuredConfig(max_tokens=self.pupil.settings.max_tokens, recheck=False)
-        return StructuredVerifier(open_model(self.model_name), config, prompt=prompt_with(self.pupil.rules))
+        """Its model with its prompt; revised claims are not judged again. Raises ConfigError if it cannot be loaded."""
+        config = StructuredConfig(max_tokens=self.state.settings.max_tokens, recheck=False)
+        return StructuredVerifier(open_model(self.model_name), config, prompt=prompt_with(self.state.rules))
 
     def verify(self, rows: Sequence[Row]) -> list[Judged]:
-        """One answer per row, in order. Raises as :meth:`verifier`."""
+        """One answer per row, in order."""
         return run(_verify(self.verifier(), rows))
 
     def refine(
         self, round: int, probes: Sequence[Probe], replay: Sequence[Row], rules: Sequence[str], out: Path
     ) -> StructuredStudent:
-        """The student of the next round; one that was killed on the way goes on and ends like one that was not.
+        """The student of the next round; one that was killed resumes, and ends like one that was not.
 
-        Raises:
-            InputError: nothing can be taught of the probes and rows, or ``out`` cannot be used.
-            ConfigError: the model or a setting cannot be used.
-            MissingExtraError: the extra "train" is not installed.
+        Raises InputError if no probe or row gives a training example, or ``out`` cannot be used.
         """
         if (out / STUDENT).is_file():
             return open_student(out, self._report)
-        out = out.resolve()  # a run that goes on elsewhere has to find its files under the same names
-        stage = self.pupil.settings.stage(round)
+        out = out.resolve()  # a run that resumes elsewhere has to find its files under the same names
+        stage = self.state.settings.stage(round)
         if stage == "rules":
-            pupil = replace(self.pupil, rules=tuple(rules[:MAX_RULES]), round=round, taught=None)
+            state = replace(self.state, rules=tuple(rules[:MAX_RULES]), round=round, taught=None)
         else:
             taught = self._examples(probes, replay, out)
-            pupil = replace(self.pupil, model=str(self._train(stage, out)), round=round, taught=taught)
-        write_record(out / STUDENT, pupil)
+            state = replace(self.state, model=str(self._train(stage, out)), round=round, taught=taught)
+        write_record(out / STUDENT, state)
         shutil.rmtree(out / _MERGED, ignore_errors=True)
-        return StructuredStudent(out, pupil, self._report)
+        return StructuredStudent(out, state, self._report)
 
-    def _examples(self, probes: Sequence[Probe], replay: Sequence[Row], out: Path) -> Taught:
-        """Write the lessons, once: a teacher may write others the next time."""
+    def _examples(self, probes: Sequence[Probe], replay: Sequence[Row], out: Path) -> ExampleCounts:
+        """Write the training examples, once: a teacher may write others the next time."""
         done = out / "examples.json"
         if not done.is_file():
-            name = self.pupil.settings.teacher
+            name = self.state.settings.teacher
             teacher = Teacher(open_model(name), ("label", "error_type", "fix", "grounded")) if name else None
             sound = [probe for probe in probes if probe.check in {"agreed", "unchecked"}]
-            prompt = prompt_with(self.pupil.rules)
+            prompt = prompt_with(self.state.rules)
             write_record(done, write_examples(out / "examples.jsonl", prompt, sound, replay, teacher))
-        return read_record(done, Taught)
+        return read_record(done, ExampleCounts)
 
     def _train(self, stage: Stage, out: Path) -> Path:
-        """Train on the lessons of a round. Returns the folder of the weights."""
+        """Train on the examples of a round. Returns the folder of the weights."""
         from vouching.train.export import merge_adapters
         from vouching.train.sft import train_sft
 
-        config, start = self.pupil.settings.run_of(stage), Path(self.pupil.model)
+        config, start = self.state.settings.run_of(stage), Path(self.state.model)
         if (start / ADAPTER).is_file():
             if stage == "lora":
-                config = replace(config, lora=LoraSettings())  # those that are there go on
+                config = replace(config, lora=LoraSettings())  # existing adapters are trained further
             else:
                 start = out / _MERGED
                 if not start.is_dir():
                     fresh = out / f"{_MERGED}.new"
                     shutil.rmtree(fresh, ignore_errors=True)
-                    merge_adapters(Path(self.pupil.model), fresh)
+                    merge_adapters(Path(self.state.model), fresh)
                     fresh.replace(start)
         config = replace(config, model=str(start), rows=(str(out / "examples.jsonl"),), binary=(), dev=())
         return train_sft(config, out / "run", (out / "run").exists(), self._report)
@@ -201,41 +182,29 @@ class StructuredStudent:
 def start_student(
     settings: StructuredSettings, folder: Path, report: Callable[[str], None] | None = None
 ) -> StructuredStudent:
-    """The student of round 0, written to its folder; the one that is there if it is the same.
+    """The student of round 0, written to its folder unless it is there already.
 
-    Args:
-        settings: where it starts, and how it is refined.
-        folder: where it shall lie.
-        report: takes lines of progress of its training; None writes them to standard error.
-
-    Raises:
-        ConfigError: there is no model, a round's settings cannot be used, or ``folder`` holds another student.
+    Raises ConfigError if there is no model, a round's settings cannot be used, or ``folder`` has another student.
     """
     if not settings.model or not any((Path(settings.model) / name).is_file() for name in ("config.json", ADAPTER)):
-        raise ConfigError(f"structured.model is {settings.model!r}, wanted the folder DIR/model of a training run")
+        raise ConfigError(f"structured.model is {settings.model!r}, expected the folder DIR/model of a training run")
     for stage in settings.stages:
         if stage != "rules":
             settings.run_of(stage)
-    pupil = Pupil(str(Path(settings.model).resolve()), settings)
-    if (folder / STUDENT).is_file() and open_student(folder).pupil != pupil:
-        raise ConfigError(f"{folder} holds another student: name another folder, or start from the same")
-    write_record(folder / STUDENT, pupil)
-    return StructuredStudent(folder, pupil, report)
+    state = StudentState(str(Path(settings.model).resolve()), settings)
+    if (folder / STUDENT).is_file() and open_student(folder).state != state:
+        raise ConfigError(f"{folder} has another student: name another folder, or start from the same model")
+    write_record(folder / STUDENT, state)
+    return StructuredStudent(folder, state, report)
 
 
 def open_student(folder: Path, report: Callable[[str], None] | None = None) -> StructuredStudent:
     """The student in a folder. Raises InputError if there is none."""
-    return StructuredStudent(folder, read_record(folder / STUDENT, Pupil), report)
+    return StructuredStudent(folder, read_record(folder / STUDENT, StudentState), report)
 
 
 def prompt_with(rules: Sequence[str]) -> StructuredPrompt:
-    """The shipped prompt with rules after its constant part, each on one line and not longer than 400 characters.
-
-    >>> prompt_with(()) == structured_prompt()
-    True
-    >>> prompt_with(["Compare every year."]).system.splitlines()[-1]
-    '- Compare every year.'
-    """
+    """The shipped prompt with rules after its constant part, each on one line of at most 400 characters."""
     prompt = structured_prompt()
     if not rules:
         return prompt

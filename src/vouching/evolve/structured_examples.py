@@ -1,10 +1,10 @@
-"""From probes and gold rows to the records that a language model learns to write.
+"""Training examples from probes and gold rows: the records that a language model learns to write.
 
-Of a probe nearly all of a record is known: which words were changed, to what, from what, and that the rest is
-supported. Where that rest stands in the source is what the rules of the embedded verifier see; parts that they do not
-find are left out of the record, and a row of which they find less than half makes no lesson. So what is learned is
-worded closer to its source than the rows it is made from. A teacher, a stronger model, has no such limit and writes
-in their place where one is given. Left out: several records of one row.
+Of a probe nearly all of a record is known: which words were changed, from what, to what, and that the rest is
+supported. The rules of the embedded verifier find the rest in the source; parts that they do not find are omitted, and
+a row of which they find less than half gives no example. So examples are worded closer to their sources than the rows
+they are made from. A teacher, a stronger model, has no such limit and replaces the rules if one is given. Not
+supported: several records of one row.
 """
 
 from __future__ import annotations
@@ -30,40 +30,30 @@ from vouching.models.running import all_of, run
 from vouching.types import Claim, Source, Verdict
 
 NoExample: TypeAlias = Literal["too little is found", "the rules see no fault", "the teacher gave none", "too long"]
-"""Why a row has no lesson."""
+"""Why a row gives no example."""
 _MARKS = r'\s,.;:!?()\[\]"“”'
 _WORD = re.compile(rf"[^{_MARKS}]+(?:[.,:][^{_MARKS}]+)*|[^\s]")
 
 
 class Change(NamedTuple):
-    """Words of a claim that stood otherwise in the one it was made from."""
+    """A span of a claim that differs from the original."""
 
     start: int
-    """Where in the claim they begin."""
     end: int
-    """Where they end, after ``start``."""
     was: str
-    """What stood there; empty where nothing did."""
+    """The words of the original; empty if there were none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
-    """What became of the rows that lessons were to be made of."""
+class ExampleCounts:
+    """Training examples, and rows without one by reason."""
 
     written: int
-    """Lessons."""
     excluded: Mapping[NoExample, int]
-    """Rows without one, by reason."""
 
 
 def changes(claim: str, original: str) -> list[Change]:
-    """Where a claim differs from another one, word by word; words that were only taken out show in their neighbours.
-
-    >>> changes("It opened in 1937.", "It opened in 1973.")
-    [Change(start=13, end=17, was='1973')]
-    >>> changes("It has opened.", "It has not opened.")
-    [Change(start=3, end=13, was='has not opened')]
-    """
+    """Where a claim differs from its original, by words; removed words are reported with their neighbours."""
     now, before = ([*_WORD.finditer(text)] for text in (claim, original))
     found: list[Change] = []
     for kind, start, end, was_start, was_end in _differences([w.group() for w in now], [w.group() for w in before]):
@@ -79,7 +69,7 @@ def changes(claim: str, original: str) -> list[Change]:
 
 
 def _differences(now: Sequence[str], before: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    """Where two lists differ, as ``difflib`` tells it; place by place if they are of one length: names may swap."""
+    """Opcodes of ``difflib``; lists of equal length are compared place by place, since names may be swapped."""
     if len(now) != len(before):
         return SequenceMatcher(None, now, before, autojunk=False).get_opcodes()
     places = [place for place, pair in enumerate(zip(now, before, strict=True)) if pair[0] != pair[1]]
@@ -89,19 +79,9 @@ def _differences(now: Sequence[str], before: Sequence[str]) -> Sequence[tuple[st
 
 
 def reply_of(row: Row, original: str | None = None) -> Reply | NoExample:
-    """The record of a row of known label, as far as rules and what was changed make it known.
+    """The record of a row with a known label, as far as the rules and the changes to ``original`` determine it.
 
-    Args:
-        row: the row.
-        original: the supported claim that a Not Attributable one was made from; None for one that was not made.
-
-    >>> row = Row("1", "The bridge opened in 1937.", "The bridge opened in 1973.", "Not Attributable",
-    ...     error_type="temporal_shift")
-    >>> made = reply_of(row, "The bridge opened in 1973.")
-    >>> [(entry.claim_span, entry.source_span, entry.status) for entry in made.evidence_alignment]
-    [('bridge', 'bridge', 'match'), ('opened in 1937', 'opened in 1973', 'mismatch')]
-    >>> made.fix_suggestion, made.revised_claim
-    ('Change "1937" to "1973".', 'The bridge opened in 1973.')
+    ``original`` is the supported claim that a perturbed one was made from, if it was.
     """
     verdict = _rules().judge(Claim(row.claim), [Source(row.source)])
     edits = [] if row.attributable or original is None else changes(row.claim, original)
@@ -112,7 +92,7 @@ def reply_of(row: Row, original: str | None = None) -> Reply | NoExample:
     rest = [part for part in parts if not part.touches(edits)]
     if row.attributable or made:
         faults = [] if row.attributable else faults
-        faults += [_told(row, edit) for edit in edits if not any(part.touches([edit]) for part in faults)]
+        faults += [_unseen(row, edit) for edit in edits if not any(part.touches([edit]) for part in faults)]
         if len(supported) < len(rest) / 2 or not (supported or made):
             return "too little is found"
     elif verdict.attributable or not faults:
@@ -129,18 +109,11 @@ def reply_of(row: Row, original: str | None = None) -> Reply | NoExample:
 
 def write_examples(
     path: Path, prompt: StructuredPrompt, probes: Sequence[Probe], replay: Sequence[Row], teacher: Teacher | None = None
-) -> Taught:
-    """Write a chat for each probe and row of which a record can be made, as ``vouch train sft`` reads them.
+) -> ExampleCounts:
+    """Write a chat for each probe and row that gives a record, as ``vouch train sft`` reads them.
 
-    Args:
-        path: the file, written whole or not at all.
-        prompt: what the model will be asked when it verifies.
-        probes: rows that were made, with what they were made from.
-        replay: other gold rows.
-        teacher: what writes the records; None for rules and what was changed.
-
-    Raises:
-        ModelError: the teacher is out of reach, and the same call may succeed later.
+    ``prompt`` is the one of the verifier; a ``teacher`` writes the records instead of the rules. Raises ModelError if
+    the teacher is temporarily unavailable.
     """
     asked = [(probe.row, probe.original) for probe in probes] + [(row, None) for row in replay]
     replies: list[Reply | NoExample]
@@ -154,7 +127,7 @@ def write_examples(
         else:
             excluded[made] += 1
     write_text(path, "".join(lines))
-    return Taught(len(lines), dict(excluded))
+    return ExampleCounts(len(lines), dict(excluded))
 
 
 def _chat(row: Row, reply: Reply, prompt: StructuredPrompt) -> dict[str, object] | NoExample:
@@ -166,7 +139,7 @@ def _chat(row: Row, reply: Reply, prompt: StructuredPrompt) -> dict[str, object]
 
 
 class _Part(NamedTuple):
-    """A part of a claim, as a record tells it."""
+    """A part of a claim in a record."""
 
     start: int
     end: int
@@ -182,16 +155,16 @@ class _Part(NamedTuple):
 
 
 def _read(verdict: Verdict) -> Iterator[_Part]:
-    """What the rules say of each part; the rules give one step for each, and may add one about the whole."""
+    """The rules' findings on each part; they give one step for each, and may add one about the whole."""
     for entry, step in zip(verdict.evidence_alignment, verdict.reasoning_chain, strict=False):
         quote = entry.source_span.text if entry.source_span else NOT_FOUND
         span = entry.claim_span
-        told = ReplyStep(step.claim_part, step.source_evidence, step.judgment, step.explanation)
-        yield _Part(span.start, span.end, ReplyEntry(span.text, quote, entry.status), told)
+        found = ReplyStep(step.claim_part, step.source_evidence, step.judgment, step.explanation)
+        yield _Part(span.start, span.end, ReplyEntry(span.text, quote, entry.status), found)
 
 
-def _told(row: Row, edit: Change) -> _Part:
-    """A change that the rules did not see, as a part."""
+def _unseen(row: Row, edit: Change) -> _Part:
+    """A change that the rules did not find, as a part."""
     now, was = row.claim[edit.start : edit.end], edit.was
     stands = bool(was) and was in row.source
     quote = was if stands else NOT_FOUND
@@ -205,12 +178,12 @@ def _edit(now: str, was: str | None) -> str:
 
 
 def _edit_of(fault: ReplyEntry) -> str:
-    """The edit that a part asks for of which nothing else is known."""
+    """The edit for a fault whose original is unknown."""
     return _edit(fault.claim_span, fault.source_span if fault.status == "mismatch" else None)
 
 
 async def _taught(teacher: Teacher, asked: Sequence[tuple[Row, str | None]]) -> list[Reply | NoExample]:
-    """What a teacher writes; it is not told what was changed, and what misses the label is not used."""
+    """A teacher's records; it is not shown the changes, and records with a wrong label are not used."""
     notes = await all_of(teacher.annotate(Claim(row.claim), [Source(row.source)], row.label) for row, _ in asked)
     none: NoExample = "the teacher gave none"
     return [note.record or none for note in notes]

@@ -1,1 +1,1 @@
-"""Vouch inside other tools. Each module adapts one; none imports its tool before it is called by it."""
+"""Adapters to other tools, one module each; a tool is only imported when it calls its adapter."""

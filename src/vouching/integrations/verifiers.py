@@ -3,10 +3,9 @@
     [env.taskset.task.rewards]
     process = { fn = "vouching.integrations.verifiers:structured" }
 
-The task's data has a field for each that the reward reads; for ``structured`` that is ``gold``, for
-``checklist`` ``prompt`` and ``checklist``, with the judge in ``VOUCH_MODEL``. Where the judge failed the reward raises,
-so that the trace bears an error and no reward. Tried with verifiers 0.4 (its ``v1``). Left out: releases before it,
-which had rubrics instead.
+The task's data has the fields that the reward reads: for ``structured`` ``gold``, for ``checklist`` ``prompt`` and
+``checklist``, with the judge in ``VOUCH_MODEL``. If the judge fails, the reward raises, so that the trace has an error
+and no reward. Tested with verifiers 0.4 (its ``v1``). Not supported: earlier releases, which had rubrics instead.
 """
 
 from __future__ import annotations
@@ -25,31 +24,23 @@ from vouching.methods.checklist.verify import ChecklistVerifier
 from vouching.types import Reward
 
 __all__ = [
-    "TraceReward",
-    "assurance_draft",
-    "assurance_review",
-    "audited_reward",
-    "blinded",
-    "checklist",
-    "judged_reward",
-    "structured",
-    "trace_reward",
-]
+    "TraceReward", "assurance_draft", "assurance_review", "audited_reward", "blinded", "checklist", "judged_reward",
+    "structured", "trace_reward",
+]  # fmt: skip
 
 TraceReward: TypeAlias = Callable[[Any, Any], Awaitable[float]]
 """Takes the task's data and the trace, by the names ``task`` and ``trace``."""
 
 
 def trace_reward(method: str, **settings: Any) -> TraceReward:
-    """A reward of a trace: of its last reply, as the game of a method scores it, its parts as metrics ``NAME/PART``.
+    """A reward of a trace's last reply, as the game of a method scores it, with its parts as metrics ``NAME/PART``.
 
     Args:
         method: name of a method that rewards a reply by itself: "structured", "assurance".
-        settings: of its reward; ``role`` says whose replies they are, for "assurance".
+        settings: of its reward; for "assurance", ``role`` says whose replies they are.
 
     Raises:
-        ConfigError: a setting that there is not, or a method that needs a judge or the other replies (what to use
-            instead is named); from the function made, InputError for a field that the data lacks.
+        ConfigError: an unknown setting, or a method that needs a judge or the other replies.
 
     >>> import asyncio
     >>> from types import SimpleNamespace
@@ -72,31 +63,24 @@ def trace_reward(method: str, **settings: Any) -> TraceReward:
 
 
 structured: TraceReward = trace_reward("structured")
-"""The process reward by the paper's rules; a module of yours may call :func:`trace_reward` with others."""
+"""The process reward by the paper's rules; call :func:`trace_reward` for others."""
 assurance_draft: TraceReward = trace_reward("assurance", role="generator")
-"""Whether a unit of structured work is filled in right; the task's data has ``unit`` and ``gold``."""
+"""1 for a right value of a unit of structured work; the task's data has ``unit`` and ``gold``."""
 assurance_review: TraceReward = trace_reward("assurance", role="verifier")
-"""What a verifier of structured work earns; the task's data has ``unit``, ``gold`` and ``proposal``."""
+"""The reward of a verifier of structured work; the task's data has ``unit``, ``gold`` and ``proposal``."""
 
 
 def judged_reward(judge: str | ChecklistVerifier = "", **settings: Any) -> TraceReward:
-    """A reward of a trace: its last reply judged by a checklist, with the parts recorded as ``checklist/PART``.
+    """A reward of a trace's last reply, judged by a checklist, with its parts as metrics ``checklist/PART``.
 
-    Args:
-        judge: who judges; "" is the model that ``VOUCH_MODEL`` names when the reward is called.
-        settings: ``votes``, ``beta`` and ``holistic``, see
-            :func:`~vouching.integrations.verl.checklist_score`.
-
-    Raises:
-        ConfigError: from the function made: no judge is named.
-        InputError: from the function made: the task has no instruction or no checklist.
-        BackendError: from the function made: the judge failed.
+    Without ``judge`` the model that ``VOUCH_MODEL`` names at the time of the call judges. ``settings`` are those of
+    :func:`~vouching.integrations.verl.checklist_score`, which also raises the same errors.
 
     >>> import asyncio
     >>> from types import SimpleNamespace
     >>> trace = SimpleNamespace(last_reply="Yes, sir.", record_metrics=lambda parts: None)
     >>> rows = SimpleNamespace(prompt="Be brief.", checklist=[{"rule": "punctuation:no_comma"}])
-    >>> asyncio.run(judged_reward("http://localhost:1/v1#judge")(rows, trace))  # a rule decides, nobody is asked
+    >>> asyncio.run(judged_reward("http://localhost:1/v1#judge")(rows, trace))  # a rule decides, no model is called
     0.0
     """
 
@@ -119,15 +103,9 @@ checklist: TraceReward = judged_reward()
 
 
 def audited_reward(judge: str | BlindedVerifier = "embedded", **rules: Any) -> TraceReward:
-    """A reward of a trace: its last reply audited blind, with the parts recorded as metrics ``blinded/PART``.
+    """A reward of a trace's last reply, audited blind, with its parts as metrics ``blinded/PART``.
 
-    Args:
-        judge: who audits; see :func:`~vouching.integrations.verl.blinded_score`.
-        rules: ``scale``, ``min_questions`` and ``min_numbers``, as there.
-
-    Raises:
-        InputError: from the function made: the task has no question or no documents.
-        BackendError: from the function made: the auditor failed.
+    Settings and errors are those of :func:`~vouching.integrations.verl.blinded_score`.
 
     >>> import asyncio
     >>> from types import SimpleNamespace

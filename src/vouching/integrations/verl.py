@@ -1,19 +1,16 @@
-"""Rewards for verl, as its configuration names a reward function: a file and a function of it for each method.
+"""Rewards for verl: one reward function per method, for its configuration.
 
     reward.custom_reward_function.path=pkg://vouching.integrations.verl
     reward.custom_reward_function.name=structured_score
     +reward.custom_reward_function.reward_kwargs.variant=grounded
 
-What else is read stands in ``extra_info`` of a row. :func:`structured_score`, SEVA's process reward: ``claim`` and
-``source`` for the grounded variant; ``reward_model.ground_truth`` is the gold label. :func:`assurance_score`, one role
-of the assurance game: ``role`` ("generator", "verifier" or "approver"), ``unit`` as a task file has it, and, as far as
-the role is shown them, ``proposal`` and ``revision``; the right value is the ground truth. :func:`checklist_score`,
-Soft-RLVR's: the instruction as ``prompt`` and the questions as ``checklist``, or IFEval's lists of rules; wants a
-judge. :func:`blinded_score`, MARCH's: ``question`` and ``sources``. A judge that fails raises, since verl wants a
-number for every reply and a failure is none.
+All functions return ``score``, which is trained on, ``acc``, which verl reports in validation, and every part of the
+reward. They do not use ``data_source``. ``reward_model.ground_truth`` is the gold label or value, if there is one; the
+other fields are read from ``extra_info`` of a row. A judge that fails raises BackendError, since verl needs a number
+for every reply.
 
-Written for verl 0.9, whose reward loop awaits functions that wait. Not supported: pairs and two policies in one run, as
-``vouch train assurance`` has them, and a checklist judged by the policy that verl trains.
+Written for verl 0.9, whose reward loop awaits coroutine functions. Not supported: pairs and two policies in one run, as
+in ``vouch train assurance``, and a checklist judged by the policy that verl trains.
 """
 
 from __future__ import annotations
@@ -47,23 +44,10 @@ def structured_score(
     split: Split = "70/30",
     calibration: Calibration = "on",
 ) -> dict[str, float]:
-    """The reward of one reply, with its parts, which verl logs.
+    """SEVA's process reward of a reply.
 
-    Args:
-        data_source: name of the data set; not used.
-        solution_str: the reply.
-        ground_truth: the gold label, "Attributable" or "Not Attributable".
-        extra_info: the row's other fields.
-        variant: the rules, see :func:`~vouching.methods.structured.reward.structured_reward`.
-        split: share of process and outcome, see :func:`~vouching.methods.structured.reward_weights.structured_weights`.
-        calibration: which calibration term.
-
-    Returns:
-        ``score``, what is trained on; ``acc``, 1 for the right label, which verl shows of a validation; every part.
-
-    Raises:
-        InputError: a ground truth that is no label, or a grounded reward without claim and source.
-        ConfigError: a setting that there is not.
+    ``extra_info`` has ``claim`` and ``source`` for the grounded variant; for the settings see
+    :func:`~vouching.methods.structured.reward.structured_reward`. ``acc`` is 1 for the right label.
 
     >>> structured_score("anli", '{"label": "yes"}', "Attributable", split="0/100")["score"]  # .5 + .5 + .15 * .5
     1.075
@@ -81,22 +65,10 @@ def assurance_score(
     intervention_cost: float = 0.0,
     revision_cost: float = 0.0,
 ) -> dict[str, float]:
-    """The reward of one reply, with its parts, which verl logs.
+    """The reward of one role's reply in the assurance game.
 
-    Args:
-        data_source: name of the data set; not used.
-        solution_str: the reply.
-        ground_truth: the right value of the unit.
-        extra_info: role, unit, proposal, revision.
-        intervention_cost: of a case.
-        revision_cost: of a revision.
-
-    Returns:
-        ``score``, what is trained on; ``acc``, the reward without costs; every part.
-
-    Raises:
-        InputError: no such role, no unit, a value that is none, or a field that the role is judged by is missing.
-        ConfigError: a cost that is not in [0, 1).
+    ``extra_info`` has ``role`` ("generator", "verifier" or "approver"), ``unit`` as in a task file, and what the role
+    is shown: ``proposal`` and ``revision``. The ground truth is the right value. ``acc`` is the reward without costs.
 
     >>> row = {"role": "verifier", "unit": {"id": "total", "type": "amount"}, "proposal": 41}
     >>> assurance_score("taxes", '{"verdict": "wrong"}', 42, row)["score"]
@@ -109,7 +81,7 @@ def assurance_score(
 def _scored(
     method: str, right: str, reply: str, row: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> dict[str, float]:
-    """The reward by the method's own function; ``right`` is the part that says whether the reply is right."""
+    """The reward by the method's own function; ``right`` is the part to report as ``acc``."""
     reward = cast("Reward", METHODS[method].scorer(**settings)(reply, row))
     return {"score": reward.total, "acc": reward.parts[right], **reward.parts}
 
@@ -125,25 +97,12 @@ async def checklist_score(
     beta: float = PAPER.beta,
     holistic: bool = False,
 ) -> dict[str, float]:
-    """The reward of one reply, with its parts, which verl logs.
+    """Soft-RLVR's reward of a reply, judged by a checklist. The ground truth is not used.
 
-    Args:
-        data_source: name of the data set; not used.
-        solution_str: the reply.
-        ground_truth: not used.
-        extra_info: the row's other fields.
-        judge: name of the model that judges; there is none by default. A verifier itself outside a configuration.
-        votes: J, answers to each question.
-        beta: what the soft score counts where not all items pass.
-        holistic: whether one question is asked about the whole.
-
-    Returns:
-        ``score``, what is trained on; ``acc``, 1 where everything passed; every part.
-
-    Raises:
-        InputError: a row without instruction, or without a checklist where it is judged item by item.
-        ConfigError: no judge is named, or a setting that there is not.
-        BackendError: the judge failed.
+    ``extra_info`` has the instruction as ``prompt`` and the questions as ``checklist``, or IFEval's lists of rules. The
+    judge, a verifier or the name of a model, gives ``votes`` answers to each question, or with ``holistic`` to one
+    about the whole reply; ``beta`` is the weight of the soft score if not all items pass. ``acc`` is 1 if all pass.
+    Raises InputError for a row without instruction or checklist, BackendError if the judge failed.
 
     >>> import asyncio
     >>> row = {"prompt": "Be brief.", "checklist": [{"rule": "punctuation:no_comma"}]}  # decided by a rule
@@ -159,8 +118,8 @@ async def checklist_score(
     task = task_of(extra_info or {})
     if not task.items and not holistic:
         raise InputError(
-            f"row {task.name!r} has no checklist: make checklists first, with  vouch data checklist,  or ask about the "
-            "whole, with holistic=true"
+            f"row {task.name!r} has no checklist: make checklists first, with  vouch data checklist,  or judge the "
+            "whole reply, with holistic=true"
         )
     verifier = _judge(judge, votes, holistic) if isinstance(judge, str) else judge
     outcome = await checklist_reward(verifier, task.instruction, solution_str, task.items or None, rules)
@@ -180,25 +139,11 @@ async def blinded_score(
     min_numbers: int = 0,
     judge: str | BlindedVerifier = "embedded",
 ) -> dict[str, float]:
-    """The reward of one response, with its parts, which verl logs.
+    """MARCH's reward of a response, audited blind. The ground truth is not used.
 
-    Args:
-        data_source: name of the data set; not used.
-        solution_str: the response.
-        ground_truth: not used.
-        extra_info: question and sources.
-        scale: how faults become a number, see :class:`~vouching.methods.blinded.reward.BlindedRules`.
-        min_questions: numbers of a response that must be asked about.
-        min_numbers: numbers that it must state.
-        judge: who audits, "embedded" or the name of a language model; an auditor itself outside a configuration.
-
-    Returns:
-        ``score``, what is trained on; ``acc``, 1 without a fault; every part.
-
-    Raises:
-        InputError: no question or no documents.
-        ConfigError: a scale that there is not.
-        BackendError: the auditor failed; verl wants a number, and this is none.
+    ``extra_info`` has ``question`` and ``sources``; for ``scale``, ``min_questions`` and ``min_numbers`` see
+    :class:`~vouching.methods.blinded.reward.BlindedRules`. ``judge`` is "embedded", the name of a language model, or a
+    verifier. ``acc`` is 1 without a fault. Raises BackendError if the auditor failed.
 
     >>> import asyncio
     >>> row = {"question": "How many towers?", "sources": ["It has three towers."]}

@@ -6,9 +6,9 @@ r"""MARCH for verl: an agent loop that plays solver, proposer and blind checkers
         actor_rollout_ref.rollout.agent.default_agent_loop=blinded data.train_files=march.parquet ...
 
 A row's ``extra_info`` has ``question``, ``sources`` and ``learner``, "solver" or "checker": verl trains one trajectory
-for each row, so MARCH's two come from two rows with the same question, each played by itself. Rows that verl samples
-on its own, as in its validation, are rewarded by ``verl.blinded_score``. Written for verl 0.9.1. Not supported: images,
-and both trajectories of one play, which ``vouch train blinded`` trains.
+per row, so MARCH's two come from two rows with the same question, each played separately. Rows that verl samples
+itself, as in validation, are rewarded by ``verl.blinded_score``. Written for verl 0.9.1. Not supported: images, and
+both trajectories of one play, which ``vouch train blinded`` trains.
 """
 
 from __future__ import annotations
@@ -28,12 +28,7 @@ from vouching.types import Rollout
 
 
 class ServerSampler:
-    """verl's servers as a sampler.
-
-    Args:
-        loop: the agent loop; its tokenizer, servers and limit of length.
-        sampling: verl's settings of the sampling.
-    """
+    """verl's servers as a sampler, with the tokenizer, servers and length limit of an agent loop."""
 
     def __init__(self, loop: Any, sampling: Mapping[str, Any]) -> None:
         self._loop, self._sampling = loop, dict(sampling)
@@ -42,12 +37,12 @@ class ServerSampler:
         self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
         temperature: float | None = None,
     ) -> list[list[Rollout]]:  # fmt: skip
-        """Completions, all under way at the same time."""
+        """Completions, all sampled concurrently."""
         found = await all_of(self._one(prompt, role, temperature) for prompt in prompts for _ in range(n))
         return [found[at : at + n] for at in range(0, len(found), n)]
 
     async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
-        """Not played by this game."""
+        """This game has no teacher-forced completions."""
         raise NotImplementedError
 
     async def _one(self, prompt: Sequence[Message], role: str, temperature: float | None) -> Rollout:
@@ -55,27 +50,22 @@ class ServerSampler:
         if temperature is not None:
             sampling = {**sampling, "temperature": temperature}
         asked = await loop.ct_build_initial_tokens([{"role": one.role, "content": one.content} for one in prompt])
-        said = await loop.server_manager.generate(
+        reply = await loop.server_manager.generate(
             request_id=uuid4().hex, prompt_ids=asked, sampling_params=dict(sampling)
         )
-        most = loop.rollout_config.response_length
-        ids = tuple(said.token_ids[:most])
-        logprobs = tuple(said.log_probs[:most]) if said.log_probs else None
-        reason = "length" if len(said.token_ids) >= most else "stop"
+        limit = loop.rollout_config.response_length
+        ids = tuple(reply.token_ids[:limit])
+        logprobs = tuple(reply.log_probs[:limit]) if reply.log_probs else None
+        reason = "length" if len(reply.token_ids) >= limit else "stop"
         text = loop.tokenizer.decode(ids, skip_special_tokens=True)
         return Rollout(role, tuple(asked), ids, (1,) * len(ids), logprobs, reason, text=text)
 
 
 async def play_row(game: BlindedGame, sampler: Any, row: Mapping[str, Any]) -> Rollout:
-    """The trajectory that a row trains: its learner's, or the solver's where nobody was asked anything.
+    """The trajectory that a row trains: its learner's, or the solver's if there were no questions.
 
-    Args:
-        game: with one response to a question.
-        sampler: who speaks.
-        row: question, sources, and perhaps ``learner``.
-
-    Raises:
-        InputError: another learner, or a row that cannot be played.
+    The game must sample one response per question. Raises InputError for an unknown learner or a row that cannot be
+    played.
 
     >>> import asyncio
     >>> from vouching.methods.base import ScriptedSampler
@@ -88,7 +78,7 @@ async def play_row(game: BlindedGame, sampler: Any, row: Mapping[str, Any]) -> R
     """
     learner = row.get("learner", "solver")
     if learner not in ("solver", "checker"):
-        raise InputError(f"extra_info has the learner {learner!r}, wanted solver or checker")
+        raise InputError(f"extra_info has the learner {learner!r}, expected solver or checker")
     play = await game.play(sampler, [row])
     by_role = {group.role: group.rollouts[0] for group in play.groups}
     return by_role.get(learner, by_role["solver"])
@@ -109,14 +99,14 @@ def _loop_class() -> Any:
         raise MissingExtraError("", "the agent loop of the blinded game", "verl") from error
 
     class BlindedAgentLoop(engine.AgentLoopBase):
-        """Plays a row and hands back one trajectory with its terminal reward."""
+        """Plays a row and returns one trajectory with its terminal reward."""
 
         def __init__(self, *args: Any, votes: int = 3, scale: str = "-1/0", min_questions: int = 3, **kwargs: Any):
             super().__init__(*args, **kwargs)
             self._game = BlindedGame(votes=votes, rules=BlindedRules(cast("Scale", scale), "units", min_questions))
 
         async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> Any:
-            """A trajectory as verl takes it."""
+            """A trajectory in verl's format."""
             one = await play_row(self._game, ServerSampler(self, sampling_params), kwargs["extra_info"])
             assert one.reward is not None
             return engine.AgentLoopOutput(

@@ -42,11 +42,7 @@ class AssuranceSettings:
 
 @dataclass(frozen=True, slots=True)
 class AssuranceRunConfig(GrpoConfig):
-    """A training run; ``rows`` are tasks with their right values.
-
-    >>> AssuranceRunConfig(rows=("returns",), model="Qwen/Qwen3-4B").game.candidates
-    5
-    """
+    """A training run; ``rows`` are tasks with their right values."""
 
     game: AssuranceSettings = field(default_factory=AssuranceSettings)
 

@@ -28,12 +28,7 @@ _STEP = re.compile(r"""\.?([^.\[\]"'/\s][^.\[\]"'/]*)|\[(\d{1,9})\]|\[(?:"([^"]*
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """m_t: what is known when a unit is decided; ``submitted`` has the values of earlier units by id.
-
-    >>> task = Task("t", {"a": {"b": [3]}}, {}, (TaskUnit("1", "number"), TaskUnit("2", "number")))
-    >>> UnitState(task, task.units[1], {"1": Decimal(5)}).document["context_so_far"][0]["amount"]
-    5
-    """
+    """m_t: what is known when a unit is decided; ``submitted`` has the values of earlier units by id."""
 
     task: Task
     unit: TaskUnit
@@ -67,10 +62,6 @@ def resolve(location: str, document: Any) -> Any:
     """The value at a dotted path, ``w2[0].wages``, or a JSON pointer, ``/w2/0/wages`` (RFC 6901), of a JSON document.
 
     Raises LookupError if there is none or the location cannot be parsed; the message says how far it leads.
-
-    >>> page = {"w2": [{"wages": {"label": "Box 1", "value": 7}}]}
-    >>> resolve("w2[0].wages.value", page), resolve("/w2/0/wages/value", page)
-    (7, 7)
     """
     here, gone = document, ""
     for step in _steps(location):
@@ -118,14 +109,6 @@ def evidence_fault(evidence: EvidencePointer, state: UnitState) -> str | None:
 
     The location of a "unit" or "rule" may be an id alone; that of a "computed" one is an expression, which is evaluated
     and must read something of the task: data, tables or units, unless it is the unit's own rule.
-
-    >>> task = Task("t", {"a": {"value": 7}}, {}, (TaskUnit("1", "number"),))
-    >>> state = UnitState(task, task.units[0], {})
-    >>> evidence_fault(EvidencePointer("input_field", "a", 7), state)
-    >>> evidence_fault(EvidencePointer("input_field", "a.value", 8), state)
-    'a.value is 7, the case says 8.'
-    >>> evidence_fault(EvidencePointer("unit", "9"), state)
-    '9: there is no 9 at the top.'
     """
     return _fault(evidence, state, state.document)
 
@@ -208,12 +191,6 @@ def case_quality(case: SafetyCase, state: UnitState, faults: Sequence[str | None
 
     A rule or a dependency is cited by name in ``rules``, in the argument, or as evidence; for a unit without either,
     any argument will do. ``faults`` are those of :func:`evidence_faults`, if already known.
-
-    >>> task = Task("t", {"a": 7}, {}, (TaskUnit("1", "number"), TaskUnit("2", "number", depends_on=("1",))))
-    >>> case = SafetyCase("2", "Line 2 is wrong.", "It should equal line 1.", (EvidencePointer("input_field", "a", 8),))
-    >>> quality = case_quality(case, UnitState(task, task.units[1], {"1": Decimal(7)}))
-    >>> quality, round(quality.total, 3)
-    (CaseQuality(target=1.0, cites=1.0, evidence=0.0), 0.667)
     """
     found = evidence_faults(case.evidence, state) if faults is None else faults
     sound = found.count(None) / len(found) if found else 0.0

@@ -168,21 +168,6 @@ class AssuranceGame:
 
     A row has ``task``, the content of a task file, ``gold``, the right value of every unit, and perhaps ``id``. Raises
     ConfigError for fewer than two drafts or no candidate.
-
-    >>> import asyncio
-    >>> from vouching.methods.base import ScriptedSampler
-    >>> says = {"generator": '{"amount": 41}', "verifier": '{"verdict": "wrong"}', "reviser": '{"amount": 42}',
-    ...         "approver": "REVISE"}
-    >>> row = {"task": {"task": "t", "data": {}, "units": [{"id": "total", "type": "amount"}]}, "gold": {"total": 42}}
-    >>> sampler = ScriptedSampler(lambda prompt, role, number: says[role])
-    >>> play = asyncio.run(AssuranceGame(samples=2).play(sampler, [row]))
-    >>> for group in play.groups:
-    ...     print(group.role, group.estimator, [(one.policy, one.reward.total) for one in group.rollouts])
-    generator group [('default', 0.0), ('default', 0.0)]
-    verifier pair [('verifier', 1.0), ('verifier', 0.0)]
-    approver pair [('default', 0.0), ('default', 1.0)]
-    >>> play.measures["case/5a"], play.measures["oracle/submitted"]
-    ((1.0,), (1.0,))
     """
 
     samples: int = 8

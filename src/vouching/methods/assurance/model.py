@@ -55,14 +55,7 @@ def unit_messages(
     case: SafetyCase | None = None,
     revision: Proposal | None = None,
 ) -> tuple[Message, Message]:
-    """The prompt of one role at a unit; ``proposal`` is None if it could not be read.
-
-    >>> from vouching.types import Task, TaskUnit
-    >>> state = UnitState(Task("t", {"a": 1}, {}, (TaskUnit("x", "number"),)), TaskUnit("x", "number"), {})
-    >>> system, user = unit_messages("draft", state)
-    >>> system.content.splitlines()[0], user.content.splitlines()[-1]
-    ('You fill in one entry of a form or report.', 'Fill in the entry.')
-    """
+    """The prompt of one role at a unit; ``proposal`` is None if it could not be read."""
     task, unit = state.task, state.unit
     blocks = {"work": task.description or task.id, "input records": _json(task.data)}
     if task.tables:

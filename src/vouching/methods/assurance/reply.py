@@ -28,12 +28,7 @@ _LONGEST_TEXT = 4_000
 
 
 def case_json(case: SafetyCase, unit: TaskUnit) -> dict[str, Any]:
-    """A case in App. F's layout.
-
-    >>> case = SafetyCase("15", "It is 147097.", "R15: 161697 - 14600.", (EvidencePointer("unit", "11", 161697),))
-    >>> case_json(case, TaskUnit("15", "amount", form="1040"))["line_findings"][0]["line"]
-    '15'
-    """
+    """A case in App. F's layout."""
     finding: dict[str, Any] = {
         "form": unit.form,
         "line": case.unit_id,
@@ -54,15 +49,7 @@ def case_json(case: SafetyCase, unit: TaskUnit) -> dict[str, Any]:
 
 
 def read_case(reply: str, unit: TaskUnit) -> SafetyCase | None:
-    """The case in a reply; None if the verdict on the unit is "correct". Raises ReplyError if it has neither.
-
-    >>> unit = TaskUnit("15", "amount")
-    >>> read_case('{"line_findings": [{"line": "15", "verdict": "correct"}]}', unit) is None
-    True
-    >>> case = read_case('{"line_findings": [{"line": "15", "verdict": "wrong", "correction": "$147,097"}]}', unit)
-    >>> case.correction
-    Decimal('147097')
-    """
+    """The case in a reply; None if the verdict on the unit is "correct". Raises ReplyError if it has neither."""
     finding = _finding(_object(reply), unit)
     verdict = finding.get("verdict")
     if not isinstance(verdict, str) or not verdict.strip():
@@ -119,13 +106,7 @@ def line_json(proposal: Proposal, unit: TaskUnit) -> dict[str, Any]:
 
 
 def read_choice(reply: str) -> tuple[bool, str]:
-    """The approver's answer: whether to revise, and why. Raises ReplyError if it is neither KEEP nor REVISE.
-
-    >>> read_choice('{"decision": "REVISE", "reason": "The sum is right now."}')
-    (True, 'The sum is right now.')
-    >>> read_choice("KEEP")
-    (False, '')
-    """
+    """The approver's answer: whether to revise, and why. Raises ReplyError if it is neither KEEP nor REVISE."""
     word = spoken(reply).strip().strip(".*`\"' \n").upper()
     if word in ("KEEP", "REVISE"):
         return word == "REVISE", ""
@@ -152,11 +133,7 @@ def read_reply(reply: Completion | Rollout, reader: Callable[[str], R]) -> tuple
 
 
 def challenge_text(action: Literal["SAC", "NS"], unit: TaskUnit) -> str:
-    """A verifier's reply that takes an action and nothing else.
-
-    >>> read_case(challenge_text("SAC", TaskUnit("9", "amount")), TaskUnit("9", "amount")).verdict
-    'wrong'
-    """
+    """A verifier's reply that takes an action and nothing else."""
     claim, verdict = ("The value is right.", "correct") if action == "NS" else ("The value is not right.", "wrong")
     made = case_json(SafetyCase(unit.id, claim, "", verdict=verdict), unit)
     made["overall_verdict"] = "accept" if action == "NS" else "reject"

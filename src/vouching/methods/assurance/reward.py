@@ -74,15 +74,7 @@ FREE = AssuranceCosts()
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What happened at one decision unit. Raises InputError where the four do not fit together.
-
-    >>> Transition(s_x=False, y="SAC", a="REVISE", s_z=True).case
-    '5a'
-    >>> Transition(s_x=True, y="NS", a="REVISE")
-    Traceback (most recent call last):
-    ...
-    vouching.errors.InputError: y is NS but a is REVISE: without a case there is nothing to revise
-    """
+    """What happened at one decision unit. Raises InputError where the four do not fit together."""
 
     s_x: bool
     """Whether the proposal is strictly correct."""
@@ -142,20 +134,13 @@ def reward_of_row(
 ) -> dict[str, Any]:
     """The rewards of a unit that was played, or of one role's reply: a line of ``vouch reward assurance``.
 
-    Args:
-        row: of a unit, S_x and S_z (1 or 0: is the proposal, is the revision right), y (SAC or NS), and a (KEEP or
-            REVISE; none after NS), as in ``Decision.row``; of a reply, ``response`` and the fields that
-            :func:`reward_of_reply` reads.
-        role: who replied, for rows without ``role``.
-        intervention_cost: of a case.
-        revision_cost: of a revision.
+    The row of a unit has S_x and S_z (1 or 0: whether the proposal and the revision are right), y (SAC or NS), and a
+    (KEEP or REVISE; none after NS), as in ``Decision.row``; that of a reply has ``response`` and the fields that
+    :func:`reward_of_reply` reads. Raises InputError if they are missing, not valid, or contradict each other.
 
     Returns:
         Of a unit ``case``, and ``rewards`` and ``advantages`` over the pair, by player and action; None where there was
         no such choice or a reward is unknown. Of a reply ``total`` and ``parts``.
-
-    Raises:
-        InputError: a field is missing or not valid, or fields contradict each other.
 
     >>> record = reward_of_row({"S_x": 0, "y": "SAC", "a": "KEEP", "S_z": 1})
     >>> record["case"], record["rewards"]["generator"], record["advantages"]["verifier"]
@@ -226,15 +211,9 @@ _NEEDED: Mapping[Any, tuple[str, ...]] = {
 def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs: AssuranceCosts = FREE) -> Reward:
     """The reward of one role's reply: S_x of a draft, R_V of the action in a review, R_G of that in a choice.
 
-    Args:
-        reply: the whole text that the policy wrote.
-        row: ``unit`` as in a task file, ``gold``, its right value, and what the role is shown: ``proposal``, also
-            ``revision`` for the approver; null for a value that could not be read.
-        role: "generator", "verifier" or "approver"; None for the row's own ``role``.
-        costs: of a case and of a revision.
-
-    Raises:
-        InputError: the role is unknown, or a field that its reward needs is missing or not valid.
+    The row has ``unit`` as in a task file, ``gold``, its right value, and what the role ("generator", "verifier" or
+    "approver"; None for the row's own ``role``) is shown: ``proposal``, also ``revision`` for the approver; null for a
+    value that could not be read. Raises InputError if one of them is missing or not valid.
 
     >>> row = {"unit": {"id": "total", "type": "amount"}, "gold": 42, "proposal": 41, "revision": 42}
     >>> replies = {"generator": '{"amount": 42}', "verifier": '{"verdict": "wrong"}', "approver": "KEEP"}

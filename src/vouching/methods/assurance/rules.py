@@ -50,16 +50,6 @@ def review_by_rules(state: UnitState, proposal: Proposal | None) -> Reviewed:
     r"""A case, silence, or Unverified where a rule has no value for these inputs and no other rule makes a case.
 
     A proposal of None is one that could not be read.
-    >>> from decimal import Decimal
-    >>> from vouching.methods.assurance.task import as_task
-    >>> task = as_task({"task": "t", "data": {"items": [{"amount": 40.5}, {"amount": 2}]},
-    ...     "rules": [{"id": "R1", "text": "Add the items.", "value": "sum(i.amount for i in data.items)"}],
-    ...     "units": [{"id": "total", "type": "amount", "rules": ["R1"]}]})
-    >>> case = review_by_rules(UnitState(task, task.units[0], {}), Proposal("total", Decimal("42"))).case
-    >>> print(case.claim, case.argument, case.evidence[0].location, sep="\n")
-    total is 42, but rule R1 gives 42.50.
-    R1: Add the items. Worked out: sum(i.amount for i in data.items) = 42.50.
-    data.items[0].amount
     """
     unsure: Unverified | None = None
     for name in state.unit.rules:

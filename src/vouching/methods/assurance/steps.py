@@ -52,11 +52,6 @@ async def challenged(
         gold: the right values, only to count cases.
         output: where the steps of a fill are recorded.
         resume: whether to continue such a file.
-
-    Raises:
-        InputError: the output cannot be used, or a unit has no value.
-        ConfigError: an unknown model, or none to generate.
-        ModelError: a model is unavailable.
     """
     model, judge = names
     generating = Metered(open_model(model)) if model else None
@@ -161,12 +156,6 @@ def case_counts(task: Task, steps: Mapping[str, Step], gold: Mapping[str, Propos
     """Units by case of the paper; those that nobody could judge are not counted.
 
     A case without an answer, as when a finished proposal is verified, counts as "2 or 3" (right proposal) or "5 or 6".
-
-    >>> from decimal import Decimal
-    >>> task = Task("t", {}, {}, (TaskUnit("a", "number"),))
-    >>> steps = {"a": Step(UnitResult("a", "1", False, None, "1"), Decimal(1), Decimal(1))}
-    >>> case_counts(task, steps, {"a": Proposal("a", Decimal(2))})
-    {'4': 1}
     """
     counts: Counter[str] = Counter()
     for unit in task.units:

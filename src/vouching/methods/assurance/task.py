@@ -128,12 +128,7 @@ def as_task(found: Any, name: str = "the task") -> Task:
 
 
 def as_proposal(found: Any, task: Task, name: str = "the proposal") -> dict[str, Proposal]:
-    """A proposal from plain data. Raises InputError unless it has one valid value for every unit of the task.
-
-    >>> task = as_task({"task": "t", "data": {}, "units": [{"id": "x", "type": "amount"}]})
-    >>> as_proposal({"values": {"x": "$1,234.50"}}, task)["x"].value
-    Decimal('1234.50')
-    """
+    """A proposal from plain data. Raises InputError unless it has one valid value for every unit of the task."""
     if not isinstance(found, dict) or not isinstance(cast("dict[str, Any]", found).get("values"), dict):
         raise InputError(f'{name}: expected an object with "values": {{unit: value}}')
     fields = cast("dict[str, Any]", found)
@@ -154,13 +149,7 @@ def as_proposal(found: Any, task: Task, name: str = "the proposal") -> dict[str,
 
 
 def read_row(row: Mapping[str, Any]) -> tuple[Task, dict[str, Value]]:
-    """The task of a training row and the right value of each unit. Raises InputError if either is missing.
-
-    >>> task, gold = read_row({"task": {"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]},
-    ...                        "gold": {"x": 3}})
-    >>> str(gold["x"])
-    '3'
-    """
+    """The task of a training row and the right value of each unit. Raises InputError if either is missing."""
     name = f"row {row.get('id', '?')!r}"
     for key in ("task", "gold"):
         if not isinstance(row.get(key), Mapping):

@@ -25,20 +25,12 @@ from vouching.metrics.arrays import FloatArray
 
 
 def verifier_gap(right_M: ArrayLike, cost: float = 0.0) -> FloatArray:
-    """R_V(SAC) - R_V(NS) = 1 - 2 P(right) - cost: a case is the best response iff it is above 0 (Lemma 1).
-
-    >>> verifier_gap([0.0, 1.0]).tolist(), verifier_gap([0.45], cost=0.2).round(2).tolist()
-    ([1.0, -1.0], [-0.1])
-    """
+    """R_V(SAC) - R_V(NS) = 1 - 2 P(right) - cost: a case is the best response iff it is above 0 (Lemma 1)."""
     return 1 - 2 * np.asarray(right_M, dtype=float) - cost
 
 
 def generator_gap(right: ArrayLike, revision: ArrayLike, cost: float = 0.0) -> FloatArray:
-    """R_G(REVISE) - R_G(KEEP) = E[S_z] - cost - S_x: revising is the best response iff it is above 0 (Lemma 2).
-
-    >>> generator_gap([1, 0], [0.9, 0.3]).round(2).tolist()
-    [-0.1, 0.3]
-    """
+    """R_G(REVISE) - R_G(KEEP) = E[S_z] - cost - S_x: revising is the best response iff it is above 0 (Lemma 2)."""
     return np.asarray(revision, dtype=float) - cost - np.asarray(right, dtype=float)
 
 
@@ -120,24 +112,14 @@ class TabularGame:
             raise InputError("weights must be probabilities that sum to 1, and revisions must be in [0, 1]")
 
     def verifier_objective(self, logits: Logits) -> float:
-        """J_v(theta; phi): expected reward of the verifier minus its KL term (section 2.2).
-
-        >>> one = TabularGame(np.ones(1), np.zeros((1, 2)), even_logits(1))
-        >>> one.verifier_objective(even_logits(1))  # a coin is right half of the time
-        0.5
-        """
+        """J_v(theta; phi): expected reward of the verifier minus its KL term (section 2.2)."""
         sac_MX = _sigmoid(logits.sac_MX)
         reward_MX = sac_MX * (1 - _RIGHT_X - self.intervention_cost) + (1 - sac_MX) * _RIGHT_X
         value_MX = reward_MX - self.beta * _kl(logits.sac_MX, self.reference.sac_MX)
         return float((self._reach(logits) * value_MX).sum())
 
     def generator_objective(self, logits: Logits) -> float:
-        """J_f(phi; theta): expected reward of the generator minus its KL terms on proposals and answers.
-
-        >>> one = TabularGame(np.ones(1), np.ones((1, 2)), even_logits(1))
-        >>> one.generator_objective(even_logits(1))  # wrong half of the time, a quarter of which is repaired
-        0.625
-        """
+        """J_f(phi; theta): expected reward of the generator minus its KL terms on proposals and answers."""
         kl_M = _kl(logits.proposal_M, self.reference.proposal_M)
         return float((self._reach(logits) * self._proposal_values(logits)).sum() - self.beta * self.weight_M @ kl_M)
 
@@ -155,12 +137,7 @@ class TabularGame:
         )
 
     def profitable_deviations(self, logits: Logits) -> Logits:
-        """Gain of the best action at one decision, others fixed and without KL: >= 0, and 0 at an equilibrium.
-
-        >>> game = TabularGame(np.ones(1), np.array([[1.0, 0.0]]), even_logits(1))
-        >>> game.profitable_deviations(even_logits(1)).sac_MX.tolist()  # each is wrong half of the time it is reached
-        [[0.25, 0.25]]
-        """
+        """Gain of the best action at one decision, others fixed and without KL: >= 0, and 0 at an equilibrium."""
         reach_MX, sac_MX = self._reach(logits), _sigmoid(logits.sac_MX)
         value_MX = self._proposal_values(logits, beta=0.0)
         gap_MX = generator_gap(_RIGHT_X, self.revision_MX, self.revision_cost)
@@ -172,12 +149,7 @@ class TabularGame:
         )
 
     def equilibrium(self) -> Logits:
-        """The zero of the field: soft best responses, each to those that come after it. Requires beta > 0.
-
-        >>> game = TabularGame(np.ones(1), np.array([[0.6, 0.9]]), even_logits(1))
-        >>> game.field(game.equilibrium()).distance(even_logits(1)) < 1e-9
-        True
-        """
+        """The zero of the field: soft best responses, each to those that come after it. Requires beta > 0."""
         if not self.beta > 0:
             raise ConfigError(f"beta must be above 0, got {self.beta!r}: without KL the field has no zero")
         challenge_MX = np.broadcast_to(verifier_gap(_RIGHT_X, self.intervention_cost), self.revision_MX.shape)
@@ -239,11 +211,6 @@ def outlook(game: TabularGame, time: float = 200.0, steps: int = 2000) -> dict[s
     Returns:
         By choice ("right proposal", "case if wrong", ...): its probability at the ``start``, after the ``time`` and at
         the ``equilibrium``, and the ``gain`` of the best deviation from the state after ``time``.
-
-    >>> game = TabularGame(np.ones(1), np.array([[0.6, 0.9]]), even_logits(1))
-    >>> case = outlook(game, steps=400)["case if wrong"]
-    >>> {name: round(value, 3) for name, value in case.items()}
-    {'start': 0.5, 'time': 0.839, 'equilibrium': 1.0, 'gain': 0.002}
     """
     *_, end = flow(game, game.reference, time, steps)
     states = {"start": game.reference, "time": end, "equilibrium": game.equilibrium()}

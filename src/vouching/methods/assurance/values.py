@@ -54,12 +54,6 @@ def read_value(raw: Any, unit: TaskUnit, place: str) -> Value:
 
     Raises:
         InputError: it is of another type, not finite, or not one of the choices.
-    >>> read_value("$1,234.50", TaskUnit("9", "amount"), "values.9")
-    Decimal('1234.50')
-    >>> read_value("abc", TaskUnit("9", "amount"), "values.9")
-    Traceback (most recent call last):
-    ...
-    vouching.errors.InputError: values.9 is 'abc', expected an amount: a number, or a string such as $1,234.50
     """
     if unit.type == "boolean":
         if isinstance(raw, bool):
@@ -169,13 +163,6 @@ def read_data(text: str, name: str = "the file", yaml: bool | None = None) -> An
     Raises:
         InputError: it cannot be parsed, is too large or nested too deeply, repeats a key or has a non-finite number.
         MissingExtraError: it is YAML, and PyYAML is not installed.
-
-    >>> read_data("units: [a, NO]\nlimit: 12.5")
-    {'units': ['a', 'NO'], 'limit': 12.5}
-    >>> read_data('{"data": {"w2": [{"wages": NaN}]}}')
-    Traceback (most recent call last):
-    ...
-    vouching.errors.InputError: the file: data.w2[0].wages is nan, expected a finite number
     """
     begins = text[:1000].lstrip("\ufeff \t\r\n")
     if begins.startswith(("<?xml", "<!")):

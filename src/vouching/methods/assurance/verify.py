@@ -56,16 +56,6 @@ async def challenge(
     """Verify a finished proposal, unit by unit. Nothing is revised: what is proposed counts as submitted.
 
     Raises InputError for a unit without a proposal, ModelError if a model is temporarily unavailable.
-    >>> import asyncio
-    >>> from vouching.methods.assurance.model import AssuranceVerifier
-    >>> from vouching.methods.assurance.task import as_proposal, as_task
-    >>> task = as_task({"task": "t", "data": {"paid": [40, 2.5]},
-    ...     "rules": [{"id": "R1", "text": "Add what was paid.", "value": "sum(data.paid)"}],
-    ...     "units": [{"id": "total", "type": "amount", "rules": ["R1"]}]})
-    >>> proposal = as_proposal({"values": {"total": "$42.00"}}, task)
-    >>> [found] = asyncio.run(challenge(task, proposal, AssuranceVerifier())).units
-    >>> found.challenged, found.correction, found.quality
-    (True, '42.50', 1.0)
     """
     missing = [unit.id for unit in task.units if unit.id not in proposal]
     if missing:
@@ -93,14 +83,8 @@ async def fill(
 ) -> Assurance:
     """Do the work: generate, challenge, keep or revise, submit. Raises ModelError if a model gives no reply.
 
-    Args:
-        task: the work.
-        generator: proposes, revises and chooses.
-        verifier: reviews.
-        select: how a revision is selected among the candidates.
-        oracle: selects the revision by gold instead; for training only.
-        done: the steps of an interrupted run, by unit; they are kept.
-        on_step: called after each new unit.
+    An ``oracle`` selects the revision by gold; for training only. ``done`` has the steps of an interrupted run by unit,
+    which are kept; ``on_step`` is called after each new one.
     """
     return await _through(
         task, lambda state: play_unit(state, generator, verifier, select, oracle), done or {}, on_step
@@ -161,21 +145,8 @@ async def best_revision(
 ) -> Proposal | None:
     """z: the best of the readable candidates; None if there are none.
 
-    Args:
-        state: what is known.
-        candidates: revisions.
-        verifier: checks values, most frequent first, until one passes; not used by ``select="agreement"``.
-        select: how to select.
-        oracle: selects a right value if there is one; for training only.
-        challenged: the draft; its value did not pass and is not checked again.
-    >>> import asyncio
-    >>> from decimal import Decimal
-    >>> from vouching.methods.assurance.model import AssuranceVerifier
-    >>> unit = TaskUnit("x", "number")
-    >>> votes = [Proposal("x", Decimal(n)) for n in (3, 4, 4)]
-    >>> state = UnitState(Task("t", {}, {}, (unit,)), unit, {})
-    >>> asyncio.run(best_revision(state, votes, AssuranceVerifier(), "agreement")).value
-    Decimal('4')
+    The verifier checks values, most frequent first, until one passes; that of the ``challenged`` draft is not checked
+    again. An oracle selects a right value if there is one; for training only.
     """
     votes = Counter(one.value for one in candidates)
     firsts = {one.value: one for one in reversed(candidates)}

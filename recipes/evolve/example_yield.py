@@ -1,9 +1,9 @@
-"""Of how many rows and probes the rules can write a record for a language model to learn from, by label.
+"""How many rows and probes give a training example that the rules write, by label.
 
-    VOUCH_DATA=... python recipes/evolve/lesson_yield.py
+    VOUCH_DATA=... python recipes/evolve/example_yield.py
 
-Reads 120 rows of each of six sets of ``attribution/train``, drawn by a fixed seed, and makes up to two probes of each
-Attributable one. Left out: whether the reasons that the rules give are good ones; that takes a reader.
+Reads 120 rows of each of six sets of ``attribution/train``, drawn with a fixed seed, and makes up to two probes of each
+Attributable one. Not supported: judging the reasons that the rules give; that takes a reader.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROWS, PER_ROW, SEED = 120, 2, 0
 
 
 def rows_of(name: str) -> list[Row]:
-    """Some rows of a set."""
+    """A sample of the rows of a set."""
     with gzip.open(data_folder() / f"attribution/train/{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]
     random.Random(SEED).shuffle(records)
@@ -57,7 +57,7 @@ def main() -> None:
     for kind in sorted(asked):
         print(f"{kind}: {written[kind]} of {asked[kind]} ({100 * written[kind] / asked[kind]:.0f} %)")
     real = 100 * sum(quotes) / len(quotes)
-    print(f"{refused} records that would be no verdict; {real:.2f} % of quotes stand in the text")
+    print(f"{refused} records that are not a valid verdict; {real:.2f} % of quotes are in the text")
 
 
 if __name__ == "__main__":
