@@ -175,7 +175,7 @@ def test_a_start_that_cannot_be_refined_is_refused_at_once(qwen: Path, tmp_path:
     for wrong, message in (
         (replace(asked, model=str(tmp_path)), "expected the folder DIR/model"),
         (replace(asked, full=""), "as structured.full"),
-        (replace(asked, lora=asked.full), "has to be above 0"),
+        (replace(asked, lora=asked.full), "the stage lora needs above 0"),
         (replace(asked, full=asked.lora), "has to be 0"),
     ):
         with pytest.raises(ConfigError, match=message):
