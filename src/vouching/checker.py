@@ -137,12 +137,7 @@ class Checker:
     def check_with_sources(
         self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
     ) -> tuple[list[Outcome], tuple[Source, ...]]:
-        """The synchronous form of :meth:`acheck_with_sources`.
-
-        >>> outcomes, sources = Checker().check_with_sources("It opened in 1973.", "The bridge opened in 1973.")
-        >>> outcomes[0].label, sources[0].id
-        ('Attributable', 'source-1')
-        """
+        """The synchronous form of :meth:`acheck_with_sources`."""
         return run(self.acheck_with_sources(claim, sources, question))
 
     async def acheck_response(
@@ -222,10 +217,6 @@ class Checker:
     def check_task(self, task: object, proposal: object) -> Assurance:
         """Judge the values proposed for a task, unit by unit.
 
-        Args:
-            task: the task, or the content of its file.
-            proposal: a mapping with "values", one for each unit, or the content of its file.
-
         >>> task = {"task": "t", "data": {"paid": [40, 2]}, "rules": [{"id": "R", "text": "Add.",
         ...     "value": "sum(data.paid)"}], "units": [{"id": "total", "type": "amount", "rules": ["R"]}]}
         >>> Checker(method="assurance").check_task(task, {"values": {"total": 41}}).units[0].correction
@@ -269,9 +260,6 @@ class Checker:
 
         Returns:
             A Verdict or a Report, or Unverified(reason="input") for a row that cannot be used.
-
-        >>> print(Checker().check_row({"claim": "It opened."}, place="line 8").message)
-        line 8: the row has the keys ['claim'], expected "source" or "sources" (a text or a list of texts)...
         """
         return run(self.acheck_row(row, number, repair_rest, place))
 

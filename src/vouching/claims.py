@@ -256,16 +256,7 @@ def claims_report(
     support: float | None = None,
     question: str | None = None,
 ) -> Report:
-    """The report on a response whose claims were judged.
-
-    Args:
-        response: the text.
-        sources: what it was checked against.
-        outcomes: one per claim.
-        decomposition: the claims and the rest.
-        support: how much of the whole text the sources support, if the verifier measures it.
-        question: what the response answers.
-    """
+    """The report on a response whose claims were judged."""
     verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
     failed = len(outcomes) - len(verdicts)
     return Report(

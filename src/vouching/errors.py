@@ -41,13 +41,7 @@ class MissingExtraError(ConfigError, ImportError):
 
 
 def needed(module: str, extra: str, feature: str) -> Any:
-    """Import a module that may not be installed. Raises MissingExtraError, naming the feature and the extra.
-
-    >>> needed("no_such_module", "serve", "serving")
-    Traceback (most recent call last):
-    ...
-    vouching.errors.MissingExtraError: serving needs the module 'no_such_module': install it with  pip install ...
-    """
+    """Import a module that may not be installed. Raises MissingExtraError, naming the feature and the extra."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -26,11 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def as_claim(value: ClaimLike, number: int = 1) -> Claim:
-    """A claim from a string or a Claim. Raises InputError if it is empty, too long, of another type or invalid text.
-
-    >>> as_claim("It opened in 1937.").id
-    'claim-1'
-    """
+    """A claim from a string or a Claim. Raises InputError if it is empty, too long, of another type or invalid text."""
     claim = value if isinstance(value, Claim) else Claim(value, id=f"claim-{number}")
     check_text(claim.text, "the claim")
     check_text(claim.id, "the id of the claim")
@@ -111,11 +107,7 @@ def _passage_name(span: Span, number: int) -> str:
 
 
 def each_of(value: object) -> list[Any]:
-    """The members of ``value``, or ``[value]`` if it is a single thing (a text, a record, a mapping).
-
-    >>> each_of("one"), each_of(("one", "two"))
-    (['one'], ['one', 'two'])
-    """
+    """The members of ``value``, or ``[value]`` if it is a single thing (a text, a record, a mapping)."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         return [value]
     return [*cast("Iterable[object]", value)]
@@ -178,11 +170,7 @@ class LabelledRow:
 
 
 def labelled_row(row: Row) -> LabelledRow:
-    """A row with its label. Raises InputError if it cannot be used.
-
-    >>> labelled_row(Row(1, "line 1", {"claim": "It rained.", "source": "It did.", "gold": "Attributable"})).gold
-    'Attributable'
-    """
+    """A row with its label. Raises InputError if it cannot be used."""
     if row.fields is None:
         raise InputError(str(row.problem))
     fields = row.fields
@@ -195,11 +183,7 @@ def labelled_row(row: Row) -> LabelledRow:
 
 
 def gold_of(fields: Mapping[str, Any]) -> Label | None:
-    """The label of a row; None without one. Raises InputError for an unknown label.
-
-    >>> gold_of({"claim": "It rained.", "gold": "Attributable"})
-    'Attributable'
-    """
+    """The label of a row; None without one. Raises InputError for an unknown label."""
     given: Any = next((fields[key] for key in LABEL_KEYS if fields.get(key) is not None), None)
     if given not in (None, "Attributable", "Not Attributable"):
         raise InputError(f'the label is {given!r}, expected "Attributable" or "Not Attributable"')
@@ -219,13 +203,9 @@ class SeenRows:
 def labelled_examples(
     reader: RowReader, seen: SeenRows, advance: Callable[[], object], report: Callable[[str], object]
 ) -> Iterator[Example]:
-    """The rows as examples; those without a label count as Attributable.
+    """The rows as examples, counted in ``seen``; those without a label count as Attributable.
 
-    Args:
-        reader: rows with claim, source and, if known, label.
-        seen: counts them.
-        advance: called for each row.
-        report: called with a message for each row that cannot be used.
+    ``advance`` is called for each row, ``report`` with a message for each row that cannot be used.
     """
     for row in reader:
         advance()

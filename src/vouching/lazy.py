@@ -16,12 +16,7 @@ from typing import Any
 
 
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions ``__getattr__`` and ``__dir__`` of a package.
-
-    >>> __getattr__, __dir__ = lazily("vouching")
-    >>> __getattr__("Checker").__name__
-    'Checker'
-    """
+    """The functions ``__getattr__`` and ``__dir__`` of a package."""
     module = sys.modules[package]
 
     @cache

@@ -38,15 +38,6 @@ async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]]
     Returns:
         ``report`` with ``revised_response`` and ``unrepaired`` filled in. The spans of ``unrepaired`` refer to the
         response with its fixes applied, before anything was marked or removed.
-
-    >>> import asyncio
-    >>> from vouching import Checker
-    >>> async def repaired(response, source):
-    ...     checker = Checker()
-    ...     report = await checker.acheck_response(response, source)
-    ...     return await repair(report, lambda text: checker.acheck_response(text, source))
-    >>> asyncio.run(repaired("It opened in 1937.", "The bridge opened in 1973.")).revised_response
-    'It opened in 1973.'
     """
     fixed = _replace_spans(report.response, _fixes(report.findings))
     again = await check_again(fixed)

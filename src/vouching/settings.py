@@ -55,14 +55,7 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
 
 
 def refuse_missing(settings: object, *names: str) -> None:
-    """Raise InputError if a file listed in one of these settings does not exist.
-
-    >>> from vouching.evolve.config import EvolveConfig
-    >>> refuse_missing(EvolveConfig(train=("none.jsonl",)), "train")
-    Traceback (most recent call last):
-    ...
-    vouching.errors.InputError: train names none.jsonl, which does not exist: give the paths of files of rows
-    """
+    """Raise InputError if a file listed in one of these settings does not exist."""
     for name in names:
         for path in cast("tuple[str, ...]", getattr(settings, name)):
             if not Path(path).exists():
@@ -88,14 +81,7 @@ def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = 
 
 
 def _placed(message: str, table: str, kind: Any) -> str:
-    """The message of a table's own check with the name of the table added.
-
-    >>> from vouching.methods.structured.config import StructuredRunConfig
-    >>> _placed("keep must be above 0, got 0", "watch", StructuredRunConfig)
-    'watch.keep must be above 0, got 0'
-    >>> _placed("the two contradict each other", "watch", StructuredRunConfig)
-    'watch: the two contradict each other'
-    """
+    """The message of a table's own check with the name of the table added."""
     if not table or message.startswith(f"{table}."):
         return message
     begins = message.split(" ", 1)[0] in [f.name for f in fields(get_type_hints(kind)[table])]

@@ -47,11 +47,7 @@ class Unread:
     """The replies that could not be read."""
 
     def unverified(self, claim: Claim, message: str = "{}") -> Unverified:
-        """The failure as an outcome; ``message`` is for unreadable replies, with ``{}`` for the fault.
-
-        >>> Unread("unparsable", "no label").unverified(Claim("It opened."), "the reply is no record: {}").message
-        'the reply is no record: no label'
-        """
+        """The failure as an outcome; ``message`` is for unreadable replies, with ``{}`` for the fault."""
         backend = self.reason == "backend"
         return Unverified(claim, self.reason, self.fault if backend else message.replace("{}", self.fault))
 
@@ -64,22 +60,11 @@ async def ask(
     again: Again | None = None,
     spent: list[Completion] | None = None,
 ) -> list[R | Unread]:
-    """Ask a question and read each of ``sampling.n`` replies.
+    """Ask a question and read each of ``sampling.n`` replies; ``read`` raises ReplyError for an unusable one.
 
-    Args:
-        model: the model asked.
-        messages: the question.
-        sampling: how replies are sampled; a second question samples one.
-        read: reads a reply.
-        again: writes the second question after an unusable reply; None accepts the first reply as the last.
-        spent: collects every completion, for the cost, including those before an error.
-
-    Returns:
-        The result of ``read`` for each reply; a single Unread if the model refuses the question for good.
-
-    Raises:
-        ModelError: the model is out of reach, and the same call may succeed later.
-        ConfigError: the model cannot be used at all.
+    With ``again``, which writes the second question, an unusable reply is asked for once more. ``spent`` collects every
+    completion, for the cost. Returns the result of ``read`` for each reply; a single Unread if the model refuses for
+    good. Raises ModelError if the model is out of reach and the same call may succeed later.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel

@@ -28,12 +28,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A calibrator and what it belongs to.
-
-    >>> made = Calibration("http://host/v1#m", "abc", 1, Calibrator("temperature", (2.0,)))
-    >>> made.why_not("http://host/v1#m", "abc", 5)
-    'the calibration for http://host/v1#m was made with votes 1, now it is 5'
-    """
+    """A calibrator and what it belongs to."""
 
     model: str
     """Name of the model, as in provenance."""
@@ -94,13 +89,9 @@ def load_calibration(path: Path) -> Calibration:
 def find_calibration(model: str, place: str | None = None) -> Calibration | None:
     """The calibration for a model, by its name; None if there is none.
 
-    Args:
-        model: the name.
-        place: a file or a folder of .json files; None for VOUCH_CALIBRATION. Run records of ``vouch calibrate`` in
-            the folder (.run.json) are skipped.
-
-    Raises:
-        ConfigError: the place does not exist, a file in it is not a calibration, or two are for this model.
+    ``place`` is a file or a folder of .json files; None for VOUCH_CALIBRATION. Run records of ``vouch calibrate`` in
+    the folder (.run.json) are skipped. Raises ConfigError if the place does not exist, a file in it is not a
+    calibration, or two are for this model.
     """
     place = place or os.environ.get(VARIABLE) or None
     if place is None:
@@ -144,13 +135,9 @@ class LabelledScore:
 def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperature") -> Calibration:
     """Fit a calibration on labelled verdicts of one model.
 
-    Returns:
-        The calibration, fitted on all rows. ``measured`` has rows, ece and brier, and, by five folds of whole groups,
-        ece_held_out and brier_held_out, unless a fold leaves too little to fit.
-
-    Raises:
-        InputError: no rows, too few or with one label only, verdicts of several models, prompts or numbers of votes,
-            or verdicts that are already calibrated (the embedded verifier's always are).
+    ``measured`` has rows, ece and brier, and the held-out figures of :func:`calibrate_scores`. Raises InputError also
+    for verdicts of several models, prompts or numbers of votes, and for calibrated ones (the embedded verifier's always
+    are).
     """
     made = {(r.verdict.provenance.model, r.verdict.provenance.prompt_hash, r.verdict.provenance.votes) for r in rows}
     if len(made) != 1:
@@ -171,26 +158,10 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperatu
 def calibrate_scores(
     model: str, prompt_hash: str, rows: Sequence[LabelledScore], kind: CalibratorKind = "platt", votes: int = 1
 ) -> Calibration:
-    """Fit a calibration on the numbers of one scorer.
+    """Fit a calibration on the numbers of one scorer; "temperature" requires numbers in [0, 1].
 
-    Args:
-        model: its name.
-        prompt_hash: of the form of its input.
-        rows: its numbers, with labels.
-        kind: "platt" or "isotonic"; "temperature" for numbers in [0, 1].
-        votes: answers per number.
-
-    Returns:
-        The calibration, fitted on all rows. ``measured`` has rows and, by five folds of whole groups, ece_held_out and
-        brier_held_out, unless a fold leaves too little to fit.
-
-    Raises:
-        InputError: no rows, too few or with one label only, or numbers that are not finite.
-
-    >>> rows = [LabelledScore("Attributable" if n % 4 else "Not Attributable", n % 4, str(n)) for n in range(40)]
-    >>> fitted = calibrate_scores("discriminative:/m", "abc", rows)
-    >>> fitted.calibrator(0.0) < 0.5 < fitted.calibrator(3.0)
-    True
+    ``measured`` has rows and, by five folds of whole groups, ece_held_out and brier_held_out, unless a fold leaves too
+    little to fit. Raises InputError for no rows, too few or with one label only, or numbers that are not finite.
     """
     truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in rows]
     calibrator = fit_calibrator(kind, truth, scores)

@@ -15,27 +15,14 @@ from vouching.text.injection import readings
 
 @cache
 def delimiter_prompt() -> Prompt:
-    """A text between two delimiter lines: takes ``delimiter`` (from :func:`boundary`), ``name`` and ``text``.
-
-    >>> print(delimiter_prompt().fill(delimiter="5eed", name="source 1", text="It opened."))
-    <<<5eed source 1>>>
-    It opened.
-    <<<5eed end of source 1>>>
-    """
+    """A text between two delimiter lines: takes ``delimiter`` (from :func:`boundary`), ``name`` and ``text``."""
     return Prompt(load_prompt("vouching.judging", "delimited").text.strip())
 
 
 def delimited(texts: Mapping[str, str], among: Sequence[str] = (), *, last_outside: bool = False) -> str:
-    """Texts by name, each between delimiter lines.
+    """Texts by name, each between delimiter lines with a boundary that occurs neither in them nor in ``among``.
 
-    Args:
-        texts: the texts shown.
-        among: further texts of the same conversation; the boundary does not occur in these either.
-        last_outside: whether the last text is left out of the hash of the boundary, see :func:`boundary`.
-
-    >>> shown = delimited({"question": "When?", "answer": "In 1973."})
-    >>> [line for line in shown.splitlines() if "<<<" not in line]
-    ['When?', 'In 1973.']
+    With ``last_outside``, the last text is not hashed into the boundary, see :func:`boundary`.
     """
     shown = [*texts.values()]
     last = shown.pop() if last_outside else ""
@@ -49,9 +36,6 @@ def boundary(texts: Sequence[str], seed: int | None = None) -> str:
     The last two texts (such as claim and context) are hashed only if necessary, so that claims about the same sources
     share their prefix. An author of these texts who knows the sources can compute the boundary, so these are searched
     for disguised forms of it as well.
-
-    >>> boundary(["a source", "", ""]) == boundary(["a source", "", ""]) != boundary(["a source", "", ""], seed=1)
-    True
     """
     attempt = 0
     forms = [*texts, *(form.casefold() for text in texts[-2:] for form in readings(text))]

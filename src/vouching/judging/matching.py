@@ -60,13 +60,7 @@ class Ruling:
 
 
 def same_answer(answer: str, checked: str, match: Match = "units", entails: Entails | None = None) -> bool:
-    """Whether the documents' answer supports the response's.
-
-    Args:
-        answer: the response's.
-        checked: a checker's.
-        match: how numbers are compared.
-        entails: compares two answers that differ in words and have no numbers.
+    """Whether the documents' answer supports the response's; ``entails`` compares answers without numbers.
 
     >>> same_answer("10k", "ten thousand"), same_answer("10k", "10"), same_answer("10k", "10", match="released")
     (True, False, True)
@@ -86,11 +80,7 @@ def same_answer(answer: str, checked: str, match: Match = "units", entails: Enta
 
 
 def alike(one: str, other: str, match: Match = "units") -> bool:
-    """:func:`same_answer` in either direction.
-
-    >>> alike("512", "about 500"), same_answer("512", "about 500")
-    (True, False)
-    """
+    """:func:`same_answer` in either direction."""
     return same_answer(one, other, match) or same_answer(other, one, match)
 
 
@@ -99,9 +89,6 @@ def asked_about(numbers: Sequence[Value], answers: Sequence[str], match: Match =
 
     An answer that the response does not state asks for none, one with two numbers for both. The digits alone are
     enough, without their unit or the other end of a range.
-
-    >>> asked_about(find_values("5 km long, with 12 gates and 12 towers"), ["12", "5,000 m", "7", "12", "12"])
-    3
     """
     left, others = _without(numbers, answers, lambda number, answer: alike(number, answer, match))
     pieces = [piece for answer in others for value in find_values(answer) for piece in _pieces(value)]
@@ -113,9 +100,6 @@ def distinct(texts: Sequence[str]) -> list[int]:
     """Positions of the texts whose answer differs from that of every text kept before them, in either direction.
 
     The result is that of comparing all pairs, but only texts with close numbers are compared.
-
-    >>> distinct(["5", "6", "5.0", "6 km", "5 %"])
-    [0, 1, 4]
     """
     lines = np.array([_lines(text) for text in texts], float).reshape(-1, 2, 2)
     taken = np.empty_like(lines)
@@ -139,21 +123,13 @@ def distinct(texts: Sequence[str]) -> list[int]:
 
 
 def is_answer(checked: str | None) -> bool:
-    """Whether a checker answered: "Cannot answer", "unknown" and the like are not answers.
-
-    >>> is_answer("Cannot answer"), is_answer("0")
-    (False, True)
-    """
+    """Whether a checker answered: "Cannot answer", "unknown" and the like are not answers."""
     return checked is not None and _NO_ANSWER.fullmatch(checked) is None
 
 
 @lru_cache(maxsize=4_096)
 def leaks(question: str, answer: str) -> bool:
-    """Whether a question contains its own answer, in whatever notation.
-
-    >>> leaks("Did it cost 10k?", "10,000"), leaks("What did it cost in 1973?", "$10,000")
-    (True, False)
-    """
+    """Whether a question contains its own answer, in whatever notation."""
     stated = _values(answer)
     if not stated:
         words = _plain(answer)
@@ -164,13 +140,7 @@ def leaks(question: str, answer: str) -> bool:
 
 
 def consensus(checked: Sequence[Checked], match: Match = "units") -> Checked | None:
-    """The answer that most checkers gave, where "not in the documents" is an answer; None for a tie.
-
-    >>> consensus([Checked(("10",)), Checked(("10.0",)), Checked()])
-    Checked(answers=('10',), places=(), evidence='', any_of=False, directions=())
-    >>> consensus([Checked(("10",)), Checked()]) is None
-    True
-    """
+    """The answer that most checkers gave, where "not in the documents" is an answer; None for a tie."""
     groups: list[list[Checked]] = []
     for one in checked:
         group = next((group for group in groups if _agree(group[0], one, match)), None)
@@ -193,17 +163,7 @@ def rule(
 ) -> Ruling:
     """The outcome of a question: leaked, or the consensus of its checkers compared with the response's answer.
 
-    Args:
-        question: as the checkers saw it.
-        answer: the response's.
-        checked: one per checker, at least one; a text is a single answer, None is "cannot answer".
-        match: how numbers are compared.
-        entails: as for :func:`same_answer`.
-
-    >>> rule("How many towers?", "two", ["2", "2", "3"]).outcome
-    'same'
-    >>> rule("How many towers?", "two", ["2", "3"])
-    Ruling(outcome='different', found=('2', '3'), reason='the checkers do not agree: a tie is a mismatch')
+    ``checked`` has one entry per checker; a text is a single answer, None is "cannot answer".
     """
     if leaks(question, answer):
         return Ruling("leaked", (), "the question contains its own answer")
@@ -227,11 +187,7 @@ def rule(
 
 
 def as_checked(text: str | None) -> Checked:
-    """A checker's answer from its text alone.
-
-    >>> as_checked("Cannot answer").answers, as_checked(" 10 ").answers
-    ((), ('10',))
-    """
+    """A checker's answer from its text alone."""
     return Checked((text.strip(),)) if text is not None and is_answer(text) else Checked()
 
 
@@ -365,11 +321,7 @@ def _plain(text: str) -> str:
 
 
 def _released(answer: str, checked: str) -> bool:
-    """The comparison of the released code: signs stripped, whole numbers exact, others within .1, no units.
-
-    >>> _released("0.05", "0.1"), _released("10%", "10"), _released("10", "11")
-    (True, True, False)
-    """
+    """The comparison of the released code: signs stripped, whole numbers exact, others within .1, no units."""
     left, right = (text.translate(_RELEASED_STRIP).strip() for text in (answer, checked))
     if left == right:
         return left != ""

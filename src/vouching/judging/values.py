@@ -51,11 +51,7 @@ class Value:
 
     @property
     def wanted(self) -> str:
-        """The dimension of the quantity, or "date".
-
-        >>> [value.wanted for value in find_values("5 km in 1973")]
-        ['length', 'date']
-        """
+        """The dimension of the quantity, or "date"."""
         return "date" if self.quantity is None else self.quantity.dimension
 
     @property
@@ -85,11 +81,7 @@ def find_values(text: str) -> tuple[Value, ...]:
 
 
 def find_numbers(text: str) -> tuple[Value, ...]:
-    """The values of a text that are numbers: a year is one, a date with a day or a month is not.
-
-    >>> [value.text for value in find_numbers("About 500 men marched 5 km in 1937, on 3 May 1938 and in the 1940s.")]
-    ['About 500', '5 km', '1937']
-    """
+    """The values of a text that are numbers: a year is one, a date with a day or a month is not."""
     return tuple(value for value in find_values(text) if value.date is None or value.bare is not None)
 
 
@@ -110,12 +102,7 @@ def points(value: Value) -> tuple[Value, ...]:
 
 
 def stated(text: str, values: Sequence[Value]) -> list[tuple[Span, str]]:
-    """What can be asked about, with its kind: each value, with two joined hours as one.
-
-    >>> text = "Open from 5 pm to 9 pm, seats 40."
-    >>> [(span.text, wanted) for span, wanted in stated(text, find_values(text))]
-    [('5 pm to 9 pm', 'hours'), ('40', 'count')]
-    """
+    """What can be asked about, with its kind: each value, with two joined hours as one."""
     joined = {
         second: first
         for first, second in pairwise(values)

@@ -25,15 +25,7 @@ Aggregate: TypeAlias = Literal["threshold", "majority", "shaped", "median"]
 
 
 def as_votes(given: object, where: str = "an item") -> Votes:
-    """Votes from JSON: a list of 1 or true, 0 or false, and null. Raises InputError, with ``where``, for anything else.
-
-    >>> as_votes([1, False, None])
-    (True, False, None)
-    >>> as_votes([0.5], "item 2")
-    Traceback (most recent call last):
-    ...
-    vouching.errors.InputError: item 2 has the vote 0.5, expected 1 (yes), 0 (no) or null (unclear)
-    """
+    """Votes from JSON: a list of 1 or true, 0 or false, and null. Raises InputError, naming ``where``, otherwise."""
     if given is None:
         raise InputError(f"{where} has no votes: its judge failed, which is not a vote")
     if not isinstance(given, list | tuple):
@@ -46,22 +38,14 @@ def as_votes(given: object, where: str = "an item") -> Votes:
 
 
 def vote_share(votes: Votes) -> float:
-    """p_k: the share of yes among all J votes (Eq. 7). Raises InputError without a vote.
-
-    >>> vote_share([True, False, None, True])
-    0.5
-    """
+    """p_k: the share of yes among all J votes (Eq. 7). Raises InputError without a vote."""
     if not len(votes):
         raise InputError("an item has no votes: nothing was judged")
     return sum(vote is True for vote in votes) / len(votes)
 
 
 def voted_share(votes: Iterable[bool | None]) -> float | None:
-    """The share of yes among the clear votes; None without one.
-
-    >>> voted_share([True, False, None, None]), voted_share([None])
-    (0.5, None)
-    """
+    """The share of yes among the clear votes; None without one."""
     clear = [vote for vote in votes if vote is not None]
     return sum(clear) / len(clear) if clear else None
 
@@ -77,16 +61,7 @@ def majority_of(votes: Iterable[bool | None]) -> bool | None:
 
 
 def judgment(votes: Votes, tau: float = 0.75, aggregate: Aggregate = "threshold") -> float:
-    """rho_k: the aggregated votes, in [0, 1] (Eq. 8).
-
-    Args:
-        votes: on one item.
-        tau: share of yes from which an item passes, in (0, 1]; for "threshold" only.
-        aggregate: see the module.
-
-    Raises:
-        InputError: no votes.
-        ConfigError: an unknown aggregator, or tau out of range.
+    """rho_k: the aggregated votes, in [0, 1] (Eq. 8); only "threshold" uses ``tau``. Raises InputError without votes.
 
     >>> [judgment([True, None], 0.5, by) for by in ("threshold", "majority", "shaped", "median")]
     [1.0, 0.0, 0.5, 0.5]
@@ -101,13 +76,7 @@ def judgment(votes: Votes, tau: float = 0.75, aggregate: Aggregate = "threshold"
 
 
 def check_aggregate(tau: float, aggregate: str) -> None:
-    """Raise ConfigError for an unknown aggregator, or a threshold that all or no votes reach.
-
-    >>> check_aggregate(0.0, "threshold")
-    Traceback (most recent call last):
-    ...
-    vouching.errors.ConfigError: tau is 0.0, expected a share of yes above 0 and at most 1
-    """
+    """Raise ConfigError for an unknown aggregator, or a threshold that all or no votes reach."""
     if aggregate not in get_args(Aggregate):
         raise ConfigError(f"the aggregator is {aggregate!r}, expected one of {', '.join(get_args(Aggregate))}")
     if not 0 < tau <= 1:

@@ -78,11 +78,10 @@ class ScreenedSources:
         return not any(text.replace(_BLOT, "").strip() for text in self._searched)
 
     def windows(self, limit: int) -> list[Window]:
-        """All of the sources, in order, in as few windows as their sentences allow.
+        """All of the sources, in order, in as few windows of ``limit`` characters as their sentences allow.
 
-        Args:
-            limit: characters of source text in a window; a single sentence may exceed it. A window repeats the last
-                sentences of the one before, up to 400 characters.
+        A single sentence may exceed the limit. A window repeats the last sentences of the one before, up to 400
+        characters.
         """
         window: list[Excerpt] = []
         if sum(len(source.text) for source in self._sources) <= limit:
@@ -126,11 +125,7 @@ class ScreenedSources:
         return best[1] if best else None
 
     def records(self, claim: Claim) -> list[str]:
-        """Texts of the sources and the claim that contain something like a record, which a reply may quote.
-
-        >>> [*ScreenedSources([Source('The log reads {"label": "yes"}.')]).records(Claim("The label reads so."))]
-        ['The log reads {"label": "yes"}.']
-        """
+        """Texts of the sources and the claim that contain something like a record, which a reply may quote."""
         texts = [text for source in self._sources for text in (source.text, source.title)]
         return [text for text in (*texts, claim.text, claim.context) if _SHOWN_RECORD.search(text)]
 
@@ -192,15 +187,11 @@ def _critical_words(text: str) -> Counter[str]:
 def cut(
     sentences: Sequence[tuple[int, int]], limit: int, repeated: int = 0, room: int | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Split sentences into windows, in order; yields the first sentence of each and the one after its last.
+    """Split sentences, (start, end) each, into windows; yields the first sentence of each and the one after its last.
 
-    A sentence that is too long gets its own window.
-
-    Args:
-        sentences: (start, end) of each, in any unit of length.
-        limit: length of a window, from the start of its first sentence to the end of its last.
-        repeated: maximum length of whole sentences that a window repeats from the one before.
-        room: space left for the first window, which has ``limit`` if not even one sentence fits into it.
+    A window is at most ``limit`` long, from its first start to its last end; a longer sentence gets its own window. It
+    repeats whole sentences of the one before, up to ``repeated``. ``room`` is the space left for the first window,
+    which has ``limit`` if not even one sentence fits into it.
 
     >>> [*cut([(0, 2), (2, 4), (4, 9)], 5)], [*cut([(0, 2), (2, 4), (4, 6)], 5, repeated=2)]
     ([(0, 2), (2, 3)], [(0, 2), (1, 3)])
@@ -224,11 +215,7 @@ def cut(
 
 
 def windows(text: str, limit: int, length: Callable[[str], int]) -> Iterator[str]:
-    """The text in order, in windows of as many sentences as fit into ``limit``, as measured by ``length``.
-
-    >>> [*windows("One two. Three four. Five.", 4, lambda sentence: len(sentence.split()))]
-    ['One two. Three four.', 'Five.']
-    """
+    """The text in order, in windows of as many sentences as fit into ``limit``, as measured by ``length``."""
     spans = sentence_spans(text)
     ends = [*accumulate(length(text[start:end]) for start, end in spans)]
     for first, after in cut([*zip([0, *ends], ends, strict=False)], limit):

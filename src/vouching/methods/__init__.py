@@ -53,18 +53,9 @@ if TYPE_CHECKING:
 def method_for(
     model: str | Model, named: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> tuple[Method, dict[str, Any]]:
-    """The method for a model, and its settings.
+    """The method for a model, and its settings; without a name, the method that suits the model.
 
-    Args:
-        model: the judge, or its name.
-        named: a method or a variant of one; None for what suits the model.
-        settings: of the verifier; None values mean the default.
-
-    Raises:
-        ConfigError: an unknown method or model, or a model or setting that does not fit the method.
-
-    >>> method_for("embedded")[0].name, method_for("http://localhost:8000/v1#m", "label", {"votes": 3})[1]
-    ('embedded', {'style': 'label', 'votes': 3})
+    Raises ConfigError for an unknown method or model, or one that does not fit the other.
     """
     from vouching.methods.embedded.verify import is_embedded
 

@@ -57,12 +57,7 @@ def _is_share(value: object) -> bool:
 
 
 def failed(error: ModelError, claim: Claim) -> Unverified:
-    """A model's failure as an outcome; raises it again if a retry may help, so that the caller can wait.
-
-    >>> from vouching.errors import ModelRefusedError
-    >>> failed(ModelRefusedError("no such model"), Claim("It opened.")).reason
-    'backend'
-    """
+    """A model's failure as an outcome; raises it again if a retry may help, so that the caller can wait."""
     if error.can_retry:
         raise error
     return Unverified(claim, "backend", str(error))
@@ -168,14 +163,7 @@ class Stateful(Protocol):
 
 
 async def outcome_of(judged: Awaitable[Reward | Unverified], claim: str) -> Reward | Unverified:
-    """The judge's reward, or Unverified if its endpoint failed.
-
-    >>> import asyncio
-    >>> async def judge():
-    ...     raise BackendError("The judge is down.")
-    >>> asyncio.run(outcome_of(judge(), "It opened in 1973.")).reason
-    'backend'
-    """
+    """The judge's reward, or Unverified if its endpoint failed."""
     try:
         return await judged
     except BackendError as error:
@@ -185,27 +173,10 @@ async def outcome_of(judged: Awaitable[Reward | Unverified], claim: str) -> Rewa
 def build_group(
     key: str, rollouts: Sequence[Rollout], outcomes: Sequence[Reward | Unverified], size: int
 ) -> tuple[Group | None, tuple[Unverified, ...]]:
-    """The group of the rollouts with a reward, and the failures of the others.
+    """The group of the rollouts with a reward, and the failures of the others; None with fewer than two rewards.
 
-    Args:
-        key: of the group.
-        rollouts: all of one role and estimator.
-        outcomes: one per rollout.
-        size: expected number of rollouts, counting those without a reward.
-
-    Returns:
-        The group, or None if fewer than two rollouts have a reward; and the failures.
-
-    Raises:
-        ValueError: a number of rollouts or outcomes other than ``size``: a bug in the game or its sampler.
-
-    >>> rollout = Rollout("verifier", (1,), (2,), (1,), None, "stop")
-    >>> down = Unverified(Claim("It opened."), "backend", "The judge is down.")
-    >>> group, failures = build_group("row-1", [rollout] * 3, [Reward(1.0), down, Reward(0.0)], size=3)
-    >>> [rollout.reward.total for rollout in group.rollouts], len(failures)
-    ([1.0, 0.0], 1)
-    >>> build_group("row-1", [rollout] * 2, [Reward(1.0), down], size=2)[0] is None
-    True
+    ``size`` is the expected number of rollouts, including those without a reward; another number is a bug in the game
+    or its sampler and raises ValueError.
     """
     if not len(rollouts) == len(outcomes) == size:
         raise ValueError(
@@ -223,11 +194,7 @@ def build_group(
 
 
 def gathered_measures(found: Iterable[Measures]) -> dict[str, tuple[float, ...]]:
-    """The measures of several rollouts by name.
-
-    >>> gathered_measures([{"a": 1.0}, {"a": 0.0, "b": 2.0}])
-    {'a': (1.0, 0.0), 'b': (2.0,)}
-    """
+    """The measures of several rollouts by name."""
     measures: dict[str, list[float]] = {}
     for one in found:
         for name, value in one.items():

@@ -81,17 +81,8 @@ def calibrated_scorer(
 ) -> Calibration | None:
     """Score the rows that have no score yet, and fit a calibration; None if the scoring stopped early.
 
-    Args:
-        model: name of the scorer.
-        files: rows with claim, source and label, all or none of them with a question; and the path of the
-            calibration: the scores are kept next to it, in ``.scores.jsonl``.
-        kind: which curve.
-        run: runs the job.
-        report: called with a message about skipped rows.
-
-    Raises:
-        InputError: a file or the rows cannot be used.
-        ConfigError: no such scorer, or one that gives no numbers for claims.
+    ``files`` are the rows, all or none of them with a question, and the path of the calibration; the scores are kept
+    next to it, in ``.scores.jsonl``. Raises InputError or ConfigError for files, rows or a scorer that cannot be used.
     """
     rows_path, output = files
     scorer = open_claim_scorer(model)

@@ -51,12 +51,7 @@ Part: TypeAlias = Literal["verifier", "settings", "reward_row", "reward_reply", 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method and its parts, each named "module:attribute" and imported on first use; None for a missing part.
-
-    >>> from vouching.methods import METHODS
-    >>> METHODS["blinded"].load("game").__name__
-    'BlindedGame'
-    """
+    """A method and its parts, each named "module:attribute" and imported on first use; None for a missing part."""
 
     name: str
     """Also the name of its folder."""
@@ -100,9 +95,6 @@ class Method:
     def open(self, model: str | Model, settings: Mapping[str, Any] | None = None) -> Any:
         """The verifier for a model.
 
-        Raises:
-            ConfigError: a model that does not fit the method, an unknown setting, or a value out of range.
-
         >>> from vouching.methods import METHODS
         >>> METHODS["embedded"].open("embedded", {"treshold": 0.7})
         Traceback (most recent call last):
@@ -117,10 +109,6 @@ class Method:
 
     def scorer(self, **settings: Any) -> ReplyReward:
         """The reward of a reply, for trainers with their own sampling: ``reward_reply`` with the reply as ``response``.
-
-        Raises:
-            ConfigError: the method cannot reward a reply alone (the message names the adapters), or an unknown setting.
-                The returned function raises InputError for a row that lacks what the reward needs.
 
         >>> from vouching.methods import METHODS
         >>> METHODS["structured"].scorer(variant="binary")('{"label": "yes"}', {"gold": "Attributable"}).total

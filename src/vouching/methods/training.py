@@ -22,11 +22,7 @@ OnAlarm: TypeAlias = Literal["warn", "stop"]
 
 @dataclass(frozen=True, slots=True)
 class LoraSettings:
-    """Adapters; the defaults are SEVA's (Table 8), except the rank.
-
-    >>> LoraSettings(rank=64).alpha
-    128.0
-    """
+    """Adapters; the defaults are SEVA's (Table 8), except the rank."""
 
     rank: int = 0
     """0 trains all weights."""
@@ -185,11 +181,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class GrpoConfig:
-    """What is trained, on what, and how.
-
-    >>> GrpoConfig(rows=("prompts.jsonl",), model="runs/sft/model").sampling.group_size
-    8
-    """
+    """What is trained, on what, and how."""
 
     compares: ClassVar[bool] = True
     """Whether rewards are compared within groups; False with a critic."""

@@ -49,24 +49,7 @@ Split: TypeAlias = Callable[[str, str], Awaitable[Facts]]
 
 
 class FactScore:
-    """Scores an answer by the share of its facts that a verifier finds supported.
-
-    Args:
-        split: splits an answer into facts.
-        judge: verifies each fact.
-        name: of the model of both.
-
-    >>> import asyncio
-    >>> from vouching.types import Source
-    >>> from vouching.methods.discriminative.input import scorer_input
-    >>> from vouching.methods.embedded.verify import EmbeddedVerifier
-    >>> scorer = FactScore(split_sentences, EmbeddedVerifier(), "embedded:rules")
-    >>> answer, sources = "It opened in 1973. It closed in 1980.", (Source("The bridge opened in 1973."),)
-    >>> candidate = Candidate("", answer, Claim(answer), scorer_input("", answer), sources)
-    >>> [scored] = asyncio.run(scorer.score([candidate]))
-    >>> round(scored.value, 5)  # one of two: .5 * exp(1 - 10 / 2)
-    0.00916
-    """
+    """Scores an answer by the share of its facts that a verifier finds supported; ``name`` is that of the model."""
 
     scale: Scale = "share"
     reads: Reads = "passages"

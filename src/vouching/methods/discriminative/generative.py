@@ -75,11 +75,7 @@ def read_places(reply: str, count: int) -> list[int]:
 
 
 def read_points(reply: str) -> float:
-    """The points of an answer, from 1 to 10. Raises ReplyError for an invalid verdict.
-
-    >>> read_points("Mostly right. <verdict> 7 </verdict>")
-    7.0
-    """
+    """The points of an answer, from 1 to 10. Raises ReplyError for an invalid verdict."""
     verdict = verdict_of(reply)
     found = _POINTS.fullmatch(verdict.strip(" \t\r\n*`'\""))
     if found is None or not 1 <= float(found[1]) <= 10:
@@ -141,9 +137,6 @@ class GenerativeRanker:
         max_tokens: maximum length of a reply.
         limit: maximum characters of the search in a prompt; the rest is omitted, with a warning.
         owned: closed together with it.
-
-    Raises:
-        ConfigError: a mode that uses a scorer.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel

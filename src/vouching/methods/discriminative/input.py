@@ -74,14 +74,7 @@ def scorer_input(question: str, answer: str, evidence: str = "") -> ScorerInput:
 
 
 def compressed_text(compression: Compression, reasoning: bool = True) -> str:
-    r"""Evidence as compressed for one answer, without the verdict.
-
-    >>> found = Compression(("It opened in 1973.", "It is in Lyon."), "The year agrees.", "model", "Correct")
-    >>> compressed_text(found)
-    'Useful facts: It opened in 1973.; It is in Lyon.\nReasoning: The year agrees.'
-    >>> compressed_text(found, reasoning=False)
-    'Useful facts: It opened in 1973.; It is in Lyon.'
-    """
+    """Evidence as compressed for one answer, without the verdict."""
     facts = [fact for fact in map(one_line, compression.facts) if fact and not addresses_verdict(fact)]
     lines = [f"Useful facts: {'; '.join(facts)}"] if facts else []
     if reasoning and compression.reasoning.strip():
@@ -149,14 +142,7 @@ def evidence_text(shown: Shown, trajectory: Trajectory | None, compression: Comp
 
 
 def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
-    """Each failure of an engine once, and a warning if a search found nothing.
-
-    >>> from vouching.types import Asked
-    >>> asked = (Asked("web:a", 2), Asked("web:b", 0, "b answered 503"))
-    >>> turns = [SearchTurn("", "all", query, SearchResult(query, (), asked)) for query in ("bridge", "tower")]
-    >>> [warning.message for warning in search_warnings(Trajectory("When?", (), tuple(turns), "turns", "steps"))]
-    ['web:b failed in 2 of 2 queries (b answered 503).', 'The search found nothing.']
-    """
+    """Each failure of an engine once, and a warning if a search found nothing."""
     results = [turn.result for turn in trajectory.turns if turn.result]
     queries = Counter(asked.engine for result in results for asked in result.asked)
     failures = Counter((asked.engine, asked.error) for result in results for asked in result.asked if asked.error)
@@ -180,10 +166,6 @@ def search_failed(trajectory: Trajectory) -> str | None:
 
 
 def statement(question: str, answer: str, number: int = 1) -> Claim:
-    """Question and answer as one statement to check against the evidence; its id is "answer-N".
-
-    >>> statement("When did the bridge open?", "In 1973.", 2)
-    Claim(text='When did the bridge open: In 1973.', id='answer-2', span=None, context='')
-    """
+    """Question and answer as one statement to check against the evidence; its id is "answer-N"."""
     asked = " ".join(question.split()).rstrip("?？ ")
     return Claim(f"{asked}: {answer.strip()}" if asked else answer.strip(), id=f"answer-{number}")

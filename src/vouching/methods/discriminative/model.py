@@ -170,11 +170,7 @@ def _load(base: Path, adapter: Path | None, dtype: str) -> Any:
 
 
 def _not_saved(missing: Collection[str], saved: Collection[str]) -> list[str]:
-    """The missing weights of a model that are in no module saved with its adapter.
-
-    >>> _not_saved(["bert.pooler.dense.bias", "classifier.bias"], ["classifier", "score"])
-    ['bert.pooler.dense.bias']
-    """
+    """The missing weights of a model that are in no module saved with its adapter."""
     return sorted(name for name in missing if not any(f".{module}." in f".{name}" for module in saved))
 
 

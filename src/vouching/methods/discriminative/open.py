@@ -38,9 +38,6 @@ def open_scorer(name: str) -> Scorer:
     Raises:
         ConfigError: a name not in the form of ``SCORERS``, or a folder without such weights.
         MissingExtraError: a library it needs is not installed.
-
-    >>> open_scorer("embedded:rules").name
-    'embedded:rules'
     """
     kind, _, rest = name.partition(":")
     path, _, second = rest.partition("#")
@@ -98,13 +95,6 @@ def open_ranker(
         search_model: a language model that searches and compresses; None does both by words.
         engines: the search engines; without any, sources must come with the answers.
         queries: maximum number of queries; None for the default.
-
-    Raises:
-        ConfigError: an unknown name, or a mode that does not fit.
-        MissingExtraError: a library that a model needs is not installed.
-
-    >>> open_ranker("embedded:rules").mode
-    'full'
     """
     from vouching.models.open import is_model, open_model
 

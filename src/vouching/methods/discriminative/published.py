@@ -74,12 +74,7 @@ class _WindowScorer:
 
 
 class MiniCheck(_WindowScorer):
-    """MiniCheck from a folder of weights as its authors publish it.
-
-    Raises:
-        ConfigError: no such model in the folder.
-        MissingExtraError: torch or transformers is not installed.
-    """
+    """MiniCheck from a folder of weights as its authors publish it."""
 
     def __init__(self, path: str | Path, *, device: str = "auto") -> None:
         kind = config_of(path).get("model_type")
@@ -168,10 +163,6 @@ class Hhem(_WindowScorer):
         tokenizer: folder with the tokenizer of flan-t5-base; None for ``path``.
         device: "cpu", "cuda", ...; "auto" uses a GPU if there is one.
         limit: tokens of a premise that are read at once; memory grows quadratically.
-
-    Raises:
-        ConfigError: no such weights, or no tokenizer.
-        MissingExtraError: torch or transformers is not installed.
     """
 
     def __init__(

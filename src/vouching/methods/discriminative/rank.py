@@ -89,9 +89,6 @@ class ScoringRanker:
         aligner: locates the parts of an answer in the evidence; None for the rules.
         owned: closed together with it.
 
-    Raises:
-        ConfigError: a mode that the scorer does not have, or no compressor.
-
     >>> import asyncio
     >>> ranker = ScoringRanker(EmbeddedScorer(EmbeddedVerifier()))
     >>> sources = [Source("The bridge opened in 1973.")]
@@ -246,13 +243,7 @@ def _untrained(scorer: Scorer, shown: Shown) -> tuple[VerdictWarning, ...]:
 
 
 def placed(answers: Sequence[RankedAnswer]) -> tuple[RankedAnswer, ...]:
-    """The answers by descending score, with their places; tied answers share a place and keep their order.
-
-    >>> def scored(number, score):
-    ...     return RankedAnswer(number, "", 1, score, Claim(""))
-    >>> [(a.number, a.place) for a in placed([scored(1, 0.2), scored(2, 0.9), scored(3, 0.9), scored(4, 0.1)])]
-    [(2, 1), (3, 1), (1, 3), (4, 4)]
-    """
+    """The answers by descending score, with their places; tied answers share a place and keep their order."""
     order = sorted(answers, key=lambda answer: -answer.score)
     return tuple(replace(a, place=1 + sum(other.score > a.score for other in answers)) for a in order)
 
@@ -276,10 +267,7 @@ def usage_since(started: float, *spent: Costing | None) -> Usage:
 def rank_work(ranker: Ranker, needed: bool, at_once: int = ROWS_AT_ONCE) -> AsyncWorkFactory:
     """The work of ranking the rows of a file, each with its own question, answers and sources.
 
-    Args:
-        ranker: what ranks.
-        needed: whether a row must have sources, as without a search.
-        at_once: rows processed concurrently.
+    Sources are ``needed`` without a search.
     """
 
     async def rank(row: Row) -> Ranking:

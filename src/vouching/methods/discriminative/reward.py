@@ -29,13 +29,8 @@ By: TypeAlias = Literal["place", "score", "probability"]
 def ranking_rewards(ranking: Ranking, by: By = "place") -> list[Reward | Unverified]:
     """The reward of each answer, in the order in which they were given.
 
-    Returns:
-        One per answer: a Reward with the parts ``score`` and ``place`` and, with a calibration, ``probability``; or the
-        answer's Unverified.
-
-    Raises:
-        ConfigError: an unknown ``by``.
-        InputError: "probability" without a calibration, or answers that are not numbered 1 to N.
+    Returns one per answer: a Reward with the parts ``score`` and ``place`` and, with a calibration, ``probability``; or
+    the answer's Unverified. Raises InputError for "probability" without a calibration, or answers not numbered 1 to N.
 
     >>> from vouching import rank
     >>> ranking = rank("When did it open?", ["In 1937.", "In 1973.", "In 1937."], "The bridge opened in 1973.")
@@ -54,11 +49,7 @@ def ranking_rewards(ranking: Ranking, by: By = "place") -> list[Reward | Unverif
 def reward_of_row(row: Mapping[str, Any], by: By = "place") -> dict[str, Any]:
     """The rewards of the answers of a recorded ranking, a line of ``vouch rank --output``.
 
-    Returns:
-        ``totals`` and ``parts``, in the order in which the answers were given; None for one without a score.
-
-    Raises:
-        InputError: the row is not a ranking, or as :func:`ranking_rewards`.
+    Returns ``totals`` and ``parts``, in the order in which the answers were given; None for one without a score.
     """
     if row.get("kind") != "ranking":
         raise InputError(f"the row has the keys {[*row]}, expected a ranking: a line of vouch rank --output")
@@ -68,21 +59,12 @@ def reward_of_row(row: Mapping[str, Any], by: By = "place") -> dict[str, Any]:
 
 
 def best_of(ranking: Ranking, seed: int = 0) -> RankedAnswer | None:
-    """Best-of-N: one of the best answers, drawn with ``seed`` if several are tied; None if no answer has a score.
-
-    >>> from vouching import rank
-    >>> best_of(rank("When did it open?", ["In 1937.", "In 1973."], "The bridge opened in 1973.")).text
-    'In 1973.'
-    """
+    """Best-of-N: one of the best answers, drawn with ``seed`` if several are tied; None if no answer has a score."""
     return random.Random(f"{seed}/{ranking.question}").choice(ranking.best) if ranking.best else None
 
 
 def share_below(score: float, others: Sequence[float]) -> float:
-    """Share of the others that a score is above, tied ones counted half; one half without others.
-
-    >>> share_below(2.0, [1.0, 2.0, 3.0, 0.0])  # (2 + .5) / 4
-    0.625
-    """
+    """Share of the others that a score is above, tied ones counted half; one half without others."""
     if not others:
         return 0.5
     return sum((score > other) + (score == other) / 2 for other in others) / len(others)

@@ -145,9 +145,6 @@ class ClaimScorer:
         scorer: what scores.
         shown: what a scorer that reads text is shown of the sources; one that reads passages gets them all.
         compress: shortens the sources for a claim, if they are shown compressed.
-
-    Raises:
-        ConfigError: a compressor is required and missing.
     """
 
     def __init__(self, scorer: Scorer, shown: Shown = "compressed", compress: Compress | None = None) -> None:

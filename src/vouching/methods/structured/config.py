@@ -20,11 +20,7 @@ from vouching.types.spans import Label
 
 @dataclass(frozen=True, slots=True)
 class StructuredRunConfig(GrpoConfig):
-    """What is trained, on what, and how; ``rows`` are written by ``vouch data annotate --prompts``.
-
-    >>> StructuredRunConfig(rows=("prompts.jsonl",), model="runs/sft/model").reward
-    'process'
-    """
+    """What is trained, on what, and how; ``rows`` are written by ``vouch data annotate --prompts``."""
 
     reward: Literal["process", "binary"] = "process"
     """SEVA's process reward, or 1 for the right label and 0 for the wrong one."""
@@ -53,11 +49,7 @@ def read_prompts(paths: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def prompt_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A row with a prompt and a gold label, for the structured game.
-
-    >>> prompt_row({"prompt": [{"role": "user", "content": "Is it so?"}], "gold": "Attributable"}, "row-1")["id"]
-    'row-1'
-    """
+    """A row with a prompt and a gold label, for the structured game."""
     messages = messages_of(fields, "prompt")
     if fields.get("gold") not in get_args(Label):
         raise InputError(f'its gold is {fields.get("gold")!r}, expected "Attributable" or "Not Attributable"')

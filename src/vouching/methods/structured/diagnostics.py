@@ -143,13 +143,7 @@ class Diagnosis:
 
 
 def group_spread(rows: Iterable[ScoredReply]) -> GroupSpread:
-    """Differences of the rewards within groups; all figures are nan without a group of two.
-
-    >>> rows = [ScoredReply(str(n), "a" if n < 2 else "b", Reward(r)) for n, r in enumerate((0.0, 1.0, 1.0, 1.0))]
-    >>> spread = group_spread(rows)  # standard_deviations .7071 and 0
-    >>> spread.groups, round(spread.standard_deviation, 4), spread.equal_groups, spread.effective
-    (2, 0.3536, 0.5, 0.5)
-    """
+    """Differences of the rewards within groups; all figures are nan without a group of two."""
     groups = [np.array([row.reward.total for row in group]) for group in _groups(rows)]
     several = [group for group in groups if len(group) > 1]
     sizes = [len(group) for group in several]
@@ -173,11 +167,7 @@ def group_spread(rows: Iterable[ScoredReply]) -> GroupSpread:
 
 
 def group_standard_deviations(rows: Iterable[ScoredReply]) -> list[float]:
-    """The unbiased standard deviation of every group of at least two replies.
-
-    >>> group_standard_deviations([ScoredReply("a", "g", Reward(0.5)), ScoredReply("b", "g", Reward(0.5))])
-    [0.0]
-    """
+    """The unbiased standard deviation of every group of at least two replies."""
     return [
         _standard_deviation(np.array([row.reward.total for row in group])) for group in _groups(rows) if len(group) > 1
     ]
@@ -217,14 +207,7 @@ def binary_check(rows: Sequence[ScoredReply]) -> BinaryCheck | None:
 
 
 def part_variance(rows: Sequence[ScoredReply]) -> PartVariance | None:
-    """Sources of the variance within groups; None without parts, or without a group of two.
-
-    >>> parts = [{"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.0}]
-    >>> rows = [ScoredReply(str(n), "g", Reward(0.3 * p["a"] + 0.3 * p["b"], p)) for n, p in enumerate(parts)]
-    >>> found = part_variance(rows)  # .09 * .5 twice, and 2 * .09 * -.5: opposites cancel out
-    >>> round(found.own, 4), round(found.crossed, 4), round(found.total, 4)
-    (0.09, -0.09, 0.0)
-    """
+    """Sources of the variance within groups; None without parts, or without a group of two."""
     groups = [group for group in _groups(rows) if len(group) > 1]
     names = tuple(rows[0].reward.parts) if rows else ()
     if not groups or not names:
@@ -253,16 +236,7 @@ def part_variance(rows: Sequence[ScoredReply]) -> PartVariance | None:
 
 
 def label_gap(rows: Iterable[ScoredReply]) -> LabelGap | None:
-    """Which label is favoured; None without gold labels.
-
-    >>> golds = ("Attributable", "Attributable", "Not Attributable", "Not Attributable")
-    >>> called = ("Attributable", "Not Attributable", "Not Attributable", "Not Attributable")
-    >>> totals = (1.1, 0.6, 1.0, 1.0)
-    >>> rows = [ScoredReply(str(n), "g", Reward(t), g, p) for n, (t, g, p) in enumerate(zip(totals, golds, called))]
-    >>> found = label_gap(rows)
-    >>> round(found.gap, 2), found.false_positives, found.bias
-    (-0.15, 0.5, 0.5)
-    """
+    """Which label is favoured; None without gold labels."""
     by_gold: dict[Label, list[ScoredReply]] = {"Attributable": [], "Not Attributable": []}
     for row in rows:
         if row.gold is not None:
@@ -290,9 +264,6 @@ def diagnose(rows: Sequence[ScoredReply], variant: Variant = "paper") -> Diagnos
 
     Raises:
         InputError: no rows, or rows whose parts have different names.
-
-    >>> diagnose([ScoredReply("a", "g", Reward(0.0)), ScoredReply("b", "g", Reward(1.0))]).spread.effective
-    1.0
     """
     if not rows:
         raise InputError("got no reply with a reward, expected at least one")

@@ -30,12 +30,7 @@ ROLE = "verifier"
 
 
 def score_by(rules: Rules = "paper", weights: StructuredWeights = PAPER) -> Score:
-    """SEVA's process reward (Algorithm 1) with these rules, or the binary one (section 2.3).
-
-    >>> import asyncio
-    >>> asyncio.run(score_by()('{"label": "yes"}', {"gold": "Attributable"})).total
-    0.395
-    """
+    """SEVA's process reward (Algorithm 1) with these rules, or the binary one (section 2.3)."""
 
     async def score(reply: str, row: Row) -> Reward:
         return reward_of_reply(reply, row, rules, weights)
@@ -49,9 +44,6 @@ def against_gold(reply: str, row: Row) -> Measures:
     Returns:
         ``oracle/right``: whether the label is gold; an unreadable reply is wrong. ``readable``: whether the reply is a
         record with a label. ``not_attributable/gold``, and for a readable reply ``not_attributable/said``.
-
-    >>> against_gold('{"label": "no"}', {"gold": "Attributable"})
-    {'oracle/right': 0.0, 'readable': 1.0, 'not_attributable/gold': 0.0, 'not_attributable/said': 1.0}
     """
     record = read_record(reply)
     label = None if record is None else label_of(record)

@@ -99,11 +99,7 @@ def levels(variant: Variant = "paper", weights: StructuredWeights = PAPER) -> li
 
 
 def level_of(parts: Mapping[str, float]) -> _Scenario:
-    """Which of five qualities a scored reply has, by its parts.
-
-    >>> level_of({"format": 1, "alignment": 0.9, "chain": 1, "label": 0}), level_of({"format": 0})
-    ('wrong, good', 'unreadable')
-    """
+    """Which of five qualities a scored reply has, by its parts."""
     if not parts["format"]:
         return "unreadable"
     good = (parts["alignment"] + parts["chain"]) / 2 >= GOOD

@@ -29,11 +29,7 @@ _PACKAGE = __package__ or ""
 
 @dataclass(frozen=True, slots=True)
 class StructuredPrompt:
-    """The parts of the prompt.
-
-    >>> [message.role for message in structured_prompt().messages(Claim("It opened."), ())]
-    ['system', 'user']
-    """
+    """The parts of the prompt."""
 
     system: str
     """The constant part."""
@@ -74,11 +70,7 @@ class StructuredPrompt:
 
 @cache
 def structured_prompt(style: Style = "structured") -> StructuredPrompt:
-    """The shipped prompt, for the whole record or for the label alone.
-
-    >>> structured_prompt("label").digest == structured_prompt().digest
-    False
-    """
+    """The shipped prompt, for the whole record or for the label alone."""
     return _with_system(load_prompt(_PACKAGE, f"prompts/{'system' if style == 'structured' else style}").text)
 
 

@@ -55,11 +55,7 @@ class LocatedReply:
 
     @property
     def probability(self) -> float:
-        """P(Attributable) as stated: the confidence for Attributable, else its complement.
-
-        >>> LocatedReply("Not Attributable", 0.9).probability < 0.11, LocatedReply("Attributable", 0.2).probability
-        (True, 0.51)
-        """
+        """P(Attributable) as stated: the confidence for Attributable, else its complement."""
         sure = max(self.stated, MIN_CONFIDENCE)
         return sure if self.label == "Attributable" else 1 - sure
 
@@ -70,11 +66,7 @@ class LocatedReply:
 
 
 def read_label(reply: LabelReply) -> LocatedReply:
-    """A reply of label and confidence alone, without quotes.
-
-    >>> read_label(LabelReply("Attributable", 0.8)).probability
-    0.8
-    """
+    """A reply of label and confidence alone, without quotes."""
     return LocatedReply(reply.label, reply.confidence, warnings=tuple(_low_confidence(reply.label, reply.confidence)))
 
 
@@ -84,17 +76,6 @@ def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> Located
     Returns:
         The reading, or Unverified(reason="ungrounded") if no entry is about words of the claim, if sources are quoted
         and no quote is real, or if the label is Attributable without a real quote.
-
-    >>> entry = ReplyEntry("opened in 1973", "opened to cars in 1973", "match")
-    >>> step = ReplyStep("opened in 1973", "in 1973", "supported", "The year is the same.")
-    >>> from vouching.types import Source
-    >>> reading = read_reply(
-    ...     Reply([entry], [step], "Attributable", 0.9),
-    ...     Claim("It opened in 1973."),
-    ...     ScreenedSources([Source("It opened in 1973.")]),
-    ... )
-    >>> reading.grounded, reading.alignment[0].source_span, reading.warnings[0].message  # 2 of 3 quotes
-    (0.6666666666666666, None, 'The reply quotes "opened to cars in 1973", which no source has.')
     """
     quotes = _Quotes(claim, evidence)
     alignment = tuple(quotes.align(reply.evidence_alignment))
@@ -225,15 +206,10 @@ VoteOutcome: TypeAlias = VoteResult | Unverified
 
 
 def majority_vote(claim: Claim, votes: Sequence[LocatedReply | Unverified]) -> VoteOutcome:
-    """The result of several answers to one question.
+    """The result of one or more answers to a question; failed ones do not vote.
 
-    Args:
-        claim: what they are about.
-        votes: one or more answers; failed ones do not vote.
-
-    Returns:
-        The majority's best record; Unverified with the first failure's reason if more than half failed, and with
-        "undecided" for a tie.
+    Returns the majority's best record; Unverified with the first failure's reason if more than half failed, and with
+    "undecided" for a tie.
 
     >>> yes, no = LocatedReply("Attributable", 0.9), LocatedReply("Not Attributable", 0.8)
     >>> majority_vote(Claim("x"), [no, yes, yes]).score, majority_vote(Claim("x"), [yes]).score
@@ -265,10 +241,6 @@ def merge(windows: Sequence[VoteOutcome]) -> VoteOutcome:
     Returns:
         The Attributable result with the highest score if there is one, else the contradiction with the lowest, else the
         other result with the highest. Unverified if a window failed and no other one supports the claim.
-
-    >>> no, yes = LocatedReply("Not Attributable", 0.9), LocatedReply("Attributable", 0.8)
-    >>> merge([VoteResult(no, 0.1), VoteResult(yes, 0.8)]).score
-    0.8
     """
     read = [result for result in windows if isinstance(result, VoteResult)]
     failed = [result for result in windows if isinstance(result, Unverified)]
@@ -307,15 +279,8 @@ MAX_LOCATED = 64
 def strike_ungrounded(entries: object, claim: str, sources: Sequence[str]) -> list[object]:
     """The alignment with every ungrounded span emptied; a match with such a span becomes None.
 
-    A match asserts that both texts have the words, so it needs both spans; ``NOT_FOUND`` is none.
-
-    Args:
-        entries: ``evidence_alignment`` as a model wrote it.
-        claim: where claim spans are looked for.
-        sources: where source spans are looked for; one of them is enough.
-
-    Returns:
-        As many entries, for ``alignment_quality``; an empty list if ``entries`` is not a list.
+    A match asserts that both texts have the words, so it needs both spans; ``NOT_FOUND`` is none. A value that is not a
+    list becomes an empty one.
 
     >>> entry = {"claim_span": "12 countries", "source_span": "nine towns", "status": "mismatch"}
     >>> struck = strike_ungrounded([entry, {**entry, "status": "match"}], "In 12  Countries.", ["In 8 nations."])
@@ -330,11 +295,7 @@ def strike_ungrounded(entries: object, claim: str, sources: Sequence[str]) -> li
 
 
 def occurs(span: str, texts: Sequence[str]) -> bool:
-    """Whether one of the folded ``texts`` contains a span, up to case, white space and small differences.
-
-    >>> occurs("The  Bridge", ["the bridge opened."]), occurs("", ["the bridge opened."])
-    (True, False)
-    """
+    """Whether one of the folded ``texts`` contains a span, up to case, white space and small differences."""
     sought = _folded(span)
     if not sought:
         return False

@@ -119,23 +119,9 @@ class LabelReply:
 
 
 def parse_reply(text: str, kind: type[R], repair: bool = True, shown: Sequence[str] = ()) -> R:
-    """The record in a reply, every field checked.
+    """The record in a reply, every field checked; see :func:`read_object` for ``repair`` and ``shown``.
 
-    Args:
-        text: the reply, of any length.
-        kind: the type of the record.
-        repair: see :func:`read_object`, as for ``shown``.
-        shown: texts of the prompt that contain something like a record.
-
-    Raises:
-        ReplyError: no record, more than one, or a missing or wrong field.
-
-    >>> parse_reply('Sure! {"label": "not_attributable", "confidence": 0.9}', LabelReply)
-    LabelReply(label='Not Attributable', confidence=0.9)
-    >>> parse_reply('{"label": "Perhaps", "confidence": 0.9}', LabelReply)
-    Traceback (most recent call last):
-    ...
-    vouching.judging.ask.ReplyError: label: Input should be 'Attributable' or 'Not Attributable', got ...
+    Raises ReplyError for no record, more than one, or a missing or wrong field.
     """
     try:
         record: R = _adapter(kind).validate_python(read_object(text, repair=repair, shown=shown))
@@ -151,19 +137,12 @@ def parse_reply(text: str, kind: type[R], repair: bool = True, shown: Sequence[s
 def read_object(text: str, *, strict: bool = False, repair: bool = True, shown: Sequence[str] = ()) -> dict[str, Any]:
     r"""The fields of the JSON object in a reply, for the verifier and, strictly, for the reward.
 
-    Args:
-        text: the reply.
-        strict: for graded replies: one JSON parse from the first ``{`` to the last ``}``, without code fence lines and
-            without repairs (SEVA, Algorithm 1); the last value of a repeated key counts, integers become floats.
-            Otherwise, prose, code fences and thoughts around the object are ignored, and it must be the only one with a
-            label and have each key once.
-        repair: whether a syntax error (an extra comma, missing quotes) may be repaired; not in a reply that was cut
-            off.
-        shown: texts of the prompt that contain something like a record. If there are any, the reply must be the object
-            alone, complete, and not a copy from these texts.
-
-    Raises:
-        ReplyError: there is no such object. NaN and infinity are not JSON.
+    Strictly: one JSON parse from the first ``{`` to the last ``}``, without code fence lines and without repairs (SEVA,
+    Algorithm 1); the last value of a repeated key counts, integers become floats. Otherwise, prose, code fences and
+    thoughts around the object are ignored; it must be the only one with a label and have each key once; and ``repair``
+    fixes syntax errors (an extra comma, missing quotes), unless the reply was cut off. If the prompt has texts like a
+    record (``shown``), the reply must be the object alone, complete, and not a copy from these. Raises ReplyError
+    otherwise; NaN and infinity are not JSON.
 
     >>> reply = 'So:\n```json\n{"label": "yes",}\n```'
     >>> read_object(reply)
@@ -184,11 +163,7 @@ def read_object(text: str, *, strict: bool = False, repair: bool = True, shown: 
 
 @cache
 def reply_schema(kind: type[Reply] | type[LabelReply] = Reply) -> dict[str, Any]:
-    """The JSON Schema of a record, with every key required and no others, as servers that enforce schemas expect.
-
-    >>> reply_schema(LabelReply)["required"]
-    ['label', 'confidence']
-    """
+    """The JSON Schema of a record, with every key required and no others, as servers that enforce schemas expect."""
     schema: dict[str, Any] = _bare(_adapter(kind).json_schema())
     for part in (schema, *schema.get("$defs", {}).values()):
         part["required"] = [*part["properties"]]

@@ -63,23 +63,10 @@ def structured_reward(
     variant: Variant = "paper",
     weights: StructuredWeights = PAPER,
 ) -> Reward:
-    """The process reward of one reply.
+    """The process reward of one reply: the total, within ``reward_bounds``, and every part by name.
 
-    Args:
-        response: everything the policy wrote.
-        gold: the right label.
-        claim: the claim that was verified; required by the grounded rules only.
-        source: the source text or texts; likewise.
-        variant: the rules.
-        weights: of the parts; see ``structured_weights``.
-
-    Returns:
-        The total, within ``reward_bounds``, and every part by name. All parts of an unreadable reply are 0, and only
-        its ``format`` is.
-
-    Raises:
-        InputError: an unknown gold label, or grounded rules without claim and source.
-        ConfigError: an unknown variant.
+    Only the grounded rules need claim and source. All parts of an unreadable reply are 0, and only its ``format`` is.
+    Raises InputError for an unknown gold label, or grounded rules without claim and source.
 
     >>> reply = '{"label": "Not Attributable", "confidence": 0.8, "error_type": "temporal_shift"}'
     >>> reward = structured_reward(reply, "Not Attributable")
@@ -112,11 +99,7 @@ def structured_reward(
 
 
 def binary_reward(response: str, gold: Label) -> Reward:
-    """1 for the right label, else 0: the baseline of the paper (section 2.3).
-
-    >>> binary_reward('{"label": "yes"}', "Attributable").total, binary_reward("yes", "Attributable").total
-    (1.0, 0.0)
-    """
+    """1 for the right label, else 0: the baseline of the paper (section 2.3)."""
     if gold not in _LABELS:
         raise InputError(f"the gold label is {gold!r}, expected {' or '.join(_LABELS)}")
     record = read_record(response)
@@ -125,11 +108,7 @@ def binary_reward(response: str, gold: Label) -> Reward:
 
 
 def read_record(response: str) -> dict[str, Any] | None:
-    r"""The JSON object of a graded reply, read strictly; None if there is none.
-
-    >>> read_record('Here it is:\n```json\n{"label": "yes"}\n```'), read_record('{"label": "yes"'), read_record("yes")
-    ({'label': 'yes'}, None, None)
-    """
+    """The JSON object of a graded reply, read strictly; None if there is none."""
     try:
         return read_object(response, strict=True)
     except ReplyError:
@@ -158,13 +137,7 @@ def label_of(record: Mapping[str, Any]) -> Label | None:
 
 
 def stated_confidence(record: Mapping[str, Any], variant: Variant = "paper") -> float:
-    """The confidence of a record, clipped to [0, 1]; .5 if it is missing or not a number.
-
-    >>> [stated_confidence({"confidence": written}) for written in (0.8, 7, "0.8", True)]
-    [0.8, 1.0, 0.5, 0.5]
-    >>> stated_confidence({"confidence": "0.8"}, "released")
-    0.8
-    """
+    """The confidence of a record, clipped to [0, 1]; .5 if it is missing or not a number."""
     value = record.get("confidence")
     if variant == "released" and isinstance(value, str | bool):
         try:
@@ -181,17 +154,8 @@ def reward_of_reply(
 ) -> Reward:
     """The reward of a reply to a row; all callers compute rewards with this function.
 
-    Args:
-        reply: everything the policy wrote.
-        row: ``gold``; for the grounded rules also ``claim`` and sources, under any accepted name.
-        variant: the rules.
-        weights: of the parts.
-
-    Raises:
-        InputError: the row lacks what the rules need.
-
-    >>> reward_of_reply('{"label": "yes"}', {"gold": "Attributable"}).total
-    0.395
+    The row has ``gold``; for the grounded rules also ``claim`` and sources, under any accepted name. Raises InputError
+    otherwise.
     """
     gold = row.get("gold")
     if not isinstance(gold, str):
@@ -210,23 +174,10 @@ def reward_of_reply(
 def reward_of_row(
     row: Mapping[str, Any], variant: Rules = "paper", split: Split = "70/30", calibration: Calibration = "on"
 ) -> dict[str, Any]:
-    """The reward of a recorded reply: a line of ``vouch reward structured``.
+    """The reward of a recorded reply, ``response``: a line of ``vouch reward structured``.
 
-    Args:
-        row: ``response``, and what :func:`reward_of_reply` reads.
-        variant: the rules.
-        split: shares of process and outcome, see ``structured_weights``.
-        calibration: which calibration term.
-
-    Returns:
-        ``gold``; ``predicted``, the label of the reply or None; ``total`` and ``parts``.
-
-    Raises:
-        InputError: the row lacks what the rules need.
-        ConfigError: the binary reward with a split or calibration term.
-
-    >>> reward_of_row({"response": '{"label": "yes"}', "gold": "Attributable"}, "binary")["total"]
-    1.0
+    Returns ``gold``; ``predicted``, the label of the reply or None; ``total`` and ``parts``. Raises InputError for a
+    row that lacks what the rules need, and ConfigError for the binary reward with a split or calibration term.
     """
     weights, reply = rules_of(variant, split, calibration), row.get("response")
     if not isinstance(reply, str):
@@ -246,11 +197,7 @@ REWARD_LINES = RewardLines(
 
 
 def weighted_total(parts: Mapping[str, float], weights: StructuredWeights = PAPER) -> float:
-    """The weighted sum of the parts plus the calibration term (Algorithm 1, from line 10).
-
-    >>> weighted_total({"format": 1, "alignment": 1, "chain": 1, "label": 0, "diagnosis": 0, "calibration": -0.07})
-    0.63
-    """
+    """The weighted sum of the parts plus the calibration term (Algorithm 1, from line 10)."""
     total = (
         weights.format * parts["format"]
         + weights.alignment * parts["alignment"]

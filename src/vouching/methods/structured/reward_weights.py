@@ -65,16 +65,11 @@ _CONFIDENCE: dict[Calibration, tuple[float, float]] = {
 def structured_weights(
     split: Split = "70/30", calibration: Calibration = "on", diagnosis_floor: float = 0.3
 ) -> StructuredWeights:
-    """The weights of one arm of an experiment.
+    """The weights of one arm of an experiment. Raises ConfigError for an unknown split or calibration.
 
-    Args:
-        split: shares of process and outcome.
-        calibration: the paper's term ("on"), none, or a symmetric one. All are linear in the stated confidence, so the
-            optimal statement is 1 or 0, never the true belief.
-        diagnosis_floor: R_d if an error is claimed for an Attributable claim, .3 in the paper.
-
-    Raises:
-        ConfigError: an unknown split or calibration.
+    The calibration term is the paper's ("on"), none, or symmetric. All are linear in the stated confidence, so the
+    optimal statement is 1 or 0, never the true belief. ``diagnosis_floor`` is R_d if an error is claimed for an
+    Attributable claim.
 
     >>> structured_weights() == PAPER
     True
@@ -111,21 +106,13 @@ def rules_of(variant: Rules = "paper", split: Split = "70/30", calibration: Cali
 def reward_bounds(
     gold: Label | None = None, variant: Variant = "paper", weights: StructuredWeights = PAPER
 ) -> tuple[float, float]:
-    """The minimum and the maximum reward of a reply; both are reached.
+    """The minimum and the maximum reward of a reply; both are reached. ``gold`` None means either label.
 
     Minimum: a readable reply has R_f >= .2, every other part >= 0 (R_d >= the floor on gold Attributable), and a
     calibration term >= -wrong; ``{"confidence": 1}`` reaches all of these at once. An unreadable reply has 0. Maximum:
     every part is at most 1 and the calibration term at most ``right``, reached by a complete and right record with
     confidence 1. The released code raises negative totals to 0. The grounded rules only lower parts within the same
-    limits, and a reply with correct quotes loses nothing.
-
-    Args:
-        gold: the label of the claim; None for either.
-        variant: the rules.
-        weights: of the parts.
-
-    Returns:
-        (minimum, maximum). The paper prints [-.10, 1.28] for its own rules and weights.
+    limits, and a reply with correct quotes loses nothing. The paper prints [-.10, 1.28] for its own rules and weights.
 
     >>> reward_bounds(), reward_bounds("Attributable"), reward_bounds(variant="released")
     ((-0.08, 1.15), (-0.035, 1.15), (0.0, 1.15))
@@ -154,19 +141,8 @@ def equal_by_label(
     In training, the rewards are those of one process in one step, so with few rows the range and the means are
     estimated from a small sample.
 
-    Args:
-        rewards: of :func:`~vouching.methods.structured.reward.structured_reward`, all that are to be compared.
-        golds: the gold label of each.
-        by: what is made equal.
-        weights: those of the rewards.
-
     Raises:
         InputError: rewards without these parts.
-
-    >>> parts = dict.fromkeys(("format", "alignment", "chain", "label", "diagnosis"), 1.0)
-    >>> rewards = [Reward(1.0, parts), Reward(0.895, {**parts, "diagnosis": 0.3})]
-    >>> [round(reward.total, 9) for reward in equal_by_label(rewards, ["Attributable"] * 2)]  # .895 - .15 * .3
-    [1.0, 0.85]
     """
     seen: dict[Label, list[float]] = {}
     for reward, gold in zip(rewards, golds, strict=True):

@@ -58,15 +58,8 @@ class Annotation:
 class Teacher:
     """Annotates claims.
 
-    Args:
-        model: what writes the records.
-        demands: what a record needs beyond its form.
-        seed: of the sampling, plus the number of the attempt; the first attempt is greedy.
-        max_tokens: maximum length of a reply.
-        window: maximum characters of sources in the student's prompt.
-
-    Raises:
-        ConfigError: an unknown demand.
+    ``demands`` is what a record needs beyond its form. The first attempt is greedy; the others are sampled with
+    ``seed`` plus their number. ``window`` is the maximum of characters of sources in the student's prompt.
     """
 
     def __init__(
@@ -91,12 +84,7 @@ class Teacher:
         return {"seed": self._seed, "max_tokens": self._max_tokens}
 
     async def annotate(self, claim: Claim, sources: Sequence[Source], gold: Label | None = None) -> Annotation:
-        """A record on a claim, or why there is none.
-
-        Raises:
-            ModelError: the model is out of reach, and the same call may succeed later.
-            ConfigError: the model cannot be used at all.
-        """
+        """A record on a claim, or why there is none."""
         evidence = ScreenedSources(sources)
         window = evidence.only_window(self._window)
         if window is None:
@@ -170,12 +158,7 @@ class _Case:
 
 
 def gold_faults(record: Reply, gold: Label) -> Iterator[tuple[Demand, str]]:
-    """Why a record is not an example of its gold label.
-
-    >>> record = Reply([], [], "Attributable", 0.9)
-    >>> [name for name, _ in gold_faults(record, "Not Attributable")], [*gold_faults(record, "Attributable")]
-    (['label'], [])
-    """
+    """Why a record is not an example of its gold label."""
     if record.label != gold:
         yield "label", f"the label is {record.label}, gold is {gold}"
     yield from _diagnosis_faults(record)
@@ -190,31 +173,14 @@ def _diagnosis_faults(record: Reply) -> Iterator[tuple[Demand, str]]:
 
 
 def training_reply(record: Reply) -> str:
-    """A record as the student should write it: SEVA's keys in SEVA's order, on one line.
-
-    >>> training_reply(Reply([], [], "Attributable", 0.9))[-85:]
-    '"confidence": 0.9, "error_type": null, "fix_suggestion": null, "revised_claim": null}'
-    """
+    """A record as the student should write it: SEVA's keys in SEVA's order, on one line."""
     return json.dumps(asdict(record), ensure_ascii=False)
 
 
 def example_prompt(
     claim: Claim, sources: Sequence[Source], window: int = 24_000, prompt: StructuredPrompt | None = None
 ) -> list[dict[str, str]] | None:
-    """The student's prompt as chat messages, the same as for verification.
-
-    Args:
-        claim: what is judged.
-        sources: what it is judged by.
-        window: maximum characters of sources in a prompt.
-        prompt: another prompt; None for the shipped one.
-
-    Returns:
-        System and user message; None if the sources do not fit one prompt, or are empty.
-
-    >>> [message["role"] for message in example_prompt(Claim("It opened."), [Source("It opened in 1973.")])]
-    ['system', 'user']
-    """
+    """The student's prompt as chat messages, as for verification; None if the sources are empty or do not fit."""
     shown = ScreenedSources(sources).only_window(window)
     if shown is None:
         return None
@@ -225,14 +191,7 @@ def example_prompt(
 def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = None, run: RunJob = run_rows) -> Made:
     """Annotate the rows of a file; accepted rows become chats, as TRL's SFT reads them.
 
-    Args:
-        files: rows with claim, source and, if known, label; and where accepted and rejected rows go.
-        teacher: what writes the records.
-        prompts: path of the prompts alone, for GRPO; None for none.
-        run: runs the rows.
-
-    Raises:
-        InputError: the input or an output cannot be used.
+    ``prompts`` is the path of the prompts alone, for GRPO.
     """
     demands = teacher.demands
     settings = {

@@ -130,13 +130,7 @@ class StructuredVerifier:
         }
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
-        """One outcome per claim, in order; questions are asked concurrently, as far as the model allows.
-
-        Raises:
-            ModelError: the model is out of reach, and the same call may succeed later; a permanent failure becomes
-                Unverified(reason="backend").
-            ConfigError: the model cannot be used at all.
-        """
+        """One outcome per claim, in order; questions are asked concurrently, as far as the model allows."""
         evidence = await _evidence(sources, self.config.screen)
         windows = [] if evidence.empty else evidence.windows(self.config.window)
         return await all_of(self._judge(claim, _Case(evidence, windows)) for claim in claims)
@@ -251,15 +245,7 @@ class StructuredVerifier:
 
 
 def open_verifier(model: str | Model, config: StructuredConfig | None = None) -> StructuredVerifier:
-    """The verifier for a language model, with its calibration from ``VOUCH_CALIBRATION``.
-
-    Args:
-        model: the model or its name; see :func:`vouching.models.open.open_model`.
-        config: how it is asked.
-
-    Raises:
-        ConfigError: an unknown name, or a calibration that cannot be read.
-    """
+    """The verifier for a language model or its name, with its calibration from ``VOUCH_CALIBRATION``."""
     if isinstance(model, str):
         from vouching.models.open import open_model
 
