@@ -85,7 +85,7 @@ def test_verdicts_with_one_label_are_equally_confident_at_every_threshold() -> N
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), "high", None])
 def test_a_threshold_outside_its_range_is_a_wrong_setting(threshold: Any) -> None:
-    with pytest.raises(ConfigError, match="threshold must lie in"):
+    with pytest.raises(ConfigError, match="threshold must be in"):
         Checker(threshold=threshold)
 
 

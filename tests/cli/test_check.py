@@ -241,7 +241,7 @@ def test_an_empty_response_is_refused() -> None:
 
 @pytest.mark.parametrize("threshold", ["2", "-0.1", "nan"])
 def test_a_threshold_outside_its_range_is_refused(threshold: str) -> None:
-    assert "threshold must lie in [0, 1]" in refused(*GROWTH, f"--threshold={threshold}")
+    assert "threshold must be in [0, 1]" in refused(*GROWTH, f"--threshold={threshold}")
 
 
 def test_an_unknown_model_is_refused_with_the_known_ones() -> None:

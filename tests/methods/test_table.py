@@ -55,7 +55,7 @@ def test_a_setting_that_is_nearly_one_is_told_the_nearest(name, setting, near):
 
 @pytest.mark.parametrize("name", ["embedded", "discriminative"])
 def test_a_threshold_out_of_range_is_refused(name):
-    with pytest.raises(ConfigError, match="threshold must lie in"):
+    with pytest.raises(ConfigError, match="threshold must be in"):
         METHODS[name].open("embedded:rules", {"threshold": 1.5})
 
 

@@ -167,13 +167,10 @@ def calibrate_scores(
     calibrator = fit_calibrator(kind, truth, scores)
     measured = {"rows": float(len(rows))}
     try:
-        better = held_out_scores(kind, truth, scores, np.array([_fold(row.group) for row in rows]))
+        folds = [int.from_bytes(hashlib.sha256(row.group.encode()).digest()[:4]) % FOLDS for row in rows]
+        better = held_out_scores(kind, truth, scores, np.array(folds))
     except InputError:
         pass
     else:
         measured |= {"ece_held_out": float(ece(truth, better)), "brier_held_out": float(brier(truth, better))}
     return Calibration(model, prompt_hash, votes, calibrator, measured)
-
-
-def _fold(group: str) -> int:
-    return int.from_bytes(hashlib.sha256(group.encode()).digest()[:4]) % FOLDS

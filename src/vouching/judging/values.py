@@ -32,7 +32,7 @@ _WHOLE = re.compile(r" stars? out of (?:\d{1,3}|five|ten)\b")
 _DIGIT = re.compile(r"\d")
 _JOINT = re.compile(r"\s?[-–—]\s?|\s(?:to|until|till|and|through)\s")
 HOURS = "hours"
-"""The kind of a stated beginning and end; other kinds are those of :attr:`Value.wanted`."""
+"""The kind of a stated beginning and end; other kinds are dimensions and "date"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,17 @@ def find_values(text: str) -> tuple[Value, ...]:
     ['About 500', '5 km or more', '3 May 1937', 'two hours']
     """
     dates = [date for date in find_dates(text) if date.kind != "duration"]
-    values = [_of_date(text, date) for date in dates if date.year is not None or _has_number(text, date)]
+    values = [
+        Value(date.start, date.end, text[date.start : date.end], date=date)
+        for date in dates
+        if date.year is not None or date.day is not None or _DIGIT.search(text, date.start, date.end)
+    ]
     values += [_of_quantity(text, quantity) for quantity in find_quantities(text, dates)]
     values = [value for value in values if not any(one.match(text, value.start) for one in (_SOMEBODY, _SAID_BY_ONE))]
     values.sort(key=lambda value: value.start)
-    return tuple(value for before, value in zip((None, *values), values, strict=False) if not _inside(value, before))
+    # A value inside the one before it is the scale of a rating ("3 stars out of 5").
+    pairs = zip((None, *values), values, strict=False)
+    return tuple(value for before, value in pairs if before is None or value.start >= before.end)
 
 
 def find_numbers(text: str) -> tuple[Value, ...]:
@@ -118,20 +124,7 @@ def stated(text: str, values: Sequence[Value]) -> list[tuple[Span, str]]:
     return found
 
 
-def _of_date(text: str, date: DateMention) -> Value:
-    return Value(date.start, date.end, text[date.start : date.end], date=date)
-
-
 def _of_quantity(text: str, quantity: Quantity) -> Value:
     after = _WHOLE.match(text, quantity.end) or _AFTER.match(text, quantity.end)
     end = after.end() if after else quantity.end
     return Value(quantity.hedge_start, end, text[quantity.hedge_start : end], quantity=quantity)
-
-
-def _inside(value: Value, before: Value | None) -> bool:
-    """Whether a value is the scale of the rating before it ("3 stars out of 5")."""
-    return before is not None and value.start < before.end
-
-
-def _has_number(text: str, date: DateMention) -> bool:
-    return date.day is not None or _DIGIT.search(text, date.start, date.end) is not None

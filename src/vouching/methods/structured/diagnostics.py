@@ -244,14 +244,14 @@ def label_gap(rows: Iterable[ScoredReply]) -> LabelGap | None:
     if not any(by_gold.values()):
         return None
     first, second = by_gold.values()
-    means = _total(first), _total(second)
+    means = _mean_total(first), _mean_total(second)
     false_positives = _mean([float(row.predicted == "Not Attributable") for row in first])
     false_negatives = _mean([float(row.predicted == "Attributable") for row in second])
     return LabelGap(
         replies=(len(first), len(second)),
         mean=means,
-        mean_right=(_total(_right(first)), _total(_right(second))),
-        mean_wrong=(_total(_wrong(first)), _total(_wrong(second))),
+        mean_right=(_mean_total(first, right=True), _mean_total(second, right=True)),
+        mean_wrong=(_mean_total(first, right=False), _mean_total(second, right=False)),
         gap=means[0] - means[1],
         false_positives=false_positives,
         false_negatives=false_negatives,
@@ -303,16 +303,8 @@ def _standard_deviation(values: FloatArray) -> float:
     return float(np.std(values, ddof=1)) if np.ptp(values) > NOTHING else 0.0
 
 
-def _right(rows: Iterable[ScoredReply]) -> list[ScoredReply]:
-    return [row for row in rows if row.predicted == row.gold]
-
-
-def _wrong(rows: Iterable[ScoredReply]) -> list[ScoredReply]:
-    return [row for row in rows if row.predicted != row.gold]
-
-
-def _total(rows: Iterable[ScoredReply]) -> float:
-    return _mean([row.reward.total for row in rows])
+def _mean_total(rows: Iterable[ScoredReply], right: bool | None = None) -> float:
+    return _mean([row.reward.total for row in rows if right is None or (row.predicted == row.gold) is right])
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -50,7 +50,8 @@ class StructuredPrompt:
 
         ``seed`` changes the boundary of the delimiters.
         """
-        delimiter = boundary([*_texts(window), claim.text, claim.context], seed)
+        shown = [text for excerpt in window for text in (excerpt.text, excerpt.title)]
+        delimiter = boundary([*shown, claim.text, claim.context], seed)
         evidence = "\n".join(self._blocks(delimiter, window))
         stated = self._block(delimiter, "claim", claim.text)
         if claim.context:
@@ -89,9 +90,3 @@ def _digest(*texts: str) -> str:
 def _with_system(system: str) -> StructuredPrompt:
     user, again = (load_prompt(_PACKAGE, f"prompts/{name}") for name in ("user", "again"))
     return StructuredPrompt(system.strip(), Prompt(user.text.strip()), delimiter_prompt(), again)
-
-
-def _texts(window: Sequence[Excerpt]) -> Iterator[str]:
-    for excerpt in window:
-        yield excerpt.text
-        yield excerpt.title

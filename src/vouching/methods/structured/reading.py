@@ -84,7 +84,7 @@ def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> Located
     if not alignment:
         return Unverified(claim, "ungrounded", "the reply quotes no words of the claim: it may be about another one")
     if not quotes.real and (quotes.quoted or attributable):
-        got = f"none of its {quotes.quoted} quotes stands in a source" if quotes.quoted else "it quotes no source"
+        got = f"none of its {quotes.quoted} quotes is in a source" if quotes.quoted else "it quotes no source"
         return Unverified(claim, "ungrounded", f"the reply says {reply.label}, but {got}: it rests on nothing")
     return LocatedReply(
         label=reply.label,

@@ -60,7 +60,7 @@ def _absent(value: object) -> object:
 
 def _few(parts: list[Any]) -> list[Any]:
     if len(parts) > MAX_PARTS:
-        raise PydanticCustomError("too_many", f"wanted at most {MAX_PARTS} of them, got {len(parts):,}")  # pyright: ignore[reportArgumentType]
+        raise PydanticCustomError("too_many", f"expected at most {MAX_PARTS} of them, got {len(parts):,}")  # pyright: ignore[reportArgumentType]
     return parts
 
 
@@ -130,14 +130,17 @@ def parse_reply(text: str, kind: type[R], repair: bool = True, shown: Sequence[s
     except RecursionError:
         raise ReplyError("its objects lie too deep in each other") from None
     if _HALF.search(text):
-        _must_be_text(record)
+        try:
+            json.dumps(asdict(record), ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ReplyError("it holds half a character (a lone surrogate)") from None
     return record
 
 
 def read_object(text: str, *, strict: bool = False, repair: bool = True, shown: Sequence[str] = ()) -> dict[str, Any]:
     r"""The fields of the JSON object in a reply, for the verifier and, strictly, for the reward.
 
-    Strictly: one JSON parse from the first ``{`` to the last ``}``, without code fence lines and without repairs (SEVA,
+    Strictly: one JSON parse from the first ``{`` to the last ``}``, without code fences and without repairs (SEVA,
     Algorithm 1); the last value of a repeated key counts, integers become floats. Otherwise, prose, code fences and
     thoughts around the object are ignored; it must be the only one with a label and have each key once; and ``repair``
     fixes syntax errors (an extra comma, missing quotes), unless the reply was cut off. If the prompt has texts like a
@@ -155,9 +158,9 @@ def read_object(text: str, *, strict: bool = False, repair: bool = True, shown: 
     if strict:
         return _as_written(text)
     if not text.strip():
-        raise ReplyError("it is empty, wanted a JSON object")
+        raise ReplyError("it is empty, expected a JSON object")
     if len(text) > MAX_READ:
-        raise ReplyError(f"it has {len(text):,} characters, wanted a JSON object")
+        raise ReplyError(f"it has {len(text):,} characters, expected a JSON object")
     return _record(text, repair, shown)
 
 
@@ -223,9 +226,9 @@ def _record(text: str, repair: bool, shown: Sequence[str]) -> dict[str, Any]:
     records = [one for one in objects if "label" in one.fields]
     different = [one for at, one in enumerate(records) if all(one.fields != other.fields for other in records[:at])]
     if len(different) > 1:
-        raise ReplyError(f"it holds {len(different)} different JSON objects with a label, wanted one")
+        raise ReplyError(f"it holds {len(different)} different JSON objects with a label, expected one")
     if records and _LABEL_KEY.search(_without(text, begin, objects)):
-        raise ReplyError("it holds a second JSON object with a label, which breaks off, wanted one")
+        raise ReplyError("it holds a second JSON object with a label, which breaks off, expected one")
     if shown:
         return _alone(text, begin, records, shown)
     if records:
@@ -243,7 +246,7 @@ def _alone(text: str, begin: int, records: Sequence[_Object], shown: Sequence[st
     [one] = records
     before, after = text[begin : one.start], text[one.end :]
     if not (re.fullmatch(r"\s*(?:```\w*)?\s*", before) and re.fullmatch(r"\s*(?:```)?\s*", after)):
-        raise ReplyError("something stands beside the JSON object, which must be alone where a text shows another")
+        raise ReplyError("there is text around the JSON object, which must be alone where a text shows another")
     record = _squeezed(text[one.start : one.end])
     if any(record in _squeezed(other) for other in shown):
         raise ReplyError("its JSON object is copied from the claim or a source")
@@ -316,13 +319,6 @@ def _keys(value: Any) -> Iterator[str]:
         members = cast("list[Any]", value) if isinstance(value, list) else []
     for member in members:
         yield from _keys(member)
-
-
-def _must_be_text(record: Reply | LabelReply) -> None:
-    try:
-        json.dumps(asdict(record), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ReplyError("it holds half a character (a lone surrogate)") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

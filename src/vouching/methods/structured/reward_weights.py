@@ -26,18 +26,13 @@ Calibration: TypeAlias = Literal["on", "off", "symmetric"]
 
 @dataclass(frozen=True, slots=True)
 class StructuredWeights:
-    """The weights of the parts; the defaults are Algorithm 1's. Raises ConfigError for one out of range."""
+    """The weights of the parts R_f to R_d; the defaults are Algorithm 1's. Raises ConfigError for one out of range."""
 
     format: float = 0.10
-    """For R_f."""
     alignment: float = 0.30
-    """For R_a."""
     chain: float = 0.30
-    """For R_c."""
     label: float = 0.15
-    """For R_l."""
     diagnosis: float = 0.15
-    """For R_d."""
     right: float = 0.15
     """Bonus for a right label at confidence 1."""
     wrong: float = 0.10

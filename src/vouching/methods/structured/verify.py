@@ -66,7 +66,7 @@ class StructuredConfig:
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
-            raise ConfigError(f"threshold must lie in [0, 1], got {self.threshold!r}")
+            raise ConfigError(f"threshold must be in [0, 1], got {self.threshold!r}")
         for name, least in (("votes", 1), ("max_tokens", 1), ("window", 200)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
