@@ -171,7 +171,7 @@ def test_a_blinded_audit_is_repaired_by_what_the_documents_say() -> None:
         ({"treshold": 0.7}, "the method embedded has no setting 'treshold'; did you mean threshold"),
         ({"votes": 3, "seed": 1}, "got votes and seed with embedded, which is not a language model"),
         ({"method": "structured"}, "got method with embedded, which is not a language model"),
-        ({"method": "checklist"}, "items are put to a language model, got embedded"),
+        ({"method": "checklist"}, "a language model judges items, got embedded"),
         ({"model": ScriptedModel(["yes"]), "method": "embedded"}, "expected structured or label"),
         ({"method": "blinded", "threshold": 0.7}, "the method blinded has no setting 'threshold'"),
         ({"method": "blinded", "scope": "words"}, "scope must be one of numbers, facts"),
