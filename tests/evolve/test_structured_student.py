@@ -176,13 +176,13 @@ def test_a_start_that_cannot_be_refined_is_refused_at_once(qwen: Path, tmp_path:
         (replace(asked, model=str(tmp_path)), "expected the folder DIR/model"),
         (replace(asked, full=""), "as structured.full"),
         (replace(asked, lora=asked.full), "the stage lora needs above 0"),
-        (replace(asked, full=asked.lora), "has to be 0"),
+        (replace(asked, full=asked.lora), "the stage full needs 0"),
     ):
         with pytest.raises(ConfigError, match=message):
             start_student(wrong, tmp_path / "round-0")
     assert not (tmp_path / "round-0").exists()
     start_student(asked, tmp_path / "round-0")
-    with pytest.raises(ConfigError, match="holds another student"):
+    with pytest.raises(ConfigError, match="has another student"):
         start_student(replace(asked, max_tokens=7), tmp_path / "round-0")
 
 
