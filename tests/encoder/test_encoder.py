@@ -161,7 +161,7 @@ def rewrite(copy: Path, **changes: object) -> None:
 
 def test_another_format_is_refused(copy: Path) -> None:
     rewrite(copy, format=99)
-    with pytest.raises(WeightsError, match="format 99, wanted 1"):
+    with pytest.raises(WeightsError, match="format 99, expected 1"):
         load_encoder(copy)
 
 
@@ -173,7 +173,7 @@ def test_a_manifest_without_limits_is_refused(copy: Path) -> None:
 
 def test_a_tokenizer_of_another_size_than_the_model_knows_is_refused(copy: Path) -> None:
     rewrite(copy, vocabulary=30522)
-    with pytest.raises(WeightsError, match="the model knows 30522"):
+    with pytest.raises(WeightsError, match="the model has 30522"):
         load_encoder(copy)
 
 

@@ -48,9 +48,15 @@ def test_an_http_client_is_loaded_only_for_a_model_on_a_server() -> None:
     assert packages_loaded_by(opened) >= clients
 
 
-def test_a_plain_check_by_the_rules_loads_no_pydantic() -> None:
+def test_a_plain_check_by_the_rules_loads_neither_pydantic_nor_numpy() -> None:
     # The command line does: typer turns its arguments into values with pydantic.
     claim, source = "It opened in 1937.", "The bridge opened in 1973."
     loaded = packages_loaded_by(f"import vouching; vouching.Checker('embedded:rules').check({claim!r}, {source!r})")
     assert "rapidfuzz" in loaded
-    assert not {name for name in loaded if name.startswith("pydantic")}
+    assert not {name for name in loaded if name.startswith(("pydantic", "numpy"))}
+
+
+def test_a_check_by_the_encoder_loads_numpy() -> None:
+    claim, source = "It opened in 1937.", "The bridge opened in 1973."
+    loaded = packages_loaded_by(f"import vouching; vouching.Checker('embedded').check({claim!r}, {source!r})")
+    assert "numpy" in loaded

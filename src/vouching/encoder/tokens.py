@@ -1,9 +1,9 @@
-"""What is read of a claim and its sources: the claim as far as it fits, and a few windows of the sources.
+"""What is read of a claim and its sources: the claim up to its limit, and a few windows of the sources.
 
-A tokenizer is a ``tokenizer.json`` of the ``tokenizers`` package with BERT's special tokens. Words such as "[SEP]" that
-occur in a text are read as text; every token knows where it stands. Long sources are cut into overlapping windows
-between sentences, and the few that a claim's words point to are read; training chooses by the same rule. Not supported:
-windows made of sentences from different places, and choosing by meaning, which is the encoder's own work.
+A tokenizer is a ``tokenizer.json`` of the ``tokenizers`` package with BERT's special tokens. Words such as "[SEP]" in a
+text are read as text; every token has its offsets. Long sources are cut between sentences into overlapping windows, and
+the few that share the claim's rarest words are read; training uses the same rule. Not supported: windows of sentences
+from different places, and choosing windows by meaning.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 OVERLAP = 32
-"""Most tokens that a window repeats of the one before."""
+"""Maximum number of tokens that a window repeats of the previous one."""
 Windows: TypeAlias = NDArray[np.int32]
 """(W, 2): first token and the one after the last, both columns increasing."""
 
 
 def cut_windows(sentence_starts: NDArray[np.int32], budget: int) -> Windows:
-    """Cut tokens into windows of whole sentences; a sentence beyond the budget is cut itself.
+    """Cut tokens into windows of whole sentences; a sentence beyond the budget is itself cut.
 
-    Windows follow each other without a gap. Each repeats the last sentences of the one before, as far as these have
-    at most ``OVERLAP`` tokens (pieces of a long sentence: half the budget, if that is less).
+    Windows follow each other without a gap. Each repeats the last sentences of the previous one if these have at most
+    ``OVERLAP`` tokens (pieces of a long sentence: half the budget, if that is less).
 
     Args:
         sentence_starts: (S + 1,) first token of each sentence and, last, the end; increasing.
-        budget: most tokens of a window, at least 1.
+        budget: maximum tokens of a window, at least 1.
 
     Returns:
-        (W, 2) first and after last token; none if there are no tokens.
+        (W, 2) first and after last token; empty without tokens.
 
     >>> cut_windows(np.array([0, 30, 60, 90], np.int32), budget=64).tolist()
     [[0, 60], [30, 90]]
@@ -64,18 +64,14 @@ def cut_windows(sentence_starts: NDArray[np.int32], budget: int) -> Windows:
         windows.append((first, int(bounds[after])))
         if after == len(bounds) - 1:
             break
-        # As much as overlaps, as long as the next sentence fits in too; else the window would say nothing new.
+        # The largest overlap with which the next sentence still fits in; else the window would add nothing new.
         earliest = max(int(bounds[after]) - OVERLAP, int(bounds[after + 1]) - budget)
         sentence = min(after, max(sentence + 1, int(np.searchsorted(bounds, earliest, side="left"))))
     return np.array(windows, np.int32).reshape(-1, 2)
 
 
 class TokenIndex:
-    """Where each token id occurs in a long array of them; made once, asked for every claim.
-
-    Args:
-        ids: (T,) token ids.
-    """
+    """Positions of each token id in a long (T,) array of ids; built once, queried for every claim."""
 
     def __init__(self, ids: NDArray[np.int32]) -> None:
         self._places = np.argsort(ids, kind="stable").astype(np.int32)
@@ -91,10 +87,10 @@ class TokenIndex:
         return self._places[low:high]
 
     def preselect(self, claim: NDArray[np.int32], windows: Windows, limit: int) -> NDArray[np.intp]:
-        """Numbers of the windows that share the rarest tokens with a claim, at most ``limit``, in order of the text.
+        """Numbers of the windows that share the rarest tokens with a claim, at most ``limit``, in text order.
 
-        A shared token counts once, by the inverse document frequency of BM25 (Robertson & Zaragoza 2009, eq. 3.3) over
-        the windows; of windows with equal sums the first is taken.
+        Windows are ranked by the sum of inverse document frequencies (BM25, Robertson & Zaragoza 2009, eq. 3.3) of
+        the shared tokens, each counted once; of tied windows the first is taken.
 
         >>> windows = np.array([[0, 2], [2, 4], [4, 6]], np.int32)
         >>> TokenIndex(np.array([1, 2, 1, 3, 1, 4], np.int32)).preselect(np.array([1, 4], np.int32), windows, limit=1)
@@ -117,12 +113,11 @@ _BUDGET_STEP = 32
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A text as tokens; all arrays have one entry per token, (T,)."""
+    """A tokenised text; all arrays are (T,)."""
 
     ids: IntArray
-    """Token ids."""
     starts: IntArray
-    """Offset of the first character in the text."""
+    """Offset of each token's first character in the text."""
     ends: IntArray
     """Offset after the last character."""
 
@@ -132,18 +127,18 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class SourceTokens:
-    """The tokens of several sources, one source after the other."""
+    """The tokens of several sources, concatenated."""
 
     tokens: Tokens
-    """Ids, and offsets in the source that each token belongs to."""
+    """Ids, and offsets in each token's own source."""
     source_starts: IntArray
-    """First token of each source and, last, the number of all tokens: (N + 1,)."""
+    """(N + 1,) first token of each source and, last, the number of tokens."""
     sentence_starts: tuple[IntArray, ...]
     """For each source, the first token of each sentence and, last, the source's end."""
     _windows: dict[int, Windows] = field(default_factory=dict[int, Windows])
 
     def source_of(self, token: int) -> int:
-        """Number of the source that a token belongs to."""
+        """Number of the source of a token."""
         return int(np.searchsorted(self.source_starts, token, side="right")) - 1
 
     def windows(self, budget: int) -> Windows:
@@ -159,7 +154,7 @@ class SourceTokens:
 
 
 class PairTokenizer:
-    """Turns texts into tokens, and a claim with a window into the input of the encoder.
+    """Tokenises texts, and joins a claim and a window to the encoder's input.
 
     Args:
         path: a ``tokenizer.json``.
@@ -174,7 +169,7 @@ class PairTokenizer:
         try:
             self._tokenizer: Tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # tokenizers raises Exception itself
-            raise WeightsError(f"cannot read the tokenizer {path} ({error}): wanted a tokenizer.json") from error
+            raise WeightsError(f"cannot read the tokenizer {path} ({error}): expected a tokenizer.json") from error
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         # Text that spells a special token stays text.
@@ -183,15 +178,15 @@ class PairTokenizer:
 
     @property
     def size(self) -> int:
-        """Number of tokens in the vocabulary."""
+        """Size of the vocabulary."""
         return self._tokenizer.get_vocab_size()
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The tokens of each text, without special tokens."""
+        """Tokens of each text, without special tokens."""
         return [self._tokens(text) for text in texts]
 
     def source_tokens(self, texts: Sequence[str]) -> SourceTokens:
-        """The tokens of sources, cut into sentences; memory grows by 12 bytes a token."""
+        """Tokenise sources, split into sentences; the result takes 12 bytes per token."""
         each = [self._sentences(text) for text in texts]
         counts = [len(tokens) for tokens, _ in each]
         firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
@@ -208,11 +203,11 @@ class PairTokenizer:
     def _special(self, name: str, path: Path) -> int:
         found = self._tokenizer.token_to_id(name)
         if found is None:
-            raise WeightsError(f"the tokenizer {path} has no {name}: wanted one made for BERT")
+            raise WeightsError(f"the tokenizer {path} has no {name}: expected one made for BERT")
         return found
 
     def _tokens(self, text: str) -> Tokens:
-        # One text at a time: for several, tokenizers would start threads of its own.
+        # One text at a time: for several, tokenizers would start its own threads.
         coded = self._tokenizer.encode(text, add_special_tokens=False)
         offsets = np.array(coded.offsets, np.int32).reshape(-1, 2)
         return Tokens(np.array(coded.ids, np.int32), offsets[:, 0], offsets[:, 1])
@@ -228,7 +223,7 @@ class PairTokenizer:
 
 
 def joined(parts: Sequence[Tokens]) -> Tokens:
-    """Tokens one after the other.
+    """Concatenate tokens.
 
     >>> one = Tokens(np.array([7], np.int32), np.array([0], np.int32), np.array([2], np.int32))
     >>> joined([one, one]).ids
@@ -243,7 +238,7 @@ def joined(parts: Sequence[Tokens]) -> Tokens:
 
 
 def _territories(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches from one sentence's start to the next, which together are the whole text."""
+    """Stretches from one sentence's start to the next, which together cover the whole text."""
     starts = [0, *(start for start, _ in sentence_spans(text)[1:]), len(text)]
     yield from pairwise(starts)
 
@@ -253,17 +248,17 @@ class Chosen:
     """What is read of one claim."""
 
     claim: Tokens
-    """The claim's tokens, cut to the limit."""
+    """Tokens of the claim, cut to the limit."""
     claim_cut: bool
-    """Whether the claim has more tokens than these."""
+    """Whether tokens were cut."""
     windows: NDArray[np.int32]
     """(K, 2) windows that are read."""
     of: int
-    """How many windows there are."""
+    """Number of windows of the sources."""
 
 
 def choose(claim: Tokens, sources: SourceTokens, index: TokenIndex, limits: Limits) -> Chosen:
-    """The windows that are read for a claim; every one if there are no more than ``limits.max_windows``.
+    """The windows that are read for a claim; all of them if there are at most ``limits.max_windows``.
 
     >>> from vouching.encoder.tokens import joined
     >>> nothing = joined([])

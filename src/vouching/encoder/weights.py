@@ -1,4 +1,4 @@
-"""The folder that an encoder is read from: a model, a tokenizer, and a manifest that says what they are.
+"""The folder of an encoder: a model, a tokenizer, and a manifest that describes them.
 
     encoder.json     format, limits, the SHA-256 of the other two, and how they were made
     model.onnx       int8
@@ -35,7 +35,7 @@ class Limits:
     max_tokens: int
     """Tokens of a claim with a window, special tokens included."""
     max_claim_tokens: int
-    """Tokens of a claim; what comes after is not read, and reported."""
+    """Tokens of a claim; the rest is not read, and reported."""
     max_windows: int
     """Windows that are read for one claim."""
 
@@ -45,23 +45,17 @@ class Weights:
     """A checked folder."""
 
     folder: Path
-    """Where it lies."""
     limits: Limits
-    """What the model was made for."""
     vocabulary: int
-    """Number of token ids the model knows."""
+    """Number of token ids of the model."""
     digest: str
     """First 12 hexadecimal digits of the model's SHA-256."""
 
 
 def find_weights(folder: Path | None = None) -> Weights:
-    """Check a folder of weights.
+    """Check a folder of weights; None is the one shipped with this package.
 
-    Args:
-        folder: None for the one that ships with this package.
-
-    Raises:
-        WeightsError: there is none, a file is missing or altered, or the format is another.
+    Raises WeightsError if a file is missing, altered or of another format.
 
     >>> find_weights(Path("no-such-folder"))
     Traceback (most recent call last):
@@ -73,7 +67,7 @@ def find_weights(folder: Path | None = None) -> Weights:
         folder = Path(str(files("vouching.encoder").joinpath("weights")))
         remedy = "reinstall vouching, or use embedded:rules"
         if not (folder / MANIFEST).is_file():
-            raise WeightsError(f"the shipped encoder is missing, {folder} has no {MANIFEST}: {remedy}")
+            raise WeightsError(f"the shipped encoder is missing; {folder} has no {MANIFEST}: {remedy}")
     try:
         return _checked(folder, json.loads((folder / MANIFEST).read_bytes()), remedy)
     except FileNotFoundError:
@@ -95,18 +89,18 @@ def sha256_of(path: Path) -> str:
 def _checked(folder: Path, record: Mapping[str, Any], remedy: str) -> Weights:
     if record["format"] != WEIGHTS_FORMAT:
         raise WeightsError(
-            f"{folder / MANIFEST} has format {record['format']}, wanted {WEIGHTS_FORMAT}: export the encoder with "
+            f"{folder / MANIFEST} has format {record['format']}, expected {WEIGHTS_FORMAT}: export the encoder with "
             "this version of vouching"
         )
     for name in (MODEL, TOKENIZER):
-        wanted = record["sha256"][name]
+        expected = record["sha256"][name]
         try:
             found = sha256_of(folder / name)
         except OSError as error:
             raise WeightsError(f"cannot read {folder / name} ({error.strerror}): {remedy}") from None
-        if found != wanted:
+        if found != expected:
             raise WeightsError(
-                f"{folder / name} has SHA-256 {found[:12]}..., its manifest says {wanted[:12]}...: the file was "
+                f"{folder / name} has SHA-256 {found[:12]}..., its manifest says {expected[:12]}...: the file was "
                 f"altered or copied badly; {remedy}"
             )
     limits = Limits(*(int(record["limits"][name]) for name in ("max_tokens", "max_claim_tokens", "max_windows")))

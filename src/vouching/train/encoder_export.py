@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from vouching.encoder.encoder import inputs_of
-from vouching.encoder.reading import softmax
+from vouching.encoder.folding import softmax
 from vouching.encoder.tokens import PairTokenizer
 from vouching.encoder.weights import (
     INPUTS,

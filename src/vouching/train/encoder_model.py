@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.encoder.reading import RELATIONS
+from vouching.encoder.folding import RELATIONS
 from vouching.encoder.weights import INPUTS, TOKENIZER
 from vouching.errors import ConfigError
 from vouching.metrics import auroc

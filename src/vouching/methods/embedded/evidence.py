@@ -16,14 +16,17 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from vouching.encoder.encoder import EncodedSources
 from vouching.errors import WeightsError
 from vouching.methods.embedded.reading import ParsedSentence, read
 from vouching.text.injection import Injection, find_injections
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import FUNCTION_WORDS, lower_words, stem, synonym_groups
 from vouching.types import Source, Span
+
+if TYPE_CHECKING:
+    from vouching.encoder.encoder import EncodedSources
 
 SUMS = "SHA256SUMS"
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vouching.encoder.encoder import Encoder, load_encoder
 from vouching.encoder.reading import SoftReading, TokenMatch, features_of
 from vouching.errors import ConfigError, WeightsError
 from vouching.methods.embedded.evidence import SourceIndex
@@ -21,6 +21,9 @@ from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
 from vouching.types import Source, Span
+
+if TYPE_CHECKING:
+    from vouching.encoder.encoder import Encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,8 @@ def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index
 @cache
 def load_soft_reader() -> SoftReader:
     """The shipped encoder with the shipped combined model, loaded once."""
+    from vouching.encoder.encoder import load_encoder
+
     return SoftReader(load_encoder(), load_score_model("combined"))
 
 
@@ -140,6 +145,8 @@ def open_soft_reader(folder: Path) -> SoftReader:
 
     Raises ConfigError without a combined model, WeightsError if a file is missing, altered or of another version.
     """
+    from vouching.encoder.encoder import load_encoder
+
     try:
         raw = (folder / COMBINED).read_bytes()
     except OSError as error:

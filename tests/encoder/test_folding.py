@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.encoder.reading import WindowOutputs, fold
+from vouching.encoder.folding import WindowOutputs, fold
 
 SHARES = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.floats(0.01, 1))
 
