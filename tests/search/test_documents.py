@@ -193,7 +193,7 @@ def test_files_that_hold_no_text_are_told(tmp_path: Path) -> None:
     documents, skipped = read(tmp_path)
     assert documents == []
     assert [problem.partition(": ")[2][:36] for problem in skipped] == [
-        "it holds NUL bytes at offset 0, so i",
+        "it has a NUL byte at offset 0, so it",
         "it is empty",
         "it has no text that could be told fr",
         "it looks like a PNG image; recognise",

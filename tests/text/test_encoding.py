@@ -74,7 +74,7 @@ def test_what_cp1252_leaves_open_falls_back_to_latin1() -> None:
         (b"PK\x03\x04rest", "ZIP"),
         (b"\x89PNG\r\n\x1a\nrest", "PNG"),
         (b"\x1f\x8b\x08rest", "gzip"),
-        (b"text\x00text", "NUL bytes at offset 4"),
+        (b"text\x00text", "NUL byte at offset 4"),
         (b"\x01\x02text", "2 of its 6 characters"),
         (codecs.BOM_UTF16_LE + b"abc", "UTF-16-LE"),
     ],

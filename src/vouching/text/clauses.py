@@ -1,7 +1,7 @@
-"""Splitting a compound English sentence into clauses that can be checked one by one, from short lists of verbs.
+"""Split a compound English sentence into clauses that can be checked one by one, using short lists of verbs.
 
-There is no parser: a split needs a finite verb that the lists know on both sides and nothing on the left that could
-reach over to the right (negation, reported speech, a relative or conditional clause); every other sentence stays whole.
+There is no parser. A sentence is split only where both sides have a finite verb from the lists and nothing on the left
+can have scope over the right (negation, reported speech, a relative or conditional clause).
 """
 
 from __future__ import annotations
@@ -77,33 +77,27 @@ _JOINT = re.compile(
 _TOKEN = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*|['’]s\b|[^\w\s]")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"), ("``", "''"))
 _MAX_SUBJECT = 8
-"""Words in a subject that may be repeated in front of a clause."""
+"""Words of a subject that may be repeated before a clause."""
 _MAX_JOINTS = 24
-"""Joints looked at in one sentence; a longer chain is a list, and each look reads the clause so far."""
+"""Joints checked in one sentence; a longer chain is a list, and each check reads the clause so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A stretch of a sentence with a finite verb of its own."""
+    """A stretch of a sentence with its own finite verb."""
 
     start: int
-    """Offset of its first character in the sentence."""
     end: int
-    """Offset after its last character (end-exclusive)."""
     subject: str = ""
-    """Subject it takes over from the clause before; empty if it brings its own."""
+    """The subject shared with the clause before; empty if the clause has its own."""
 
 
 def split_clauses(sentence: str) -> list[Clause]:
     """Split a sentence at "and", "but" and ";" where both sides are clauses.
 
-    Args:
-        sentence: One sentence. Other languages than English come back whole.
+    Returns at least one clause, in order; between clauses are only conjunctions, commas, semicolons and white space.
+    A sentence in another language than English is not split.
 
-    Returns:
-        The clauses in order, at least one; only conjunctions, commas, semicolons and white space lie between them.
-
-    Example:
         >>> sentence = "Ann Lee was born in 1912 and moved to Paris in 1930."
         >>> [(sentence[c.start : c.end], c.subject) for c in split_clauses(sentence)]
         [('Ann Lee was born in 1912', ''), ('moved to Paris in 1930.', 'Ann Lee')]
@@ -122,17 +116,10 @@ def split_clauses(sentence: str) -> list[Clause]:
 
 
 def subject_of(clause: str) -> str:
-    """The words before the first finite verb of a clause, without what introduces or explains them.
+    """The words before the first finite verb, without introductory phrases and appositions; "" without such a verb.
 
-    Args:
-        clause: A clause or a sentence in English.
-
-    Returns:
-        The subject as written, or an empty string where none was recognised.
-
-    Example:
-        >>> subject_of("In 1903, Marie Curie, a physicist, won the prize.")
-        'Marie Curie'
+    >>> subject_of("In 1903, Marie Curie, a physicist, won the prize.")
+    'Marie Curie'
     """
     clause = clause.lstrip(" *_\"“'‘")
     introduction = _INTRODUCTION.match(clause)
@@ -154,11 +141,10 @@ def subject_of(clause: str) -> str:
 
 
 def finite_verb(text: str) -> bool:
-    """Whether a text holds a verb that the lists know as finite.
+    """Whether a text contains a verb that the lists know as finite.
 
-    Example:
-        >>> finite_verb("Marie Curie won the prize."), finite_verb("the prize of 1903")
-        (True, False)
+    >>> finite_verb("Marie Curie won the prize."), finite_verb("the prize of 1903")
+    (True, False)
     """
     return _first_finite(_tokens(text)) is not None
 
@@ -172,7 +158,7 @@ def _lower(token: re.Match[str]) -> str:
 
 
 def _is_past(word: str) -> bool:
-    """Whether a word in lower case looks like a past tense or a participle."""
+    """Whether a lower-case word looks like a past tense or a participle."""
     regular = len(word) > 3 and word.isalpha() and word.endswith("ed") and word not in _NOT_PAST
     return regular or word in _PAST_OR_PARTICIPLE
 
@@ -193,7 +179,7 @@ def _first_finite(tokens: Sequence[re.Match[str]]) -> int | None:
 
 
 def _second_subject(left: str, right: str, joint: re.Match[str]) -> str | None:
-    """Subject that ``right`` takes over; "" if it has its own; None if the sentence must not be split here."""
+    """The subject that ``right`` shares; "" if it has its own; None if the sentence must not be split here."""
     tokens, following = _tokens(left), _tokens(right[:200])
     verb = _first_finite(tokens)
     if verb is None or len(tokens) < 3 or len(following) < 3 or _REACHES_OVER.search(left):
@@ -234,8 +220,8 @@ def _own_subject(tokens: Sequence[re.Match[str]], after_comma: bool) -> bool:
 def _verb_opens(tokens: Sequence[re.Match[str]], before: Sequence[str]) -> bool:
     """Whether a clause without a subject opens with a finite verb, given the words of the clause before it.
 
-    A past tense that may be a participle ("was loved and respected") counts only where no auxiliary before it could
-    claim it, and where what follows shows it is not an adjective ("studied physics and applied mathematics").
+    A past tense that may be a participle ("was loved and respected") counts only if no auxiliary before it can govern
+    it and what follows shows that it is not an adjective ("studied physics and applied mathematics").
     """
     at = 1 if _lower(tokens[0]) in _ADVERBS else 0
     word, following = _lower(tokens[at]), tokens[at + 1]

@@ -1,7 +1,7 @@
-"""Does the date of a claim agree with the date of a source, and its quantity with the source's quantity?
+"""Compare the date of a claim with the date of a source, and its quantity with the source's quantity.
 
-A bare decimal ("0.5") does not say that it is a ratio: it can equal one, not differ. Not supported: arithmetic between
-dates and durations, the overlap of seasons with months, currency conversion.
+A bare decimal ("0.5") may or may not be a ratio: it can equal one, but never differs from one. Not supported:
+arithmetic between dates and durations, the overlap of seasons with months, currency conversion.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DateAgreement = Literal["equal", "compatible", "more_specific", "differs", "inco
 
 _EXACT_DURATION = 0.02
 _LOOSE_DURATION = 0.15
-# Which agreement to keep when a date can be read in two ways; the first is the kindest to the claim.
+# Which agreement to keep when a date can be read in two ways; the most favourable to the claim first.
 _KINDEST: tuple[DateAgreement, ...] = ("equal", "compatible", "more_specific", "incomparable", "differs")
 
 
@@ -25,9 +25,9 @@ def compare_dates(claim: DateMention, source: DateMention) -> DateAgreement:
     """Compare the date of a claim with the date of a source.
 
     Returns:
-        "equal" if both say the same; "compatible" if the claim says less than the source and agrees ("1937" against
-        "3 May 1937"); "more_specific" if the claim agrees but says more; "differs" if they contradict each other;
-        "incomparable" if they share no field ("May" against "1937"). Durations are equal within 2 %, or within 15 % if
+        "equal" if both say the same; "compatible" if the claim agrees and is less specific than the source ("1937" for
+        "3 May 1937"); "more_specific" if it agrees and is more specific; "differs" if they contradict each other;
+        "incomparable" if they share no field ("May" and "1937"). Durations are equal within 2 %, or within 15 % if
         one is approximate or their units differ.
 
     >>> from vouching.text.dates import find_dates
@@ -38,7 +38,7 @@ def compare_dates(claim: DateMention, source: DateMention) -> DateAgreement:
         return _compare_durations(claim, source)
     if claim.kind != "date" or source.kind != "date":
         return _compare_spans(claim, source)
-    outcomes = [_compare_fields(wanted, given) for wanted in _readings(claim) for given in _readings(source)]
+    outcomes = [_compare_fields(expected, given) for expected in _readings(claim) for given in _readings(source)]
     return next(agreement for agreement in _KINDEST if agreement in outcomes)
 
 
@@ -51,12 +51,12 @@ def _readings(date: DateMention) -> list[DateMention]:
 def _compare_durations(claim: DateMention, source: DateMention) -> DateAgreement:
     if claim.days is None or source.days is None:
         return "incomparable"
-    wanted, given = _length_range(claim), _length_range(source)
-    if wanted and given:
-        ends = zip(wanted, given, strict=True)
+    expected, given = _length_range(claim), _length_range(source)
+    if expected and given:
+        ends = zip(expected, given, strict=True)
         agree = all(abs(left - right) <= _EXACT_DURATION * max(left, right) for left, right in ends)
         return "equal" if agree else "differs"
-    if wanted and wanted[0] <= source.days <= wanted[1]:
+    if expected and expected[0] <= source.days <= expected[1]:
         return "equal"
     if given and given[0] <= claim.days <= given[1]:
         return "compatible"
@@ -72,22 +72,22 @@ def _length_range(date: DateMention) -> tuple[float, float] | None:
 
 
 def _compare_fields(claim: DateMention, source: DateMention) -> DateAgreement:
-    wanted, given = _fields(claim), _fields(source)
+    expected, given = _fields(claim), _fields(source)
     quarter_agrees = _quarter_holds_month(claim, source)
     if quarter_agrees is False:
         return "differs"
     if quarter_agrees:
-        # The month says all that the quarter does, so the quarter needs no counterpart.
-        wanted.pop("part", None)
+        # The month implies the quarter, so the quarter needs no counterpart.
+        expected.pop("part", None)
         given.pop("part", None)
-    shared = wanted.keys() & given.keys()
-    if any(wanted[name] != given[name] for name in shared):
+    shared = expected.keys() & given.keys()
+    if any(expected[name] != given[name] for name in shared):
         return "differs"
     if not shared and not quarter_agrees:
         return "incomparable"
-    if wanted.keys() - given.keys():
+    if expected.keys() - given.keys():
         return "more_specific"
-    return "equal" if wanted.keys() == given.keys() else "compatible"
+    return "equal" if expected.keys() == given.keys() else "compatible"
 
 
 def _fields(date: DateMention) -> dict[str, int | str]:
@@ -104,17 +104,17 @@ def _quarter_holds_month(claim: DateMention, source: DateMention) -> bool | None
 
 
 def _compare_spans(claim: DateMention, source: DateMention) -> DateAgreement:
-    wanted, given = _span(claim), _span(source)
-    if wanted is None or given is None:
+    expected, given = _span(claim), _span(source)
+    if expected is None or given is None:
         return "incomparable"
-    if wanted == given:
+    if expected == given:
         return "equal"
     if claim.kind == source.kind == "range":
-        # Ranges that merely overlap say different things: both ends have to agree.
+        # Ranges that merely overlap differ: both ends have to agree.
         return "differs"
-    if wanted[0] <= given[0] and given[1] <= wanted[1]:
+    if expected[0] <= given[0] and given[1] <= expected[1]:
         return "compatible"
-    if given[0] <= wanted[0] and wanted[1] <= given[1]:
+    if given[0] <= expected[0] and expected[1] <= given[1]:
         return "more_specific"
     return "differs"
 
@@ -129,7 +129,7 @@ QuantityAgreement = Literal["equal", "close", "differs", "incomparable"]
 
 _EXACT = 1e-9
 _HEDGE_TOLERANCE = 0.1
-# A claim more precise than a rounded source is let pass as "close" only while the rounding is this fine.
+# A claim more precise than a rounded source counts as "close" only if the rounding is this fine.
 _FINE_ROUNDING = 0.05
 _HALF_DAY = 720
 _UPWARD = frozenset(("at_least", "more_than"))
@@ -139,13 +139,13 @@ def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0
     """Compare the quantity of a claim with the quantity of a source.
 
     Args:
-        claim: Quantity of the claim.
-        source: Quantity of the source.
-        tolerance: Relative difference (of the larger value) that still counts as equal; 0 or more.
+        claim: quantity of the claim.
+        source: quantity of the source.
+        tolerance: relative difference (of the larger value) that still counts as equal; 0 or more.
 
     Returns:
-        "equal" if the source bears the claim out, hedges, units and ranges considered; "close" if they agree only up
-        to rounding, or the source leaves the claimed value open; "differs" if they contradict each other;
+        "equal" if the source supports the claim, hedges, units and ranges included; "close" if they agree only up to
+        rounding, or if the source allows the claimed value without stating it; "differs" if they contradict each other;
         "incomparable" if they measure different things (or different currencies with different numbers).
 
     >>> from vouching.text.quantities import find_quantities
@@ -186,16 +186,16 @@ def _compare_decimal_with_ratio(claim: Quantity, source: Quantity) -> QuantityAg
 
 
 def _compare_clock_times(claim: Quantity, source: Quantity) -> QuantityAgreement:
-    wanted, given = (claim.low, claim.high), (source.low, source.high)
-    if wanted == given:
+    expected, given = (claim.low, claim.high), (source.low, source.high)
+    if expected == given:
         return "equal"
     if "clock12" in (claim.unit, source.unit):
-        # "8:30" alone may stand for the morning or the evening.
-        same = all(left % _HALF_DAY == right % _HALF_DAY for left, right in zip(wanted, given, strict=True))
+        # "8:30" alone may be in the morning or the evening.
+        same = all(left % _HALF_DAY == right % _HALF_DAY for left, right in zip(expected, given, strict=True))
         return "close" if same else "differs"
-    if claim.low == claim.high and _contains(given, wanted):
+    if claim.low == claim.high and _contains(given, expected):
         return "close"
-    return "equal" if source.low == source.high and _contains(wanted, given) else "differs"
+    return "equal" if source.low == source.high and _contains(expected, given) else "differs"
 
 
 def _per_second(rate: Quantity) -> Quantity:
@@ -206,10 +206,10 @@ def _per_second(rate: Quantity) -> Quantity:
 
 
 def _compare_points(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
-    wanted, given = claim.base_low, source.base_low
-    if _same(wanted, given, slack):
+    expected, given = claim.base_low, source.base_low
+    if _same(expected, given, slack):
         return "equal"
-    difference = abs(wanted - given)
+    difference = abs(expected - given)
     half_step = claim.base_rounding * (0.5 + _EXACT)
     if claim.dimension == "ratio" and claim.kind != source.kind:
         half_step = max(claim.base_rounding, source.base_rounding) * (0.5 + _EXACT)
@@ -225,7 +225,7 @@ def _compare_points(claim: Quantity, source: Quantity, slack: float) -> Quantity
 
 
 def _interval(quantity: Quantity) -> tuple[float, float]:
-    """Return the values that the quantity allows; a strict bound leaves out its own end by the smallest step."""
+    """The values that the quantity allows; a strict bound excludes its own end by the smallest step."""
     low, high = quantity.base_low, quantity.base_high
     match quantity.bound:
         case "at_least":
@@ -256,14 +256,14 @@ def _compare_bounds(claim: Quantity, source: Quantity, slack: float) -> Quantity
         and ((claim.bound in _UPWARD) != (source.bound in _UPWARD))
     ):
         return "differs"
-    wanted, given = _interval(claim), _interval(source)
-    if _contains(wanted, given):
+    expected, given = _interval(claim), _interval(source)
+    if _contains(expected, given):
         return "equal" if source.bound == "exact" else "close"
-    if _contains(given, wanted) and claim.bound == "exact":
+    if _contains(given, expected) and claim.bound == "exact":
         return "close"
     if same_number and (claim.approximate or source.approximate):
         return "close"
-    overlap = wanted[0] <= given[1] and given[0] <= wanted[1]
+    overlap = expected[0] <= given[1] and given[0] <= expected[1]
     if not overlap:
         return "differs"
     return "close" if same_number else "incomparable"
@@ -272,12 +272,12 @@ def _compare_bounds(claim: Quantity, source: Quantity, slack: float) -> Quantity
 def _compare_ranges(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
     if _same(claim.base_low, source.base_low, slack) and _same(claim.base_high, source.base_high, slack):
         return "equal"
-    wanted, given = (claim.base_low, claim.base_high), (source.base_low, source.base_high)
+    expected, given = (claim.base_low, claim.base_high), (source.base_low, source.base_high)
     if source.low == source.high:
-        return "equal" if _contains(wanted, given) else "differs"
+        return "equal" if _contains(expected, given) else "differs"
     if claim.low == claim.high:
-        return "close" if _contains(given, wanted) else "differs"
-    # Ranges that merely overlap say different things: both ends have to agree.
+        return "close" if _contains(given, expected) else "differs"
+    # Ranges that merely overlap differ: both ends have to agree.
     ends = {_compare_points(_end(claim, upper), _end(source, upper), slack) for upper in (False, True)}
     return "close" if ends <= {"equal", "close"} else "differs"
 

@@ -1,9 +1,9 @@
-"""Small words that turn or weaken a statement: negation cues with their reach, and qualifiers with their strength.
+"""Words that negate or qualify a statement: negation cues with their scope, and qualifiers with their strength.
 
-A cue negates the words after it up to the end of its clause. A qualifier stands on a scale with a strength; a claim
-inflates its source when it stands higher on it than the source does, or when it drops a hedge that the source has. Not
-supported: negation that only world knowledge shows, cues that reach backwards, and comparatives and superlatives, which
-are content words.
+A cue negates the words after it up to the end of its clause. A qualifier has a strength on a scale; a claim inflates
+its source if its qualifier is stronger on that scale, or if it drops a hedge of the source. Not supported: negation
+that only world knowledge shows, cues whose scope precedes them, and comparatives and superlatives, which are content
+words.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _CUES = frozenset(
         lacked lack lacking isnt wasnt didnt doesnt dont cant wont absence hardly barely""")
 )
 _CUES_BEFORE_TO = frozenset("yet unable fails failed fail failing refuses refused refuse".split())
-"""Cues only before "to": what failed alone is not denied."""
+"""Cues only before "to": in "it failed", nothing is negated."""
 # "not only", "no doubt", "no less than" assert rather than deny.
 _ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "more", "matter", "merely", "just", "later"})
-# Points, colons and dashes inside a number or an abbreviation ("3.5", "10:30", "1990–95", "U.S") end nothing.
+# Points, colons and dashes inside a number or an abbreviation ("3.5", "10:30", "1990–95", "U.S") do not end a clause.
 _CLAUSE_END = re.compile(
     r"\.(?!\w)|[:–](?!\d)|[;!?()—]|,\s+(?:but|and|which|who|while|although|though)\b|\b(?:but|although|though|however|because|whereas|while)\b"
 )
@@ -37,18 +37,16 @@ _NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis")
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """A negation cue with the stretch of text it reaches."""
+    """A negation cue with its scope."""
 
     start: int
-    """Offset of the cue."""
     end: int
-    """Offset after the cue."""
     scope_end: int
-    """Offset at which its reach ends; the scope is ``end..scope_end``."""
+    """The scope is ``end..scope_end``."""
 
 
 def find_negations(text: str, words: Sequence[Word]) -> list[Negation]:
-    """Negation cues of ``text`` among its ``words``, each with its scope.
+    """Negation cues among the ``words`` of ``text``, each with its scope.
 
     >>> from vouching.text.words import find_words
     >>> text = "It did not lower costs, but it helped."
@@ -74,7 +72,7 @@ def find_negations(text: str, words: Sequence[Word]) -> list[Negation]:
 
 
 def is_negated(start: int, negations: Sequence[Negation]) -> bool:
-    """True if the word at offset ``start`` stands in the scope of an odd number of cues.
+    """True if the word at offset ``start`` is in the scope of an odd number of cues.
 
     >>> from vouching.text.words import find_words
     >>> text = "It did not lower costs"
@@ -86,7 +84,7 @@ def is_negated(start: int, negations: Sequence[Negation]) -> bool:
 
 @lru_cache(maxsize=2_000)
 def negative_forms(stem: str) -> frozenset[str]:
-    """The stem with a negative prefix, and without the one it has; of what remains at least four letters.
+    """The stem with each negative prefix, and without the prefix it has if at least four letters remain.
 
     >>> sorted(form for form in negative_forms("unsafe") if len(form) < 7)
     ['safe']
@@ -147,19 +145,17 @@ class Qualifier:
     """A qualifier in a text."""
 
     start: int
-    """Offset of its first character."""
     end: int
-    """Offset after its last character."""
     word: str
-    """The qualifier in lower case."""
+    """In lower case."""
     scale: Scale
     """What it strengthens or weakens."""
     strength: float
-    """Where it stands on the scale, in (0, 1]."""
+    """In (0, 1]."""
 
     @property
     def is_hedge(self) -> bool:
-        """True for qualifiers that weaken what they stand with ("may", "some", "slightly").
+        """True for qualifiers that weaken what they modify ("may", "some", "slightly").
 
         >>> from vouching.text.words import find_words
         >>> [q.is_hedge for q in find_qualifiers(find_words("It may significantly help"))]
@@ -184,7 +180,7 @@ def find_qualifiers(words: Sequence[Word]) -> list[Qualifier]:
 
 
 def _is_month(words: Sequence[Word], position: int) -> bool:
-    """Whether the "may" at ``position`` is the month: beside a number, or after a word that no verb follows."""
+    """Whether the "may" at ``position`` is the month: next to a number, or after a word that no verb follows."""
     before = words[position - 1].lower if position else ""
     after = words[position + 1].lower if position + 1 < len(words) else ""
     return before in _BEFORE_MONTH or before[:1].isdigit() or after[:1].isdigit()
@@ -193,7 +189,7 @@ def _is_month(words: Sequence[Word], position: int) -> bool:
 def compare_qualifiers(
     claim: Qualifier, source: Sequence[Qualifier]
 ) -> Literal["equal", "weaker", "stronger", "absent"]:
-    """How a claim's qualifier stands to those of the source's sentence.
+    """Compare a claim's qualifier with those of the source's sentence.
 
     Returns "equal" or "weaker" (both harmless) if the source has one at least as strong on the same scale, "stronger"
     if the source has only weaker ones, "absent" if it has none on that scale.

@@ -1,9 +1,9 @@
-"""Dates of a text: days, months, years, decades, centuries, spans of years and durations, at exact offsets.
+"""Dates of a text: days, months, years, decades, centuries, spans of years and durations, with exact offsets.
 
-A bare four-digit number is a year where the two words beside it allow: "opened in 1937", but not "1200 miles" or "2004
+A bare four-digit number is a year if the words next to it allow it: "opened in 1937", but not "1200 miles" or "2004
 employees". "the '90s" and "the nineties" are taken to be of the twentieth century. Not supported: relative dates ("last
 week"), clock times, holidays, calendars other than the Gregorian, ranges of days ("3-5 May" is read as 5 May), years
-outside 1000 to 2100 without an era, rates ("once a year"), and lengths of time given by two dates.
+outside 1000 to 2100 without an era, rates ("once a year"), and durations given by two dates.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FUNCTION_WORDS = frozenset(
 
 
 def is_year(text: str, start: int, end: int) -> bool:
-    """Decide from its neighbours whether the four digits at ``start..end`` name a year.
+    """Decide from its neighbours whether the four digits at ``start..end`` are a year.
 
     >>> is_year("opened in 1937 by", 10, 14), is_year("some 1200 miles", 5, 9)
     (True, False)
@@ -87,7 +87,7 @@ _LENGTH_PREPOSITIONS = frozenset(
 
 
 def find_durations(text: str, numerals: Sequence[Numeral]) -> list[DateMention]:
-    """Find every duration of a text, given the text's numerals (see ``find_numerals``).
+    """Find every duration of a text, given its numerals (see ``find_numerals``).
 
     >>> from vouching.text.numerals import find_numerals
     >>> find_durations("after 10 days", find_numerals("after 10 days"))[0].days
@@ -153,7 +153,7 @@ def _duration(text: str, start: int, end: int, count: float, unit: Unit, approxi
 
 
 def _continues(text: str, first: DateMention, second: DateMention) -> bool:
-    """Tell whether the second duration adds a smaller unit to the first, as in "two years and three months"."""
+    """Whether the second duration adds a smaller unit to the first, as in "two years and three months"."""
     if second.start - first.end > len(", and ") or text[first.end : second.start] not in _COMPOUND_GAPS:
         return False
     first_unit, second_unit = unit_called(first.unit or ""), unit_called(second.unit or "")
@@ -202,7 +202,7 @@ def find_dates(text: str) -> list[DateMention]:
         taken[citation.start() : citation.end()] = b"\x01" * (citation.end() - citation.start())
     found: list[DateMention] = []
     for mention in _candidates(text):
-        # Earlier patterns are the more specific ones, so the first to claim a stretch keeps it.
+        # Earlier patterns are more specific, so the first to match a stretch keeps it.
         if not any(taken[mention.start : mention.end]):
             taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
             found.append(mention)
@@ -318,7 +318,7 @@ def _bare_year(text: str, match: re.Match[str]) -> DateMention | None:
     return DateMention(match.start(), match.end(), "date", int(match.group()))
 
 
-# What a text must hold for a pattern to be worth a scan: most sentences hold none of it.
+# What a text must contain for a pattern to be worth a scan; most sentences contain none of it.
 _CUES = {
     "digit": re.compile(r"\d"),
     "year": re.compile(r"\d{3}"),

@@ -1,8 +1,8 @@
-"""Which way the words beside a number say that it went: up or down, a profit or a loss.
+"""Which way the words next to a number say that it went: up or down, a profit or a loss.
 
 Read in the clause of the number: a verb or noun before it ("rose by 10 %", "a loss of $5m"), or one right after it ("a
-10 % increase", "10 % less"). Left out: words that are denied, what only the subject tells ("the losses were $5m"), and
-what changes a change ("the decline rose to 5 %", "growth slowed to 2 %").
+10 % increase", "10 % less"). Not supported: negated words, directions that only the subject states ("the losses were
+$5m"), and changes of a change ("the decline rose to 5 %", "growth slowed to 2 %").
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from vouching.text.cues import find_negations, is_negated
 from vouching.text.words import Word, antonyms, find_words, stem
 
 _MORE_UP, _MORE_DOWN = "jump soar", "slump plunge sink slip lose shrank"
-"""Beside the opposites of "increase" and "decrease" in the shipped table."""
+"""Besides the antonyms of "increase" and "decrease" in the shipped table."""
 _BALANCE = {
     **dict.fromkeys(map(stem, ("profit", "surplus", "gain")), 1),
     **dict.fromkeys(map(stem, ("loss", "lose", "deficit")), -1),
 }
 _AFTER_ONLY = {**dict.fromkeys(("more", "higher", "above"), 1), **dict.fromkeys("less fewer lower below".split(), -1)}
-"""What is said after a number: before it, it is a bound or something else."""
+"""Read only after a number: before it, they are bounds or something else."""
 _PARTICLES = frozenset(("up", "down"))
 _MOVING = frozenset("is are was were be been being went goes go gone moved ticked edged".split())
-"""What "up" and "down" follow where they do not belong to a verb ("made up")."""
+"""Words that "up" and "down" follow where they are not part of a phrasal verb ("made up")."""
 _LINKS = frozenset("to by from of".split())
 _NEAR = frozenset(("almost", "nearly"))
-"""Besides words without content, what stands between a change and its number."""
+"""Content words that may be between a change and its number."""
 _STOPS = frozenset(
     "and but or while whereas although because when where which who that than in of to by from on at for".split()
 )
-"""Words that part a number from a noun after it."""
+"""Words that separate a number from a noun after it."""
 _VERBS = frozenset("is are was were be been has have had".split())
-"""Words behind which a word has no say: "Lost in Alaska is a 1952 film"."""
+"""A direction word before one of these is ignored: "Lost in Alaska is a 1952 film"."""
 _CLAUSE = re.compile(
     r"[;:()!?—]|,\s|\.\s|\b(?:and|but|or|while|whereas|although|because|which|who|than)\b", re.IGNORECASE
 )
 _END = re.compile(r"[;:()!?—]|,\s|\.(?:\s|\Z)")
-"""Where what something is compared with ends; "than" leads to it."""
+"""End of what something is compared with, which "than" introduces."""
 _BEFORE, _AFTER = 7, 3
-"""Words within which it is looked for."""
+"""Words before and after a number that are searched."""
 _REACH = 160
-"""The same in characters."""
+"""The same, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,15 @@ class Direction:
     """A word that says which way a number went."""
 
     start: int
-    """Offset of its first character."""
     end: int
-    """Offset after its last."""
     change: int = 0
-    """1 for more than before or than something else, -1 for less; 0 if it says neither."""
+    """1 for up or more, -1 for down or less, 0 if neither."""
     balance: int = 0
-    """1 for a profit, -1 for a loss; 0 if it says neither."""
+    """1 for a profit, -1 for a loss, 0 if neither."""
 
 
 def opposed(one: str, other: str) -> bool:
-    """Whether two stretches that begin or end with such a word cannot both be true of one number.
+    """Whether two stretches that begin or end with such a word contradict each other about one number.
 
     >>> opposed("fell 10 %", "rose by 10 %"), opposed("fell 10 %", "10 % decline"), opposed("a loss of $5", "$5 profit")
     (True, False, True)
@@ -70,13 +68,13 @@ def opposed(one: str, other: str) -> bool:
 
 
 def swapped(text: str, place: tuple[int, int], other: str, its: tuple[int, int]) -> bool:
-    """Whether two stretches compare the same two things the other way round, so that opposites say the same.
+    """Whether two stretches compare the same two things in opposite order, so that opposite words mean the same.
 
     Args:
-        text: what has the first stretch.
-        place: where that begins and ends.
-        other: what has the second one.
-        its: where that begins and ends.
+        text: contains the first stretch.
+        place: offsets of the first stretch.
+        other: contains the second stretch.
+        its: offsets of the second stretch.
 
     >>> one, other = "The lake lies 5 m below the sea.", "The sea lies 5 m above the lake."
     >>> swapped(one, (14, 23), other, (13, 22)), swapped(one, (14, 23), one.replace("below", "above"), (14, 23))
@@ -87,7 +85,7 @@ def swapped(text: str, place: tuple[int, int], other: str, its: tuple[int, int])
 
 
 def find_direction(text: str, start: int, end: int) -> Direction | None:
-    """The word that says which way the number at ``start..end`` of a text went; None if there is none, or it is denied.
+    """The word that says which way the number at ``start..end`` went; None if there is none, or if it is negated.
 
     >>> text = "Sales rose by 10 %, costs by a 5 % cut."
     >>> [text[one.start : one.end] for one in (find_direction(text, 14, 18), find_direction(text, 31, 34)) if one]
@@ -104,13 +102,13 @@ def find_direction(text: str, start: int, end: int) -> Direction | None:
 
 
 def _beginning(text: str, start: int) -> int:
-    """Where the clause begins that a place is in."""
+    """Offset at which the clause of a place begins."""
     first = max(0, start - _REACH)
     return max((found.end() for found in _CLAUSE.finditer(text, first, start)), default=first)
 
 
 def _sides(text: str, start: int, end: int) -> tuple[set[str], set[str]]:
-    """Stems of what a clause says before a stretch and after it."""
+    """Content stems of a clause before a stretch and after it."""
     last = min(len(text), end + _REACH)
     stop = _END.search(text, end, last)
     ends = stop.start() if stop else last
@@ -120,9 +118,9 @@ def _sides(text: str, start: int, end: int) -> tuple[set[str], set[str]]:
 
 
 def _way(stretch: str) -> tuple[int, int]:
-    """The change and the balance that the first word which tells any tells."""
-    told = next((direction for word in find_words(stretch) if (direction := _direction(word))), None)
-    return (told.change, told.balance) if told else (0, 0)
+    """Change and balance of the first word that has either."""
+    first = next((direction for word in find_words(stretch) if (direction := _direction(word))), None)
+    return (first.change, first.balance) if first else (0, 0)
 
 
 def _before(words: list[Word]) -> Direction | None:
@@ -146,11 +144,11 @@ def _before(words: list[Word]) -> Direction | None:
 
 
 def _leads(between: list[Word]) -> bool:
-    """Whether the words after a change lead to a number: none of them does anything else with it, or parts the two."""
+    """Whether the words after a change lead to a number: none of them governs it or separates it from the change."""
     if not between:
         return True
     last = between[-1]
-    if last.lower == "from":  # where it started from is another matter
+    if last.lower == "from":  # the starting value, not the change
         return False
     numbers = any(any(map(str.isdigit, word.lower)) for word in between)
     near = not last.is_content or last.lower in _NEAR or last.lower.endswith("ly")

@@ -1,8 +1,8 @@
-"""Read the bytes of a text file: which encoding, or why not at all. The text itself is never altered.
+"""Decode the bytes of a text file, or say why they are not text. The text itself is never altered.
 
-A byte order mark is taken off, since it belongs to the encoding; every other character stays. Not supported: guessing
-among the encodings of other scripts (Shift-JIS, KOI8-R, Big5 and so on), UTF-16 without a byte order mark, and taking
-the text out of HTML or documents.
+A byte order mark is removed, since it belongs to the encoding; every other character stays. Not supported: guessing
+among the encodings of other scripts (Shift-JIS, KOI8-R, Big5 and so on), UTF-16 without a byte order mark, and
+extracting the text of HTML or documents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from vouching.errors import InputError
 
 MAX_CONTROL_SHARE = 0.05
-"""Largest share of control characters in a text; more means that the bytes are no text."""
+"""Maximum share of control characters in a text; above it, the bytes are taken to be binary."""
 
 _SIGNATURES = (
     (b"%PDF-", "a PDF; extract its text first, e.g. with pdftotext"),
@@ -46,21 +46,21 @@ _TAGS_SEARCHED = 100_000
 
 
 def decode_text(raw: bytes, name: str) -> tuple[str, str | None]:
-    r"""Decode the bytes of a text file, without losing or changing a character.
+    r"""Decode the bytes of a text file without losing or changing a character.
 
     Tried in this order: the encoding of a byte order mark (UTF-8, UTF-16, UTF-32), UTF-8, Windows-1252, Latin-1. The
     last two are guesses, so they come with a warning.
 
     Args:
-        raw: All bytes of the file.
-        name: Name of the file, for messages.
+        raw: all bytes of the file.
+        name: name of the file, for messages.
 
     Returns:
-        The text, and a sentence of warning or None.
+        The text, and a warning or None.
 
     Raises:
-        InputError: The bytes are no text (a PDF, an archive, an image, NUL bytes, more than 5 % control characters), or
-            do not follow the encoding that their byte order mark announces.
+        InputError: not text (a PDF, an archive, an image, NUL bytes, more than 5 % control characters), or not in the
+            encoding of its byte order mark.
 
     >>> decode_text("caf\u00e9".encode(), "menu.txt")
     ('café', None)
@@ -77,7 +77,7 @@ def decode_text(raw: bytes, name: str) -> tuple[str, str | None]:
     else:
         if b"\x00" in raw:
             raise InputError(
-                f"{name} holds NUL bytes at offset {raw.index(0)}, so it is binary, or UTF-16 without a byte order "
+                f"{name} has a NUL byte at offset {raw.index(0)}, so it is binary, or UTF-16 without a byte order "
                 "mark; save it as UTF-8 text"
             )
         text, warning = _decode_unmarked(raw, name)
@@ -90,9 +90,7 @@ def decode_text(raw: bytes, name: str) -> tuple[str, str | None]:
 
 
 def looks_like_html(text: str) -> bool:
-    """Return whether a text is a web page or holds at least three HTML tags, which would be read as part of the text.
-
-    Only the first 100 000 characters are looked at.
+    """Whether the first 100 000 characters are a web page or contain at least three HTML tags.
 
     >>> looks_like_html("<!DOCTYPE html><html><body>Oslo</body></html>")
     True

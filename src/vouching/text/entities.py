@@ -38,7 +38,7 @@ _CALENDAR = frozenset(
     str.split("""january february march april may june july august september october november december monday
         tuesday wednesday thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec""")
 )
-# Forms that do not follow from spelling. Each row names one thing.
+# Forms that do not follow from spelling; the names of a row mean the same.
 _SAME = (
     "us|usa|united states|united states of america|america|american|americans",
     "uk|united kingdom|britain|great britain|british", "eu|european union", "un|united nations",
@@ -64,11 +64,9 @@ class Entity:
     """A name in a text."""
 
     start: int
-    """Offset of its first character."""
     end: int
-    """Offset after its last character."""
     text: str
-    """The name as written."""
+    """As written."""
     kind: Literal["name", "acronym", "title"]
     """A capitalised run, a run of capitals, or words in quotation marks."""
     certain: bool
@@ -85,7 +83,7 @@ class Entity:
 
 
 def find_entities(text: str, sentence_starts: Sequence[int] = (0,)) -> list[Entity]:
-    """Names in ``text``, in order. ``sentence_starts`` are offsets at which a capital proves nothing.
+    """Names in ``text``, in order. A capital at one of ``sentence_starts`` (offsets) does not mark a name.
 
     >>> [(e.text, e.certain) for e in find_entities("Penicillin was found by Marie Curie for the WHO")]
     [('Penicillin', False), ('Marie Curie', True), ('WHO', True)]
@@ -109,13 +107,13 @@ def find_entities(text: str, sentence_starts: Sequence[int] = (0,)) -> list[Enti
 
 
 def _is_headline(text: str) -> bool:
-    """True if nearly every longer word is capitalised, so that a capital says nothing about a word."""
+    """True if nearly every longer word is capitalised, so that capitals do not mark names."""
     words = _LONGER_WORD.findall(text, 0, _HEADLINE_READ)
     return len(words) >= _HEADLINE_WORDS and sum(w[0].isupper() for w in words) >= _HEADLINE_SHARE * len(words)
 
 
 def _split_run(text: str, start: int, end: int, starts: set[int]) -> list[Entity]:
-    """Cut a capitalised run at sentence stops and drop leading function words and calendar words."""
+    """Cut a capitalised run at the ends of sentences and drop leading function words and calendar words."""
     pieces: list[tuple[int, int]] = []
     begin = start
     for word in re.finditer(r"\S+", text[start:end]):
@@ -158,7 +156,7 @@ def _trim(text: str, start: int, end: int, opens_sentence: bool) -> Entity | Non
 
 
 def _is_no_name(text: str, word: Word) -> bool:
-    """Function words and calendar words are no names, unless spelt in capitals ("WHO", "US")."""
+    """Function words and calendar words are not names, unless spelt in capitals ("WHO", "US")."""
     if text[word.start : word.end].isupper() and word.end - word.start > 1:
         return False
     return word.lower in FUNCTION_WORDS or word.lower in _CALENDAR
@@ -182,7 +180,7 @@ def _canonical() -> dict[str, int]:
 
 
 def same_entity(one: str, other: str) -> bool:
-    """True if two names can mean the same thing: equal, a known alias, an acronym, or a shorter form of one name.
+    """True if two names can mean the same: equal, known aliases, an acronym and its long form, or one shortened.
 
     Every word of a shorter form must occur in the longer one: "Fleming" for "Alexander Fleming", but also "Paris" for
     "Paris Hilton".

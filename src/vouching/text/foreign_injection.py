@@ -1,7 +1,7 @@
-"""Addresses to the verdict in ten more languages: overriding orders, verdicts on "this claim", orders to give a label.
+"""Text addressed to the checker in ten more languages: overriding orders, verdicts on "this claim", requested labels.
 
-Patterns of languages in Latin script expect text without accents, as one of the readings is. Not supported: the finer
-distinctions of the English rules.
+Patterns of languages in Latin script match text without accents, which is one of the readings. Not supported: the
+finer distinctions of the English rules.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from vouching.text.injection_rules import Rule, rule
 def _language(
     name: str, *, override: tuple[str, str], verdict: tuple[str, str], order: tuple[str, str]
 ) -> tuple[Rule, ...]:
-    """The three rules of a language, each as (stems, pattern)."""
+    """The three rules of a language, each from (stems, pattern)."""
     return (
         rule(f"overrides the instructions ({name})", "An order to drop the instructions.", *override, reach="next"),
-        rule(f"verdict on the claim ({name})", "An opinion about the claim under check.", *verdict),
+        rule(f"verdict on the claim ({name})", "An opinion about the claim being checked.", *verdict),
         rule(f"tells the checker what to answer ({name})", "An order to give a verdict.", *order),
     )
 

@@ -1,10 +1,9 @@
-"""What an English sentence looks like that talks to the checker or about its verdict: one readable table.
+"""The rules for English sentences that address the checker or its verdict, in one readable table.
 
-A pattern sees one reading of one sentence at a time, in lower case, with single spaces and straight quotation marks.
-Every gap is bounded, so the time stays linear in the sentence's length. Each rule also names the stems, in lower case,
-without one of which it cannot match; a whole text is searched for these alone. Only favourable words count as a
-verdict: calling a claim false cannot make it look supported. Not supported: advice that names neither a claim, a
-verdict nor a checker.
+A pattern is matched against one reading of one sentence, in lower case, with single spaces and straight quotation
+marks. Every gap is bounded, so the time stays linear in the sentence's length. Each rule also names lower-case stems,
+one of which every match contains; a whole text is searched for these alone. Only favourable words count as a verdict:
+calling a claim false cannot make it look supported. Not supported: advice that mentions no claim, verdict or checker.
 """
 
 from __future__ import annotations
@@ -21,30 +20,30 @@ class Rule:
     """One way in which a sentence addresses the verdict."""
 
     name: str
-    """Short name, shown to users in the warning."""
+    """Shown to users in the warning."""
     reason: str
-    """Why a sentence of this form is no evidence."""
+    """Why a sentence of this form is not evidence."""
     stems: tuple[str, ...]
-    """Lower-case beginnings of words; a reading that holds none of them cannot match."""
+    """Lower-case beginnings of words; a reading without any of them cannot match."""
     pattern: re.Pattern[str]
-    """Found in a reading of the sentence, in lower case unless `cased`."""
+    """Searched in a reading of the sentence, in lower case unless `cased`."""
     reach: Reach = "itself"
-    """Whether the sentence opens a message, so that the sentence after it is no evidence either."""
+    """Whether the sentence opens a message, so that the sentence after it is not evidence either."""
     cased: bool = False
-    """Whether the pattern is tried on the reading as written, because capitals tell."""
+    """Whether the pattern is case-sensitive."""
 
 
 def rule(name: str, reason: str, stems: str, *patterns: str, reach: Reach = "itself", cased: bool = False) -> Rule:
     r"""Build a rule from stems separated by ``|`` and alternative patterns.
 
-    >>> rule("greeting", "Nothing is said.", "hello|hi ", r"^hello\b", r"^hi\b").stems
+    >>> rule("greeting", "Not a fact.", "hello|hi ", r"^hello\b", r"^hi\b").stems
     ('hello', 'hi ')
     """
     compiled = re.compile("|".join(patterns), re.IGNORECASE if cased else re.NOFLAG)
     return Rule(name, reason, tuple(stems.split("|")), compiled, reach, cased)
 
 
-# Claims. A "pointed" claim is the one under check ("this claim"), not one that somebody in the text has made.
+# Claims. A "pointed" claim is the one being checked ("this claim"), not one that someone in the text has made.
 _CLAIM = r"(?:claim|statement|assertion|allegation|proposition)s?"
 _OUTPUT = r"(?:answers?|responses?|summar(?:y|ies)|outputs?|sentences?|hypothes[ie]s|repl(?:y|ies)|generated text)"
 _CLAIM_STEMS = "claim|statement|assertion|allegation|proposition"
@@ -95,7 +94,7 @@ _ENDS = (
     r"| in (?:all|every|your)\b| for (?:all|every|this|the)\b))"
 )
 
-# Orders and the one they are given to.
+# Orders and whom they are given to.
 _OPENING = r"^[\W_]{0,12}"
 _CLAUSE = (
     r"(?:^|[.!?:;,\"'(\[{>*#|/\u2013—-] ?"
@@ -158,7 +157,7 @@ HEDGED = re.compile(
 _MESSAGES = (
     rule(
         "speaks to the checker",
-        "Its audience is the checker, not a reader.",
+        "It addresses the checker, not a reader.",
         _CHECKER_STEMS,
         rf"{_OPENING}(?:attention|important|urgent|warning)?[\W_]{{0,3}}(?:\w+ )?(?:note|message|memo|instruction"
         rf"|notice|reminder"
@@ -249,7 +248,7 @@ _VERDICTS = (
     ),
     rule(
         "verdict on the claim",
-        "It pronounces on 'the claim' instead of stating a fact.",
+        "It judges 'the claim' instead of stating a fact.",
         _CLAIM_STEMS,
         rf"^[\W_]{{0,12}}(?:(?:\w+ly|note|remember|therefore|thus|hence|so|indeed|in fact|yes|in conclusion"
         rf"|in summary|overall"
@@ -261,7 +260,7 @@ _VERDICTS = (
     ),
     rule(
         "authority vouches for the claim",
-        "Somebody is said to have approved the very claim under check.",
+        "It says that someone approved the claim being checked.",
         _CLAIM_STEMS,
         r"\b(?:verif|confirm|validat|certif|prov|support|substantiat|corroborat|approv|entail|back|attest|endors"
         r"|establish)\w*"
@@ -316,7 +315,7 @@ _ORDERS_TO_ANSWER = (
     ),
     rule(
         "forbids or skips the check",
-        "It wants the check not to be made.",
+        "It asks to skip the check.",
         f"{_CLAIM_STEMS}|as false|as unsupported|as incorrect|as not|as contradicted|as inaccurate|verification"
         f"|fact-check"
         "|fact check|validation|no checking",

@@ -1,6 +1,6 @@
-"""Finding where a quoted passage stands in a text: exactly, but for typography, or approximately.
+"""Find a quoted passage in a text: exactly, exactly but for typography, or approximately.
 
-Not supported: quotes that join separate places of a text with an ellipsis, and quotes in another language.
+Not supported: quotes that join separate passages with an ellipsis, and quotes in another language.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from rapidfuzz import fuzz
 _Place = tuple[int, int]
 
 _MAX_PLACES = 1_000
-"""Occurrences compared when a quote repeats; later ones are not looked at."""
+"""Occurrences compared when a quote repeats; later ones are ignored."""
 _MIN_FUZZY = 4
 """Shorter quotes are too easily "similar" to something."""
 _ANCHORS = 4
-"""How many of the quote's rarest words say where the fuzzy search looks."""
+"""Number of the quote's rarest words around which the fuzzy search looks."""
 _PLACES_PER_ANCHOR = 64
 _ALIGNED = 16
-"""How many of the places looked at, the most similar ones, are aligned character by character."""
+"""Number of places, the most similar ones, that are aligned character by character."""
 _WHOLE_TEXT = 20_000
 """A text up to this many characters is searched as a whole if none of the quote's words occurs in it."""
 _LONGEST_INEXACT = 5_000
-"""Longer quotes are looked for character by character only: the other attempts take too long."""
+"""Longer quotes are searched exactly only: the other attempts take too long."""
 _NEAR = 200
 """Characters on either side of an occurrence that are compared with ``near``."""
 
@@ -54,9 +54,7 @@ class Located:
     """Where a quote was found."""
 
     start: int
-    """Offset of the first character in the text."""
     end: int
-    """Offset after the last character (end-exclusive)."""
     how: Literal["exact", "normalised", "fuzzy"]
     """Character by character, but for white space, case and typography, or approximately."""
     score: float
@@ -66,30 +64,28 @@ class Located:
 def locate(quote: str, text: str, *, after: int = 0, near: str = "", min_score: float = 90.0) -> Located | None:
     """Find a quote in a text.
 
-    Three attempts, the first that succeeds counts: the exact characters; the same words and signs whatever their
-    case, white space, quotation marks and dashes; the most similar stretch that begins and ends at a word border.
-    Whole words go before parts of words, and parts of words of fewer than 4 characters do not count. The last
-    attempt compares characters, not meaning: "1912" is similar to "1913", so a caller who needs the quote to be
-    faithful looks at ``how``.
+    Three attempts, the first to succeed counts: the exact characters; the same characters but for case, white space,
+    quotation marks and dashes; the most similar stretch that begins and ends at a word boundary. Whole words are
+    preferred to parts of words, and parts of words of fewer than 4 characters do not count. The last attempt compares
+    characters, not meaning: "1912" is similar to "1913", so check ``how`` where the quote must be faithful.
 
-    The fuzzy attempt looks only around the rarest words of the quote that occur in the text, at no more than 256
-    places; so it takes time linear in the text, but misses a quote whose every rare word is misspelt (texts up to
+    The fuzzy attempt searches only around the rarest words of the quote that occur in the text, in at most 256
+    places. It takes time linear in the text, but misses a quote whose rare words are all misspelt (texts up to
     20,000 characters are then searched whole).
 
     Args:
-        quote: What to look for. White space around it is ignored; a quote of fewer than 4 characters is never
-            matched approximately, and one of more than 5,000 must stand in the text as it is.
-        text: Where to look. Offsets refer to this string, untouched.
-        after: Of several occurrences, the first that starts at or after this offset is taken; if there is none, the
+        quote: surrounding white space is ignored; a quote of fewer than 4 characters is never matched approximately,
+            and one of more than 5,000 only exactly.
+        text: where to search.
+        after: of several occurrences, the first that starts at or after this offset is taken; if there is none, the
             first of all.
-        near: Words expected within 200 characters of the quote. If given, the occurrence that shares most words
+        near: words expected within 200 characters of the quote. If given, the occurrence that shares most words
             with it is taken (among the first 1,000), and ``after`` only breaks ties.
-        min_score: Least similarity for an approximate match, in [0, 100].
+        min_score: minimum similarity of an approximate match, in [0, 100].
 
     Returns:
         The place, or None for an empty quote or one that does not occur.
 
-    Example:
         >>> locate("the 'first'  bridge", "It was The ‘first’ bridge of the city.")
         Located(start=7, end=25, how='normalised', score=100.0)
     """
@@ -105,7 +101,7 @@ def locate(quote: str, text: str, *, after: int = 0, near: str = "", min_score: 
     composed = unicodedata.normalize("NFC", quote)
     for variant in (composed, composed.strip("\"'“”‘’«»`")):
         if not all(word in lowered for word in _words(variant) if word.isascii()):
-            break  # spares long texts the slow pattern
+            break  # the pattern is slow on long texts
         pattern = _pattern(variant)
         place = _choose(_finds(pattern, text, re.IGNORECASE), text, after, near) if pattern else None
         if place:
@@ -119,18 +115,10 @@ def locate(quote: str, text: str, *, after: int = 0, near: str = "", min_score: 
 
 
 def locate_all(quotes: Sequence[str], text: str) -> list[Located | None]:
-    """Find several quotes; a quote that is given again is looked for after its last place.
+    """Find several quotes; a repeated quote is searched after its last place, which it keeps if there is no other.
 
-    Args:
-        quotes: What to look for, as for :func:`locate`.
-        text: Where to look.
-
-    Returns:
-        One entry per quote. A repeated quote without a further occurrence keeps the place it had.
-
-    Example:
-        >>> [found.start if found else None for found in locate_all(["ab", "ab", "ab", "xy"], "ab cd ab")]
-        [0, 6, 6, None]
+    >>> [found.start if found else None for found in locate_all(["ab", "ab", "ab", "xy"], "ab cd ab")]
+    [0, 6, 6, None]
     """
     last: dict[str, Located | None] = {}
     found: list[Located | None] = []
@@ -158,7 +146,7 @@ def _finds(pattern: str, text: str, flags: int = 0) -> Iterator[_Place]:
 
 
 def _pattern(quote: str) -> str:
-    """Regular expression for the quote, in composed letters, but for case, white space and typography."""
+    """Regular expression for the quote in composed letters, ignoring case, white space and typography."""
     parts: list[str] = []
     previous = ""
     for match in _TOKEN.finditer(quote):
@@ -178,23 +166,24 @@ def _letter(character: str) -> str:
 
 
 def _choose(places: Iterable[_Place], text: str, after: int, near: str) -> _Place | None:
-    """The best of several occurrences (given in the order of the text); None if there is none."""
+    """The best of several occurrences (in text order); None if there is none."""
     if near:
         usable = [
             place for place in islice(places, _MAX_PLACES) if place[1] - place[0] >= _MIN_FUZZY or _whole(text, place)
         ]
         if len(usable) < 2:
             return usable[0] if usable else None
-        wanted = _words(near)
+        expected = _words(near)
         return max(
-            usable, key=lambda place: (_whole(text, place), _shared(wanted, text, place), place[0] >= after, -place[0])
+            usable,
+            key=lambda place: (_whole(text, place), _shared(expected, text, place), place[0] >= after, -place[0]),
         )
     first: _Place | None = None
     first_part: _Place | None = None
     for place in places:
         if not _whole(text, place):
             if place[1] - place[0] < _MIN_FUZZY:
-                continue  # "art" is not to be found in "party"
+                continue  # "art" must not match in "party"
             if first_part is None or (first_part[0] < after <= place[0]):
                 first_part = place
         elif place[0] >= after:
@@ -205,7 +194,7 @@ def _choose(places: Iterable[_Place], text: str, after: int, near: str) -> _Plac
 
 
 def _whole(text: str, place: _Place) -> bool:
-    """Whether the place begins and ends at a word border."""
+    """Whether the place begins and ends at a word boundary."""
     return not _inside_word(text, place[0]) and not _inside_word(text, place[1])
 
 
@@ -221,13 +210,13 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-def _shared(wanted: set[str], text: str, place: _Place) -> int:
+def _shared(expected: set[str], text: str, place: _Place) -> int:
     start, end = place
-    return len(wanted & (_words(text[max(0, start - _NEAR) : start]) | _words(text[end : end + _NEAR])))
+    return len(expected & (_words(text[max(0, start - _NEAR) : start]) | _words(text[end : end + _NEAR])))
 
 
 def _lower(text: str) -> str:
-    """The text in lower case, as long as before: "İ" is the one letter whose lower case is longer than itself."""
+    """The text in lower case, with the same length: "İ" is the one letter whose lower case is longer than itself."""
     return text.replace("İ", "i").lower()
 
 
@@ -248,7 +237,7 @@ def _similar(quote: str, text: str, min_score: float) -> dict[_Place, float]:
 
 
 def _windows(quote: str, text: str) -> Iterator[_Place]:
-    """Stretches of the text in which the quote may stand, at most 256 of them."""
+    """Stretches of the text that may contain the quote, at most 256 of them."""
     slack = min(len(quote) // 4, 100) + 20
     longest = sorted(set(_anchors(quote)), key=lambda anchor: (-len(anchor[0]), anchor[1]))[:16]
     counted = [(text.count(word), word, offset) for word, offset in longest]
@@ -257,7 +246,7 @@ def _windows(quote: str, text: str) -> Iterator[_Place]:
     for _, word, offset in rarest:
         for match in islice(re.finditer(re.escape(word), text), _PLACES_PER_ANCHOR):
             start = match.start() - offset
-            # Two words of one occurrence point to about the same window; once is enough.
+            # Two words of one occurrence give about the same window; once is enough.
             if seen.isdisjoint(range(start - 8, start + 9)):
                 seen.add(start)
                 yield max(0, start - slack), min(len(text), start + len(quote) + slack)
@@ -276,7 +265,7 @@ def _anchors(quote: str) -> Iterator[tuple[str, int]]:
 
 
 def _snap(text: str, start: int, end: int) -> _Place:
-    """The place with cut words at its ends taken in if at least half of them lay inside, else left out."""
+    """The place without partial words at its ends: a word is included if at least half of it was inside."""
     start, end = _snap_end(text, start, start, end), _snap_end(text, end, start, end)
     while start < end and text[start].isspace():
         start += 1
@@ -286,7 +275,7 @@ def _snap(text: str, start: int, end: int) -> _Place:
 
 
 def _snap_end(text: str, at: int, start: int, end: int) -> int:
-    """The border of the word cut at ``at`` that leaves more of it on the right side; words are at most 50 long."""
+    """The boundary of the word cut at ``at`` that leaves more of it on the right side; words are at most 50 long."""
     if not _inside_word(text, at):
         return at
     low = high = at

@@ -1,7 +1,7 @@
-"""What a text says in numbers and dates: the records that the finders return, with the words that soften or bound them.
+"""The records of quantities and dates that the finders return, with the words that hedge or bound a number.
 
-"about 500", "more than 5" and "10 or more" are read beside the number. Not supported: hedges that stand further away
-("by some accounts, 500") and those that qualify the whole sentence.
+"about 500", "more than 5" and "10 or more" are read next to the number. Not supported: hedges further away ("by some
+accounts, 500") and those that qualify the whole sentence.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Bound = Literal["exact", "at_least", "more_than", "at_most", "less_than"]
-"""On which side of the written number the meant number may lie."""
+"""Side of the written number on which the true number may be."""
 
 _BEFORE: dict[str, Bound | Literal["about"]] = {
     **dict.fromkeys(("about", "around", "approximately", "approx", "approx.", "roughly", "nearly", "almost"), "about"),
@@ -37,14 +37,12 @@ _AFTER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Hedge:
-    """What surrounds a number and loosens it."""
+    """Words around a number that make it approximate or a bound."""
 
     start: int
-    """Offset where the softening or bounding words begin; the number's own start if there are none."""
+    """Offset where the hedging words begin; the number's own start if there are none."""
     approximate: bool
-    """True if a word says that the number is not exact."""
     bound: Bound
-    """The side on which the meant number lies."""
 
 
 def read_hedge(text: str, start: int, end: int) -> Hedge:
@@ -84,11 +82,9 @@ class DateMention:
     """A date, a span of years or a duration found in a text. Fields that the text does not give are None."""
 
     start: int
-    """Offset of the first character."""
     end: int
-    """Offset after the last character (end-exclusive)."""
     kind: DateKind
-    """What is mentioned; decade, century and range all span ``year`` to ``last_year``."""
+    """A decade, century or range spans ``year`` to ``last_year``."""
     year: int | None = None
     """Year, or first year of a span; negative for BC (44 BC is -44)."""
     month: int | None = None
@@ -102,7 +98,7 @@ class DateMention:
     last_year: int | None = None
     """Last year of a decade, century or range, inclusive."""
     day_month_order_unknown: bool = False
-    """True for "03/05/2020": month and day may also be read the other way round."""
+    """True for "03/05/2020": month and day may be swapped."""
     days: float | None = None
     """Length of a duration in days (a year is 365.25 days); the middle for "5-10 years"."""
     unit: str | None = None
@@ -120,9 +116,9 @@ class Quantity:
     """A number with its unit, found in a text."""
 
     start: int
-    """Offset of the first character of the number with its sign and currency."""
+    """Offset of the number with its sign and currency."""
     end: int
-    """Offset after the number with its scale word and unit (end-exclusive)."""
+    """Offset after the number with its scale word and unit."""
     low: float
     """The number in the written unit; the lower end of a range."""
     high: float
@@ -132,13 +128,13 @@ class Quantity:
     base_high: float
     """``high`` in the base unit."""
     kind: QuantityKind = "number"
-    """What the number says; a measure such as "5 km" is a number with a unit."""
+    """What kind of number it is; a measure such as "5 km" is a number with a unit."""
     unit: str = ""
     """Normalised unit ("km", "percent", "USD"); "" for a bare number."""
     dimension: str = "count"
     """What is measured; only quantities of one dimension can be compared."""
     bound: Bound = "exact"
-    """Side on which the meant value lies, from words such as "more than"."""
+    """From words such as "more than"."""
     approximate: bool = False
     """True if hedged ("about 500")."""
     base_rounding: float = 0.0
@@ -146,6 +142,6 @@ class Quantity:
     scaled: bool = False
     """True if written with a scale ("1.2 million", "10k"), which suggests a rounded number."""
     per: str = ""
-    """Time unit of a rate ("day" for "5 mg daily"), which the other fields leave out; "" if there is none."""
+    """Time unit of a rate ("day" for "5 mg daily"), which the other fields do not include; "" if there is none."""
     hedge_start: int = 0
     """Offset where hedging or bounding words before the number begin; equal to ``start`` if there are none."""

@@ -25,7 +25,6 @@ class NumberWord(NamedTuple):
     role: Role
     """How the word combines with its neighbours."""
     value: float
-    """What it counts for."""
 
 
 _SMALL = word_list(
@@ -70,7 +69,7 @@ def _vocabulary() -> dict[str, NumberWord]:
     words |= {word: NumberWord("ordinal", float(value)) for value, word in enumerate(_SMALL_ORDINALS, start=1)}
     words |= {f"{word[:-1]}ieth": NumberWord("ordinal", 20 + 10 * step) for step, word in enumerate(_TENS)}
     words |= {"hundredth": NumberWord("ordinal", 100), "thousandth": NumberWord("ordinal", 1000)}
-    # "thirds" to "tenths" are only ever fractions; the singular is told from the rank by its neighbours.
+    # "thirds" to "tenths" are only ever fractions; the neighbours of the singular distinguish it from the rank.
     words |= {
         f"{word}s": NumberWord("fraction", 1 / value) for value, word in enumerate(_SMALL_ORDINALS[2:10], start=3)
     }
@@ -92,7 +91,7 @@ NUMBER_WORDS: dict[str, NumberWord] = _vocabulary()
 
 
 DIGIT_RUN = r"\d[\d,.٬٫\u00a0\u2009\u202f]*+"
-"""Pattern of a longest run of digits and separators; a run is always consumed whole, which keeps the scan linear."""
+"""Pattern of a maximal run of digits and separators; a run is always consumed whole, which keeps the scan linear."""
 _OPAQUE_CODE = (
     r"(?:https?://|www\.)\S++|(?<![\d-])\d++(?:-\d++){2,}+|\(\d{3}\) ?\d{3}-\d{4}(?!\d)"
     r"|\+\d{1,3}(?: \d{2,4}){2,4}(?!\d)|(?i:phone|tel|call|dial|fax)\.?:? \d{3}-\d{4}(?!\d)"
@@ -113,9 +112,9 @@ CITATION = (
     rf"\((?:see |cf\. |e\.g\.,? )?{_WORK}(?:; ?{_WORK}){{0,8}}\)"
     r"|(?<!CI )(?<!CI: )(?<!interval )(?<!range )(?<!= )\[\d{1,3}(?:[,;–-] ?\d{1,3}){0,20}\]"
 )
-"""Pattern of a reference to the literature: "(Rossi et al., 2001)", "[2, 3]"; its numbers say nothing of the topic."""
+"""Pattern of a reference to the literature: "(Rossi et al., 2001)", "[2, 3]"; its numbers are not about the topic."""
 OPAQUE = rf"{CITATION}|{_OPAQUE_CODE}"
-"""Pattern of what holds digits but no number: citations, web addresses, telephone numbers, ISBN-like chains."""
+"""Pattern of digits that are not numbers: citations, web addresses, telephone numbers, ISBN-like chains."""
 
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:\.\d+)?")
 _EUROPEAN = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|0,\d+")
@@ -139,15 +138,15 @@ class DigitNumber(NamedTuple):
     """A number written with digits."""
 
     start: int
-    """Offset of the first digit (or of a leading decimal point)."""
+    """Of the first digit (or of a leading decimal point)."""
     end: int
     """Offset after the number with its glued suffix."""
     value: float
-    """The number, with its suffix multiplied in."""
+    """With its suffix multiplied in."""
     rounding: float
     """Size of one unit in the last written place (0.1 for "2.5", 100000 for "1.2M")."""
     suffix: Literal["", "ordinal", "scale", "times"]
-    """What the glued letters say: "3rd" is ordinal, "10k" is scale, "3x" is times."""
+    """What the glued letters mean: "3rd" is ordinal, "10k" is scale, "3x" is times."""
 
 
 def read_digits(text: str, start: int, end: int) -> list[DigitNumber]:
@@ -191,7 +190,7 @@ def _plain_value(run: str) -> tuple[float, float] | None:
 
 
 def _with_suffix(text: str, start: int, end: int, value: float, rounding: float) -> DigitNumber | None:
-    """Apply what is glued to the digits; None if that makes them part of something else."""
+    """Apply what is glued to the digits; None if they are then part of something else."""
     before = text[start - 1 : start]
     if before == "." and not text[max(0, start - 2) : start - 1].strip():
         if not text[start:end].isdigit():
@@ -233,7 +232,7 @@ def _with_letters(text: str, number: DigitNumber) -> DigitNumber | None:
 
 
 def _inside_name(text: str, start: int) -> bool:
-    """Tell whether the digits at ``start`` continue a word, a code or a path: MP3, COVID-19, a/5, 10:30."""
+    """Whether the digits at ``start`` continue a word, a code or a path: MP3, COVID-19, a/5, 10:30."""
     before = text[start - 1 : start] if start else ""
     if before.isalpha() or before in ("_", "/", ":", "@", "^"):
         return not (before == "s" and text[max(0, start - 2) : start] == "Rs")

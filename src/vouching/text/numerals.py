@@ -1,4 +1,4 @@
-"""Every number in a text, in digits or in words, with its exact place: the ground that quantities and dates stand on.
+"""Every number in a text, in digits or in words, with exact offsets: the basis for quantities and dates.
 
 Signs, currencies, units and hedges are read in ``vouching.text.quantities``; dates in ``vouching.text.dates``. Not
 supported: vague plurals ("hundreds"), years spelled out ("nineteen eighty-four" is 19 and 84), "one" as a pronoun.
@@ -24,11 +24,8 @@ class Numeral:
     """A number as written, before any unit is attached."""
 
     start: int
-    """Offset of the first character."""
     end: int
-    """Offset after the last character (end-exclusive)."""
     value: float
-    """The number."""
     form: NumeralForm = "cardinal"
     """Whether it counts ("five"), ranks ("fifth"), divides ("a fifth") or multiplies ("fivefold")."""
     rounding: float = 1.0
@@ -71,7 +68,7 @@ _NOT_BEFORE_ONE = frozenset(word_list("no the this that any every each some whic
 
 
 def parse_number(text: str) -> float | None:
-    """Read a text that is nothing but a number in digits or words; None if it is anything else.
+    """Read a text that is only a number, in digits or words; None if it is anything else.
 
     >>> parse_number("two hundred and five"), parse_number("-1,234.5"), parse_number("some men")
     (205.0, -1234.5, None)
@@ -95,7 +92,7 @@ def find_numerals(text: str) -> list[Numeral]:
     return list(_numerals_of(text))
 
 
-# Dates and quantities of one text are asked for one after the other; the text need not be read twice.
+# Dates and quantities of one text are usually read in turn; the numerals are shared.
 @lru_cache(maxsize=4)
 def _numerals_of(text: str) -> tuple[Numeral, ...]:
     return tuple(numeral for numeral in _read_numerals(text) if not _is_plain_word(text, numeral))
@@ -121,7 +118,7 @@ def _read_numerals(text: str) -> Iterator[Numeral]:
 
 
 def _atoms(text: str) -> list[_Atom]:
-    """List digit numbers and number words, leaving out words glued to a name by a hyphen ("one-on-one")."""
+    """Digit numbers and number words, except words joined to a name by a hyphen ("one-on-one")."""
     if not _DIGIT.search(text) and NUMBER_WORDS.keys().isdisjoint(_LETTERS.findall(text.lower())):
         return []
     atoms: list[_Atom] = []
@@ -138,7 +135,7 @@ def _atoms(text: str) -> list[_Atom]:
                 last_end = end
         elif found.lastgroup in ("digits", "spaced"):
             for start, end in _digit_runs(text, found):
-                # A number such as "1.5 × 10^3" has taken in the runs after it.
+                # A number such as "1.5 × 10^3" includes the runs after it.
                 for number in read_digits(text, start, end) if start >= last_end else ():
                     atoms.append(_Atom(number.start, number.end, "digits", *number[2:]))
                     last_end = number.end
@@ -164,7 +161,7 @@ def _digit_runs(text: str, found: re.Match[str]) -> list[tuple[int, int]]:
 
 
 def _read_single(text: str, atom: _Atom) -> Numeral | None:
-    """Read a number word that stands without a cardinal before it."""
+    """Read a number word without a cardinal before it."""
     article = _article(text, atom.start)
     start = atom.start - article
     match atom.role:
@@ -233,7 +230,6 @@ class _Sum:
 
     @property
     def value(self) -> float:
-        """The number so far."""
         return self.total + self.open
 
 
@@ -275,7 +271,7 @@ def _adds(total: _Sum, atom: _Atom) -> bool:
 
 
 def _starts_peer(total: _Sum, following: _Atom | None) -> bool:
-    """Tell "one hundred and two hundred" (two numbers) from "one hundred and two"."""
+    """Distinguish "one hundred and two hundred" (two numbers) from "one hundred and two"."""
     return following is not None and following.role in ("hundred", "scale") and following.value == total.last.value
 
 
@@ -327,12 +323,12 @@ def _article(text: str, start: int) -> int:
 
 
 def _is_partitive(text: str, end: int) -> bool:
-    """Tell "a third of" and "a third." from the rank in "a third attempt"."""
+    """Distinguish "a third of" and "a third." from the rank in "a third attempt"."""
     return word_after(text, end).lower() in ("of", "the", "as", "more", "less", "fewer", "")
 
 
 def _is_plain_word(text: str, numeral: Numeral) -> bool:
-    """Tell whether the words are used without their number: "no one", "one of them", "the first half"."""
+    """Whether the words are not used as a number: "no one", "one of them", "the first half"."""
     word = text[numeral.start : numeral.end].lower()
     if word == "half":
         before = word_before(text, numeral.start)

@@ -1,8 +1,8 @@
-"""Quantities of a text: numbers with sign, currency, unit, range, hedge and bound, at exact offsets.
+"""Quantities of a text: numbers with sign, currency, unit, range, hedge and bound, with exact offsets.
 
-Times of day ("3 pm"), shares ("one in five") and proportions ("3:1") are quantities of their own dimension. Not
-supported: what is being counted ("500 people" is the number 500), the noun after a rank, currency conversion, and vague
-amounts ("several", "hundreds"). A change ("rose from 5 to 10") is two quantities, not a range.
+Times of day ("3 pm"), shares ("one in five") and proportions ("3:1") each have their own dimension. Not supported: what
+is counted ("500 people" is the number 500), the noun after a rank, currency conversion, and vague amounts ("several",
+"hundreds"). A change ("rose from 5 to 10") is two quantities, not a range.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _LONGEST_GAP = len(" through ")
 
 @dataclass(frozen=True, slots=True)
 class _Amount:
-    """A signed numeral with the unit that stands next to it."""
+    """A signed numeral with its unit."""
 
     start: int
     end: int
@@ -77,9 +77,7 @@ class _Amount:
 def find_quantities(text: str, dates: Sequence[DateMention] = ()) -> list[Quantity]:
     """Find every quantity of a text, in order and without overlap.
 
-    Args:
-        text: Any string.
-        dates: Dates of the same text, in order (see ``find_dates``); numbers inside them are left out.
+    Numbers inside one of ``dates`` (those of the same text, in order; see ``find_dates``) are skipped.
 
     >>> [(q.low, q.unit) for q in find_quantities("It cost $1.2 million and weighs more than 5 kg.")]
     [(1200000.0, 'USD'), (5.0, 'kg')]
@@ -99,7 +97,7 @@ def find_quantities(text: str, dates: Sequence[DateMention] = ()) -> list[Quanti
 
 
 def _marked(text: str) -> list[Quantity]:
-    """Find the times of day and the proportions, whose numbers mean nothing on their own."""
+    """Find the times of day and the proportions, whose numbers have no meaning on their own."""
     if ":" not in text and not _MAYBE_CLOCK.search(text):
         return []
     found: list[Quantity] = []
@@ -111,7 +109,7 @@ def _marked(text: str) -> list[Quantity]:
         if left + right > 0 and (
             match["right"][1:] == "" or not _CLOCK.match(text, match.start()) or _is_proportion(text, match.start())
         ):
-            # The left share of the whole tells every proportion from every other, 3:0 included.
+            # The left share of the whole distinguishes all proportions, 3:0 included.
             found.append(_special(match, left / (left + right), left / (left + right), "", "proportion"))
     found.sort(key=lambda quantity: quantity.start)
     return found
@@ -127,7 +125,7 @@ def _special(match: re.Match[str], low: float, high: float, unit: str, dimension
 
 
 def _clock_time(match: re.Match[str]) -> Quantity:
-    """Give a time of day in minutes since midnight; the unit "clock12" leaves the half of the day open."""
+    """A time of day in minutes since midnight; the unit "clock12" does not say which half of the day."""
     if match["half"]:
         noon = 720 * (match["half"][0] in "pP")
         high = _minutes(match["hour"], match["minute"]) % 720 + noon
@@ -192,13 +190,13 @@ def _measure(text: str, numeral: Numeral) -> _Amount:
         return _Amount(start, end, value, numeral, RATIO if numeral.form == "fraction" else COUNT)
     unit, end = found
     if unit.name == "lb" and numeral.scaled:
-        # Nobody weighs millions of pounds; the word means money there.
+        # Millions of pounds are money, not a weight.
         unit = unit_called("GBP") or unit
     return _Amount(start, end, value, numeral, unit)
 
 
 def _signed(text: str, start: int, value: float) -> tuple[int, float]:
-    """Take in a minus that is glued to the number and free on its left."""
+    """Include a minus sign that touches the number and nothing on its left."""
     sign = text[start - 1 : start] if start else ""
     free = start < 2 or text[start - 2].isspace() or text[start - 2] in "([~≈<>"
     if sign and sign in _MINUS and free:
@@ -210,13 +208,13 @@ def _signed(text: str, start: int, value: float) -> tuple[int, float]:
 
 
 def _takes_away(text: str, start: int) -> bool:
-    """Tell "ten minus 5" and "x minus 5" from "at minus 5"."""
+    """Distinguish "ten minus 5" and "x minus 5" from "at minus 5"."""
     before = word_before(text, start)
     return text[max(0, start - 2) : start].strip().isdigit() or before in NUMBER_WORDS or len(before) == 1
 
 
 def _share(text: str, first: _Amount, second: _Amount) -> Quantity | None:
-    """Read "one in five" and "3 out of 4" as the fraction that they say."""
+    """Read "one in five" and "3 out of 4" as fractions."""
     if second.start - first.end > len(" out of every "):
         return None
     gap = _SHARE_GAP.fullmatch(text[first.end : second.start])
@@ -255,7 +253,7 @@ def _range_end(text: str, first: _Amount, second: _Amount) -> _Amount | None:
 
 
 def _aligned(first: _Amount, second: _Amount) -> tuple[_Amount, _Amount]:
-    """Let both ends of a range share the unit and the scale that only one of them carries: "$5-10 million"."""
+    """Give both ends of a range the unit and the scale that only one of them has: "$5-10 million"."""
     if first.unit is COUNT:
         first = replace(first, unit=second.unit)
     if second.unit is COUNT:

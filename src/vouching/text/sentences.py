@@ -1,6 +1,6 @@
 """Sentence splitting with exact offsets: one regular expression finds candidate stops, one function decides each.
 
-Not supported: languages that mark sentences by nothing but spaces (Thai, Lao), and sentences that begin in lower case
+Not supported: languages that separate sentences only by spaces (Thai, Lao), and sentences that begin in lower case
 after an ordinary stop ("he left. she stayed"), which stay together.
 """
 
@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 _Markup: TypeAlias = tuple[int, int, Literal["heading", "fragment"]]
 
 MAX_SENTENCE = 2_000
-"""Longest sentence in characters; a longer stretch without a stop is cut, so that no later step is unbounded."""
+"""Maximum length in characters; a longer stretch without a stop is cut, so that later steps are bounded."""
 
 LIST_MARKER = re.compile(
     r"(?:[•◦▪‣]|(?:[-*+·–>]|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|[a-z]\.)(?=[^\S\r\n]))[^\S\r\n]*+(?=\S)",
@@ -25,7 +25,7 @@ LABEL = re.compile(
     r"|\*\*[^\s*:|]{1,30}(?:[ ][^\s*:|]{1,30}){0,2}(?::\*\*|\*\*:))[^\S\r\n]+(?=\S)",
     re.IGNORECASE,
 )
-"""What a sentence is put under, with the blanks after it: one to three words in bold with a colon, or "Step 1:"."""
+"""What introduces a sentence, with the blanks after it: one to three bold words with a colon, or "Step 1:"."""
 
 _LINE = re.compile(r"[^\r\n]++")
 _FENCE = re.compile(r"[ \t]*(`{3,}+|~{3,}+)[ \t]*([\w+-]*)")
@@ -83,14 +83,10 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     ``example.com``, or unless lower case follows. A blank line always ends one; a single line break does so next to
     list items, headings and table rows, and after a stop or a colon. List markers stay inside their sentence.
 
-    Args:
-        text: Any string.
-
     Returns:
         ``(start, end)`` offsets in order, without overlap, trimmed and non-empty, each at most ``MAX_SENTENCE``
-        characters long. What lies outside them is white space. Time is linear in the length of the text.
+        characters long; between them is only white space. Time is linear in the length of the text.
 
-    Example:
         >>> text = "Dr. Smith paid $3.50. He left at 5 p.m. on Monday."
         >>> [text[start:end] for start, end in sentence_spans(text)]
         ['Dr. Smith paid $3.50.', 'He left at 5 p.m. on Monday.']
@@ -108,17 +104,13 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def markup_spans(text: str) -> list[_Markup]:
-    r"""The stretches of a Markdown text that are no prose: fenced code, heads of tables, definitions of links.
-
-    Args:
-        text: Any string.
+    r"""The stretches of a Markdown text that are not prose: fenced code, table headers, link definitions.
 
     Returns:
-        ``(start, end, kind)`` in order, without overlap and without outer blanks: "heading" for the head row of a
-        table, "fragment" for the rest. Of a fence around prose ("markdown", or around the whole text) and of one
+        ``(start, end, kind)`` in order, without overlap and surrounding white space: "heading" for the header row of
+        a table, "fragment" for the rest. Of a fence around prose ("markdown", or around the whole text) and of one
         that is never closed, only the fence itself counts.
 
-    Example:
         >>> text = "| Fact | Value |\n|---|---|\n| Sites | 12 |"
         >>> [(text[start:end], kind) for start, end, kind in markup_spans(text)]
         [('| Fact | Value |', 'heading'), ('|---|---|', 'fragment')]
@@ -177,7 +169,7 @@ def _ends(text: str) -> Iterator[int]:
                 yield match.start()
             line_start = match.end()
         elif match.lastgroup == "wide":
-            # 「…。」と言った: a quotation that the sentence goes on to attribute.
+            # 「…。」と言った: the sentence continues with who said the quotation.
             if not (text.startswith("と", match.end()) and text[match.end() - 1] in "」』"):
                 yield match.end()
         elif _stop_ends(text, line_start, match):
@@ -218,7 +210,7 @@ def _stop_ends(text: str, line_start: int, stop: re.Match[str]) -> bool:
     if text[start] != "." or text.startswith("..", start):
         return wrapped or not continues
     if start == 0 or text[start - 1].isspace():
-        return True  # tokenised text sets the stop apart
+        return True  # tokenised text has a space before the stop
     marker = LIST_MARKER.match(text, line_start)
     if marker and start < marker.end():
         return False
@@ -228,7 +220,7 @@ def _stop_ends(text: str, line_start: int, stop: re.Match[str]) -> bool:
 
 
 def abbreviates(before: str, after: str) -> bool:
-    """Whether a full stop after ``before`` marks an abbreviation within a sentence that goes on with ``after``.
+    """Whether a full stop after ``before`` marks an abbreviation within a sentence that continues with ``after``.
 
     >>> abbreviates("He met Dr", "Smith there"), abbreviates("at 5 p.m", "The next day"), abbreviates("It was", "No")
     (True, False, False)

@@ -15,7 +15,7 @@ class Unit:
     """A unit with its conversion to the base unit of its dimension."""
 
     name: str
-    """Normalised name, for example ``"km"``."""
+    """Normalised, for example ``"km"``."""
     dimension: str
     """What it measures, for example ``"length"``; units of one dimension can be compared."""
     factor: float
@@ -171,7 +171,7 @@ _BEFORE_NUMBER = re.compile(r"(?:(?<![^\W_])(?:US|HK|A|C)?\$|[€£¥₹]|(?<![^
 
 
 def unit_called(name: str) -> Unit | None:
-    """Return the unit that a symbol (exact case) or a word or short phrase (any case) stands for.
+    """The unit of a symbol (exact case) or of a word or short phrase (any case).
 
     >>> unit_called("kilometres").name, unit_called("MW").name, unit_called("people")
     ('km', 'mw', None)
@@ -180,9 +180,7 @@ def unit_called(name: str) -> Unit | None:
 
 
 def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
-    """Read the unit that directly follows a number; the longest spelling wins.
-
-    Returns the unit and the offset after it, or None.
+    """The unit directly after a number, longest spelling first, and the offset after it; None if there is none.
 
     >>> unit_after("5 miles per hour", 1)[0].name
     'mph'
@@ -201,9 +199,7 @@ def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
 
 
 def currency_before(text: str, start: int) -> tuple[Unit, int] | None:
-    """Read the currency sign or code that directly precedes a number.
-
-    Returns the unit and the offset where the sign begins, or None.
+    """The currency sign or code directly before a number, and the offset where it begins; None if there is none.
 
     >>> currency_before("cost US$5", 8)[0].name
     'USD'

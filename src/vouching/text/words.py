@@ -1,8 +1,8 @@
-"""Words with offsets, light stems and the meanings they share, and the words beside a place in a text.
+"""Words with offsets, light stems and shared meanings, and the words next to a place in a text.
 
-A word's stem makes inflected forms meet ("improved", "improvement"); its concepts are the synonym groups of the shipped
-table. Stems are keys for comparison and are never shown. A look beside a place goes ``_REACH`` characters far; a longer
-word is cut, which never makes it a known word. Not supported: part-of-speech tags and a full morphology.
+Inflected forms share a stem ("improved", "improvement"); a word's concepts are the synonym groups of the shipped table.
+Stems are keys for comparison and are never shown. The word next to a place is read up to ``_REACH`` characters; a
+longer word is cut, which never makes it a known word. Not supported: part-of-speech tags and a full morphology.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NEXT_WORD = re.compile(r"[ \u00a0\u2009\u202f]?([^\W\d_]{1,24})")
 
 
 def word_before(text: str, start: int) -> str:
-    """Return the lower-case word that ends just before ``start``, or "" if punctuation or a digit stands there.
+    """The lower-case word that ends just before ``start``, or "" if punctuation or a digit is there.
 
     >>> word_before("built in 1937", 9)
     'in'
@@ -35,7 +35,7 @@ def word_before(text: str, start: int) -> str:
 
 
 def word_after(text: str, end: int) -> str:
-    """Return the word (as written) that begins at ``end`` or one space later, or "" if none does.
+    """The word (as written) that begins at ``end`` or one space later, or "" if there is none.
 
     >>> word_after("in 1937 Paris", 7)
     'Paris'
@@ -45,7 +45,7 @@ def word_after(text: str, end: int) -> str:
 
 
 def word_list(line: str) -> list[str]:
-    """Split a line of words, the compact way to write a vocabulary.
+    """Split a line of words, a compact way to write a vocabulary.
 
     >>> word_list("in by of")
     ['in', 'by', 'of']
@@ -105,13 +105,11 @@ class Word(NamedTuple):
     """One word of a text."""
 
     start: int
-    """Offset of its first character."""
     end: int
-    """Offset after its last character."""
     lower: str
-    """The word in lower case, apostrophes straight."""
+    """In lower case, apostrophes straight."""
     stem: str
-    """Key under which inflected forms meet."""
+    """Key that inflected forms share."""
     is_content: bool
     """False for words that carry grammar rather than content."""
 
@@ -136,7 +134,7 @@ def find_words(text: str, start: int = 0, end: int | None = None) -> list[Word]:
 
 
 def word_offsets(text: str) -> array[int]:
-    """First and after last offset of each word of ``text``, one after the other; for texts with very many words.
+    """Start and end of each word of ``text``, flattened; for texts with very many words.
 
     >>> [*word_offsets("In Oslo.")]
     [0, 2, 3, 7]
@@ -185,7 +183,7 @@ def stem(word: str) -> str:
 
 
 def _without_marks(word: str) -> str:
-    """Accents dropped and subscripts made plain where a plain Latin letter or digit remains ("café", "CO₂")."""
+    """Without accents and subscripts where a plain Latin letter or digit remains ("café", "CO₂")."""
     plain = (unicodedata.normalize("NFKD", c)[0] if not c.isascii() else c for c in word)
     return "".join(p if p.isascii() else c for p, c in zip(plain, word, strict=True))
 
@@ -200,7 +198,7 @@ def _strip_plural(word: str) -> str:
     return word
 
 
-# Longest first; each with the least number of letters that must remain.
+# Longest first; each with the minimum number of letters that must remain.
 _ENDINGS = (
     ("isation", 3), ("ization", 3), ("ational", 4), ("ation", 4), ("ition", 4), ("ement", 4), ("ment", 4),
     ("iness", 3), ("ness", 4), ("ising", 4), ("izing", 4), ("ating", 3), ("ised", 4), ("ized", 4), ("iser", 3),
@@ -223,7 +221,7 @@ def _strip_ending(word: str) -> str:
 
 
 def _tidy(word: str) -> str:
-    """Endings that differ between forms of one word: final e, and ie against y."""
+    """Unify endings that differ between forms of one word: final e, and ie or y."""
     if word.endswith("ie"):
         return word[:-2] + "y"
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
@@ -231,7 +229,7 @@ def _tidy(word: str) -> str:
 
 @cache
 def synonym_groups() -> Mapping[str, tuple[int, ...]]:
-    """Groups of the shipped synonym table by stem; phrases of several words have their stems joined by "_".
+    """Groups of the shipped synonym table by stem; the stems of a phrase are joined by "_".
 
     >>> groups = synonym_groups()
     >>> bool(set(groups[stem("reduced")]) & set(groups[stem("decreased")]))
@@ -248,7 +246,7 @@ def synonym_groups() -> Mapping[str, tuple[int, ...]]:
 
 @cache
 def antonyms() -> Mapping[str, frozenset[str]]:
-    """Opposites of the shipped table by stem, in both directions.
+    """Antonyms of the shipped table by stem, in both directions.
 
     >>> stem("decreased") in antonyms()[stem("increased")]
     True
