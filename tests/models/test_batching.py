@@ -55,7 +55,7 @@ def test_a_call_that_is_given_up_is_seen_to_be_unwanted_while_the_others_go_on()
     def work(batch: Jobs) -> list[int]:
         begun.set()
         assert train_from.wait(10)
-        wanted.extend(waiting.wanted for waiting in batch)
+        wanted.extend(waiting.is_wanted for waiting in batch)
         return [waiting.job for waiting in batch]
 
     async def main() -> int:

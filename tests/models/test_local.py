@@ -177,7 +177,7 @@ def test_a_completion_is_cut_off_at_max_tokens_and_at_the_end_of_the_context(mod
 
 
 def test_a_prompt_that_fills_the_context_is_refused(model: LocalModel) -> None:
-    with pytest.raises(ModelRefusedError, match=f"wanted 1 to {CONTEXT - 1}"):
+    with pytest.raises(ModelRefusedError, match=f"expected 1 to {CONTEXT - 1}"):
         sample(model, GREEDY, (Message("user", "x" * CONTEXT),))
 
 
@@ -235,17 +235,17 @@ def test_a_cancelled_call_stops_at_its_next_token(model: LocalModel) -> None:
 
 
 def test_a_folder_without_model_or_adapter_is_refused(folder: Path, model: LocalModel, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds no model"):
+    with pytest.raises(ConfigError, match="has no model"):
         LocalModel(tmp_path)
     (tmp_path / "run/model").mkdir(parents=True)
     (tmp_path / "run/model/config.json").touch()
-    with pytest.raises(ConfigError, match=r"holds no model .*, such as .*/run/model"):
+    with pytest.raises(ConfigError, match=r"has no model .*, such as .*/run/model"):
         LocalModel(tmp_path / "run")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ConfigError, match="no causal language model"):
         LocalModel(tmp_path)
     for make in (lambda: LocalModel(folder, tmp_path), lambda: model.with_adapter(tmp_path)):
-        with pytest.raises(ConfigError, match="holds no adapter"):
+        with pytest.raises(ConfigError, match="has no adapter"):
             make()
 
 

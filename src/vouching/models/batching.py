@@ -1,9 +1,9 @@
 # pyright: basic
-"""Calls that come at about the same time are worked on together in a thread of their own, and rows scored that way.
+"""Concurrent calls are batched in a worker thread, and rows of tokens are scored in such batches.
 
-``RowScores`` gives one number for each row of token ids from a model of transformers in this process: what scorers and
-classifiers are. Rows of about one length go side by side. Nothing is downloaded, and no code that lies beside weights
-is run. Not supported: rows that join a batch already under way (vLLM does this itself), quantisation, several GPUs.
+``RowScores`` gives one number per row of token ids from a model of transformers in this process, for scorers and
+classifiers; rows of similar length share a batch. Nothing is downloaded, and no code in a folder of weights is run. Not
+supported: rows that join a running batch (vLLM does this itself), quantisation, several GPUs.
 """
 
 from __future__ import annotations
@@ -28,30 +28,29 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Waiting(Generic[Job, Result]):
-    """A job and where its result goes."""
+    """A job with the future for its result."""
 
     job: Job
-    """What is to be done."""
     future: Future[Result] = field(default_factory=Future[Result])
-    """Its result; cancelled when nobody waits for it any more."""
+    """Cancelled when no caller waits for it any more."""
 
     @property
-    def wanted(self) -> bool:
-        """Whether somebody still waits."""
+    def is_wanted(self) -> bool:
+        """Whether a caller still waits."""
         return not self.future.cancelled()
 
 
 _Queue: TypeAlias = "queue.SimpleQueue[Waiting[Job, Result] | None]"
-"""Jobs in line; None is the end of it."""
+"""Jobs in order; None ends the thread."""
 
 
 class Batcher(Generic[Job, Result]):
     """Hands jobs to ``work`` in batches, one batch at a time.
 
     Args:
-        work: from the jobs of a batch to their results, in order; it may look whether a job is still wanted, and what
-            it returns for one that is not goes nowhere. It runs in the thread; what it raises, every call raises.
-        limit: jobs in a batch at most.
+        work: maps the jobs of a batch to their results, in order, in the thread; every call of the batch raises its
+            exceptions. It may check ``Waiting.is_wanted`` and return anything for a job that no caller waits for.
+        limit: maximum number of jobs in a batch.
         gather: seconds that the first job of a batch waits for others.
 
     >>> async def doubled():
@@ -71,7 +70,7 @@ class Batcher(Generic[Job, Result]):
         self._opening, self._working = threading.Lock(), threading.Lock()
 
     async def submit(self, job: Job) -> Result:
-        """The result of a job. If the caller is cancelled, the job is no longer wanted."""
+        """The result of a job. If the caller is cancelled, so is the job."""
         waiting: Waiting[Job, Result] = Waiting(job)
         with self._opening:
             if self._open is None:
@@ -85,7 +84,7 @@ class Batcher(Generic[Job, Result]):
         return await asyncio.wrap_future(waiting.future)
 
     async def aclose(self) -> None:
-        """End the thread after the jobs that are in line; the next job starts another."""
+        """End the thread after the queued jobs; the next job starts another."""
         with self._opening:
             closed, self._open = self._open, None
         if closed is not None:
@@ -97,23 +96,23 @@ class Batcher(Generic[Job, Result]):
         last = False
         while not last:
             batch, last = self._next_batch(line)
-            wanted = [waiting for waiting in batch if waiting.wanted]
-            if not wanted:
+            live = [waiting for waiting in batch if waiting.is_wanted]
+            if not live:
                 continue
             try:
-                with self._working:  # a thread that is closing may be at work still
-                    results = self._work(wanted)
+                with self._working:  # a closing thread may still be working
+                    results = self._work(live)
             except Exception as error:
-                for waiting in wanted:
+                for waiting in live:
                     with suppress(InvalidStateError):  # cancelled meanwhile
                         waiting.future.set_exception(error)
                 continue
-            for waiting, result in zip(wanted, results, strict=True):
+            for waiting, result in zip(live, results, strict=True):
                 with suppress(InvalidStateError):
                     waiting.future.set_result(result)
 
     def _next_batch(self, line: _Queue[Job, Result]) -> tuple[list[Waiting[Job, Result]], bool]:
-        """Jobs that came together, and whether they are the last."""
+        """Jobs that arrived together, and whether they are the last."""
         first = line.get()
         if first is None:
             return [], True
@@ -130,9 +129,9 @@ class Batcher(Generic[Job, Result]):
 
 
 Tensor: TypeAlias = Any
-"""A torch tensor; torch need not be there for its types."""
+"""A torch tensor; the type needs no torch."""
 Forward: TypeAlias = Callable[[Tensor, Tensor], Tensor]
-"""From token ids and attention mask, both (B, T) and padded on the right, to (B,) numbers."""
+"""Maps token ids and attention mask, both (B, T) and padded on the right, to (B,) numbers."""
 MAX_TOKENS = 16_384
 """Tokens of a batch, padding included; a longer row goes alone."""
 
@@ -141,9 +140,9 @@ class RowScores:
     """Numbers for rows of token ids.
 
     Args:
-        forward: makes the numbers.
+        forward: computes the numbers.
         device: where the model is.
-        pad: token id that fills up shorter rows.
+        pad: token id that pads shorter rows.
     """
 
     def __init__(self, forward: Forward, device: str, pad: int = 0) -> None:
@@ -151,11 +150,11 @@ class RowScores:
         self._batcher: Batcher[tuple[int, ...], float] = Batcher(self._work, limit=256)
 
     async def numbers(self, rows: Sequence[tuple[int, ...]]) -> list[float]:
-        """A number for each row, in order; it may be nan or infinite if the weights are broken."""
+        """A number per row, in order; nan or infinite if the weights are broken."""
         return list(await asyncio.gather(*(self._batcher.submit(row) for row in rows)))
 
     async def aclose(self) -> None:
-        """End the thread after the calls under way."""
+        """End the thread after the running calls."""
         await self._batcher.aclose()
 
     def _work(self, batch: Sequence[Waiting[tuple[int, ...], float]]) -> list[float]:
@@ -174,12 +173,12 @@ class RowScores:
 
 
 def load_weights(kind: str, path: str | Path, **settings: Any) -> tuple[Any, set[str]]:
-    """A model of transformers from a folder, and the names of weights that the folder does not have.
+    """A model of transformers from a folder, and the names of weights that the folder lacks.
 
     Args:
         kind: class of transformers that loads it, e.g. "AutoModelForSequenceClassification".
         path: the folder.
-        settings: passed on.
+        settings: passed to ``from_pretrained``.
 
     Raises:
         ConfigError: no such model in the folder.
@@ -188,26 +187,26 @@ def load_weights(kind: str, path: str | Path, **settings: Any) -> tuple[Any, set
     need("torch")
     transformers = need("transformers")
     config_of(path)
-    transformers.logging.set_verbosity_error()  # what is missing is told by the caller
+    transformers.logging.set_verbosity_error()  # the caller reports what is missing
     transformers.logging.disable_progress_bar()
     try:
-        model, told = getattr(transformers, kind).from_pretrained(
+        model, info = getattr(transformers, kind).from_pretrained(
             path, local_files_only=True, trust_remote_code=False, output_loading_info=True, **settings
         )
     except Exception as error:  # every format of weights has errors of its own
         raise ConfigError(f"{path} cannot be loaded as {kind}: {error}") from error
-    return model.eval(), {*told["missing_keys"]}
+    return model.eval(), {*info["missing_keys"]}
 
 
 def config_of(path: str | Path) -> dict[str, Any]:
-    """What stands in the config.json of a folder. Raises ConfigError if there is none."""
+    """The contents of a folder's config.json. Raises ConfigError if there is none."""
     try:
         found = json.loads((Path(path) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         hint = f", such as {path}/model" if (Path(path) / "model/config.json").is_file() else ""
         raise ConfigError(
-            f"{path} holds no model ({reason}): name a folder with config.json, weights and a tokenizer{hint}"
+            f"{path} has no model ({reason}): give a folder with config.json, weights and a tokenizer{hint}"
         ) from error
     return found if isinstance(found, dict) else {}
 
@@ -217,11 +216,11 @@ def load_tokenizer(path: str | Path) -> Any:
     try:
         return need("transformers").AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # every kind of tokenizer has errors of its own
-        raise ConfigError(f"{path} holds no tokenizer that can be read: {error}") from error
+        raise ConfigError(f"{path} has no readable tokenizer: {error}") from error
 
 
 def device_of(device: str) -> str:
-    """The device that a setting means: "auto" takes a GPU if there is one."""
+    """The device of a setting: "auto" takes a GPU if there is one."""
     return device if device != "auto" else "cuda" if need("torch").cuda.is_available() else "cpu"
 
 
@@ -231,7 +230,7 @@ def need(module: str) -> Any:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Positions of the rows, longest first, in batches of at most ``MAX_TOKENS`` with their padding.
+    """Indices of the rows, longest first, in batches of at most ``MAX_TOKENS`` with their padding.
 
     >>> [*_batches([9_000, 3, 8_000])]
     [[0], [2, 1]]

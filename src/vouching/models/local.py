@@ -1,11 +1,11 @@
 # pyright: basic
-"""A model run by transformers in this process, on a GPU if there is one; calls at about the same time form a batch.
+"""A model run by transformers in this process, on a GPU if there is one; concurrent calls form a batch.
 
 It returns token ids and log-probabilities, so that it can be trained (``Policy``). Batches run in transformers'
-``generate``; every row has its own sampling and random numbers, so its completion does not depend on the rows beside
-it, rounding aside. Not supported: architectures other than decoders, beam search, a shared cache for common prefixes of
-prompts, enforcing a JSON schema (the prompt has to ask for it), quantisation, several GPUs, requests that join a batch
-under way, and logprobs at a temperature other than 1.
+``generate``; every row has its own sampling and random numbers, so its completion does not depend on the other rows,
+rounding aside. Not supported: architectures other than decoders, beam search, a shared cache for common prefixes of
+prompts, enforcing a JSON schema (the prompt has to ask for it), quantisation, several GPUs, requests that join a
+running batch, and logprobs at a temperature other than 1.
 """
 
 from __future__ import annotations
@@ -29,43 +29,42 @@ from vouching.models.tools import read_tool_calls
 from vouching.types import Usage
 
 Tensor: TypeAlias = Any
-"""A torch tensor; torch need not be there for its types."""
+"""A torch tensor; the type needs no torch."""
 
 
 @dataclass(slots=True)
 class RowState:
-    """A row of a batch while it is generated."""
+    """A row of a batch during generation."""
 
     prompt: tuple[int, ...]
-    """Token ids that it reads, at least one."""
+    """Token ids, at least one."""
     room: int
-    """Most tokens that it may generate."""
+    """Maximum number of tokens to generate."""
     temperature: float
-    """0 takes the likeliest token."""
+    """0 takes the most likely token."""
     top_p: float
-    """Share of the probability that it draws from."""
+    """Share of the probability to draw from."""
     draw: random.Random
-    """Its random numbers."""
     ended: Callable[[list[int]], FinishReason | None]
     """Why the tokens generated so far are complete; None to continue."""
-    said: list[int] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
     """Token ids generated so far."""
     logprobs: list[float] = field(default_factory=list)
     """Log-probability of each at temperature 1."""
     finish: FinishReason | None = None
-    """Why it is complete; None while it is not."""
+    """None until the row is complete."""
 
     def take(self, token: int, logprob: float) -> None:
         """Add one token."""
-        self.said.append(token)
+        self.tokens.append(token)
         self.logprobs.append(logprob)
-        self.finish = self.ended(self.said) or ("length" if len(self.said) >= self.room else None)
+        self.finish = self.ended(self.tokens) or ("length" if len(self.tokens) >= self.room else None)
 
 
 def continue_rows(model: Any, rows: Sequence[RowState]) -> None:
     """Generate every row to its end, in place, by transformers' ``generate`` with prompts padded on the left.
 
-    ``generate`` runs complete rows along, so it is interrupted once half of them are complete, and resumed with the
+    ``generate`` also computes complete rows, so it is interrupted once half of them are complete, and resumed with the
     others and their cache.
 
     Args:
@@ -85,7 +84,7 @@ def continue_rows(model: Any, rows: Sequence[RowState]) -> None:
             attention_mask=mask,
             past_key_values=cache,
             do_sample=False,  # the processor has drawn the token
-            max_new_tokens=max(row.room - len(row.said) for row in rows),
+            max_new_tokens=max(row.room - len(row.tokens) for row in rows),
             logits_processor=transformers.LogitsProcessorList([_TakeTokens(rows)]),
             stopping_criteria=transformers.StoppingCriteriaList([_HalfComplete(rows)]),
             return_dict_in_generate=True,
@@ -98,13 +97,13 @@ def continue_rows(model: Any, rows: Sequence[RowState]) -> None:
         mask = torch.cat([mask, mask.new_ones((len(mask), ids.shape[1] - mask.shape[1]))], dim=1)[kept]
         if cache is not None and all(hasattr(layer, "batch_select_indices") for layer in cache.layers):
             cache.batch_select_indices(kept)
-        else:  # rows of a recurrent state cannot be selected: the tokens are read again
+        else:  # rows of a recurrent state cannot be selected: recompute the tokens
             cache = None
 
 
 @dataclass(slots=True)
 class _TakeTokens:
-    """A logits processor: every row draws its own token, and the scores leave no other."""
+    """A logits processor: every row draws its own token, and the scores allow no other."""
 
     rows: Sequence[RowState]
 
@@ -119,7 +118,7 @@ class _TakeTokens:
 
 @dataclass(slots=True)
 class _HalfComplete:
-    """A stopping criterion for all rows at once: no more than half of them are incomplete."""
+    """A stopping criterion for all rows at once: at most half of them are incomplete."""
 
     rows: Sequence[RowState]
 
@@ -129,14 +128,11 @@ class _HalfComplete:
 
 
 def choose_tokens(logits: Tensor, rows: Sequence[RowState]) -> Tensor:
-    """One token for each row, by inversion of the cumulative distribution.
+    """One token per row, (B,), by inversion of the cumulative distribution.
 
     Args:
         logits: (B, V).
-        rows: how each row draws; a row at temperature 0 uses no random number.
-
-    Returns:
-        (B,) token ids.
+        rows: a row at temperature 0 uses no random number.
     """
     torch = need("torch")
     likeliest = logits.argmax(dim=-1)
@@ -144,36 +140,36 @@ def choose_tokens(logits: Tensor, rows: Sequence[RowState]) -> Tensor:
         return likeliest
     temperature = torch.tensor([row.temperature or 1.0 for row in rows], device=logits.device)
     probabilities = (logits / temperature[:, None]).softmax(dim=-1)
-    # Sorting a large vocabulary takes longer than all the rest: only rows with a top_p are sorted.
+    # Sorting a large vocabulary dominates the time: only rows with a top_p are sorted.
     if nucleus := [index for index, row in enumerate(rows) if row.temperature and row.top_p < 1]:
         top_p = torch.tensor([rows[index].top_p for index in nucleus], device=logits.device)
         ordered, tokens = probabilities[nucleus].sort(dim=-1, descending=True, stable=True)
-        # A token is kept if those before it do not make up the share yet; the first always is.
+        # A token is kept if those before it do not reach the share yet; the first always is.
         kept = ordered.masked_fill(ordered.cumsum(dim=-1) - ordered > top_p[:, None], 0.0)
         probabilities[nucleus] = torch.zeros_like(kept).scatter_(1, tokens, kept)
     bounds = probabilities.cumsum(dim=-1)
-    # In (0, 1], so that no token without probability is drawn.
+    # In (0, 1], so that no token of probability 0 is drawn.
     drawn = torch.tensor([1 - row.draw.random() if row.temperature else 1.0 for row in rows], device=logits.device)
     chosen = torch.searchsorted(bounds, drawn[:, None] * bounds[:, -1:])[:, 0]
     return torch.where(torch.tensor([row.temperature > 0 for row in rows], device=logits.device), chosen, likeliest)
 
 
-def read_logprobs(model: Any, prompt: Sequence[int], said: Sequence[int]) -> list[float]:
-    """Log-probability at temperature 1 of each of the tokens ``said`` after a prompt; both have at least one."""
+def read_logprobs(model: Any, prompt: Sequence[int], completion: Sequence[int]) -> list[float]:
+    """Log-probability at temperature 1 of each of the ``completion`` tokens after a prompt; both have at least one."""
     torch = need("torch")
     with torch.inference_mode():
-        ids = torch.tensor([[*prompt, *said]], device=model.device)
-        logits = model(input_ids=ids, logits_to_keep=len(said) + 1).logits[0, :-1].float()
+        ids = torch.tensor([[*prompt, *completion]], device=model.device)
+        logits = model(input_ids=ids, logits_to_keep=len(completion) + 1).logits[0, :-1].float()
         return logits.log_softmax(dim=-1).gather(1, ids[0, len(prompt) :, None])[:, 0].tolist()
 
 
 TAIL = 24
-"""Tokens at the end of a completion that are searched for a stop text, besides one for each of its characters."""
+"""Tokens at the end of a completion that are searched for a stop text, besides one per character of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A row to generate, or to read if its completion is given (``teacher_forced``)."""
+    """A row to generate, or to score if its completion is given (``teacher_forced``)."""
 
     prompt: tuple[int, ...]
     sampling: Sampling
@@ -189,7 +185,7 @@ class LocalModel:
         path: the folder, with config.json, weights and a tokenizer.
         adapter: folder of a LoRA adapter (needs peft); None uses the weights as they are.
         device: "cpu", "cuda", "cuda:1", ...; "auto" takes a GPU if there is one.
-        dtype: "float32", "bfloat16", ...; "auto" takes what the weights are saved in.
+        dtype: "float32", "bfloat16", ...; "auto" takes the dtype of the saved weights.
 
     Raises:
         ConfigError: a folder without a model or adapter.
@@ -214,10 +210,9 @@ class LocalModel:
         return f"local:{self._engine.path}" + (f"#{self._adapter}" if self._adapter else "")
 
     def with_adapter(self, adapter: str | Path) -> LocalModel:
-        """The same weights with another adapter: a model that shares memory, thread and batches with this one.
+        """The same weights with another adapter; shares memory, thread and batches with this model.
 
-        Raises:
-            ConfigError: no adapter in that folder.
+        Raises ConfigError if the folder has no adapter.
         """
         other = copy(self)
         other._adapter = self._engine.add_adapter(adapter)
@@ -226,10 +221,10 @@ class LocalModel:
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """``sampling.n`` completions. Raises ModelRefusedError for a prompt that is too long."""
         completions: list[Completion] = []
-        for said in await self.sample(messages, sampling):
-            text, calls = read_tool_calls(said.text) if sampling.tools else (said.text, ())
-            logprobs = said.logprobs if sampling.logprobs else None
-            completions.append(Completion(text, said.finish_reason, said.usage, logprobs, calls))
+        for sampled in await self.sample(messages, sampling):
+            text, calls = read_tool_calls(sampled.text) if sampling.tools else (sampled.text, ())
+            logprobs = sampled.logprobs if sampling.logprobs else None
+            completions.append(Completion(text, sampled.finish_reason, sampled.usage, logprobs, calls))
         return completions
 
     async def sample(self, messages: Sequence[Message], sampling: Sampling) -> list[PolicyCompletion]:
@@ -246,15 +241,15 @@ class LocalModel:
     async def force(self, messages: Sequence[Message], text: str) -> PolicyCompletion:
         """A given text as the model's completion. Raises ModelRefusedError for a prompt that is too long."""
         started = time.perf_counter()
-        said = self._engine.completion(text)
-        sampling = Sampling(max_tokens=len(said))
+        completion = self._engine.completion(text)
+        sampling = Sampling(max_tokens=len(completion))
         prompt = self._engine.prompt(messages, sampling)
-        row = await self._batcher.submit(_Job(prompt, sampling, None, self._adapter, said))
+        row = await self._batcher.submit(_Job(prompt, sampling, None, self._adapter, completion))
         usage = Usage(time.perf_counter() - started, len(prompt), 0, 1)
         return replace(self._engine.completed(row, sampling, usage), text=text, finish_reason="stop")
 
     async def aclose(self) -> None:
-        """End the thread after the calls under way; the next call starts another."""
+        """End the thread after the running calls; the next call starts another."""
         await self._batcher.aclose()
 
 
@@ -270,20 +265,20 @@ class _Engine:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
             model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=dtype, local_files_only=True)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"{path} holds no causal language model with a tokenizer: {error}") from error
+            raise ConfigError(f"{path} has no causal language model with a tokenizer: {error}") from error
         self.model: Any = model.to(device_of(device)).eval()
         self._ends = set(_ids(model.generation_config.eos_token_id) + _ids(self.tokenizer.eos_token_id))
-        # Nothing but the rows changes the logits: no penalty, temperature or length that comes with the weights.
+        # Only the rows change the logits: no penalty, temperature or length from the weights' own config.
         model.generation_config = transformers.GenerationConfig(pad_token_id=0)
         self._context: int = getattr(model.config, "max_position_embeddings", None) or 10**9
         self._adapters: dict[str, str] = {}
         """Names of the adapters for peft, which takes no paths, by folder."""
 
     def add_adapter(self, path: str | Path) -> str:
-        """Load a LoRA adapter, once; returns its folder as text."""
+        """Load a LoRA adapter, once; returns its folder as a string."""
         name = str(path)
         if not (Path(path) / "adapter_config.json").is_file():
-            raise ConfigError(f"{path} holds no adapter: name a folder with adapter_config.json, as peft writes it")
+            raise ConfigError(f"{path} has no adapter: give a folder with adapter_config.json, as peft writes it")
         need("peft")
         if name not in self._adapters:
             self._adapters[name] = f"adapter{len(self._adapters)}"
@@ -294,7 +289,9 @@ class _Engine:
         """Token ids of the messages; the context has room for at least one more."""
         prompt = prompt_tokens(self.tokenizer, messages, sampling.extra, sampling.tools)
         if not prompt or len(prompt) >= self._context:
-            raise ModelRefusedError(f"the prompt has {len(prompt)} tokens, wanted 1 to {self._context - 1}: shorten it")
+            raise ModelRefusedError(
+                f"the prompt has {len(prompt)} tokens, expected 1 to {self._context - 1}: shorten it"
+            )
         return prompt
 
     def completion(self, text: str) -> tuple[int, ...]:
@@ -303,7 +300,7 @@ class _Engine:
         return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"] + ends)
 
     def work(self, batch: Sequence[Waiting[_Job, RowState]]) -> list[RowState]:
-        """Generate or read every row; those with the same adapter share a batch."""
+        """Generate or score every row; those with the same adapter share a batch."""
         rows = [self._row(waiting) for waiting in batch]
         order = sorted(range(len(batch)), key=lambda index: batch[index].job.adapter or "")
         for adapter, group in groupby(order, key=lambda index: batch[index].job.adapter):
@@ -311,7 +308,7 @@ class _Engine:
             indices = list(group)
             for index in indices:
                 if (given := batch[index].job.teacher_forced) is not None:
-                    rows[index].said = list(given)
+                    rows[index].tokens = list(given)
                     rows[index].logprobs = read_logprobs(self.model, rows[index].prompt, given)
             if free := [rows[index] for index in indices if batch[index].job.teacher_forced is None]:
                 continue_rows(self.model, free)
@@ -319,24 +316,24 @@ class _Engine:
 
     def completed(self, row: RowState, sampling: Sampling, usage: Usage) -> PolicyCompletion:
         """A complete row as a completion."""
-        text = self.tokenizer.decode(row.said, skip_special_tokens=True)
+        text = self.tokenizer.decode(row.tokens, skip_special_tokens=True)
         places = [place for stop in sampling.stop if (place := text.find(stop)) >= 0]
         return PolicyCompletion(
             text=text[: min(places)] if places else text,
             finish_reason=row.finish or "other",
-            usage=replace(usage, completion_tokens=len(row.said)),
+            usage=replace(usage, completion_tokens=len(row.tokens)),
             prompt_ids=row.prompt,
-            completion_ids=tuple(row.said),
+            completion_ids=tuple(row.tokens),
             logprobs=tuple(row.logprobs),
         )
 
     def _row(self, waiting: Waiting[_Job, RowState]) -> RowState:
         sampling = waiting.job.sampling
 
-        def ended(said: list[int]) -> FinishReason | None:
-            if not waiting.wanted:
+        def ended(tokens: list[int]) -> FinishReason | None:
+            if not waiting.is_wanted:
                 return "other"
-            return "stop" if said[-1] in self._ends or self._stops(said, sampling.stop) else None
+            return "stop" if tokens[-1] in self._ends or self._stops(tokens, sampling.stop) else None
 
         return RowState(
             prompt=waiting.job.prompt,
@@ -347,10 +344,10 @@ class _Engine:
             ended=ended,
         )
 
-    def _stops(self, said: list[int], stops: tuple[str, ...]) -> bool:
+    def _stops(self, tokens: list[int], stops: tuple[str, ...]) -> bool:
         if not stops:
             return False
-        tail = self.tokenizer.decode(said[-TAIL - max(map(len, stops)) :], skip_special_tokens=True)
+        tail = self.tokenizer.decode(tokens[-TAIL - max(map(len, stops)) :], skip_special_tokens=True)
         return any(stop in tail for stop in stops)
 
     def _use(self, adapter: str | None) -> None:

@@ -1,8 +1,8 @@
 # pyright: basic
-"""A model run by vLLM in this process. It batches by itself; this is a thin layer over ``AsyncLLM``.
+"""A model run by vLLM in this process, which batches by itself; a thin layer over ``AsyncLLM``.
 
 Written from vLLM's source (0.11 to 0.22) and not run by the tests, which have no GPU; ``vllm serve`` behind
-``open_model("http://...")`` is the same engine over a seam that is tested. Not supported: ``force``, so it is no
+``open_model("http://...")`` is the same engine through a tested interface. Not supported: ``force``, so it is not a
 Policy.
 """
 
@@ -55,7 +55,7 @@ class VllmModel:
         """
         started = time.perf_counter()
         if self._engine is None:
-            # The engine belongs to the event loop that it is made in.
+            # The engine belongs to the event loop in which it is created.
             arguments = self._vllm.AsyncEngineArgs(**self._arguments)
             self._engine = import_module("vllm.v1.engine.async_llm").AsyncLLM.from_engine_args(arguments)
         prompt = {"prompt_token_ids": list(prompt_tokens(self._tokenizer, messages, sampling.extra, sampling.tools))}
@@ -67,10 +67,10 @@ class VllmModel:
             raise ModelRefusedError(f"{self.name} refuses the request: {error}") from error
         except RuntimeError as error:
             raise ModelError(f"{self.name} failed: {error}") from error
-        read, told = len(last.prompt_token_ids), sum(len(output.token_ids) for output in last.outputs)
-        usages = [Usage(time.perf_counter() - started, read, told, 1), *(Usage() for _ in last.outputs[1:])]
-        told_by = zip(last.outputs, usages, strict=True)
-        return [_completion(output, usage, bool(sampling.tools)) for output, usage in told_by]
+        read, generated = len(last.prompt_token_ids), sum(len(output.token_ids) for output in last.outputs)
+        usages = [Usage(time.perf_counter() - started, read, generated, 1), *(Usage() for _ in last.outputs[1:])]
+        outputs = zip(last.outputs, usages, strict=True)
+        return [_completion(output, usage, bool(sampling.tools)) for output, usage in outputs]
 
     async def aclose(self) -> None:
         """Stop the engine."""

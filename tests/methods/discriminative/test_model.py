@@ -143,7 +143,7 @@ def test_a_head_that_was_never_trained_is_refused(tmp_path: Path) -> None:
 def test_another_head_a_missing_folder_and_a_lost_base_are_refused(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(ConfigError, match="it has 3 outputs, expected one"):
         TrainedScorer(write_tiny_scorer(tmp_path / "three", labels=3))
-    with pytest.raises(ConfigError, match="holds no model"):
+    with pytest.raises(ConfigError, match="has no model"):
         TrainedScorer(tmp_path / "nowhere")
     with pytest.raises(ConfigError, match="is not an adapter"):
         TrainedScorer(folder, tmp_path)
@@ -160,7 +160,7 @@ def test_code_beside_the_weights_is_not_run(tmp_path: Path, folder: Path) -> Non
     config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config"}}
     (tmp_path / "trap/config.json").write_text(json.dumps(config))
     (tmp_path / "trap/own.py").write_text("raise SystemExit('this code was run')\n")
-    with pytest.raises(ConfigError, match=r"cannot be loaded|holds no tokenizer"):
+    with pytest.raises(ConfigError, match=r"cannot be loaded|has no readable tokenizer"):
         TrainedScorer(tmp_path / "trap")
 
 

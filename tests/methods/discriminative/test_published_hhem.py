@@ -91,7 +91,7 @@ def test_a_premise_is_read_whole_and_only_one_that_is_too_long_in_windows(folder
 
 def test_the_tokenizer_may_lie_elsewhere_and_must_be_somewhere(tmp_path: Path) -> None:
     bare = write_tiny_hhem(tmp_path / "bare", tokenizer=False)
-    with pytest.raises(ConfigError, match="holds no tokenizer"):
+    with pytest.raises(ConfigError, match="has no readable tokenizer"):
         Hhem(bare)
     write_t5_tokenizer(tmp_path / "words")
     named = open_scorer(f"hhem:{bare}#{tmp_path / 'words'}")
