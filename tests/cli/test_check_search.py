@@ -67,11 +67,11 @@ def test_the_record_names_the_page_and_the_place_in_what_was_found(engine: tuple
     assert (span["source_id"], text[span["start"] : span["end"]]) == (url, span["text"])
 
 
-def test_nothing_found_is_no_verdict_and_not_passed_over(engine: tuple[str, list[str]]) -> None:
+def test_nothing_found_is_not_a_verdict_and_is_reported(engine: tuple[str, list[str]]) -> None:
     result = vouch(UNKNOWN, "--web", engine[0], "--fail")
     assert result.exit_code == 3
     assert result.stdout.startswith("? Unverified (no_evidence)")
-    assert "says nothing about the claim" in " ".join(result.stdout.split())
+    assert "does not make the claim false" in " ".join(result.stdout.split())
     assert "web:searxng found nothing" in " ".join(result.stdout.split())
 
 
@@ -230,12 +230,15 @@ def test_the_page_of_rows_shows_the_texts_that_an_index_or_a_recording_gave(
         ((WRONG,), "where to search with --index PATH or --web ENGINE"),
         ((WRONG, "--web", "google"), "no search engine is called 'google'. There are searxng=URL"),
         ((WRONG, "--index", "nowhere"), "nowhere"),
-        ((WRONG, "--web", "searxng"), "say where, e.g. searxng=http://localhost:8080"),
+        ((WRONG, "--web", "searxng"), "add that of an instance, e.g. searxng=http://localhost:8080"),
         ((WRONG, "--web", "searxng=localhost"), "the address of searxng must be like"),
         ((WRONG, "--web", "brave"), "brave needs a key: put it into the environment variable BRAVE_API_KEY"),
-        ((WRONG, "--source-text", WRONG, "--web", "pages"), "got --web pages without an engine"),
-        ((WRONG, "--source-text", WRONG, "--web", "record=x"), "got --web record without an engine"),
-        ((WRONG, "--web", "wikipedia", "--web", "record=x", "--web", "replay=x"), "got --web record and replay"),
+        ((WRONG, "--source-text", WRONG, "--web", "pages"), "got --web pages without a web engine"),
+        ((WRONG, "--source-text", WRONG, "--web", "record=x"), "got --web record without a web engine"),
+        (
+            (WRONG, "--web", "wikipedia", "--web", "record=x", "--web", "replay=x"),
+            "got both --web record and --web replay",
+        ),
         ((WRONG, "--web", "wikipedia", "--web", "replay=none.jsonl"), "none.jsonl cannot be read"),
     ],
 )

@@ -64,9 +64,7 @@ def test_documents_are_removed_by_id_or_by_file(files: Path) -> None:
     vouch("index", "build", "towns", "docs", "rows.jsonl")
     done = vouch("index", "remove", "towns", "rows.jsonl", "nowhere.txt")
     assert (done.exit_code, done.stdout) == (Exit.INCOMPLETE, "towns: documents 1, passages 1\n")
-    assert done.stderr == (
-        "vouch: towns has no document 'nowhere.txt': vouch index search shows what they are called\n"
-    )
+    assert done.stderr == ("vouch: towns has no document 'nowhere.txt': vouch index search shows the ids\n")
     assert vouch("index", "remove", "towns", "docs/mill.md").exit_code == Exit.OK
 
 
@@ -84,12 +82,12 @@ def test_what_cannot_be_read_is_named_and_counted(files: Path) -> None:
     done = vouch("index", "build", "towns", "docs", "rows.jsonl")
     assert (done.exit_code, done.stdout) == (Exit.INCOMPLETE, "towns: documents 2, passages 2\n")
     broken, dots, twice, no_text, kinds, count = done.stderr.splitlines()
-    assert broken.startswith("vouch: docs/broken.pdf: it is no PDF that can be read (")
-    assert dots == "vouch: docs/dots.txt: it has no word"
-    assert twice.startswith("vouch: rows.jsonl#7: the id 'rows.jsonl#7' came twice")
+    assert broken.startswith("vouch: docs/broken.pdf: it cannot be read as a PDF (")
+    assert dots == "vouch: docs/dots.txt: it has no words"
+    assert twice.startswith("vouch: rows.jsonl#7: the id 'rows.jsonl#7' occurs twice")
     assert no_text == "vouch: rows.jsonl, line 3: it has no text under 'text'"
-    assert kinds == "vouch: files of other kinds in folders were passed over: .png 1"
-    assert count == "vouch: left out: 4 files or rows that could not be used"
+    assert kinds == "vouch: ignored files of other types in folders: .png 1"
+    assert count == "vouch: skipped 4 files or rows that could not be used"
 
 
 def test_an_index_of_nothing_is_refused(files: Path) -> None:
@@ -105,15 +103,18 @@ def test_an_index_of_nothing_is_refused(files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["build", "towns", "nowhere"], "nowhere: there is no such file or folder"),
-        (["build", "docs", "rows.jsonl"], "docs is not empty (it holds mill.md): name a new folder for the index"),
+        (["build", "towns", "nowhere"], "nowhere: no such file or folder"),
+        (["build", "docs", "rows.jsonl"], "docs is not empty (it contains mill.md): name a new folder for the index"),
         (
             ["build", "towns", "rows.jsonl", "--text-field", "x"],
             "rows.jsonl has no field 'x' for the text, it has 'id'",
         ),
         (["build", "towns", "docs", "--words", "9"], "expected passages of at least 64 words, got 9"),
-        (["build", "towns", "docs", "--dense", "docs"], "has no config.json and model.safetensors: wanted a folder as"),
-        (["search", "towns", "mill"], "there is no index in towns: make one with vouch index build towns FILE..."),
+        (
+            ["build", "towns", "docs", "--dense", "docs"],
+            "has no config.json and model.safetensors: expected a folder in",
+        ),
+        (["search", "towns", "mill"], "there is no index in towns: build one with vouch index build towns FILE..."),
         (["add", "towns", "docs"], "there is no index in towns"),
         (["remove", "towns", "x"], "there is no index in towns"),
         (["info", "towns"], "there is no index in towns"),
@@ -155,7 +156,7 @@ def test_a_disk_that_takes_no_more_is_told_and_the_index_stays(files: Path) -> N
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ})
     assert done.returncode == Exit.INCOMPLETE
-    assert "cannot be written: File too large; the index is as it was" in done.stderr
+    assert "cannot be written: File too large; the index is unchanged" in done.stderr
     assert vouch("index", "info", "towns").stdout.startswith("documents          1\n")
 
 

@@ -44,7 +44,7 @@ def search(script: list[Answer], *engines: Any, **settings: Any) -> tuple[Trajec
 # The way of the paper: Figure 11 asks for the composer first, then for his birthplace
 
 
-def test_one_thing_leads_to_the_next_until_the_stop_word() -> None:
+def test_it_searches_in_turns_until_the_stop_word() -> None:
     found, model = search([calls("Nosferatu", text="The director first."), calls("Murnau birthplace"), READY])
     assert found.ended == "ready"
     assert [(turn.tool, turn.query) for turn in found.turns] == [
@@ -108,13 +108,13 @@ def test_it_ends_after_the_last_turn_with_the_last_call_answered() -> None:
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (ToolCall("c", "search_local", '{"query": '), "no JSON object"),
-        (ToolCall("c", "search_local", '["a"]'), "no JSON object"),
+        (ToolCall("c", "search_local", '{"query": '), "not a JSON object"),
+        (ToolCall("c", "search_local", '["a"]'), "not a JSON object"),
         (ToolCall("c", "search_local", '{"q": "a"}'), "without a query"),
         (ToolCall("c", "search_local", '{"query": "  "}'), "without a query"),
         (ToolCall("c", "search_local", '{"query": 7}'), "without a query"),
-        (ToolCall("c", "search_web", '{"query": "a"}'), "'search_web', wanted one of: search_local"),
-        (ToolCall("c", "", "look it up"), "no JSON object"),
+        (ToolCall("c", "search_web", '{"query": "a"}'), "'search_web', expected one of: search_local"),
+        (ToolCall("c", "", "look it up"), "not a JSON object"),
     ],
     ids=["cut", "list", "no query", "blank", "number", "no such engine", "no name"],
 )
@@ -156,7 +156,7 @@ def test_a_stop_word_or_a_call_in_a_thought_is_neither() -> None:
 # Engines
 
 
-def test_an_engine_that_is_down_is_told_to_the_model_and_the_search_goes_on() -> None:
+def test_an_engine_that_is_down_is_reported_to_the_model_and_the_search_continues() -> None:
     found, model = search([calls("a", name="search_web"), calls("Nosferatu"), READY], library(), Down())
     assert found.ended == "ready"
     assert found.turns[0].result is not None
@@ -170,7 +170,7 @@ def test_a_search_in_which_no_engine_ever_answered_has_failed() -> None:
     assert (found.ended, found.passages) == ("failed", ())
 
 
-def test_finding_nothing_is_told_to_the_model() -> None:
+def test_an_empty_result_is_reported_to_the_model() -> None:
     _, model = search([calls("Oslo"), READY])
     assert "Nothing was found." in model.asked[1].last
 
@@ -211,7 +211,7 @@ def test_a_refusal_in_both_forms_is_a_failed_search() -> None:
     assert (found.ended, found.turns[0].error, len(model.asked)) == ("failed", "too long", 2)
 
 
-def test_words_after_the_call_are_forgotten_where_a_server_does_not_stop() -> None:
+def test_text_after_the_call_is_dropped_if_a_server_does_not_stop() -> None:
     """A model may go on and invent what its call brings."""
     text = "<search_local>Nosferatu</search_local><information>It was Oslo.</information> READY_FOR_EVALUATION"
     model = ScriptedModel([Completion(text, "stop", Usage()), READY])
@@ -233,8 +233,8 @@ def test_words_after_the_call_are_forgotten_where_a_server_does_not_stop() -> No
         ("I search for it.", "stop", ("local",), None),
         ("<search_local>a", "length", ("local",), "was cut off"),
         ("<search_local> </search_local>", "stop", ("local",), "without a query"),
-        ("<search_web>a</search_web>", "stop", ("local",), "wanted one of: search_local"),
-        ("<tool_call>search_web</tool_call>", "stop", ("web",), "no JSON object"),
+        ("<search_web>a</search_web>", "stop", ("local",), "expected one of: search_local"),
+        ("<tool_call>search_web</tool_call>", "stop", ("web",), "not a JSON object"),
     ],
 )  # fmt: skip
 def test_calls_in_a_text_are_read(text: str, finish: Any, kinds: Any, read: Any) -> None:
@@ -248,7 +248,7 @@ def test_calls_in_a_text_are_read(text: str, finish: Any, kinds: Any, read: Any)
 
 
 @given(st.lists(st.sampled_from([*"ab <>/", "<think>", "</think>", "<search>", "</search>", "<tool_call>"])))
-def test_any_text_is_a_call_or_none_or_an_error_of_ours(pieces: list[str]) -> None:
+def test_any_text_is_a_call_or_none_or_a_call_error(pieces: list[str]) -> None:
     text = "".join(pieces)
     try:
         call = read_call(Completion(text, "stop", Usage()), ["local"])
@@ -296,7 +296,7 @@ def test_a_sentence_that_addresses_the_verdict_is_not_shown() -> None:
     assert "It is a film. It is silent." in model.asked[1].last
 
 
-def test_a_question_cannot_close_its_fence() -> None:
+def test_a_question_cannot_close_its_delimiter() -> None:
     model = ScriptedModel([READY])
     seen = ScriptedModel([READY])
     asyncio.run(SearchAgent(seen, [library()]).search("When?"))

@@ -41,7 +41,7 @@ def test_a_failing_engine_is_named_and_the_others_answer() -> None:
     assert result.asked == (Asked("index:a", 2), Asked("web:b", 0, "web:b answered 503"))
 
 
-def test_an_error_of_our_own_is_not_taken_for_a_failing_engine() -> None:
+def test_an_error_in_vouching_is_not_taken_for_a_failing_engine() -> None:
     class Broken(Shelf):
         async def search(self, query: str, limit: int) -> list[Passage]:
             raise ZeroDivisionError
@@ -50,7 +50,7 @@ def test_an_error_of_our_own_is_not_taken_for_a_failing_engine() -> None:
         asyncio.run(search_engines([Broken("index:a")], "q"))
 
 
-def test_asking_nobody_is_an_error() -> None:
+def test_a_search_without_engines_is_an_error() -> None:
     with pytest.raises(ConfigError, match="no search engine was given"):
         asyncio.run(search_engines([], "q"))
 
@@ -63,6 +63,6 @@ def test_what_two_rankings_share_comes_first() -> None:
     assert fused[0].origin == "x+y"
 
 
-def test_level_passages_stay_in_the_order_of_the_rankings() -> None:
+def test_tied_passages_stay_in_the_order_of_the_rankings() -> None:
     fused = fuse([[passage("a")], [passage("b")]], limit=2)
     assert [p.span.text for p in fused] == ["a", "b"]

@@ -1,4 +1,4 @@
-"""Files of all kinds become documents; what cannot be read is told."""
+"""Files of all kinds become documents; what cannot be read is reported."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read(*paths: Path, fields: RowFields | None = None) -> tuple[list[Source], l
     return [one for one in found if isinstance(one, Source)], [str(one) for one in found if isinstance(one, Skipped)]
 
 
-def test_a_text_file_is_a_document_as_it_stands(tmp_path: Path) -> None:
+def test_a_text_file_is_a_document_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "mill.txt"
     path.write_bytes("\ufeffThe mill\r\nstands.  ".encode())
     [document], skipped = read(path)
@@ -93,7 +93,7 @@ def test_a_web_page_gives_its_title_and_its_text_without_menus(tmp_path: Path) -
     assert "var x" not in document.text
 
 
-def test_a_web_page_that_is_too_broken_is_told(tmp_path: Path) -> None:
+def test_a_web_page_that_is_too_broken_is_reported(tmp_path: Path) -> None:
     (tmp_path / "torn.html").write_text("<math><meta charset=utf-7><table>")
     documents, [skipped] = read(tmp_path)
     assert documents == []
@@ -115,9 +115,9 @@ def test_pdfs_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     documents, skipped = read(tmp_path)
     assert documents == []
     broken, locked_too, scanned = skipped
-    assert "broken.pdf: it is no PDF that can be read (Pdf" in broken
-    assert "locked.pdf: it is no PDF that can be read (" in locked_too
-    assert "scanned.pdf: it has no text, as if its pages were scanned" in scanned
+    assert "broken.pdf: it cannot be read as a PDF (Pdf" in broken
+    assert "locked.pdf: it cannot be read as a PDF (" in locked_too
+    assert "scanned.pdf: it has no text, perhaps because its pages were scanned" in scanned
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".csv", ".parquet"])
@@ -150,13 +150,13 @@ def test_fields_of_rows_may_be_named(tmp_path: Path) -> None:
 def test_rows_without_a_field_for_the_text_are_refused_before_anything_is_read(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('no JSON\n{"a": 1, "b": 2}\n')
-    with pytest.raises(InputError, match=r"has the fields 'a', 'b', wanted one of text, content, .* --text-field"):
+    with pytest.raises(InputError, match=r"has the fields 'a', 'b', expected one of text, content, .* --text-field"):
         DocumentReader([path])
     with pytest.raises(InputError, match=r"has no field 'c' for the title, it has 'a', 'b'"):
         DocumentReader([path], RowFields(text="a", title="c"))
 
 
-def test_rows_that_cannot_be_used_are_told_with_their_place(tmp_path: Path) -> None:
+def test_rows_that_cannot_be_used_are_reported_with_their_place(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "It stands."}\n{"text": 7}\n{"text": " "}\n{}\nno JSON\n')
     documents, skipped = read(path)
@@ -176,16 +176,16 @@ def test_a_folder_is_read_in_order_without_hidden_files_and_other_kinds(tmp_path
     reader = DocumentReader([tmp_path, tmp_path / "b.txt"])
     documents = [one for one in reader if isinstance(one, Source)]
     assert [Path(document.id).relative_to(tmp_path).as_posix() for document in documents] == ["b.txt", "a/c.md"]
-    assert reader.passed_over == {".png": 2, "no ending": 1}
+    assert reader.ignored == {".png": 2, "no extension": 1}
     assert reader.share() == 1.0
 
 
-def test_a_file_that_is_named_itself_is_read_whatever_its_ending(tmp_path: Path) -> None:
+def test_a_file_that_is_named_itself_is_read_whatever_its_extension(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("The mill.")
     assert len(read(tmp_path / "README")[0]) == 1
 
 
-def test_files_that_hold_no_text_are_told(tmp_path: Path) -> None:
+def test_files_without_text_are_reported(tmp_path: Path) -> None:
     (tmp_path / "binary.txt").write_bytes(b"\x00\x01\x02")
     (tmp_path / "empty.txt").write_bytes(b" \n")
     (tmp_path / "picture.txt").write_bytes(b"\x89PNG\r\n\x1a\n")
@@ -195,7 +195,7 @@ def test_files_that_hold_no_text_are_told(tmp_path: Path) -> None:
     assert [problem.partition(": ")[2][:36] for problem in skipped] == [
         "it has a NUL byte at offset 0, so it",
         "it is empty",
-        "it has no text that could be told fr",
+        "it has no text apart from menus",
         "it looks like a PNG image; recognise",
     ]
 
@@ -205,9 +205,9 @@ def test_a_file_of_a_gigabyte_is_refused_without_reading_it(tmp_path: Path) -> N
     with path.open("wb") as file:
         file.truncate(1_000_000_000)
     _, [problem] = read(path)
-    assert f"it has 1,000 MB, a file read as a whole may have {MAX_BYTES // 1_000_000}: split it" in problem
+    assert f"it has 1,000 MB; files read as a whole may have {MAX_BYTES // 1_000_000}: split it" in problem
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no such file or folder"):
+    with pytest.raises(InputError, match="no such file or folder"):
         DocumentReader([tmp_path / "nowhere"])

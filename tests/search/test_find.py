@@ -75,7 +75,7 @@ def test_nothing_found_is_no_verdict() -> None:
     outcome = Checker("embedded:rules", search=[shelf(ulm=ULM)]).check("Penguins invented algebra.")
     assert isinstance(outcome, Unverified)
     assert (outcome.reason, outcome.claim.text) == ("no_evidence", "Penguins invented algebra.")
-    assert "says nothing about the claim" in outcome.message
+    assert "does not make the claim false" in outcome.message
     assert messages(outcome) == [
         'Asked for "Penguins invented algebra.": index:shelf found nothing.',
         'Asked for "Penguins": index:shelf found nothing.',
@@ -94,8 +94,8 @@ def test_a_failing_engine_is_named_beside_those_that_answered() -> None:
     verdict = checker.check(BRIDGE)
     assert isinstance(verdict, Verdict)
     assert verdict.attributable
-    told = "web:a failed (web:a answered 503), index:shelf found 2 passages."
-    assert messages(verdict) == [f'Asked for "{BRIDGE}": {told}']
+    outcomes = "web:a failed (web:a answered 503), index:shelf found 2 passages."
+    assert messages(verdict) == [f'Asked for "{BRIDGE}": {outcomes}']
     # One fails, the other finds nothing: somebody did look.
     nothing = Checker("embedded:rules", search=[Broken({}), shelf(ulm=ULM)]).check("Penguins invented algebra.")
     assert isinstance(nothing, Unverified)
@@ -145,7 +145,7 @@ def test_a_response_for_which_nothing_is_found_has_no_score() -> None:
     assert report.revised_response == "Penguins invented algebra."
 
 
-def test_the_question_and_the_words_that_a_claim_leans_on_are_searched_for_too() -> None:
+def test_the_question_and_the_context_of_a_claim_are_searched_for_too() -> None:
     engine = shelf(bridge=BRIDGE)
     checker = Checker("embedded:rules", search=[engine], queries=1)
     checker.check_response("The Bosphorus Bridge is in Istanbul. It opened in 1973.", question="When did it open?")
@@ -210,7 +210,7 @@ def test_closing_a_checker_closes_its_engines_and_it_can_be_used_again() -> None
     assert isinstance(checker.check(BRIDGE), Verdict)
 
 
-def test_any_finder_will_do_and_every_query_of_it_is_told() -> None:
+def test_any_finder_will_do_and_all_its_queries_are_reported() -> None:
     class Twice:
         async def find(self, question: str | None, claim: str) -> Trajectory:
             first = await StepSearch([shelf()], queries=1).find(question, claim)

@@ -174,7 +174,7 @@ def test_a_query_in_another_script_finds_nothing_and_says_why(tmp_path: Path) ->
         "the query is written in cjk and cyrillic letters, the index in latin ones"
     )
     assert index.foreign("zebras") == "none of the query's words occurs in the index: zebras"
-    assert index.foreign("?!") == "the query has no word"
+    assert index.foreign("?!") == "the query has no words"
     assert index.foreign("zebras of Oslo") is None
 
 
@@ -299,7 +299,7 @@ def test_a_folder_without_an_index_is_distinguished_from_an_unfinished_one(tmp_p
     with pytest.raises(InputError, match="there is no index in"):
         open_index(tmp_path)
     (tmp_path / "state-000001").mkdir()
-    with pytest.raises(InputError, match="was never finished"):
+    with pytest.raises(InputError, match="is unfinished"):
         open_index(tmp_path)
 
 

@@ -114,7 +114,7 @@ def test_a_page_that_cannot_be_read_leaves_the_snippet() -> None:
     }  # fmt: skip
     found, _ = search(pages, "Bosphorus 1973", limit=9)
     assert FACT in found[0].span.text
-    # The page about the weather has no word of the query, so its snippet stands in for it as well.
+    # The page about the weather has no word of the query, so its snippet is used instead as well.
     assert [p.span.text for p in found[1:]] == [f"See {name}." for name in [*pages][:-1]]
     assert all(p.score == 0 for p in found[1:])
 

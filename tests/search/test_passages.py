@@ -17,7 +17,7 @@ PIECES = st.lists(
 
 
 @given(PIECES, st.integers(MIN_WORDS, 90))
-def test_every_word_lies_in_a_passage_and_no_passage_has_too_many(pieces: list[str], most: int) -> None:
+def test_every_word_is_in_a_passage_and_no_passage_has_too_many(pieces: list[str], most: int) -> None:
     text = "".join(pieces)
     cuts = cut_passages(text, most)
     words = find_words(text)

@@ -93,14 +93,14 @@ def test_a_search_that_was_not_recorded_is_a_wrong_setting(query: str, limit: in
      '{"engine": "web:x", "query": "q", "most": 5, "passages": [{"span": {}}]}\n',
      '{"engine": "web:x", "query": ["q"], "most": 5, "passages": []}\n'],
 )  # fmt: skip
-def test_a_file_that_is_no_recording_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_recording_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="line 1: not a recorded search"):
         Replay(path, "web:x")
 
 
-def test_a_recording_goes_on_and_a_file_with_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_recording_is_continued_and_another_file_is_left_unchanged(tmp_path: Path) -> None:
     engine = WebEngine(APIS["searxng"], "http://localhost")
     path, notes = tmp_path / "answers.jsonl", tmp_path / "notes.txt"
     line = '{"engine": "web:x", "query": "q", "most": 5, "passages": []}\n'

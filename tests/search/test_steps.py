@@ -35,7 +35,7 @@ def search(
 # From one passage to the next
 
 
-def test_the_name_beside_a_word_of_the_question_is_searched_for_first() -> None:
+def test_the_name_next_to_a_word_of_the_question_is_searched_for_first() -> None:
     found = search(queries=2)
     # Of Wismar, Friedrich Murnau and Prana, Murnau stands next to "directed" ("by" is no content word).
     assert [turn.query for turn in found.turns] == [QUESTION, "Friedrich Murnau born"]
@@ -43,7 +43,7 @@ def test_the_name_beside_a_word_of_the_question_is_searched_for_first() -> None:
     assert found.turns[1].thought == "'Friedrich Murnau' stands in a passage of 'Nosferatu', close to 'directed'."
 
 
-def test_a_lead_is_worth_its_passage_and_how_near_a_word_of_the_question_stands() -> None:
+def test_an_expansion_weighs_as_its_passage_and_the_nearness_of_a_word_of_the_question() -> None:
     # Worth of the passage 1. Murnau: next to "directed", 1. Prana: Murnau and Friedrich stand between, 1/3 near:
     # .6 + .4 / 3. Wismar is in a sentence without a word of the question: .6.
     expansions = {
@@ -53,7 +53,7 @@ def test_a_lead_is_worth_its_passage_and_how_near_a_word_of_the_question_stands(
     assert expansions == {"Wismar": 0.6, "Friedrich Murnau": 1.0, "Prana": pytest.approx(0.6 + 0.4 / 3)}
 
 
-def test_what_is_kept_has_the_worth_that_follows_from_the_lead() -> None:
+def test_what_is_kept_has_the_worth_that_follows_from_the_expansion() -> None:
     found = search(queries=2)
     # First of its query, 1, and its title is in the question, .6; the next is about a name of the same weight: .9.
     assert [p.score for p in found.passages] == [pytest.approx(1.6), pytest.approx(0.9 * 1.6)]
@@ -66,7 +66,7 @@ def test_a_passage_that_has_the_name_and_the_open_words_counts_without_a_title()
     assert [p.score for p in found.passages] == [pytest.approx(1.6), pytest.approx(0.6 * 1.6)]
 
 
-def test_what_has_nothing_to_do_with_the_lead_is_not_kept() -> None:
+def test_what_has_nothing_to_do_with_the_expansion_is_not_kept() -> None:
     shelf = Library({"nosferatu": FILM, "murnau": ("Prague", "Prague lies on the Vltava.")})
     assert [p.title for p in search(engines=[shelf]).passages] == ["Nosferatu"]
 
@@ -84,7 +84,7 @@ def test_turns_show_what_was_kept_and_engines_what_they_brought() -> None:
     assert [asked.found for asked in found.turns[1].result.asked] == [1]
 
 
-def test_a_name_from_a_document_of_one_s_own_is_not_told_to_the_web() -> None:
+def test_a_name_from_a_local_document_is_not_sent_to_the_web() -> None:
     own, web = library(), Library({}, "web", "web:engine")
     found = search(engines=[own, web], queries=2)
     assert [query for query, _ in own.asked] == [QUESTION, "Friedrich Murnau born"]
@@ -100,7 +100,7 @@ def test_a_name_from_a_document_of_one_s_own_is_not_told_to_the_web() -> None:
 # Answers
 
 
-def test_several_answers_are_left_out_of_the_first_query_and_a_single_one_is_not() -> None:
+def test_the_first_query_has_a_single_answer_but_not_several() -> None:
     assert search(answers=["In Bielefeld.", "In Weimar."]).turns[0].query == QUESTION
     assert search(answers=["In Bielefeld."]).turns[0].query == f"{QUESTION} In Bielefeld."
 
@@ -208,7 +208,7 @@ def test_closing_it_closes_the_engines() -> None:
 
 
 @given(st.text(max_size=80), st.text(max_size=200), st.text(max_size=30))
-def test_any_texts_lead_somewhere_or_nowhere(question: str, text: str, title: str) -> None:
+def test_any_texts_give_a_search_that_ends(question: str, text: str, title: str) -> None:
     found = search(question, engines=[Library({"": (title, text)})], queries=3)
     assert 1 <= len(found.turns) <= 3
     for expansion in expansions_from(read_page(passage(title, text)), 1.0, read_question(question)):

@@ -118,12 +118,12 @@ def test_a_missing_key_is_a_wrong_setting_that_names_the_variable(name: str, mon
 
 
 @pytest.mark.parametrize("address", ["searx", "http://", "ftp://host", "http://host/?q=a", "http://u:p@host"])
-def test_an_address_that_is_none_is_a_wrong_setting(address: str) -> None:
+def test_an_invalid_address_is_a_wrong_setting(address: str) -> None:
     with pytest.raises(ConfigError, match="the address of searxng must"):
         WebEngine(SEARXNG_API, address)
 
 
-def test_an_instance_must_be_named_for_an_engine_that_everybody_runs_themselves() -> None:
+def test_an_instance_must_be_named_for_an_engine_without_a_public_server() -> None:
     with pytest.raises(ConfigError, match=r"searxng=http://localhost:8080"):
         WebEngine(SEARXNG_API)
 
@@ -144,15 +144,15 @@ def test_an_instance_of_searxng_is_understood() -> None:
         ("searxng", of_json([1, 2]), "JSON that is no object"),
         ("searxng", Answer(200, b"<html>", {"content-type": "text/html"}), "200 with text/html, expected JSON: <html>"),
         ("wikipedia", of_json({"error": {"code": "too-long", "info": "Search request is too long."}}), "is too long"),
-        ("wikipedia", of_json({"hello": 1}), "none of MediaWiki's"),
+        ("wikipedia", of_json({"hello": 1}), "not from MediaWiki"),
         ("wikipedia", of_json({"query": {}}), 'has no list "pages"'),
         ("brave", of_json({"type": "ErrorResponse"}, status=422), "422 Unprocessable"),
-        ("brave", of_json({"hello": 1}), 'no "search"'),
+        ("brave", of_json({"hello": 1}), 'not a "search"'),
         ("tavily", of_json({"detail": {"error": "Unauthorized: missing or invalid API key."}}, status=401),
          r"missing or invalid API key.*; check its address and TAVILY_API_KEY"),
         ("tavily", of_json({"detail": {"error": "Query is too long."}}, status=400), "Query is too long"),
         ("serper", of_json({"message": "Unauthorized.", "statusCode": 403}, status=403), "check .* SERPER_API_KEY"),
-        ("serper", of_json({"organic": []}), "none of Serper's"),
+        ("serper", of_json({"organic": []}), "not from Serper"),
     ],
 )  # fmt: skip
 def test_an_answer_that_holds_no_results_is_an_error_that_names_the_engine(
@@ -181,7 +181,7 @@ def test_nothing_found_is_an_answer(name: str, answer: dict[str, Any]) -> None:
     assert ask(APIS[name], [of_json(answer)])[0] == []
 
 
-def test_results_that_cannot_be_used_are_passed_over() -> None:
+def test_results_without_text_or_address_are_skipped() -> None:
     good = {"title": "Good", "url": "https://a.example", "content": "Text \ud800 here."}
     bad: list[Any] = [
         None, 7, [], {}, {**good, "content": ""}, {**good, "content": None}, {**good, "url": "javascript:alert(1)"},
@@ -194,7 +194,7 @@ def test_results_that_cannot_be_used_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_engine_is_asked_again_as_it_wishes(status: int) -> None:
+def test_a_busy_engine_is_asked_again_after_the_wait_that_it_asks_for(status: int) -> None:
     started = time.monotonic()
     found, server = ask(SEARXNG_API, [of_json({}, status=status, headers={"retry-after": "0.3"}), of_json(SEARXNG)])
     assert isinstance(found, list)
@@ -258,11 +258,11 @@ def test_an_engine_works_in_one_event_loop_after_the_other() -> None:
 
 def test_a_long_query_is_cut_after_a_word_where_the_engine_would_refuse_it() -> None:
     query = "bridge " * 200
-    for name, longest in (("brave", 400), ("tavily", 400), ("wikipedia", 300)):
+    for name, limit in (("brave", 400), ("tavily", 400), ("wikipedia", 300)):
         _, server = ask(APIS[name], [of_json(ANSWERS[name])], query)
         request = server.requests[0]
         sent = request.body.get("query") or params(request).get("q") or params(request)["gsrsearch"]
-        assert len(sent) <= longest
+        assert len(sent) <= limit
         assert {*sent.split()} == {"bridge"}
         assert name != "brave" or len(sent.split()) == 50
 
@@ -273,9 +273,9 @@ def test_a_query_without_a_word_is_not_sent() -> None:
 
 
 @given(st.text(max_size=200), st.integers(1, 50))
-def test_a_query_holds_no_command_and_is_not_too_long(text: str, longest: int) -> None:
-    plain = plain_query(text, longest)
-    assert len(plain) <= longest
+def test_a_query_holds_no_command_and_is_not_too_long(text: str, limit: int) -> None:
+    plain = plain_query(text, limit)
+    assert len(plain) <= limit
     assert '"' not in plain
     assert not any(word.startswith(("-", "!", ":", "+", "?", "~")) for word in plain.split())
 
@@ -289,9 +289,9 @@ def test_a_claim_keeps_its_words_as_a_query(text: str, plain: str) -> None:
     assert plain_query(text, 100) == plain
 
 
-def test_the_keyless_search_says_when_nobody_can_be_reached() -> None:
+def test_the_keyless_search_reports_that_no_engine_can_be_reached() -> None:
     pytest.importorskip("ddgs", reason="needs the extra 'search'")
     engine = Ddgs(proxy="http://127.0.0.1:9", seconds=2)  # port 9, "discard": nobody listens
-    with pytest.raises(SearchError, match="ddgs found no engine that answers"):
+    with pytest.raises(SearchError, match="no engine of ddgs answered"):
         asyncio.run(engine.search("bridge", 5))
     assert asyncio.run(engine.search("!", 5)) == []

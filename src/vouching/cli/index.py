@@ -1,6 +1,6 @@
-"""``vouch index``: documents of one's own made searchable, changed and searched.
+"""``vouch index``: build, change and search an index of your own documents.
 
-Left out: serving an index to other machines, and watching folders for changes.
+Not supported: serving an index to other machines, and watching folders for changes.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ app = typer.Typer()
 
 _Folder = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of the index.")]
 _Paths = Annotated[list[Path], typer.Argument(help="Files, and folders with files.")]
-_Words = Annotated[int, typer.Option(metavar="N", help="Most words of a passage, at least 64.")]
+_Words = Annotated[int, typer.Option(metavar="N", help="Maximal words per passage, at least 64.")]
 _Dense = Annotated[
-    str | None, typer.Option(metavar="ENCODER", help='Search by meaning too: a folder with an encoder, or "shipped".')
+    str | None, typer.Option(metavar="ENCODER", help='Also search by meaning: a folder with an encoder, or "shipped".')
 ]
-_Text = Annotated[str | None, typer.Option(metavar="NAME", help="Field of rows that holds the text.")]
-_Title = Annotated[str | None, typer.Option(metavar="NAME", help="Field that holds the title.")]
-_Id = Annotated[str | None, typer.Option(metavar="NAME", help="Field that holds the id.")]
-_Url = Annotated[str | None, typer.Option(metavar="NAME", help="Field that holds the address.")]
-_Names = Annotated[list[str], typer.Argument(help="Ids of documents, or files whose rows are all to go.")]
+_Text = Annotated[str | None, typer.Option(metavar="NAME", help="Field of rows with the text.")]
+_Title = Annotated[str | None, typer.Option(metavar="NAME", help="Field with the title.")]
+_Id = Annotated[str | None, typer.Option(metavar="NAME", help="Field with the id.")]
+_Url = Annotated[str | None, typer.Option(metavar="NAME", help="Field with the address.")]
+_Names = Annotated[list[str], typer.Argument(help="Ids of documents, or files whose rows are removed.")]
 _Query = Annotated[str, typer.Argument(help="Words, a question or a claim.")]
-_Limit = Annotated[int, typer.Option(metavar="N", min=1, help="Most passages.")]
-_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of text.")]
+_Limit = Annotated[int, typer.Option(metavar="N", min=1, help="Maximal number of passages.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
 
 _EPILOG = """
 **Example**
@@ -50,7 +50,7 @@ _EPILOG = """
 vouch index build handbook.index handbook/ papers.jsonl
 
 **Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 something could not be read and was
-left out, or the disk takes no more.
+skipped, or the disk is full.
 """
 _ADD_EPILOG = """
 **Example**
@@ -58,15 +58,15 @@ _ADD_EPILOG = """
 vouch index add handbook.index handbook/new.md
 
 **Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 something could not be read and was
-left out, or the disk takes no more.
+skipped, or the disk is full.
 """
 _REMOVE_EPILOG = """
 **Example**
 
 vouch index remove handbook.index handbook/old.md
 
-**Exit status**: 0 done; 2 the command line or the index cannot be used; 3 a name is not there (the others go), or the
-disk takes no more.
+**Exit status**: 0 done; 2 the command line or the index cannot be used; 3 a name does not exist (the others are
+removed), or the disk is full.
 """
 _SEARCH_EPILOG = """
 **Example**
@@ -102,7 +102,7 @@ def build_command(
     id_field: _Id = None,
     url_field: _Url = None,
 ) -> None:
-    """Make an index of files. It is there when all is read; a build that is stopped leaves none."""
+    """Build an index of files. It exists once all files are read; a build that is stopped leaves no index."""
     from vouching.search.documents import RowFields
     from vouching.search.index_writer import create_index
     from vouching.search.vectors import SHIPPED, open_encoder
@@ -110,7 +110,7 @@ def build_command(
     with usage_errors():
         encoder = None if dense is None else open_encoder(dense)
         if dense == SHIPPED:
-            write_error("the shipped encoder checks claims; for search it is worse than words alone (docs/search.md)")
+            write_error("the shipped encoder is for checking claims; words alone find more (docs/search.md)")
         _fill(
             create_index(folder, words, encoder), paths, RowFields(text_field, title_field, id_field, url_field), folder
         )
@@ -125,7 +125,7 @@ def add_command(
     id_field: _Id = None,
     url_field: _Url = None,
 ) -> None:
-    """Add files to an index. What they gave before is replaced."""
+    """Add files to an index, and replace earlier versions of them."""
     from vouching.search.documents import RowFields
     from vouching.search.index_writer import change_index
 
@@ -143,32 +143,32 @@ def remove_command(folder: _Folder, names: _Names) -> None:
         try:
             with change_index(folder) as writer:
                 for name in names:
-                    # A path goes into the index without what a path can do without, such as "./".
+                    # Paths in the index are normalised, e.g. without "./".
                     given = argument_text(name, "NAMES")
                     if not writer.remove([given]) and not writer.remove([Path(os.path.normpath(given)).as_posix()]):
                         unknown.append(name)
         except OSError as error:
             raise _cannot_write(folder, error) from None
-        _tell_size(folder)
+        _write_size(folder)
     for name in unknown:
-        write_error(f"{folder} has no document {name!r}: vouch index search shows what they are called")
+        write_error(f"{folder} has no document {name!r}: vouch index search shows the ids")
     raise typer.Exit(Exit.INCOMPLETE if unknown else Exit.OK)
 
 
 @app.command("search", epilog=_SEARCH_EPILOG)
 def search_command(folder: _Folder, query: _Query, limit: _Limit = 5, as_json: _Json = False) -> None:
-    """Show the passages that fit a query best."""
+    """Show the passages that match a query best."""
     from vouching.search.index import open_index
 
     with usage_errors(), progress("Searching"):
-        wanted = argument_text(query, "QUERY")
+        query = argument_text(query, "QUERY")
         opened = open_index(folder)
-        found = opened.find(wanted, limit)
-        reason = None if found else opened.foreign(wanted)
+        found = opened.find(query, limit)
+        reason = None if found else opened.foreign(query)
     if reason is not None:
         write_error(f"nothing was found: {reason}")
     if as_json:
-        record = {"query": wanted, "passages": [asdict(passage) for passage in found]}
+        record = {"query": query, "passages": [asdict(passage) for passage in found]}
         text = json.dumps(record, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
         write_result(f"{text}\n")
     elif found:
@@ -177,7 +177,7 @@ def search_command(folder: _Folder, query: _Query, limit: _Limit = 5, as_json: _
 
 @app.command("info", epilog=_INFO_EPILOG)
 def info_command(folder: _Folder, as_json: _Json = False) -> None:
-    """Say what an index holds: documents, passages, settings, size on the disk."""
+    """Show the documents, passages, settings and size of an index."""
     from vouching.search.index import index_facts
 
     with usage_errors(), progress("Counting"):
@@ -189,7 +189,7 @@ def info_command(folder: _Folder, as_json: _Json = False) -> None:
 
 
 def _fill(changing: AbstractContextManager[IndexWriter], paths: list[Path], fields: RowFields, folder: Path) -> None:
-    """Read files into an index, tell what could not be read, and exit."""
+    """Read files into an index, report what could not be read, and exit."""
     from vouching.search.documents import DocumentReader, Skipped
 
     reader = DocumentReader(paths, fields)
@@ -202,7 +202,7 @@ def _fill(changing: AbstractContextManager[IndexWriter], paths: list[Path], fiel
                 if not isinstance(document, Skipped):
                     try:
                         if not writer.add(document):
-                            problem = f"{document.id}: it has no word"
+                            problem = f"{document.id}: it has no words"
                     except InputError as error:
                         problem = f"{document.id}: {error}"
                 shown.advance()
@@ -211,17 +211,17 @@ def _fill(changing: AbstractContextManager[IndexWriter], paths: list[Path], fiel
                     shown.name(problem)
     except OSError as error:
         raise _cannot_write(folder, error) from None
-    _tell_size(folder)
+    _write_size(folder)
     _report_skipped(reader, skipped)
     raise typer.Exit(Exit.INCOMPLETE if skipped else Exit.OK)
 
 
 def _cannot_write(folder: Path, error: OSError) -> typer.Exit:
-    write_error(f"{error.filename or folder} cannot be written: {error.strerror or error}; the index is as it was")
+    write_error(f"{error.filename or folder} cannot be written: {error.strerror or error}; the index is unchanged")
     return typer.Exit(Exit.INCOMPLETE)
 
 
-def _tell_size(folder: Path) -> None:
+def _write_size(folder: Path) -> None:
     from vouching.search.index import index_facts
 
     facts = index_facts(folder)
@@ -229,11 +229,11 @@ def _tell_size(folder: Path) -> None:
 
 
 def _report_skipped(reader: DocumentReader, skipped: int) -> None:
-    if reader.passed_over:
-        endings = ", ".join(f"{ending} {count:,}" for ending, count in reader.passed_over.most_common())
-        write_error(f"files of other kinds in folders were passed over: {endings}")
+    if reader.ignored:
+        endings = ", ".join(f"{ending} {count:,}" for ending, count in reader.ignored.most_common())
+        write_error(f"ignored files of other types in folders: {endings}")
     if skipped:
-        write_error(f"left out: {skipped:,} files or rows that could not be used")
+        write_error(f"skipped {skipped:,} files or rows that could not be used")
 
 
 def _paint(console: Console, passages: list[Passage]) -> None:

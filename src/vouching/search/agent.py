@@ -1,13 +1,13 @@
-"""A language model that searches before anybody judges: think, make one call, read what it brings (DiVA, step 1).
+"""Search by a language model before anything is judged: think, make one call, read the results (DiVA, step 1).
 
 One search serves a question and all its answers. It ends at a stop word, at a turn without a call, at a call that
-cannot be read, or after the last turn; if the model fails, what was found before stays. Calls are native tool calls,
-Hermes' tags, or tags as in Search-R1; only the first of a turn is made. What a model thinks between <think> and
-</think> is neither a call nor the end of its search, and what was found is never read for either.
+cannot be read, or after the last turn; if the model fails, earlier results are kept. Calls are native tool calls,
+Hermes' tags, or tags as in Search-R1; only the first of a turn is made. Text between <think> and </think> is neither a
+call nor an end, and neither are the results.
 
-Departures from the paper: the prompt is Vouch's own, texts of others stand in fences, sentences that address the
-verdict are not shown, and a call beside a stop word is made, since whoever still asks is not done. Not supported: a
-memory of earlier questions, and compressing what was found while the search is under way.
+Departures from the paper: the prompt is Vouch's own, results are placed between delimiters, sentences that address the
+verdict are not shown, and a call in a turn with a stop word is made. Not supported: a memory of earlier questions, and
+compressing results during the search.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from vouching.search.steps import QUERIES
 from vouching.types import EngineKind, SearchEnd, SearchResult, SearchTurn, Trajectory, total_usage
 
 TOOLS: dict[str, EngineKind] = {"search_local": "local", "search_web": "web"}
-"""The tools, by the paper's names."""
+"""Names from the paper."""
 STOP_WORDS = ("READY_FOR_EVALUATION", "READY_FOR_ANSWERING")
-"""What ends a search; the paper uses both."""
+"""They end a search; the paper uses both."""
 _ABOUT: dict[EngineKind, str] = {"local": "Searches a collection of documents.", "web": "Searches the web."}
 _QUERY = {
     "type": "object",
@@ -43,7 +43,7 @@ _MARKS = re.compile(r"</?think(?:ing)?>")
 
 
 class CallError(ValueError):
-    """A call that cannot be read, and why."""
+    """A call that cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,16 @@ class Call:
     """The call of one turn."""
 
     tool: EngineKind
-    """Which search."""
     query: str
-    """What for."""
-    said: Message
-    """The turn as the conversation keeps it: up to the end of this call."""
+    message: Message
+    """The turn as it is added to the conversation: up to the end of this call."""
     ignored: int
-    """Calls after it in the same turn."""
+    """Number of later calls in the same turn."""
 
     def answer(self, text: str) -> Message:
-        """The message that brings the model what was found."""
-        if self.said.tool_calls:
-            return Message("tool", text, tool_call_id=self.said.tool_calls[0].id)
+        """The message with the results of the call."""
+        if self.message.tool_calls:
+            return Message("tool", text, tool_call_id=self.message.tool_calls[0].id)
         return Message("user", f"<information>\n{text}\n</information>")
 
 
@@ -76,7 +74,7 @@ def tool(kind: EngineKind) -> Tool:
 
 
 def tags(kinds: Collection[EngineKind]) -> tuple[str, ...]:
-    """The texts that end a call in tags: what a completion shall stop at.
+    """The tags that end a call: stop texts for a completion.
 
     >>> tags(["local"])
     ('</search_local>', '</search>')
@@ -85,17 +83,17 @@ def tags(kinds: Collection[EngineKind]) -> tuple[str, ...]:
 
 
 def is_ready(text: str) -> bool:
-    """Whether a model says that it has seen enough.
+    """Whether a reply contains a stop word outside its thoughts.
 
     >>> is_ready("READY_FOR_EVALUATION"), is_ready("<think>Then I say READY_FOR_EVALUATION.</think> Not yet.")
     (True, False)
     """
-    said = spoken(text)
-    return any(word in said for word in STOP_WORDS)
+    reply = spoken(text)
+    return any(word in reply for word in STOP_WORDS)
 
 
 def thought_of(text: str) -> str:
-    """What a model said beside its call, without marks.
+    """The text of a reply without its call and without tags.
 
     >>> thought_of("<think>I need the year.</think><search_web>bridge</search_web>")
     'I need the year.'
@@ -103,83 +101,83 @@ def thought_of(text: str) -> str:
     return _MARKS.sub(" ", _TAG.sub("", read_tool_calls(text)[0])).strip()
 
 
-def read_call(said: Completion, kinds: Collection[EngineKind]) -> Call | None:
+def read_call(reply: Completion, kinds: Collection[EngineKind]) -> Call | None:
     """The first call of a turn; None if there is none.
 
     Args:
-        said: the turn.
-        kinds: the searches that there are. A plain <search> means the first of local and web that is there.
+        reply: the turn.
+        kinds: the available searches. A plain <search> means the first available of local and web.
 
     Raises:
-        CallError: another tool, no query, arguments that are no JSON object, or a call that was cut off.
+        CallError: another tool, no query, arguments that are not a JSON object, or a call that was cut off.
 
     >>> from vouching.types import Usage
     >>> call = read_call(Completion("<search_web>bridge", "stop", Usage()), ["web"])
-    >>> call.tool, call.query, call.said.content
+    >>> call.tool, call.query, call.message.content
     ('web', 'bridge', '<search_web>bridge</search_web>')
     """
-    if said.tool_calls:
-        return _native(said.tool_calls[0], Message("assistant", said.text, said.tool_calls[:1]), kinds, said.tool_calls)
-    text = spoken(said.text)
+    if reply.tool_calls:
+        return _native(
+            reply.tool_calls[0], Message("assistant", reply.text, reply.tool_calls[:1]), kinds, reply.tool_calls
+        )
+    text = spoken(reply.text)
     if calls := read_tool_calls(text)[1]:
         end = text.find("</tool_call>")
-        shown = said.text if end < 0 else said.text[: end + len("</tool_call>")]
+        shown = reply.text if end < 0 else reply.text[: end + len("</tool_call>")]
         return _native(calls[0], Message("assistant", shown), kinds, calls)
     if not (found := [*_TAG.finditer(text)]):
         return None
     first = found[0]
-    if not first[3] and said.finish_reason != "stop":
+    if not first[3] and reply.finish_reason != "stop":
         raise CallError(f"the call was cut off: {first[0][:80]!r}")
     name = first[1] if first[1] != "search" else tool(min(kinds)).name
-    shown = said.text[: first.end()] + ("" if first[3] else f"</{first[1]}>")
+    shown = reply.text[: first.end()] + ("" if first[3] else f"</{first[1]}>")
     return _checked(name, first[2], Message("assistant", shown), kinds, len(found) - 1)
 
 
-def _native(call: ToolCall, said: Message, kinds: Collection[EngineKind], calls: Collection[ToolCall]) -> Call:
+def _native(call: ToolCall, message: Message, kinds: Collection[EngineKind], calls: Collection[ToolCall]) -> Call:
     arguments = call.read_arguments()
     if arguments is None:
-        raise CallError(f"the arguments of a call are no JSON object: {call.arguments[:80]!r}")
-    return _checked(call.name, arguments.get("query"), said, kinds, len(calls) - 1)
+        raise CallError(f"the arguments of a call are not a JSON object: {call.arguments[:80]!r}")
+    return _checked(call.name, arguments.get("query"), message, kinds, len(calls) - 1)
 
 
-def _checked(name: str, query: object, said: Message, kinds: Collection[EngineKind], ignored: int) -> Call:
+def _checked(name: str, query: object, message: Message, kinds: Collection[EngineKind], ignored: int) -> Call:
     if TOOLS.get(name) not in kinds:
-        raise CallError(f"it called {name!r}, wanted one of: {', '.join(tool(kind).name for kind in sorted(kinds))}")
+        raise CallError(f"it called {name!r}, expected one of: {', '.join(tool(kind).name for kind in sorted(kinds))}")
     if not isinstance(query, str) or not query.strip():
         raise CallError(f"it called {name} without a query")
-    return Call(TOOLS[name], " ".join(query.split()), said, ignored)
+    return Call(TOOLS[name], " ".join(query.split()), message, ignored)
 
 
 CallForm: TypeAlias = Literal["native", "tags"]
-"""How a model is told to call: by its own tool calls, or by tags in its text, as Search-R1 was trained to."""
+"""How a model calls tools: natively, or by tags in its text, as Search-R1 was trained to."""
 _KINDS: tuple[EngineKind, ...] = ("local", "web")
 _PACKAGE = "vouching.search"
 
 
 @dataclass(slots=True)
-class _Talk:
-    """A conversation under way."""
-
+class _Conversation:
     messages: list[Message]
     texts: list[str]
-    """Every text of others in it: no later fence may occur in them."""
+    """Every text in it that is not Vouch's own: later delimiters must not occur in them."""
     turns: list[SearchTurn] = field(default_factory=list[SearchTurn])
-    said: list[Completion] = field(default_factory=list[Completion])
+    replies: list[Completion] = field(default_factory=list[Completion])
     refused: bool = False
-    """Whether the model refused the very first turn."""
+    """Whether the model refused the first turn."""
 
 
 class SearchAgent:
     """Searches with a language model.
 
     Args:
-        model: what searches, at temperature 0.
-        engines: whom it can ask; it gets ``search_local`` and ``search_web`` as far as there are engines for them.
-        turns: how many at most.
-        local: passages that a local search brings.
-        web: passages that a web search brings.
-        calls: how it calls; None asks for native calls, and for tags if the model refuses tools.
-        max_tokens: length of a turn, in tokens.
+        model: searches, at temperature 0.
+        engines: at least one; the model gets ``search_local`` and ``search_web`` if there are engines for them.
+        turns: maximal number of turns.
+        local: number of passages from a local search.
+        web: number of passages from a web search.
+        calls: form of the calls; None tries native calls, and tags if the model refuses tools.
+        max_tokens: maximal tokens per turn.
 
     Raises:
         ConfigError: no engine, or a number below 1.
@@ -211,7 +209,6 @@ class SearchAgent:
     ) -> None:
         check_engines(engines, turns=turns, local=local, web=web)
         self.model = model
-        """What searches."""
         self._engines = {kind: [engine for engine in engines if engine.kind == kind] for kind in _KINDS}
         self._kinds: tuple[EngineKind, ...] = tuple(kind for kind in _KINDS if self._engines[kind])
         self._limit: dict[EngineKind, int] = {"local": local, "web": web}
@@ -220,26 +217,33 @@ class SearchAgent:
         self._max_tokens = max_tokens
 
     async def search(self, question: str, answers: Sequence[str] = ()) -> Trajectory:
-        """What was found for a question and its answers; ``ended`` says why no more.
+        """Search for a question and its answers; ``ended`` is the reason for the end.
 
         Raises:
             ConfigError: the model cannot be used at all.
         """
         form: CallForm = self._form or "native"
-        talk = self._open(question, answers, form)
-        ended = await self._talk(talk, form)
-        if talk.refused and self._form is None:
-            form, talk = "tags", self._open(question, answers, "tags")
-            ended = await self._talk(talk, form)
-        if talk.said:
+        conversation = self._open(question, answers, form)
+        ended = await self._run(conversation, form)
+        if conversation.refused and self._form is None:
+            form, conversation = "tags", self._open(question, answers, "tags")
+            ended = await self._run(conversation, form)
+        if conversation.replies:
             self._form = form
-        results = [turn.result for turn in talk.turns if turn.result]
+        results = [turn.result for turn in conversation.turns if turn.result]
         if results and all(result.failed for result in results):
             ended = "failed"
-        return Trajectory(question, tuple(answers), tuple(talk.turns), ended, self.model.name, total_usage(talk.said))
+        return Trajectory(
+            question,
+            tuple(answers),
+            tuple(conversation.turns),
+            ended,
+            self.model.name,
+            total_usage(conversation.replies),
+        )
 
     async def find(self, question: str | None, claim: str) -> Trajectory:
-        """What was found for a claim; see ``Finder``."""
+        """Search for a claim; see ``Finder``."""
         return await (self.search(question, (claim,)) if question else self.search(claim))
 
     async def aclose(self) -> None:
@@ -247,7 +251,7 @@ class SearchAgent:
         engines = (engine for engines in self._engines.values() for engine in engines)
         await asyncio.gather(self.model.aclose(), *(engine.aclose() for engine in engines))
 
-    def _open(self, question: str, answers: Sequence[str], form: CallForm) -> _Talk:
+    def _open(self, question: str, answers: Sequence[str], form: CallForm) -> _Conversation:
         offered = [tool(kind) for kind in self._kinds]
         how = load_prompt(_PACKAGE, f"agent_{form}")
         tagged = "\n".join(f"<{one.name}>query</{one.name}>" for one in offered)
@@ -259,45 +263,45 @@ class SearchAgent:
         texts = [question, *answers]
         names = ["question" if answers else "question or claim", *(f"answer {n}" for n in range(1, len(texts)))]
         asked = delimited(dict(zip(names, texts, strict=True)))
-        return _Talk([Message("system", system.strip()), Message("user", asked)], texts)
+        return _Conversation([Message("system", system.strip()), Message("user", asked)], texts)
 
-    async def _talk(self, talk: _Talk, form: CallForm) -> SearchEnd:
+    async def _run(self, conversation: _Conversation, form: CallForm) -> SearchEnd:
         sampling = Sampling(
             max_tokens=self._max_tokens,
             tools=tuple(map(tool, self._kinds)) if form == "native" else (),
             stop=tags(self._kinds) if form == "tags" else (),
         )
         for _ in range(self._turns):
-            if ended := await self._turn(talk, sampling):
+            if ended := await self._turn(conversation, sampling):
                 return ended
         return "turns"
 
-    async def _turn(self, talk: _Talk, sampling: Sampling) -> SearchEnd | None:
-        """One turn; why the search is over, None if it goes on."""
+    async def _turn(self, conversation: _Conversation, sampling: Sampling) -> SearchEnd | None:
+        """One turn; the reason if the search ends with it."""
         try:
-            [said] = await self.model.generate(talk.messages, sampling)
+            [reply] = await self.model.generate(conversation.messages, sampling)
         except ModelError as error:
-            talk.refused = not talk.said and isinstance(error, ModelRefusedError)
-            talk.turns.append(SearchTurn("", error=str(error)))
+            conversation.refused = not conversation.replies and isinstance(error, ModelRefusedError)
+            conversation.turns.append(SearchTurn("", error=str(error)))
             return "failed"
-        talk.said.append(said)
-        thought = thought_of(said.text)
+        conversation.replies.append(reply)
+        thought = thought_of(reply.text)
         try:
-            call = read_call(said, self._kinds)
+            call = read_call(reply, self._kinds)
         except CallError as error:
-            talk.turns.append(SearchTurn(thought, error=str(error)))
+            conversation.turns.append(SearchTurn(thought, error=str(error)))
             return "unparsed"
         if call is None:
-            talk.turns.append(SearchTurn(thought))
-            return "ready" if is_ready(said.text) else "no_call"
+            conversation.turns.append(SearchTurn(thought))
+            return "ready" if is_ready(reply.text) else "no_call"
         result = await search_engines(self._engines[call.tool], call.query, self._limit[call.tool])
-        talk.turns.append(SearchTurn(thought, call.tool, call.query, result, ignored=call.ignored))
-        talk.messages += [call.said, call.answer(self._observed(talk, call, result))]
+        conversation.turns.append(SearchTurn(thought, call.tool, call.query, result, ignored=call.ignored))
+        conversation.messages += [call.message, call.answer(self._observed(conversation, call, result))]
         return None
 
-    def _observed(self, talk: _Talk, call: Call, result: SearchResult) -> str:
+    def _observed(self, conversation: _Conversation, call: Call, result: SearchResult) -> str:
         failures = [f"{asked.engine} failed: {one_line(asked.error)}" for asked in result.asked if asked.error]
         lines = [*map(found_line, result.passages), *failures] or ["Nothing was found."]
-        shown = delimited({f"results of {tool(call.tool).name}": "\n".join(lines)}, among=talk.texts)
-        talk.texts += lines
+        shown = delimited({f"results of {tool(call.tool).name}": "\n".join(lines)}, among=conversation.texts)
+        conversation.texts += lines
         return shown

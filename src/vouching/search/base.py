@@ -17,7 +17,7 @@ from vouching.errors import ConfigError, SearchError
 from vouching.types import Asked, EngineKind, Passage, SearchResult, Trajectory
 
 RANK_OFFSET = 60
-"""The constant of the paper; the larger, the smaller the advantage of the first rank."""
+"""The paper's constant; the larger, the smaller the advantage of the first rank."""
 
 
 def fuse(rankings: Sequence[Sequence[Passage]], limit: int) -> list[Passage]:
@@ -54,7 +54,7 @@ def fuse(rankings: Sequence[Sequence[Passage]], limit: int) -> list[Passage]:
 
 
 class SearchEngine(Protocol):
-    """Something that can be searched."""
+    """A search engine."""
 
     @property
     def name(self) -> str:
@@ -63,15 +63,11 @@ class SearchEngine(Protocol):
 
     @property
     def kind(self) -> EngineKind:
-        """Whether it searches your own documents or the web."""
+        """Your own documents or the web."""
         ...
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """At most ``limit`` passages, best first; possibly none.
-
-        Raises:
-            SearchError: it is down or busy, or its answer cannot be read.
-        """
+        """At most ``limit`` passages, best first; possibly none. Raises SearchError if it is down or busy."""
         ...
 
     async def aclose(self) -> None:
@@ -80,17 +76,13 @@ class SearchEngine(Protocol):
 
 
 class Finder(Protocol):
-    """Something that finds evidence, with one query or with many."""
+    """Finds evidence for claims, with one query or with many."""
 
     async def find(self, question: str | None, claim: str) -> Trajectory:
-        """Search for evidence for or against a claim.
+        """Search for evidence for or against a claim that, if there is a ``question``, answers it.
 
         Failures are part of the trajectory: a failed engine is recorded in its turn, and if all fail, it ``ended`` as
         "failed".
-
-        Args:
-            question: the question that the claim answers; None if there is none.
-            claim: the claim, with the words that it refers to.
         """
         ...
 
@@ -100,15 +92,7 @@ class Finder(Protocol):
 
 
 async def search_engines(engines: Sequence[SearchEngine], query: str, limit: int = 5) -> SearchResult:
-    """Ask all engines at once and fuse their rankings by reciprocal ranks.
-
-    Args:
-        engines: at least one.
-        query: the query.
-        limit: number of passages to take from each engine, and to keep.
-
-    Returns:
-        The passages, best first, and for each engine the number of passages or the error.
+    """Ask all engines at once and fuse their rankings; ``limit`` passages are taken from each and kept.
 
     Raises:
         ConfigError: no engine was given.

@@ -1,14 +1,13 @@
-"""A trajectory made short for one answer: what bears on it, and no verdict (DiVA, step 2).
+"""Shortens a trajectory for one answer: the relevant facts, without a verdict (DiVA, step 2).
 
-Two ways with one seam. A language model writes facts and reasoning; its own verdict is taken out wherever it is
-announced or stands alone, and kept apart, so that nobody who scores the answer can read it off. Models bend the form
-(marks around headings, another order, lists instead of semicolons); what is read is what can be told apart. Without a
-model, the sentences of the passages that have most of what question and answer speak of are taken as they are. Neither
-stands in for the other: if a model fails, that is an error, and the caller decides.
+A language model writes facts and reasoning. Its own verdict is removed wherever it occurs and stored separately, so
+that no scorer of the answer can read it. Replies need not keep to the format exactly: marks around headings, another
+order, and lists in place of semicolons are read too. Without a model, the sentences of the passages that cover most of
+the question and the answer are taken. If a model fails, an error is raised; there is no fallback.
 
-Departures from the paper: the prompt is Vouch's own, and texts of others stand in fences. Not supported: replies in
-JSON, judgements in the words of the reasoning ("so this answer is wrong"), which the paper keeps as well, and checking
-a model's facts against the passages, which the aligner of a verifier does.
+Departures from the paper: the prompt is Vouch's own, and the texts in it are placed between delimiters. Not supported:
+replies in JSON; removing judgements in the words of the reasoning ("so this answer is wrong"), which the paper keeps as
+well; checking a model's facts against the passages, which the aligner of a verifier does.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _ENDS = r"[*_`\"'\s]*(?:[:：=]|[-–—](?=\s)|$)[*_`]*"
 _HEADING = re.compile(
     rf"^{_MARKS}(?:(?P<facts>(?i:(?:(?:useful|key|relevant)\s+)?facts?))|(?P<reasoning>(?i:reasoning|explanation|analysis))"
     rf"|(?P<verdict>(?i:(?:(?:final|my|overall)[\s_-]+)?(?:verdict|conclusion|judge?ment|assessment)))){_ENDS}"
-    # In the middle of a line only as the prompt has them.
+    # In the middle of a line, only as the prompt writes them.
     r"|(?<=[\s.;])[*_`]*(?:(?P<facts_>Useful Facts)|(?P<reasoning_>Reasoning)|(?P<verdict_>Final Verdict))"
     r"[*_`]*:[*_`]*",
     re.MULTILINE,
@@ -46,13 +45,13 @@ _HEADING = re.compile(
 _ANNOUNCED = re.compile(
     r"(?<![^\W_])verdict\b[*_`\"'\s]*(?:[:：=]|[-–—]\s|(?:is|remains|would\s+be|should\s+be)\b)", re.IGNORECASE
 )
-_SPOKEN_OF = re.compile(r"(?<![^\W_])verdict\b", re.IGNORECASE)
+_MENTIONED = re.compile(r"(?<![^\W_])verdict\b", re.IGNORECASE)
 _ALONE = re.compile(
     r"(?:[^:：=→,{]{0,60}[:：=→,{])?[\W_]*"
     r"(?:(?:not|part(?:ial)?ly|mostly|(?:not\s+)?(?:entirely|fully|completely))\s+)?(?:(?:in)?correct|intermediate)[\W_]*",
     re.IGNORECASE,
 )
-"""Nothing but a word of the verdict, perhaps after a heading: "Correct.", "Overall: Incorrect"."""
+"""Only a word of the verdict, perhaps after a heading: "Correct.", "Overall: Incorrect"."""
 _PARTLY = re.compile(
     r"\b(?:intermediate|part(?:ial)?ly|mixed|not\s+(?:entirely|fully|completely|quite|wholly))\b", re.IGNORECASE
 )
@@ -64,14 +63,13 @@ _NOTHING = re.compile(r"(?:none|n/?a|nothing|no(?: useful| relevant)? facts?)(?:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model made of a trajectory."""
+    """The parts of a model's reply."""
 
     facts: tuple[str, ...]
-    """Its facts."""
     reasoning: str
-    """Its reasoning, in one line, without a verdict."""
+    """In one line, without a verdict."""
     verdict: Verdict | None
-    """Its verdict; None if it gives none, or more than one."""
+    """None if it has none, or more than one."""
 
 
 def read_reply(text: str) -> Reply | None:
@@ -90,19 +88,19 @@ def read_reply(text: str) -> Reply | None:
         parts[(heading.lastgroup or "").rstrip("_")].append(text[heading.end() : end])
     if not parts["facts"] and not parts["reasoning"]:
         return None
-    facts, said = _without_verdict(parts["facts"])
+    facts, verdicts = _without_verdict(parts["facts"])
     reasoning, more = _without_verdict(parts["reasoning"])
     return Reply(
         facts=tuple(fact for line in facts for fact in _facts(line)),
         reasoning=" ".join(" ".join(reasoning).split()).strip("*_` "),
-        verdict=_verdict([*parts["verdict"], *said, *more]),
+        verdict=_verdict([*parts["verdict"], *verdicts, *more]),
     )
 
 
 def _without_verdict(parts: list[str]) -> tuple[list[str], list[str]]:
     """Lines without the sentences that give a verdict, and these sentences."""
     lines: list[str] = []
-    said: list[str] = []
+    verdicts: list[str] = []
     awaited = False
     for line in "\n".join(parts).splitlines():
         kept: list[str] = []
@@ -111,13 +109,13 @@ def _without_verdict(parts: list[str]) -> tuple[list[str], list[str]]:
             names = any(pattern.search(sentence) for pattern in (_PARTLY, _WRONG, _RIGHT))
             announced = _ANNOUNCED.search(sentence) is not None
             alone = _ALONE.fullmatch(sentence) is not None
-            if awaited or announced or alone or (names and _SPOKEN_OF.search(sentence)):
-                said.append(sentence)
+            if awaited or announced or alone or (names and _MENTIONED.search(sentence)):
+                verdicts.append(sentence)
                 awaited = announced and not names  # "My verdict is:", and the word comes next.
             else:
                 kept.append(sentence)
         lines.append(" ".join(kept))
-    return lines, said
+    return lines, verdicts
 
 
 def _facts(line: str) -> list[str]:
@@ -130,7 +128,7 @@ def _facts(line: str) -> list[str]:
 
 
 def _verdict(texts: list[str]) -> Verdict | None:
-    """What the texts agree on."""
+    """The verdict on which the texts agree."""
     found: set[Verdict] = set()
     for text in texts:
         wrong = _WRONG.search(text) is not None
@@ -144,30 +142,30 @@ def _verdict(texts: list[str]) -> Verdict | None:
 
 
 Measure: TypeAlias = Callable[[str], int]
-"""How long a text is: ``len`` for characters, a tokenizer's count for tokens."""
+"""Length of a text: ``len`` for characters, a tokenizer's count for tokens."""
 
 SEEN = 0.5
-"""What a word counts for that a sentence taken before has."""
+"""Factor for a word that an earlier sentence covers."""
 OPENING = 1.35
-"""Factor for the first sentence of a passage, which says what it is about."""
+"""Factor for the first sentence of a passage, which usually introduces its subject."""
 LINKED = 1.0
-"""What a sentence gains whose document is named by a sentence taken before; as much as one rare word."""
+"""Added if an earlier sentence names the document of a sentence; as much as one rare word."""
 SIMILAR = 1.0
-"""Weight of the similarity beside the words, which are scaled to 1 for a sentence that has all of them."""
+"""Weight of the similarity; the words of a sentence that has all of them weigh 1."""
 
 
 class ModelCompressor:
     r"""Compresses with a language model.
 
     Args:
-        model: what reads and writes, at temperature 0.
-        max_tokens: length of its reply, in tokens.
-        limit: characters of the search that it is shown; what comes after them is left out and counted as ``unread``.
+        model: used at temperature 0.
+        max_tokens: maximal tokens of its reply.
+        limit: maximal characters of the search in the prompt; the rest is omitted and counted as ``unread``.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
-    >>> said = "Useful Facts: It opened in 1973; It is in Lyon\nReasoning: The year agrees.\nFinal Verdict: Correct"
-    >>> compressor = ModelCompressor(ScriptedModel([said]))
+    >>> reply = "Useful Facts: It opened in 1973; It is in Lyon\nReasoning: The year agrees.\nFinal Verdict: Correct"
+    >>> compressor = ModelCompressor(ScriptedModel([reply]))
     >>> found = Trajectory("When did it open?", ("In 1973.",), (), "ready", "m")
     >>> short = asyncio.run(compressor.compress(found, "In 1973."))
     >>> short.facts, short.reasoning, short.verdict
@@ -176,15 +174,14 @@ class ModelCompressor:
 
     def __init__(self, model: Model, max_tokens: int = 1024, limit: int = 24_000) -> None:
         self.model = model
-        """What compresses."""
         self._sampling = Sampling(max_tokens=max_tokens)
         self._limit = limit
 
     async def compress(self, trajectory: Trajectory, answer: str) -> Compression:
-        """The trajectory, short, for one of its answers.
+        """Shorten a trajectory for one of its answers.
 
         Raises:
-            ModelError: the model failed, or its reply holds neither facts nor reasoning or was cut off.
+            ModelError: the model failed, or its reply has neither facts nor reasoning or was cut off.
             ConfigError: the model cannot be used at all.
         """
         shown = history_text(trajectory, self._limit)
@@ -194,35 +191,35 @@ class ModelCompressor:
             "answer": answer,
         }
         system = load_prompt("vouching.search", "compress_system").text.strip()
-        [said] = await self.model.generate(
+        [reply] = await self.model.generate(
             [Message("system", system), Message("user", delimited(named))], self._sampling
         )
-        if said.finish_reason != "stop":
+        if reply.finish_reason != "stop":
             raise ModelAnswerError(
-                f"{self.model.name} did not end its compression ({said.finish_reason}): raise max_tokens, now "
+                f"{self.model.name} did not end its compression ({reply.finish_reason}): raise max_tokens, now "
                 f"{self._sampling.max_tokens}"
             )
-        reply = read_reply(said.text)
-        if reply is None:
-            raise ModelAnswerError(f"{self.model.name} wrote neither facts nor reasoning: {said.text[:200]!r}")
+        parts = read_reply(reply.text)
+        if parts is None:
+            raise ModelAnswerError(f"{self.model.name} wrote neither facts nor reasoning: {reply.text[:200]!r}")
         unread = len(history_text(trajectory)) - len(shown)
-        return Compression(reply.facts, reply.reasoning, "model", reply.verdict, said.usage, unread)
+        return Compression(parts.facts, parts.reasoning, "model", parts.verdict, reply.usage, unread)
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Close the model."""
         await self.model.aclose()
 
 
 class SentenceCompressor:
-    """Compresses by taking sentences as they are: the same for the same trajectory, and nothing to run.
+    """Compresses by selecting sentences; deterministic and without a model.
 
-    A sentence counts for the words of question and answer that it or its title has, rare ones for more and those that
-    are covered already for half. The best one is taken, and so on until nothing more fits.
+    A sentence is scored by the words of question and answer that it or its title has; rare words weigh more, and words
+    that are already covered count half. The best sentence is taken repeatedly until no other fits.
 
     Args:
-        budget: how long the facts may be together, at least 1.
-        measure: how length is measured.
-        encoder: its similarity, where it is above 0, is added to the words; None goes by words alone.
+        budget: maximal total length of the facts, at least 1.
+        measure: measures length.
+        encoder: adds its similarity, if positive, to the score of the words; None scores by words alone.
 
     Raises:
         ConfigError: a budget below 1.
@@ -242,14 +239,14 @@ class SentenceCompressor:
         self._budget, self._measure, self._encoder = budget, measure, encoder
 
     async def compress(self, trajectory: Trajectory, answer: str) -> Compression:
-        """See :meth:`take`; the seam is that of ``ModelCompressor``."""
+        """As :meth:`take`, with the interface of ``ModelCompressor``."""
         return self.take(trajectory, answer)
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
     def take(self, trajectory: Trajectory, answer: str) -> Compression:
-        """The sentences that bear on one answer, best first, each after the title of its document."""
+        """The most relevant sentences for one answer, best first, each after the title of its document."""
         asked = f"{trajectory.question} {answer}"
         sentences = _sentences(trajectory.passages)
         if not sentences:
@@ -278,7 +275,7 @@ class _Sentence:
     """With the title before it."""
     title: frozenset[str]
     words: frozenset[str]
-    """Of the sentence alone."""
+    """Without those of the title."""
     opening: bool
 
     @property
@@ -287,19 +284,19 @@ class _Sentence:
 
 
 class _Order:
-    """Which sentence comes next, given those that were taken."""
+    """The sentences that are left, ranked given those that were taken."""
 
-    def __init__(self, sentences: Sequence[_Sentence], wanted: frozenset[str], near: Sequence[float]) -> None:
+    def __init__(self, sentences: Sequence[_Sentence], sought: frozenset[str], near: Sequence[float]) -> None:
         self._left = dict(zip(sentences, near, strict=True))
         occurs = Counter(word for sentence in sentences for word in sentence.all_words)
-        self._worth = {word: math.log(1 + len(sentences) / occurs[word]) for word in wanted if occurs[word]}
+        self._worth = {word: math.log(1 + len(sentences) / occurs[word]) for word in sought if occurs[word]}
         self._limit = sum(self._worth.values()) or 1.0
         self._covered: set[str] = set()
-        self._said: set[str] = set()
+        self._mentioned: set[str] = set()
         self._titles: set[frozenset[str]] = set()
 
     def best(self) -> _Sentence | None:
-        """The best that is left and has anything to say, taken out; None if there is none."""
+        """Remove and return the best sentence; None if no sentence has a positive score."""
         gained = {sentence: self._gain(sentence) for sentence in self._left}
         found = max(gained, key=gained.__getitem__, default=None)
         if found is None or gained[found] <= 0:
@@ -308,28 +305,28 @@ class _Order:
         return found
 
     def take(self, sentence: _Sentence) -> None:
-        """Count its words as covered, and what it names as named."""
+        """Mark its words as covered."""
         self._covered |= sentence.all_words
-        self._said |= sentence.words
+        self._mentioned |= sentence.words
         self._titles.add(sentence.title)
 
     def _gain(self, sentence: _Sentence) -> float:
         has = self._worth.keys() & sentence.all_words
         words = sum(self._worth[word] * (SEEN if word in self._covered else 1.0) for word in has)
-        linked = sentence.title and sentence.title <= self._said and sentence.title not in self._titles
+        linked = sentence.title and sentence.title <= self._mentioned and sentence.title not in self._titles
         near = SIMILAR * self._limit * max(0.0, self._left[sentence])
         return (words + (LINKED if linked else 0.0) + near) * (OPENING if sentence.opening else 1.0)
 
 
 def _sentences(passages: Sequence[Passage]) -> list[_Sentence]:
-    """Every sentence once; those that address the verdict are left out."""
+    """Every sentence once, without those that address the verdict."""
     found: dict[str, _Sentence] = {}
     for passage in passages:
         title = "" if addresses_verdict(passage.title) else one_line(passage.title)
         text = screened(passage.span.text)
         for number, (start, end) in enumerate(sentence_spans(text)):
             words = stems(text[start:end])
-            said = ": ".join(filter(None, (title, one_line(text[start:end]))))
+            full = ": ".join(filter(None, (title, one_line(text[start:end]))))
             if words:
-                found.setdefault(said, _Sentence(said, stems(title), words, number == 0))
+                found.setdefault(full, _Sentence(full, stems(title), words, number == 0))
     return [*found.values()]

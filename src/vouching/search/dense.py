@@ -1,11 +1,11 @@
-"""Passages by the dot products of their vectors with a query's: all are compared, or a graph is searched.
+"""Nearest passages by the dot products of vectors: all are compared, or a graph is searched.
 
-Up to 200,000 passages every dot product is computed. Above, a graph (HNSW, Malkov & Yashunin 2020, by usearch, in half
+Up to 200,000 passages, every dot product is computed. Above, a graph (HNSW, Malkov & Yashunin 2020, by usearch, in half
 precision) finds near passages, though not always the nearest. Not supported: quantisation.
 
-    vectors.f32      (N, W) numbers, a row for each passage, in the order of their numbers
-    rows.npy         (N,) number of each row's passage, -1 if it was removed
-    graph.usearch    the graph, where there is one
+    vectors.f32      (N, W) numbers, a row per passage, in the order of their numbers
+    rows.npy         (N,) passage number of each row, -1 if it was removed
+    graph.usearch    the graph, if there is one
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vouching.search.vectors import SentenceEncoder
 
 MAX_EXACT = 200_000
 """Passages up to which every vector is compared."""
-_ENCODED_TOGETHER = 256
+_BATCH = 256
 DENSE_FILES = _VECTORS, _ROWS, _GRAPH = "vectors.f32", "rows.npy", "graph.usearch"
 
 
@@ -70,12 +70,12 @@ class Dense:
 
 
 class DenseWriter:
-    """Appends vectors of passages to those of the state before.
+    """Appends vectors of passages to those of the previous state.
 
     Args:
         state: folder of the new state.
         encoder: computes the vectors.
-        before: folder of the state before; None if there is none.
+        before: folder of the previous state; None if there is none.
     """
 
     def __init__(self, state: Path, encoder: SentenceEncoder, before: Path | None) -> None:
@@ -92,11 +92,11 @@ class DenseWriter:
         """Add a passage."""
         self._rows.append(number)
         self._waiting.append(text)
-        if len(self._waiting) >= _ENCODED_TOGETHER:
+        if len(self._waiting) >= _BATCH:
             self._encode()
 
     def finish(self, live: NDArray[np.int64]) -> None:
-        """Write everything, with the numbers of the passages that are left. Raises OSError."""
+        """Write everything; ``live`` are the numbers of the passages that were not removed. Raises OSError."""
         self._encode()
         rows = np.array(self._rows, np.int64)
         write_rows(self._state, np.where(np.isin(rows, live), rows, -1))
@@ -136,12 +136,7 @@ def write_rows(state: Path, rows: NDArray[np.int64]) -> None:
 
 
 def write_graph(state: Path) -> None:
-    """Write the graph of the vectors, or add the rows to it that it lacks.
-
-    Raises:
-        MissingExtraError: usearch is not installed.
-        OSError: it cannot be written.
-    """
+    """Write the graph of the vectors, or add the missing rows to it. Needs usearch. Raises OSError."""
     vectors = _mapped(state, len(np.load(state / _ROWS)))
     graph = _restored(state, view=False)
     if graph is None:

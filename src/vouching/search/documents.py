@@ -1,10 +1,9 @@
-"""Files become documents: text, Markdown, HTML, PDF, and each row of JSONL, CSV or Parquet.
+"""Reads files as documents: text, Markdown, HTML, PDF, and each row of JSONL, CSV or Parquet.
 
-A document's id is the path as it was given, of a row "path#id"; its url is the whole path. Texts stay as they are, so
-that offsets lead back into the file; of HTML (without its menus) and PDF they count in the text that was taken out,
-with a form feed between pages. What cannot be read is reported and the rest is read. Not supported: scanned pages,
-pages that scripts write, tables as tables, office documents, archives, JSON that is one big list, and addresses on the
-web.
+A document's id is the path as given, of a row "path#id"; its url is the absolute path. Texts are not changed, so
+offsets refer to the file; those of HTML and PDF refer to the extracted text, with a form feed between pages. Files that
+cannot be read are reported and skipped. Not supported: scanned pages, pages that need JavaScript, the structure of
+tables, office documents, archives, JSON lists, and addresses on the web.
 """
 
 from __future__ import annotations
@@ -24,43 +23,43 @@ from vouching.text.encoding import decode_text
 from vouching.types import Source
 
 PAGE_BREAK = "\f"
-"""What ends a page in the text of a PDF, as pdftotext writes it too."""
+"""Separates the pages of a PDF, as in the output of pdftotext."""
 
 
 def html_text(raw: bytes | str, name: str) -> tuple[str, str]:
-    """Title and main text of a web page; offsets count in this text, not in the HTML.
+    """Title and main text of a web page.
 
     Args:
-        raw: the page; of bytes the encoding is told by the page itself.
-        name: what it is called in messages.
+        raw: the page; bytes are decoded as the page itself declares.
+        name: its name in messages.
 
     Raises:
         InputError: it has no text, or is too broken to be read.
         MissingExtraError: trafilatura is not installed.
 
-    >>> html_text("<html><title>Mill</title><body><p>The mill stands in Oslo.</p></body></html>", "mill.html")
-    ('Mill', 'The mill stands in Oslo.')
+    >>> html_text("<html><title>Mill</title><body><p>The mill is in Oslo.</p></body></html>", "mill.html")
+    ('Mill', 'The mill is in Oslo.')
     """
     extract = need("trafilatura").bare_extraction
     try:
         page: Any = extract(raw, include_comments=False, with_metadata=True)
-    except Exception as error:  # a parser of strangers' files fails in any way
+    except Exception as error:  # parsers raise any error on broken files
         raise InputError(f"{name} is too broken to be read ({type(error).__name__}: {error})") from error
     if page is None or not page.text:
-        raise InputError(f"{name} has no text that could be told from its menus")
+        raise InputError(f"{name} has no text apart from menus")
     return " ".join((page.title or "").split()), page.text
 
 
 def pdf_text(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[str, str]:
-    """Title and text of a PDF, a form feed between its pages.
+    """Title and text of a PDF, with a form feed between pages.
 
     Args:
         file: the open file.
-        name: what it is called in messages.
-        max_pages: how many pages are read; None for all.
+        name: its name in messages.
+        max_pages: maximal number of pages; None for all.
 
     Raises:
-        InputError: it is no PDF, broken, locked by a password, or has no text (pages that were scanned).
+        InputError: it is not a PDF, is broken or encrypted, or has no text (scanned pages).
         MissingExtraError: pypdf is not installed.
     """
     reader = need("pypdf").PdfReader
@@ -68,15 +67,17 @@ def pdf_text(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[
         document: Any = reader(file)
         text = PAGE_BREAK.join(page.extract_text() for page in document.pages[:max_pages])
         title = " ".join(str((document.metadata and document.metadata.title) or "").split())
-    except Exception as error:  # a parser of strangers' files fails in any way
-        raise InputError(f"{name} is no PDF that can be read ({type(error).__name__}: {error})") from error
+    except Exception as error:  # parsers raise any error on broken files
+        raise InputError(f"{name} cannot be read as a PDF ({type(error).__name__}: {error})") from error
     if not text.strip():
-        raise InputError(f"{name} has no text, as if its pages were scanned: recognise it first, e.g. with ocrmypdf")
+        raise InputError(
+            f"{name} has no text, perhaps because its pages were scanned: recognise the text first, e.g. with ocrmypdf"
+        )
     return title, text
 
 
 def need(module: str) -> Any:
-    """A module that reads pages. What it logs about broken ones reaches only those who collect logs.
+    """Import a package that extracts text. Its log messages are only shown if the application configures logging.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -86,12 +87,11 @@ def need(module: str) -> Any:
 
 
 TEXTS = (".txt", ".text", ".md", ".markdown", ".rst")
-"""Endings of files that are read as they are; so is a file of another ending that is named itself."""
+"""Extensions of files that are read as they are; so are files with other extensions that are named explicitly."""
 WEB_PAGES = (".html", ".htm", ".xhtml")
-"""Endings of web pages."""
 PDF = ".pdf"
 MAX_BYTES = 200_000_000
-"""Of a file that is read as a whole; files of rows may have any size."""
+"""Maximal size of a file that is read as a whole; files of rows have no limit."""
 _ROWS_TRIED = 100
 USUAL: Mapping[str, tuple[str, ...]] = {
     "text": (
@@ -109,17 +109,17 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "_id", "docid", "doc_id", "pid"),
     "url": ("url", "link", "source_url", "path"),
 }
-"""Names under which rows usually have what a document needs."""
+"""Common names of the fields of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What could not be read."""
+    """A file or row that could not be read."""
 
     place: str
-    """The file, or the file and the line or row in it."""
+    """The file, with the line or row if it has any."""
     problem: str
-    """Why not, and what to do."""
+    """The reason, and what to do."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.problem}"
@@ -127,32 +127,31 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class RowFields:
-    """Under which names rows have what a document needs; None for the first of the usual names that a file has."""
+    """Names of the fields of rows; None for the first common name that a file has."""
 
     text: str | None = None
-    """The text; every row must have it."""
+    """Required in every row."""
     title: str | None = None
-    """The title."""
     id: str | None = None
-    """The id; rows without one are numbered."""
+    """Rows without an id are numbered."""
     url: str | None = None
-    """Where the document is; without it, the path of the file."""
+    """The default is the path of the file."""
 
 
 class DocumentReader:
     r"""The documents of files and folders, once, in order of their paths.
 
     Args:
-        paths: files, and folders that are read with all they hold, but for hidden files and those of other endings.
-        fields: the names of fields in rows.
+        paths: files, and folders, whose hidden files and files of other types are ignored.
+        fields: the names of the fields of rows.
 
     Raises:
-        InputError: a path is not there, or a file of rows lacks a field for the text or one that was named.
+        InputError: a path does not exist, or a file of rows lacks the text field or a field that was named.
         MissingExtraError: a package that one of the files needs is not installed.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "mill.md").write_text("# The mill\n\nIt stands in Oslo.", encoding="utf-8")
+    >>> _ = (folder / "mill.md").write_text("# The mill\n\nIt is in Oslo.", encoding="utf-8")
     >>> _ = (folder / "empty.txt").write_text("", encoding="utf-8")
     >>> for document in DocumentReader([folder]):
     ...     print(document.title if isinstance(document, Source) else document.problem)
@@ -161,8 +160,8 @@ class DocumentReader:
     """
 
     def __init__(self, paths: Sequence[str | Path], fields: RowFields | None = None) -> None:
-        self.passed_over: Counter[str] = Counter()
-        """How many files of folders were left out, by their endings."""
+        self.ignored: Counter[str] = Counter()
+        """Number of ignored files in folders, by extension."""
         given = (Path(os.path.normpath(path)) for path in paths)
         self._files = [*dict.fromkeys(file for path in given for file in self._expanded(path))]
         self._fields = {file: _fields_of(file, fields or RowFields()) for file in self._files if _kind(file) == "rows"}
@@ -176,16 +175,16 @@ class DocumentReader:
 
     @property
     def row_files(self) -> tuple[str, ...]:
-        """The files of rows among them, as their documents' ids name them."""
+        """The files of rows, as in the ids of their documents."""
         return tuple(file.as_posix() for file in self._fields)
 
     def share(self) -> float:
-        """How much has been read, from 0 to 1."""
+        """The share that has been read, from 0 to 1."""
         part = (self._rows.share() or 0.0) if self._rows else 0.0
         return (self._finished + part * self._current) / max(1, sum(self._sizes))
 
     def __iter__(self) -> Iterator[Source | Skipped]:
-        """The documents, and what could not be read."""
+        """The documents, and the files and rows that could not be read."""
         for file, size in zip(self._files, self._sizes, strict=True):
             self._current = size
             try:
@@ -206,25 +205,24 @@ class DocumentReader:
                 self._rows = None
 
     def _expanded(self, path: Path) -> Iterator[Path]:
-        """A file itself, or the files of a folder that can be read."""
+        """The file itself, or the readable files of a folder."""
         if path.is_file():
             yield path
             return
         if not path.is_dir():
-            raise InputError(f"{path}: there is no such file or folder; name files to read, or folders of them")
+            raise InputError(f"{path}: no such file or folder; name existing files or folders")
         for folder, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
                 if name.startswith("."):
                     continue
                 if _kind(Path(name)) == "other":
-                    self.passed_over[Path(name).suffix.lower() or "no ending"] += 1
+                    self.ignored[Path(name).suffix.lower() or "no extension"] += 1
                 elif (Path(folder) / name).is_file():
                     yield Path(folder) / name
 
 
 def _kind(file: Path) -> str:
-    """How a file is read."""
     name = file.name.lower()
     if name.endswith(FORMATS):
         return "rows"
@@ -233,13 +231,13 @@ def _kind(file: Path) -> str:
 
 
 def _document(file: Path, size: int) -> Source | Skipped:
-    """The document that a file is as a whole."""
+    """The document in a file that is read as a whole."""
     name, kind = file.as_posix(), _kind(file)
     if size > MAX_BYTES:
         return Skipped(
             name,
-            f"it has {size / 1e6:,.0f} MB, a file read as a whole may have {MAX_BYTES / 1e6:,.0f}: split it, or make "
-            "it rows of JSONL, of which there may be any number",
+            f"it has {size / 1e6:,.0f} MB; files read as a whole may have {MAX_BYTES / 1e6:,.0f}: split it, or "
+            "convert it to rows of JSONL, which may have any size",
         )
     try:
         if kind == PDF:
@@ -256,13 +254,13 @@ def _document(file: Path, size: int) -> Source | Skipped:
 
 
 def _heading(text: str) -> str:
-    """The heading that a Markdown text begins with; empty if it begins with something else."""
+    """The heading at the start of a Markdown text; empty if there is none."""
     line = text.lstrip().partition("\n")[0].strip()
     return line.removeprefix("# ").strip() if line.startswith("# ") else ""
 
 
 def _fields_of(file: Path, asked: RowFields) -> RowFields:
-    """The names of a file's fields, as its first row that can be read shows them."""
+    """The names of a file's fields, from its first valid row."""
     with open_rows(str(file)) as rows:
         keys = next((row.fields.keys() for row in islice(rows, _ROWS_TRIED) if row.fields is not None), None)
     if keys is None:
@@ -275,14 +273,13 @@ def _fields_of(file: Path, asked: RowFields) -> RowFields:
         found[field] = named or next((name for name in usual if name in keys), None)
     if found["text"] is None:
         raise InputError(
-            f"{file} has the fields {', '.join(map(repr, keys))}, wanted one of {', '.join(USUAL['text'])}: "
-            "say which is the text with --text-field"
+            f"{file} has the fields {', '.join(map(repr, keys))}, expected one of {', '.join(USUAL['text'])}: "
+            "name the field of the text with --text-field"
         )
     return RowFields(**found)
 
 
 def _row_document(file: Path, row: Row, fields: RowFields) -> Source | Skipped:
-    """The document that a row is."""
     place = f"{file.as_posix()}, {row.place}"
     if row.fields is None:
         return Skipped(place, row.problem or "it cannot be read")

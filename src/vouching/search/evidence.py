@@ -65,8 +65,8 @@ class Searches:
         """The evidence for each claim, and all sources once: the given ones first, ids as in the claims' evidence."""
         words = [_words(claim) for claim in claims]
         fresh = [text for text in dict.fromkeys(words) if text not in self._known]
-        ways = await asyncio.gather(*(self._finder.find(self._question, text) for text in fresh))
-        self._known.update(zip(fresh, ways, strict=True))
+        searched = await asyncio.gather(*(self._finder.find(self._question, text) for text in fresh))
+        self._known.update(zip(fresh, searched, strict=True))
         found = {text: [as_sources(passage)[0] for passage in self._known[text].passages] for text in words}
         union = [*dict.fromkeys((*given, *(source for text in words for source in found[text])))]
         named = dict(zip(union, as_sources(union) if union else (), strict=True))
@@ -82,30 +82,33 @@ def _words(claim: Claim) -> str:
     return claim.text if claim.context in claim.text else f"{claim.context} {claim.text}"
 
 
-def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> ClaimEvidence:
+def _evidence(claim: Claim, trajectory: Trajectory, sources: tuple[Source, ...]) -> ClaimEvidence:
     warnings = tuple(
-        VerdictWarning("engine" if turn.error or (turn.result and turn.result.errors) else "search", told(turn))
-        for turn in way.turns
+        VerdictWarning("engine" if turn.error or (turn.result and turn.result.errors) else "search", turn_text(turn))
+        for turn in trajectory.turns
         if turn.result or turn.error
     )
     if sources:
         return ClaimEvidence(sources, warnings)
-    if way.ended == "failed":
+    if trajectory.ended == "failed":
         missing = Unverified(
-            claim, "backend", f"The search for evidence failed. {next(iter(way.errors), 'Try again later.')}", warnings
+            claim,
+            "backend",
+            f"The search for evidence failed. {next(iter(trajectory.errors), 'Try again later.')}",
+            warnings,
         )
     else:
-        message = "No evidence was found, which says nothing about the claim: give sources, or search elsewhere."
+        message = "No evidence was found, which does not make the claim false: give sources, or search elsewhere."
         missing = Unverified(claim, "no_evidence", message, warnings)
     return ClaimEvidence((), warnings, missing)
 
 
-def told(turn: SearchTurn) -> str:
+def turn_text(turn: SearchTurn) -> str:
     """A turn as a sentence.
 
     >>> from vouching.types import SearchResult
     >>> asked = (Asked("web:a", 2), Asked("web:b", 0), Asked("web:c", 0, "c answered 503"))
-    >>> told(SearchTurn("", "all", "bridge", SearchResult("bridge", (), asked)))
+    >>> turn_text(SearchTurn("", "all", "bridge", SearchResult("bridge", (), asked)))
     'Asked for "bridge": web:a found 2 passages, web:b found nothing, web:c failed (c answered 503).'
     """
     if turn.result is None:

@@ -1,11 +1,11 @@
-"""Pages of the web, fetched as one fetches what a stranger named: only public addresses, only so much, only so long.
+"""Fetches web pages with untrusted addresses: from public addresses only, with limits on size and time.
 
-Every host is looked up once, each of its addresses is checked, and the connection goes to those and no others: there is
-no second look-up that could answer differently, and every redirect passes the same way. Proxies of the environment are
-not used, since they would make the connection instead; no cookie is kept and no credential is sent.
+Every host is resolved once, each of its addresses is checked, and the connection goes to those addresses only: there is
+no second lookup that could return another one. Redirects are checked in the same way. Proxies of the environment are
+not used, since they would resolve the host themselves. No cookies are kept and no credentials are sent.
 
-Not supported: robots.txt, which speaks to crawlers; pages that need JavaScript; what a server sends after the end of a
-compressed page; and what a network of one's own does to public addresses, such as a NAT64 prefix of its own.
+Not supported: robots.txt, which is for crawlers; pages that need JavaScript; data after the end of a compressed page;
+local rules for public addresses, such as a NAT64 prefix of your own network.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 _UNICAST = IPv6Network("2000::/3")
-"""The only part of IPv6 that is given out for use across the internet."""
+"""The only part of IPv6 that is assigned for use on the internet."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 _HOST_AGENT = IPv4Address("168.63.129.16")
-"""Public by its number, but in every machine of Azure the address of the host below it."""
+"""A public address that on every Azure machine reaches the host."""
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the public internet.
+    """Whether an address belongs to the public internet.
 
-    An IPv6 address that stands for one of IPv4 (mapped, or NAT64's well-known prefix) counts as that. Tunnels (6to4,
-    Teredo) count as private: where they end is not known.
+    An IPv6 address that contains an IPv4 address (mapped, or with the well-known NAT64 prefix) is judged by the latter.
+    Tunnels (6to4, Teredo) count as private, since their ends are unknown.
 
     >>> [is_public(ip_address(text)) for text in ("93.184.215.14", "127.0.0.1", "169.254.169.254", "10.0.0.8")]
     [True, False, False, False]
@@ -62,11 +62,11 @@ def is_public(address: Address) -> bool:
 async def resolve(host: str, port: int, allow: Sequence[Network] = ()) -> list[str]:
     """The addresses of a host, all of them public or in a network of ``allow``.
 
-    One address that is neither refuses the host: a name that points both ways is not to be trusted.
+    A host with any other address is refused.
 
     Args:
         host: a name, or an address in any notation that the system reads (127.1, 0x7f000001 and the like).
-        port: which port is meant.
+        port: the port.
         allow: networks that may be reached although they are not public.
 
     Raises:
@@ -75,7 +75,7 @@ async def resolve(host: str, port: int, allow: Sequence[Network] = ()) -> list[s
     >>> asyncio.run(resolve("0x7f.1", 80))
     Traceback (most recent call last):
     ...
-    vouching.errors.FetchError: 0x7f.1 is at 127.0.0.1, which is no address of the public internet: it is not fetched
+    vouching.errors.FetchError: 0x7f.1 is at 127.0.0.1, which is not a public address: it is not fetched
     """
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -85,7 +85,7 @@ async def resolve(host: str, port: int, allow: Sequence[Network] = ()) -> list[s
     for text in addresses:
         address = ip_address(text.partition("%")[0])
         if not is_public(address) and not any(address in network for network in allow):
-            raise FetchError(f"{host} is at {text}, which is no address of the public internet: it is not fetched")
+            raise FetchError(f"{host} is at {text}, which is not a public address: it is not fetched")
     return addresses
 
 
@@ -97,35 +97,35 @@ _REDIRECTS = {301, 302, 303, 307, 308}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as it came."""
+    """A page as the server sent it."""
 
     url: str
-    """Where it was found, after redirects."""
+    """Its address after redirects."""
     content_type: str
     """One of ``CONTENT_TYPES``."""
     charset: str
-    """What the server says about its letters; empty if nothing."""
+    """The encoding that the server names; empty if none."""
     body: bytes
-    """Its bytes, decompressed."""
+    """Decompressed."""
 
 
 class Fetcher:
     """Fetches pages of the public web.
 
     Args:
-        allow: networks that may be reached although they are not public, e.g. "10.1.0.0/16" for a wiki of one's own.
-        max_bytes: size of a page, as sent and decompressed; a larger one is refused.
-        seconds: how long a page may take, its redirects together.
-        redirects: how many are followed.
-        at_once: pages under way at once.
+        allow: networks that may be reached although they are not public, e.g. "10.1.0.0/16" for your own wiki.
+        max_bytes: maximal size of a page, compressed and decompressed.
+        seconds: time limit for a page, including redirects.
+        redirects: maximal number of redirects.
+        at_once: maximal number of concurrent requests.
 
     Raises:
-        ConfigError: a network that is none.
+        ConfigError: an invalid network.
 
     >>> asyncio.run(Fetcher().fetch("http://[::1]:8080/admin"))
     Traceback (most recent call last):
     ...
-    vouching.errors.FetchError: ::1 is at ::1, which is no address of the public internet: it is not fetched
+    vouching.errors.FetchError: ::1 is at ::1, which is not a public address: it is not fetched
     """
 
     def __init__(
@@ -140,16 +140,16 @@ class Fetcher:
         try:
             self._allow: tuple[Network, ...] = tuple(ip_network(network) for network in allow)
         except ValueError as error:
-            raise ConfigError(f"{error}: a network is written like 10.1.0.0/16") from None
+            raise ConfigError(f"{error}: write a network like 10.1.0.0/16") from None
         self._max_bytes, self._seconds, self._redirects = max_bytes, seconds, redirects
         self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
 
     async def fetch(self, url: str) -> Page:
-        """The page at an address.
+        """Fetch a page.
 
         Raises:
-            FetchError: the address or one that it leads to is not allowed, the page is too large, of another kind or
-                not there, or it took too long.
+            FetchError: the address or a redirect is not allowed, the page is missing, too large or of another type,
+                or the time limit is exceeded.
         """
         try:
             async with self._slots.get(), asyncio.timeout(self._seconds):
@@ -173,7 +173,7 @@ class Fetcher:
 
     @asynccontextmanager
     async def _get(self, target: URL) -> AsyncGenerator[aiohttp.ClientResponse]:
-        """The answer of one server, its body not yet read, over a connection of its own."""
+        """The response of one server, its body not yet read, over a new connection."""
         host, port = str(target.host), target.port or 0
         pinned = _Pinned(await resolve(host, port, self._allow))
         headers = {"user-agent": USER_AGENT, "accept": ", ".join(CONTENT_TYPES), "accept-encoding": "gzip"}
@@ -192,7 +192,7 @@ class Fetcher:
             raise FetchError(f"{target} answered {answer.status}")
         content_type, charset = _kind(answer.headers.get("content-type", "").strip())
         if content_type not in CONTENT_TYPES:
-            raise FetchError(f"{target} is {content_type or 'of no kind'}, wanted {', '.join(CONTENT_TYPES)}")
+            raise FetchError(f"{target} is {content_type or 'without a type'}, expected {', '.join(CONTENT_TYPES)}")
         body = bytearray()
         async for chunk in self._decompressed(target, answer):
             body += chunk
@@ -204,10 +204,10 @@ class Fetcher:
             raise FetchError(f"{target} is larger than {self._max_bytes:,} bytes")
 
     async def _decompressed(self, target: URL, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        """The body piece by piece, to the end of what is packed; never is more of it unpacked than may be kept."""
+        """The body in chunks, to the end of the compressed data; at most ``max_bytes`` are decompressed."""
         encoding = answer.headers.get("content-encoding", "").strip().lower() or "identity"
         if encoding not in {"identity", "gzip", "x-gzip"}:
-            raise FetchError(f"{target} is packed as {encoding}, asked for gzip")
+            raise FetchError(f"{target} is compressed as {encoding}, expected gzip")
         unpack = None if encoding == "identity" else zlib.decompressobj(16 + zlib.MAX_WBITS)
         sent = 0
         async for chunk in answer.content.iter_any():
@@ -216,7 +216,7 @@ class Fetcher:
             try:
                 yield chunk if unpack is None else unpack.decompress(chunk, self._max_bytes + 1)
             except zlib.error as error:
-                raise FetchError(f"{target} cannot be unpacked: {error}") from error
+                raise FetchError(f"{target} cannot be decompressed: {error}") from error
             if unpack is not None and unpack.eof:
                 return
         if unpack is not None and not unpack.eof:
@@ -224,7 +224,7 @@ class Fetcher:
 
 
 class _Pinned(AbstractResolver):
-    """Tells the addresses that were looked up and checked, and looks nothing up itself."""
+    """Returns the addresses that were checked, without a lookup."""
 
     def __init__(self, addresses: Sequence[str]) -> None:
         self._addresses = addresses
@@ -232,7 +232,7 @@ class _Pinned(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses, whatever the host. One that is written as an address never comes here: it is connected to."""
+        """The checked addresses, whatever the host. Not called if the host is written as an address."""
         return [
             ResolveResult(
                 hostname=host, host=address, port=port, proto=0, flags=socket.AI_NUMERICHOST,
@@ -246,43 +246,43 @@ class _Pinned(AbstractResolver):
 
 
 def checked_url(url: str, base: URL | None = None) -> URL:
-    """An address that may be asked for, as far as it can be told without looking it up.
+    """Parse and check the address of a page, without a lookup.
 
     Args:
-        url: the address; with ``base`` also one relative to it.
-        base: the page that names it.
+        url: the address; with ``base`` it may be relative.
+        base: the page that contains it.
 
     Raises:
-        FetchError: it is none, is not http or https, or holds a name or a password.
+        FetchError: it is not valid, not http or https, or has a user name or password.
 
     >>> str(checked_url("../b", URL("https://example.org/a/c")))
     'https://example.org/b'
     >>> checked_url("file:/etc/passwd")
     Traceback (most recent call last):
     ...
-    vouching.errors.FetchError: 'file:/etc/passwd' is not fetched: wanted http or https
+    vouching.errors.FetchError: 'file:/etc/passwd' is not fetched: expected http or https
     """
     shown = url[:200]
     if len(url) > _LONGEST_URL:
         raise FetchError(f"an address of {len(url):,} characters is not fetched: {shown!r}...")
     if not url.isprintable() or " " in url:
-        raise FetchError(f"{shown!r} is no address: it has a blank or a sign that is none")
+        raise FetchError(f"{shown!r} is not an address: it has a space or a control character")
     try:
         target = base.join(URL(url)) if base else URL(url)
         port = target.port
     except (ValueError, TypeError) as error:
-        raise FetchError(f"{shown!r} is no address: {error}") from None
+        raise FetchError(f"{shown!r} is not an address: {error}") from None
     if target.scheme not in {"http", "https"}:
-        raise FetchError(f"{shown!r} is not fetched: wanted http or https")
+        raise FetchError(f"{shown!r} is not fetched: expected http or https")
     if not target.host or not port or not 0 < port < 65536:
-        raise FetchError(f"{shown!r} names no host, or no port from 1 to 65535")
+        raise FetchError(f"{shown!r} has no host, or no port from 1 to 65535")
     if target.user is not None or target.password is not None:
-        raise FetchError("an address with a name or a password in it is not fetched")
+        raise FetchError("an address with a user name or password is not fetched")
     return target.with_fragment(None)
 
 
 def _kind(content_type: str) -> tuple[str, str]:
-    """Kind and charset that a header names."""
+    """The content type and charset of a header."""
     parsed = Message()
     parsed["content-type"] = content_type
     return content_type.partition(";")[0].strip().lower(), parsed.get_content_charset() or ""

@@ -1,7 +1,7 @@
-"""The results of a search as lines of text, for a model that continues the search, compresses it, or scores by it.
+"""A trajectory as lines of text, for a model that continues the search, compresses it or scores by it.
 
-A passage is one line, a long one several lines of the same form, so that its text cannot imitate another line;
-sentences that address the verdict are removed. Not supported: the layout of passages; a table loses its rows.
+A passage is one or more lines of the same form, so that its text cannot imitate another kind of line; sentences that
+address the verdict are removed. Not supported: the layout of passages; a table loses its rows.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from vouching.text.injection import addresses_verdict, find_injections
 from vouching.text.sentences import sentence_spans
 from vouching.types import Passage, Trajectory
 
-LONGEST = 1_500
-"""Characters of a passage that a line shows."""
+MAX_CHARACTERS = 1_500
+"""Characters of a passage in one line."""
 
 
 def history_text(trajectory: Trajectory, limit: int | None = None) -> str:
@@ -80,11 +80,11 @@ def _lines(trajectory: Trajectory) -> Iterator[str]:
 
 def _found_lines(passage: Passage) -> Iterator[str]:
     """A passage as lines, each with its origin and title; split between sentences, or words."""
-    title = "" if addresses_verdict(passage.title) else one_line(passage.title)[:LONGEST]
+    title = "" if addresses_verdict(passage.title) else one_line(passage.title)[:MAX_CHARACTERS]
     origin = f" ({one_line(passage.origin)})" if passage.origin else ""
     lines = [""]
     for piece in _pieces(one_line(screened(passage.span.text))):
-        if lines[-1] and len(lines[-1]) + 1 + len(piece) > LONGEST:
+        if lines[-1] and len(lines[-1]) + 1 + len(piece) > MAX_CHARACTERS:
             lines.append("")
         lines[-1] = f"{lines[-1]} {piece}".strip()
     for line in lines:
@@ -92,7 +92,9 @@ def _found_lines(passage: Passage) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The sentences of a text; its words where a sentence is longer than a line."""
+    """The sentences of a text; the words of sentences longer than a line."""
     for start, end in sentence_spans(text):
         sentence = text[start:end]
-        yield from [sentence] if len(sentence) <= LONGEST else wrap(sentence, LONGEST, break_on_hyphens=False)
+        yield from (
+            [sentence] if len(sentence) <= MAX_CHARACTERS else wrap(sentence, MAX_CHARACTERS, break_on_hyphens=False)
+        )

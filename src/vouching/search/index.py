@@ -1,6 +1,6 @@
 """A local index: your own documents, searched by words and, if it has vectors, by meaning.
 
-An open index is a snapshot: changes are visible once it is opened again. Any number of processes can have it open while
+An open index is a snapshot: changes are visible once it is opened again. Any number of processes may have it open while
 one writes. Not supported: searching within fields, filters, and spelling correction.
 """
 
@@ -23,9 +23,9 @@ from vouching.types import EngineKind, Passage
 DEPTH = 50
 """Passages of each ranking that are fused."""
 QUICK = 50_000
-"""Passages that are searched by words within a few milliseconds, without a thread."""
+"""Passages up to which a search by words takes a few milliseconds and needs no thread."""
 MIN_SHARE = 0.01
-"""A script belongs to the index if it has this share of the passages of the most common one."""
+"""Minimal share of a script in an index, relative to the number of passages of the most common script."""
 DAMAGE = (OSError, ValueError, LookupError, TypeError, EOFError)
 """Errors that reading a damaged file can raise."""
 _ATTEMPTS = 5
@@ -36,7 +36,7 @@ class Index:
 
     Args:
         folder: its folder.
-        manifest: what it consists of.
+        manifest: its manifest.
         store: its passages.
         dense: their vectors; None to search by words alone.
         encoder: computes the vectors of queries; None to search by words alone.
@@ -64,8 +64,7 @@ class Index:
     def by_meaning(self, query: str, limit: int) -> list[Passage]:
         """At most ``limit`` passages whose vectors are nearest to a query's, best first, with their dot products.
 
-        Raises:
-            ConfigError: the index has no vectors.
+        Raises ConfigError if the index has no vectors.
         """
         if self._dense is None or self._encoder is None:
             raise ConfigError(f"{self.name} has no vectors: build it with --dense, or search it by words")
@@ -78,10 +77,6 @@ class Index:
 
         Nothing is found if no word of the query occurs in the index, see :meth:`foreign`.
 
-        Args:
-            query: words, or a whole question or claim.
-            limit: at least 1.
-
         Raises:
             InputError: ``limit`` is less than 1.
             SearchError: a file of the index cannot be read, or is damaged.
@@ -93,7 +88,7 @@ class Index:
         except VouchError:
             raise
         except BaseException as error:
-            if not isinstance(error, DAMAGE) and type(error).__name__ != "PanicException":  # tantivy's own, of Rust
+            if not isinstance(error, DAMAGE) and type(error).__name__ != "PanicException":  # an error inside tantivy
                 raise
             raise SearchError(f"{self.name} cannot be read ({error}): open it again, or build it again") from error
 
@@ -102,7 +97,7 @@ class Index:
             return self.by_words(query, limit)
         depth = max(DEPTH, limit)
         found = self.by_words(query, depth)
-        # A vector always has a nearest one, in whatever language.
+        # A vector always has neighbours, whatever the language of the query.
         if not found:
             return []
         return fuse([found, self.by_meaning(query, depth)], limit)
@@ -110,11 +105,11 @@ class Index:
     def foreign(self, query: str) -> str | None:
         """The reason why nothing can be found: none of the query's words occurs in the index. None if one does.
 
-        The reason mentions the script if the query is written in another one than the index.
+        It mentions the script if that of the query differs from that of the index.
         """
         words = query_terms(query)
         if not words:
-            return "the query has no word"
+            return "the query has no words"
         if not len(self):
             return "the index is empty"
         if self._store.ranked(words, 1):
@@ -134,7 +129,7 @@ class Index:
         return await asyncio.to_thread(self.find, query, limit)
 
     async def aclose(self) -> None:
-        """Nothing to do: files are released with the index itself."""
+        """Nothing to do: files are closed with the index object."""
 
 
 def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Index:
@@ -142,7 +137,7 @@ def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Inde
 
     Args:
         path: its folder.
-        encoder: computes the vectors of queries; None to open the one that the index was built with, if any.
+        encoder: computes the vectors of queries; None to open the one of the index, if any.
 
     Raises:
         InputError: there is no index, or it is damaged.
@@ -154,7 +149,7 @@ def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Inde
     >>> from vouching.types import Source
     >>> folder = Path(tempfile.mkdtemp()) / "towns"
     >>> with create_index(folder) as writer:
-    ...     _ = writer.add(Source("Ada built the mill. It stands in Oslo.", id="mill.txt"))
+    ...     _ = writer.add(Source("Ada built the mill. It is in Oslo.", id="mill.txt"))
     >>> [passage] = open_index(folder).find("Who built mills?")
     >>> passage.span.source_id, passage.span.start, passage.origin
     ('mill.txt', 0, 'index:towns')
@@ -166,22 +161,7 @@ def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Inde
 
 
 def index_facts(path: str | Path) -> dict[str, Any]:
-    """What an index holds and how it was made, for people and for JSON.
-
-    Raises:
-        InputError: there is no index, or it is damaged.
-        ConfigError: it has another format.
-
-    >>> import tempfile
-    >>> from vouching.search.index_writer import create_index
-    >>> from vouching.types import Source
-    >>> folder = Path(tempfile.mkdtemp()) / "towns"
-    >>> with create_index(folder) as writer:
-    ...     _ = writer.add(Source("Ada built the mill.", id="mill.txt"))
-    >>> facts = index_facts(folder)
-    >>> facts["documents"], facts["passages"], facts["encoder"], facts["format"]
-    (1, 1, None, 2)
-    """
+    """Size and settings of an index. Raises InputError and ConfigError as :func:`open_index`."""
     folder = Path(path)
     manifest, store, _ = open_state(folder)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -199,7 +179,7 @@ def index_facts(path: str | Path) -> dict[str, Any]:
 
 
 def query_encoder(folder: Path, manifest: Manifest, encoder: SentenceEncoder | None) -> SentenceEncoder | None:
-    """The encoder of an index's vectors: the given one, or the one that its manifest names.
+    """The encoder of an index: the given one, or the one that its manifest names.
 
     Raises:
         ConfigError: it is another one, or the index has no vectors.
@@ -207,7 +187,9 @@ def query_encoder(folder: Path, manifest: Manifest, encoder: SentenceEncoder | N
     """
     if manifest.encoder is None:
         if encoder is not None:
-            raise ConfigError(f"the index in {folder} has no vectors, got the encoder {encoder.name}: build it with it")
+            raise ConfigError(
+                f"the index in {folder} has no vectors, got the encoder {encoder.name}: build the index with it"
+            )
         return None
     encoder = encoder or open_encoder(manifest.encoder)
     if encoder.digest != manifest.digest:
@@ -219,12 +201,7 @@ def query_encoder(folder: Path, manifest: Manifest, encoder: SentenceEncoder | N
 
 
 def open_state(folder: Path) -> tuple[Manifest, Store, Dense | None]:
-    """The manifest, the passages and the vectors of an index.
-
-    Raises:
-        InputError: there is no index, or it is damaged.
-        ConfigError: it has another format.
-    """
+    """The manifest, passages and vectors of an index. Raises InputError and ConfigError as :func:`open_index`."""
     for attempt in range(_ATTEMPTS):
         manifest = read_manifest(folder)
         state = state_path(folder, manifest.state)

@@ -1,8 +1,8 @@
-"""Making and changing an index: documents are added and removed, and nobody sees a half-made state.
+"""Building and changing an index: documents are added and removed, and no incomplete state is ever visible.
 
 A change is written into a new state, which begins with links to the files of the current one; tantivy never changes a
-file in place. The change counts when the manifest is replaced, for words and vectors at once. One process writes at a
-time. Not supported: several writers, and resuming a build that was stopped.
+file in place. Words and vectors change at once, when the manifest is replaced. One process writes at a time. Not
+supported: several writers, and resuming a build that was stopped.
 """
 
 from __future__ import annotations
@@ -29,24 +29,23 @@ from vouching.search.vectors import SentenceEncoder
 from vouching.types import Source
 
 LOCK = "lock"
-"""A file that is locked by the process that writes."""
 MAX_REMOVED = 0.1
-"""Share of removed passages above which an index is written anew, so that its statistics are exact again."""
+"""Share of removed passages above which an index is rewritten, so that its statistics are exact again."""
 _MEMORY = 128_000_000
-"""Bytes that tantivy may use before it writes a segment."""
+"""Bytes of memory after which tantivy writes a segment."""
 _OWN = ("state-*", "*.new")
 
 
 class IndexWriter:
-    """Changes an index; made by :func:`create_index` and :func:`change_index`, at whose end the changes count.
+    """Changes an index; made by :func:`create_index` and :func:`change_index`, which commit the changes at their end.
 
-    tantivy counts removed passages in its statistics. Once they are more than a tenth, the index is written anew.
+    tantivy counts removed passages in its statistics. Once they exceed a tenth, the index is rewritten.
 
     Args:
         folder: the index.
-        manifest: what it consists of.
+        manifest: its manifest.
         old: its passages; None for a new index.
-        encoder: computes the vectors of passages; None if it has none.
+        encoder: computes the vectors of passages; None without vectors.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, old: Store | None, encoder: SentenceEncoder | None) -> None:
@@ -67,22 +66,22 @@ class IndexWriter:
         self._removed: set[int] = set()
 
     def __len__(self) -> int:
-        """How many passages were added."""
+        """Number of added passages."""
         return self._number - self._manifest.numbers
 
     def add(self, source: Source) -> int:
-        """Add a document; it replaces one with its id that was there before.
+        """Add a document, or replace the earlier one with the same id.
 
         Returns:
-            How many passages it has; 0 for one without words, which is not kept.
+            Its number of passages; 0 for a document without words, which is not stored.
 
         Raises:
-            InputError: its id was added already, or it contains a lone surrogate.
+            InputError: its id was already added, or it contains a lone surrogate.
             OSError: the disk is full.
         """
         name = name_hash(source.id)
         if name in self._added:
-            raise InputError(f"the id {source.id!r} came twice: every document needs its own id")
+            raise InputError(f"the id {source.id!r} occurs twice: every document needs its own id")
         cuts = cut_passages(source.text, self._manifest.max_words)
         paged = file_of(source.id) == source.id and source.url.lower().endswith(".pdf")
         pages = pages_of(source.text, [start for start, _ in cuts]) if paged else [0] * len(cuts)
@@ -96,11 +95,11 @@ class IndexWriter:
             ]  # fmt: skip
         except UnicodeEncodeError as error:
             raise InputError(
-                f"document {source.id!r} contains a lone surrogate, which is no character ({error})"
+                f"document {source.id!r} contains a lone surrogate, which is not a character ({error})"
             ) from None
         with _disk_errors(self._folder):
             if self._old is not None:
-                # Not by term: with numbers, tantivy 0.27 then deletes nothing.
+                # Not by term: tantivy 0.27 deletes nothing if the field is a number.
                 self._words.delete_documents_by_query(Query.term_query(schema(), "document", name, "basic"))
             for document in entries:
                 self._words.add_document(document)
@@ -113,10 +112,10 @@ class IndexWriter:
         return len(entries)
 
     def remove(self, names: Iterable[str]) -> int:
-        """Remove documents that were there before: by id, or all rows of a file by its path. Unknown names are ignored.
+        """Remove documents that existed before: by id, or all rows of a file by its path. Unknown names are ignored.
 
         Returns:
-            How many documents were removed.
+            The number of removed documents.
         """
         hashes = [*map(name_hash, names)]
         if self._old is None or not hashes:
@@ -132,7 +131,7 @@ class IndexWriter:
         return len(gone)
 
     def commit(self) -> None:
-        """Make the changes count. Raises OSError if the disk is full; the index then stays as it was."""
+        """Commit the changes. Raises OSError if the disk is full; the index is then unchanged."""
         with _disk_errors(self._folder):
             self._words.commit()
             self._words.wait_merging_threads()
@@ -140,16 +139,16 @@ class IndexWriter:
         if self._dense is not None:
             self._dense.finish(np.array([number for number, *_ in store.everything()], np.int64))
         if store.removed > MAX_REMOVED * len(store):
-            self._write_anew(store)
+            self._rewrite(store)
         write_manifest(self._folder, replace(self._manifest, state=self._state, numbers=self._number))
 
     def close(self) -> None:
-        """End the threads of tantivy; what was not committed is lost."""
+        """Stop the threads of tantivy; changes that were not committed are lost."""
         with suppress(Exception):
             self._words.wait_merging_threads()
 
-    def _write_anew(self, store: Store) -> None:
-        """Write the passages that are left into another state, without the removed ones."""
+    def _rewrite(self, store: Store) -> None:
+        """Write the remaining passages into a new state."""
         before = state_path(self._folder, self._state)
         self._state += 1
         path = state_path(self._folder, self._state)
@@ -168,21 +167,21 @@ class IndexWriter:
 def create_index(
     path: str | Path, max_words: int = PASSAGE_WORDS, encoder: SentenceEncoder | None = None
 ) -> Generator[IndexWriter]:
-    """Make an index, as a context: it exists once the block has ended without an error.
+    """Build an index, as a context manager: it exists once the block has ended without an error.
 
     Args:
-        path: its folder, which must be new, empty, or left over from a build that was stopped.
+        path: its folder, which must be new, empty, or left by a build that was stopped.
         max_words: words per passage, at least 64.
         encoder: computes a vector for each passage; None to search by words alone.
 
     Raises:
-        InputError: the folder is in use or cannot be made, or no document with words was added.
+        InputError: the folder is in use or cannot be created, or no document with words was added.
         ConfigError: ``max_words`` is too small.
         OSError: the disk is full.
 
     >>> import tempfile
     >>> with create_index(Path(tempfile.mkdtemp()) / "towns") as writer:
-    ...     writer.add(Source("The mill stands in Oslo.", id="mill.txt"))
+    ...     writer.add(Source("The mill is in Oslo.", id="mill.txt"))
     1
     """
     folder = Path(path)
@@ -193,10 +192,10 @@ def create_index(
     with _explained(folder):
         fresh = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
-        _refuse_full(folder)
+        _require_empty(folder)
     try:
         with _locked(folder):
-            _refuse_full(folder)
+            _require_empty(folder)
             manifest = Manifest(max_words, encoder.name if encoder else None, encoder.digest if encoder else None)
             writer = IndexWriter(folder, manifest, None, encoder)
             with closing(writer):
@@ -212,14 +211,14 @@ def create_index(
 
 @contextmanager
 def change_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Generator[IndexWriter]:
-    """Change an index, as a context: the changes count together once the block has ended without an error.
+    """Change an index, as a context manager: all changes are committed once the block has ended without an error.
 
     Args:
         path: its folder.
-        encoder: computes the vectors of new passages; None to open the one that the index was built with, if any.
+        encoder: computes the vectors of new passages; None to open the one of the index, if any.
 
     Raises:
-        InputError: there is no index, it is damaged or in use, or may not be written.
+        InputError: there is no index, it is damaged or in use, or cannot be written.
         ConfigError: it has another format, or was built with another encoder.
         OSError: the disk is full.
 
@@ -243,7 +242,7 @@ def change_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Ge
 
 @contextmanager
 def _locked(folder: Path) -> Generator[None]:
-    """Exclude other writers, where the system has locks, and delete what the index does not name."""
+    """Exclude other writers, if the system has locks, and delete leftovers."""
     with _explained(folder):
         file = (folder / LOCK).open("ab")
     with file:
@@ -252,11 +251,11 @@ def _locked(folder: Path) -> Generator[None]:
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.fstat(file.fileno()).st_nlink:
-                raise BlockingIOError  # the writer before removed it in the meantime, and others lock a new one
+                raise BlockingIOError  # the previous writer deleted it, and others may lock a new one
         except ImportError:
             pass
         except BlockingIOError:
-            raise InputError(f"{folder} is being written by another process: wait until it ends, or end it") from None
+            raise InputError(f"{folder} is being written by another process: wait for it, or stop it") from None
         except OSError:
             pass  # a file system without locks
         _sweep(folder)
@@ -270,7 +269,7 @@ def _locked(folder: Path) -> Generator[None]:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete what a writer made and the index does not name; readers keep what they have open."""
+    """Delete the states and files that the manifest does not name; open files of readers stay readable."""
     with suppress(OSError, InputError, ConfigError):
         named = state_path(folder, read_manifest(folder).state).name if (folder / MANIFEST).exists() else None
         for path in (path for pattern in _OWN for path in folder.glob(pattern) if path.name != named):
@@ -280,28 +279,28 @@ def _sweep(folder: Path) -> None:
                 path.unlink()
 
 
-def _refuse_full(folder: Path) -> None:
-    """Refuse a folder that holds an index, or files that no writer left there."""
+def _require_empty(folder: Path) -> None:
+    """Refuse a folder with an index, or with files that are not those of a stopped writer."""
     if (folder / MANIFEST).exists():
-        raise InputError(f"{folder} holds an index: add to it, or name another folder")
+        raise InputError(f"{folder} contains an index: add to it, or name another folder")
     foreign = next((path.name for path in folder.iterdir() if not any(map(path.match, (LOCK, *_OWN)))), None)
     if foreign is not None:
-        raise InputError(f"{folder} is not empty (it holds {foreign}): name a new folder for the index")
+        raise InputError(f"{folder} is not empty (it contains {foreign}): name a new folder for the index")
 
 
 @contextmanager
 def _explained(folder: Path) -> Generator[None]:
-    """Explain what is wrong with a folder that cannot be written."""
+    """Raise InputError with a reason if a folder cannot be written."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or error
-        raise InputError(f"{error.filename or folder} cannot be written ({reason}): name a folder of yours") from error
+        raise InputError(f"{error.filename or folder} cannot be written ({reason}): choose another folder") from error
 
 
 @contextmanager
 def _disk_errors(folder: Path) -> Generator[None]:
-    """Raise what tantivy cannot write as OSError, as Python does."""
+    """Convert tantivy's errors of the operating system to OSError."""
     try:
         yield
     except ValueError as error:
@@ -310,7 +309,7 @@ def _disk_errors(folder: Path) -> Generator[None]:
 
 
 def _link(file: Path, to: Path) -> None:
-    """Link a file, or copy it where the file system has no links."""
+    """Link a file, or copy it if the file system has no links."""
     try:
         os.link(file, to)
     except OSError:

@@ -1,10 +1,10 @@
-"""What an index consists of: one small file, whose replacement is the moment at which a change counts.
+"""The manifest of an index: one small file; a change takes effect when it is replaced.
 
     index.json        settings, and the number of the current state
-    state-000002/     the passages in a tantivy index; vectors beside them, see dense.py
+    state-000002/     the passages in a tantivy index, and vectors, see dense.py
     lock              locked by the process that writes
 
-A state that index.json does not name is left over from a writer that was stopped; the next writer deletes it.
+Any other state was left by a writer that was stopped; the next writer deletes it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index consists of."""
+    """Settings and current state of an index."""
 
     max_words: int
     """Words per passage."""
@@ -34,13 +34,10 @@ class Manifest:
     digest: str | None = None
     """First digits of the SHA-256 of the encoder's weights."""
     state: int = 0
-    """Number of the current state."""
     numbers: int = 0
-    """How many passage numbers were assigned; none is used twice."""
+    """How many passage numbers were assigned; none is reused."""
     format: int = FORMAT
-    """Version of the format."""
     written_by: str = field(default=f"vouching {__version__}")
-    """Version that wrote it last."""
 
 
 def state_path(folder: Path, number: int) -> Path:
@@ -49,7 +46,7 @@ def state_path(folder: Path, number: int) -> Path:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What the index in a folder consists of.
+    """The manifest of the index in a folder.
 
     Raises:
         InputError: there is no index, or it is damaged.
@@ -58,7 +55,7 @@ def read_manifest(folder: Path) -> Manifest:
     >>> read_manifest(Path("no-such-folder"))
     Traceback (most recent call last):
         ...
-    vouching.errors.InputError: there is no index in no-such-folder: make one with  vouch index build no-such-folder ...
+    vouching.errors.InputError: there is no index in no-such-folder: build one with  vouch index build ...
     """
     path = folder / MANIFEST
     try:
@@ -68,8 +65,8 @@ def read_manifest(folder: Path) -> Manifest:
             return Manifest(**record)
     except (FileNotFoundError, NotADirectoryError):
         begun = folder.is_dir() and any(folder.glob("state-*"))
-        problem = f"the index in {folder} was never finished" if begun else f"there is no index in {folder}"
-        raise InputError(f"{problem}: make one with  vouch index build {folder} FILE...") from None
+        problem = f"the index in {folder} is unfinished" if begun else f"there is no index in {folder}"
+        raise InputError(f"{problem}: build one with  vouch index build {folder} FILE...") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
     except (ValueError, TypeError, KeyError) as error:

@@ -11,16 +11,13 @@ from vouching.search.steps import QUERIES, StepSearch, Verify
 from vouching.search.web_apis import APIS
 
 FORMS = "searxng=URL, wikipedia, brave, tavily, serper, ddgs, and index:PATH or opensearch:URL for your own documents"
-"""Names of engines. An address after "=" replaces the usual one."""
+"""Names of engines. An address after "=" replaces the default one."""
 
 OPENSEARCH = "opensearch:"
 
 
 def open_engine(spec: str) -> SearchEngine:
-    """A search engine, ready to use.
-
-    Args:
-        spec: its name; see ``FORMS``.
+    """Open a search engine by its name, see ``FORMS``.
 
     Raises:
         ConfigError: the engine is unknown, its address is not valid, or its key is missing.
@@ -73,10 +70,10 @@ def as_finder(
     """
     if not isinstance(search, Sequence):
         if queries is not None:
-            raise ConfigError(f"got queries={queries} with a finder, which has its own: leave it out, or give engines")
+            raise ConfigError(f"got queries={queries} with a finder, which has its own limit: omit it, or give engines")
         return search
     if isinstance(search, str):
-        raise ConfigError(f"got the engine {search!r} by itself, wanted a list of engines: [{search!r}]")
+        raise ConfigError(f"got the engine {search!r} by itself, expected a list of engines: [{search!r}]")
     engines = [open_engine(engine) if isinstance(engine, str) else engine for engine in search]
     return StepSearch(engines, verify, queries=QUERIES if queries is None else queries)
 

@@ -23,16 +23,16 @@ from vouching.search.web_apis import Body, Request
 from vouching.types import EngineKind, Passage, Span
 
 KEY, USER, PASSWORD = "OPENSEARCH_API_KEY", "OPENSEARCH_USER", "OPENSEARCH_PASSWORD"
-"""Environment variables with an API key, or with a name and a password."""
+"""Environment variables with an API key, or with a user name and a password."""
 TITLE_BOOST = 2
-"""Weight of the title's score beside that of the text."""
+"""Weight of the title's score relative to that of the text."""
 MAX_CHARACTERS = 2000
-"""Characters of a query that are sent; an OpenSearch query has at most 1024 words."""
+"""Characters of a query that are sent; OpenSearch allows 1024 words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Which fields of a document hold what."""
+    """The names of the fields of a document."""
 
     text: str = "text"
     title: str = "title"
@@ -47,10 +47,10 @@ class OpenSearch:
     Args:
         address: of the index, e.g. ``http://localhost:9200/notes``. Parameters name other fields than "text", "title",
             "_id" and "url", e.g. ``http://localhost:9200/notes?text=body&title=heading``.
-        seconds: how long a search may take with its retries.
+        seconds: time limit for a search with its retries.
 
     Raises:
-        ConfigError: the address is not valid, or the environment holds an incomplete or unusable key.
+        ConfigError: the address is not valid, or the environment contains an incomplete or unusable key.
 
     >>> OpenSearch("http://localhost:9200/notes?text=body").name
     'opensearch:http://localhost:9200/notes'
@@ -65,7 +65,6 @@ class OpenSearch:
         if not index or "/" in index:
             raise ConfigError(f'expected the address of one index, like "http://localhost:9200/INDEX", got {bare!r}')
         self.name = f"opensearch:{checked}"
-        """The ``origin`` of its passages."""
         self._fields = _read_fields(given)
         self._headers = _authorization()
         advice = f"check the address, the name of the index, and {KEY} or {USER} and {PASSWORD}"
@@ -79,14 +78,14 @@ class OpenSearch:
         """
         if not query_terms(query):
             return []
-        asked = self._fields
+        names = self._fields
         body = {
             "size": limit,
-            "_source": [name for name in (asked.text, asked.title, asked.id, asked.url) if name != "_id"],
+            "_source": [name for name in (names.text, names.title, names.id, names.url) if name != "_id"],
             "query": {
                 "multi_match": {
                     "query": query[:MAX_CHARACTERS],
-                    "fields": [asked.text, f"{asked.title}^{TITLE_BOOST}"],
+                    "fields": [names.text, f"{names.title}^{TITLE_BOOST}"],
                     "type": "most_fields",
                 }
             },
@@ -100,14 +99,14 @@ class OpenSearch:
         await self._server.aclose()
 
     def _passage(self, hit: Body, query: str) -> Passage | None:
-        """The passage of a document with most of the query's words, the first of several; None without a text."""
+        """The passage of a document that has most of the query's words, the first of several; None without a text."""
         source = cast("Body", hit.get("_source") or {})
         text = _value(source, self._fields.text)
         cuts = cut_passages(text)
         if not cuts:
             return None
-        wanted = {*query_terms(query)}
-        start, end = max(cuts, key=lambda cut: len(wanted & {*terms(text[cut[0] : cut[1]])}))
+        sought = {*query_terms(query)}
+        start, end = max(cuts, key=lambda cut: len(sought & {*terms(text[cut[0] : cut[1]])}))
         name = str(hit.get("_id", "")) if self._fields.id == "_id" else _value(source, self._fields.id)
         score = hit.get("_score")
         return Passage(
@@ -131,7 +130,7 @@ def _read_fields(given: str) -> Fields:
 
 
 def _authorization() -> Mapping[str, str]:
-    """The header that the environment asks for."""
+    """The header with the credentials of the environment."""
     if os.environ.get(KEY, "").strip():
         return {"authorization": f"ApiKey {checked_key('OpenSearch', KEY)}"}
     user, password = os.environ.get(USER, ""), os.environ.get(PASSWORD, "")
@@ -143,7 +142,7 @@ def _authorization() -> Mapping[str, str]:
 
 
 def _read_hits(body: Body) -> list[Body]:
-    """The documents of an answer. Raises SearchError if it is not one, or if nothing was searched completely."""
+    """The documents of a response. Raises SearchError if it has none and is incomplete or not one of OpenSearch."""
     outer = body.get("hits")
     hits: Any = cast("Body", outer).get("hits") if isinstance(outer, dict) else None
     if not isinstance(hits, list):
@@ -157,7 +156,7 @@ def _read_hits(body: Body) -> list[Body]:
 
 
 def _value(source: Body, name: str) -> str:
-    """A field of a document, "a.b" inside an object too; empty if it is no text."""
+    """A field of a document, also "a.b" inside an object; empty if it is not a text."""
     value: Any = source.get(name)
     if value is None and "." in name:
         outer, _, inner = name.partition(".")

@@ -21,7 +21,7 @@ class SearchOptions:
     index: tuple[str, ...] = ()
     """Paths of indexes, or opensearch:URL."""
     web: tuple[str, ...] = ()
-    """Names of web engines, see ``vouching.search.open.FORMS``."""
+    """Names of web engines, see ``FORMS``."""
     pages: bool = False
     """Whether to read the pages that the engines return."""
     record: str | None = None
@@ -58,17 +58,19 @@ class SearchOptions:
                 case ("replay", "=", path) if path:
                     replay = path
                 case ("pages" | "queries" | "record" | "replay", _, _):
-                    raise InputError(f"got --web {given}, wanted an engine, or one of {_SETTINGS}")
+                    raise InputError(f"expected an engine or one of {_SETTINGS} after --web, got {given}")
                 case _:
                     engines.append(given)
         found = cls(tuple(index or ()), tuple(engines), pages, record, replay, queries)
         about_web = {"pages": pages, "record": record, "replay": replay}
         for name in (name for name, used in about_web.items() if used and not engines):
-            raise InputError(f"got --web {name} without an engine, but it is about what one finds: add --web ENGINE")
+            raise InputError(f"got --web {name} without a web engine: add --web ENGINE")
         if queries is not None and not found:
-            raise InputError("got --web queries without anything to search: add --index PATH or --web ENGINE")
+            raise InputError("got --web queries without an engine: add --index PATH or --web ENGINE")
         if record is not None and replay is not None:
-            raise InputError("got --web record and replay, wanted one of them: record first, then replay the file")
+            raise InputError(
+                "got both --web record and --web replay, expected one of them: record first, then replay the file"
+            )
         return found
 
     @property

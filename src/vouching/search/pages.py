@@ -1,8 +1,8 @@
 """Reads the pages that a web engine finds, and returns their passages that match the query instead of snippets.
 
-Offsets are those in the extracted text of a page, not in its HTML. The engine's snippet is used if a page cannot be
-fetched, or its text cannot be extracted in time, or has no word of the query. Not supported:
-pages that need JavaScript, and images of text.
+Offsets are those in the extracted text of a page, not in its HTML. The engine's snippet is used if a page
+cannot be fetched, or its text cannot be extracted in time or has no word of the query. Not supported: pages that need
+JavaScript, and images of text.
 """
 
 from __future__ import annotations
@@ -124,14 +124,14 @@ def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], limit
     >>> [p.span.text for p in chosen("Opened in 1973", [(piece("A bridge."), page)], limit=1)]
     ['It opened in 1973.']
     """
-    wanted = {*query_terms(query)}
+    sought = {*query_terms(query)}
     candidates: list[tuple[Passage, set[str]]] = []
     for shown, passages in pages:
-        bearing = [(passage, has) for passage in passages if (has := wanted & {*terms(passage.span.text)})]
-        candidates += bearing or [(shown, wanted & {*terms(shown.span.text)})]
+        bearing = [(passage, has) for passage in passages if (has := sought & {*terms(passage.span.text)})]
+        candidates += bearing or [(shown, sought & {*terms(shown.span.text)})]
     number = Counter(word for _, has in candidates for word in has)
     total = len(candidates)
-    weight = {word: math.log1p((total - number[word] + 0.5) / (number[word] + 0.5)) for word in wanted}
+    weight = {word: math.log1p((total - number[word] + 0.5) / (number[word] + 0.5)) for word in sought}
     whole = sum(weight.values()) or 1.0
     scored = [replace(passage, score=sum(weight[word] for word in has) / whole) for passage, has in candidates]
     return sorted(scored, key=lambda passage: -passage.score)[:limit]

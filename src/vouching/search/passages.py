@@ -1,7 +1,6 @@
-"""Documents cut into passages: whole sentences, overlapping, with offsets in the document's text.
+"""Splits documents into overlapping passages of whole sentences, with offsets in the document's text.
 
-The windows are cut as the encoder cuts its own, in words instead of tokens. Not supported: cutting by headings, and by
-meaning.
+The windows are those of the encoder, in words instead of tokens. Not supported: splitting by headings or by meaning.
 """
 
 from __future__ import annotations
@@ -18,25 +17,21 @@ from vouching.text.sentences import sentence_spans
 from vouching.text.words import lower_words, word_offsets
 
 PASSAGE_WORDS = 160
-"""Most words of a passage, where nothing else is asked for; with its claim it fits into one window of the encoder."""
+"""Default maximal number of words; such a passage fits with a claim into one window of the encoder."""
 MIN_WORDS = 2 * OVERLAP
-"""Fewest that may be asked for: a passage must say more than it repeats."""
+"""Minimum of this number: a passage must be longer than its overlap."""
 
 _LONG = 100_000
-"""Characters from which the words of a text are not listed to be counted."""
+"""Characters above which words are not collected in a list to count them."""
 
 
 def cut_passages(text: str, max_words: int = PASSAGE_WORDS) -> list[tuple[int, int]]:
-    """Cut a text into passages of whole sentences; a sentence beyond the limit is cut itself, between words.
+    """Split a text into passages of whole sentences; longer sentences are split between words.
 
-    A passage repeats the last sentences of the one before as far as these have at most 32 words.
-
-    Args:
-        text: the text of a document.
-        max_words: words of a passage.
+    A passage repeats the last sentences of the one before, up to 32 words.
 
     Returns:
-        ``(start, end)`` offsets, trimmed, in order; none for a text without words. Each word lies in a passage.
+        ``(start, end)`` offsets, trimmed, in order; none for a text without words. Every word is in a passage.
 
     >>> text = "One two three. Four five six seven. Eight."
     >>> [text[start:end] for start, end in cut_passages(text, max_words=7)]
@@ -57,7 +52,7 @@ def cut_passages(text: str, max_words: int = PASSAGE_WORDS) -> list[tuple[int, i
 
 
 def pages_of(text: str, places: Sequence[int]) -> list[int]:
-    r"""The pages that places lie on, from 1, in a text whose pages end with a form feed.
+    r"""The pages of offsets, from 1, in a text whose pages end with a form feed.
 
     >>> pages_of("one\ftwo\fthree", [0, 5])
     [1, 2]
@@ -67,7 +62,7 @@ def pages_of(text: str, places: Sequence[int]) -> list[int]:
 
 
 def _begin(words: NDArray[np.int64], sentences: NDArray[np.int64], word: int) -> int:
-    """Where a passage that begins with this word begins: where its sentence does if it is the first word of it."""
+    """Start of a passage that begins with this word: that of its sentence if it is the first word of it."""
     at = int(words[word, 0])
     sentence = int(sentences[np.searchsorted(sentences[:, 0], at, side="right") - 1, 0])
     return sentence if not word or sentence >= words[word - 1, 1] else at

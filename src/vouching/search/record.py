@@ -1,4 +1,4 @@
-"""Recording the answers of search engines in a file, and replaying them: a search repeated offline.
+"""Records the answers of search engines in a file and replays them, so that a search can be repeated offline.
 
 A line of the file is a JSON object with the engine's name, the query, the requested number of passages, and the
 passages, or the error if the engine failed. Fetched pages are not stored, only the passages taken from them.
@@ -32,7 +32,6 @@ class RecordedAnswer:
     """The requested number of passages."""
     passages: tuple[Passage, ...] = ()
     error: str | None = None
-    """Why it failed; None if it answered."""
 
 
 class Recording:
@@ -110,7 +109,7 @@ class Replay:
                 self._answers[answer.query, answer.most].append(answer)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """The recorded passages. Raises the recorded SearchError, and ConfigError if the search was not recorded."""
+        """The recorded passages. Raises the recorded SearchError, or ConfigError if there is no record."""
         answers = self._answers.get((query, limit))
         if not answers:
             raise ConfigError(
@@ -122,11 +121,11 @@ class Replay:
         return [*answer.passages]
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 def _answer(record: object) -> RecordedAnswer | None:
-    """The answer in a line; None if it is not one."""
+    """The answer in a line; None if it is not an answer."""
     try:
         return _answers().validate_python(record)
     except ValueError:

@@ -4,7 +4,7 @@ The first query is the question itself. Each further query is the most promising
 supports, or one that a passage has close to a word of the question ("directed by Ada Byron", for a question about a
 director). A passage found this way gets a share of the name's weight if it is about the name, or has it together with
 words that no passage covered yet. The best passages of all queries are kept. A name from a local document is never sent
-to the web: only indexes are asked for it. The constants were chosen on training questions;
+to the web: only indexes are searched for it. The constants were chosen on training questions;
 ``benchmarks/search_steps.py`` measures on others.
 
 Not supported: pronouns and descriptions (only names as written), names in scripts without capitals, and knowing which
@@ -173,7 +173,7 @@ RANK_DECAY = 0.3
 """Weight of a passage of the first query: 1 / (1 + 0.3 rank), ranks from 0."""
 NAMED = 0.6
 """Added if the question contains the title of its document."""
-ABOUT, RELATED, TELLS = 0.9, 0.3, 0.6
+ABOUT, RELATED, CONTAINS = 0.9, 0.3, 0.6
 """Share of a name's weight for a passage: its title is the name; its title contains the name's words, or the reverse;
 its text contains the name, times the share of the additional words that it contains."""
 UNSUPPORTED = 1.0
@@ -232,11 +232,11 @@ class StepSearch:
 
         The first query does not contain several answers, so that none of them biases the search.
         """
-        way = _Way(read_question(question), tuple(answers))
+        state = _State(read_question(question), tuple(answers))
         alone = answers[0] if len(answers) == 1 else ""
         first = Expansion(f"{question} {alone}".strip(), frozenset(), 1.0, (), "The question as it stands.")
-        ended = await self._walk(way, first)
-        return Trajectory(question, tuple(answers), way.kept(self._limit), ended, "deterministic")
+        ended = await self._walk(state, first)
+        return Trajectory(question, tuple(answers), state.kept(self._limit), ended, "deterministic")
 
     async def find(self, question: str | None, claim: str) -> Trajectory:
         """Search for a claim; see ``Finder``."""
@@ -246,41 +246,41 @@ class StepSearch:
         """Close every engine."""
         await asyncio.gather(*(engine.aclose() for engine in self.engines))
 
-    async def _walk(self, way: _Way, first: Expansion) -> SearchEnd:
-        for rank, page in enumerate(await self._ask(way, first)):
-            named = NAMED if page.about and page.about <= way.question.stems else 0.0
-            way.value(page, 1 / (1 + RANK_DECAY * rank) + named)
-        if way.all_failed:
+    async def _walk(self, state: _State, first: Expansion) -> SearchEnd:
+        for rank, page in enumerate(await self._ask(state, first)):
+            named = NAMED if page.about and page.about <= state.question.stems else 0.0
+            state.value(page, 1 / (1 + RANK_DECAY * rank) + named)
+        if state.all_failed:
             return "failed"
         while True:
-            unsupported = await self._unsupported(way)
+            unsupported = await self._unsupported(state)
             if unsupported is None:
                 return "decided"
-            if len(way.turns) == self._queries:
+            if len(state.turns) == self._queries:
                 return "turns"
-            expansion = way.next_expansion(unsupported)
+            expansion = state.next_expansion(unsupported)
             if expansion is None:
                 return "exhausted"
-            for page in await self._ask(way, expansion):
-                way.value(page, expansion.weight * _share(page, expansion))
+            for page in await self._ask(state, expansion):
+                state.value(page, expansion.weight * _share(page, expansion))
 
-    async def _ask(self, way: _Way, expansion: Expansion) -> list[Page]:
+    async def _ask(self, state: _State, expansion: Expansion) -> list[Page]:
         """The passages of a query, best first; the query is the name alone if the words were asked before."""
-        query = expansion.name if stems(expansion.query) in way.asked else expansion.query
+        query = expansion.name if stems(expansion.query) in state.asked else expansion.query
         own = [engine for engine in self.engines if engine.kind == "local"]
         stays = expansion.origin in {engine.name for engine in own}
         result = await search_engines(own if stays else self.engines, query, self._wide)
-        way.asked |= {expansion.stems, stems(query)}
-        way.turns.append(SearchTurn(expansion.why, "local" if stays else "all", query, result))
-        return [way.pages.setdefault(passage.span, read_page(passage)) for passage in result.passages]
+        state.asked |= {expansion.stems, stems(query)}
+        state.turns.append(SearchTurn(expansion.why, "local" if stays else "all", query, result))
+        return [state.pages.setdefault(passage.span, read_page(passage)) for passage in result.passages]
 
-    async def _unsupported(self, way: _Way) -> list[str] | None:
+    async def _unsupported(self, state: _State) -> list[str] | None:
         """Names in the answers that no passage kept so far supports; None if every answer is decided."""
-        texts = [claim.text for claim in way.claims]
+        texts = [claim.text for claim in state.claims]
         if self._verify is not None:
-            passages = [way.pages[span].passage for span in way.best(self._limit)]
+            passages = [state.pages[span].passage for span in state.best(self._limit)]
             sources = [Source(p.span.text, f"passage-{n}", p.title, p.url) for n, p in enumerate(passages, 1)]
-            outcomes = await self._verify(way.claims, sources)
+            outcomes = await self._verify(state.claims, sources)
             verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
             if len(verdicts) == len(outcomes) and all(map(_is_decided, verdicts)):
                 return None
@@ -290,7 +290,7 @@ class StepSearch:
 
 
 @dataclass(slots=True)
-class _Way:
+class _State:
     """The state of a search."""
 
     question: Question
@@ -376,4 +376,4 @@ def _share(page: Page, expansion: Expansion) -> float:
     if not expansion.stems <= page.words or not expansion.open:
         return related
     wanted = frozenset[str]().union(*map(stems, expansion.open))
-    return max(related, TELLS * len(wanted & page.words) / len(wanted))
+    return max(related, CONTAINS * len(wanted & page.words) / len(wanted))

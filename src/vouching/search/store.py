@@ -1,8 +1,8 @@
-"""Passages in a tantivy index: its fields, and how passages are written to it and read from it.
+"""The passages of an index in tantivy: the fields, and how passages are written and read.
 
 tantivy ranks by BM25 with k1 = 1.2 and b = 0.75. It gets the stems of a passage as words between spaces, those of the
-title twice, and returns the passage as it was stored. Its statistics count removed passages until they are dropped,
-see :class:`~vouching.search.index_writer.IndexWriter`.
+title twice, and stores the passage as it is returned. Its statistics count removed passages until they are dropped, see
+:class:`~vouching.search.index_writer.IndexWriter`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Record: TypeAlias = list[Any]
 Hit: TypeAlias = tuple[int, float, DocAddress]
 """Number of a passage, its score, and where it is stored."""
 _TIES = 16
-"""Additional passages that are fetched, so that equal scores at the limit can be ordered."""
+"""Additional passages to fetch, so that equal scores at the limit can be ordered."""
 _ROW = re.compile(rf"(.*?(?:{'|'.join(map(re.escape, FORMATS))}))#", re.IGNORECASE | re.DOTALL)
 
 
@@ -72,38 +72,33 @@ def entry(number: int, first: bool, record: Record, stems: Stems) -> Document:
 
 
 class Store:
-    """The passages of one state of an index, opened for reading: a snapshot.
-
-    Raises:
-        ValueError: tantivy cannot read it.
-    """
+    """A snapshot of the passages of one state. Raises ValueError if tantivy cannot read it."""
 
     def __init__(self, path: Path) -> None:
         index = Index.open(str(path))
         index.config_reader("manual")
         self._searcher = index.searcher()
         self.segments: int = self._searcher.num_segments
-        """How many parts tantivy keeps it in."""
         self._scripts: dict[str, int] = dict(self._searcher.terms_with_prefix("script", ""))
 
     def __len__(self) -> int:
-        """How many passages it has, without removed ones."""
+        """Number of passages, without removed ones."""
         return self._searcher.num_docs
 
     @property
     def removed(self) -> int:
-        """How many removed passages the statistics still count."""
+        """Number of removed passages that the statistics still count."""
         return sum(self._scripts.values()) - len(self)
 
     @property
     def documents(self) -> int:
-        """How many documents it has."""
+        """Number of documents."""
         found: Any = self._searcher.search(self._is_first(), 1, count=True)
         return found.count
 
     @property
     def scripts(self) -> dict[str, int]:
-        """How many passages are mainly in each script."""
+        """Number of passages per main script."""
         return {script: count for script, count in self._scripts.items() if script}
 
     def ranked(self, stems: Iterable[str], limit: int) -> list[Hit]:
@@ -121,7 +116,7 @@ class Store:
         return sorted(self._numbered(hits), key=lambda hit: (-_rounded(hit[1]), hit[0]))[:limit]
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, DocAddress]:
-        """Where the passages with these numbers are stored, as far as they exist."""
+        """Addresses of the passages with these numbers, if they exist."""
         query = Query.term_set_query(schema(), "number", numbers)
         hits = self._searcher.search(query, max(1, len(numbers)), count=False).hits
         return {number: place for number, _, place in self._numbered(hits)}
@@ -136,7 +131,7 @@ class Store:
         return json.loads(self._searcher.doc(place)["passage"][0])
 
     def is_first(self, place: DocAddress) -> bool:
-        """Whether this is the first passage of its document."""
+        """Whether a passage is the first of its document."""
         return bool(self._values("first", [place])[0])
 
     def passage(self, place: DocAddress, score: float, origin: str) -> Passage:

@@ -1,8 +1,8 @@
-"""What a text is searched by: the stems of its words, and its script.
+"""The index terms of a text: the stems of its words, and its script.
 
-Stems are those that verifiers compare (``text.words``): forms of one word meet, accents do not matter. Each character
-of Chinese, Japanese or Korean is a word. Not supported: splitting compounds, synonyms, and segmentation of other
-scripts without spaces.
+Stems are those that verifiers compare (``text.words``): inflected forms match, accents are ignored. Each character of
+Chinese, Japanese or Korean is a word. Not supported: splitting compounds, synonyms, and segmentation of other scripts
+without spaces.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def query_terms(query: str) -> list[str]:
 
 
 def scripts(words: Iterable[str]) -> Counter[str]:
-    """How many words begin with a letter of each script; other words are not counted.
+    """Number of words that begin with a letter of each script; other words are not counted.
 
     >>> scripts(["mill", "Oslo", "москва", "1973"])
     Counter({'latin': 2, 'cyrillic': 1})

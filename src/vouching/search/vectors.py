@@ -1,7 +1,7 @@
-"""Texts as vectors of unit length whose dot product says how near their meanings are.
+"""Sentence embeddings: unit vectors whose dot product measures similarity of meaning.
 
-An encoder is the one that ships with vouching, or a folder as the sentence-transformers package writes it. Not
-supported: the prefixes that some models want before queries and passages (E5's "query: "), and GPUs.
+The encoder is the one that ships with vouching, or a folder in the format of sentence-transformers. Not supported: the
+prefixes that some models expect before queries and passages (E5's "query: "), and GPUs.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from vouching.errors import ConfigError, needed
 Vectors: TypeAlias = NDArray[np.float32]
 """(N, W), each row of unit length."""
 SHIPPED = "shipped"
-"""Names the encoder that ships with vouching."""
+"""Name of the encoder that ships with vouching."""
 MAX_TOKENS = 256
-"""Tokens of a text that are read, special tokens included; a passage has fewer unless its words are unusual."""
-_TOGETHER = 32
+"""Tokens of a text that are read, special tokens included; passages usually have fewer."""
+_BATCH = 32
 
 
 class SentenceEncoder(Protocol):
-    """Something that turns texts into vectors."""
+    """Computes the vectors of texts."""
 
     @property
     def name(self) -> str:
-        """What it was opened by."""
+        """The name by which it is opened."""
         ...
 
     @property
     def digest(self) -> str:
-        """First digits of its weights' SHA-256: vectors of other weights do not compare."""
+        """First digits of the SHA-256 of its weights: vectors of different weights cannot be compared."""
         ...
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
@@ -46,22 +46,22 @@ class SentenceEncoder(Protocol):
 
 
 def open_encoder(name: str) -> SentenceEncoder:
-    """The encoder of this name: "shipped", or the path of a folder.
+    """Open an encoder: "shipped", or the path of a folder.
 
     Raises:
-        ConfigError: there is no such folder, or it holds no encoder that can be used.
-        MissingExtraError: a folder, and torch or transformers is not installed.
+        ConfigError: the folder does not exist, or has no encoder that can be used.
+        MissingExtraError: the encoder is in a folder, and torch or transformers is not installed.
 
-    >>> open_encoder(SHIPPED).vectors(["The mill stands in Oslo."]).shape
+    >>> open_encoder(SHIPPED).vectors(["The mill is in Oslo."]).shape
     (1, 384)
     """
     return ShippedEncoder() if name == SHIPPED else FolderEncoder(Path(name).expanduser().resolve())
 
 
 class ShippedEncoder:
-    """The encoder that checks claims, used for single texts: the mean of its token states.
+    """The encoder of the verifier, for single texts: the mean of its token states.
 
-    It was trained to read claims beside sources, not to compare sentences; docs/search.md says what that costs.
+    It was trained to read claims next to sources, not to compare sentences; docs/search.md has the consequences.
     """
 
     name = SHIPPED
@@ -71,18 +71,17 @@ class ShippedEncoder:
         self.digest = self._encoder.weights.digest
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of texts, (N, W)."""
+        """See ``SentenceEncoder``."""
         return _unit(np.stack([self._encoder.states(text).mean(axis=0) for text in texts]))
 
 
 class FolderEncoder:
-    """A folder with config.json, model.safetensors and a tokenizer, its tokens' states pooled as the folder says.
+    """A folder with config.json, model.safetensors and a tokenizer; token states are pooled as the folder specifies.
 
-    Args:
-        folder: the folder; without ``1_Pooling/config.json`` the mean of the states is taken.
+    Without ``1_Pooling/config.json``, their mean is used.
 
     Raises:
-        ConfigError: it is no folder of that kind, or pools in another way than by mean or first token.
+        ConfigError: it is not such a folder, or pools neither by the mean nor by the first token.
         MissingExtraError: torch or transformers is not installed.
     """
 
@@ -91,8 +90,8 @@ class FolderEncoder:
         weights = folder / "model.safetensors"
         if not weights.is_file() or not (folder / "config.json").is_file():
             raise ConfigError(
-                f"{folder} has no config.json and model.safetensors: wanted a folder as sentence-transformers writes "
-                f'it, or "{SHIPPED}"'
+                f"{folder} has no config.json and model.safetensors: expected a folder in the format of "
+                f'sentence-transformers, or "{SHIPPED}"'
             )
         self._first_token = _pools_first_token(folder / "1_Pooling" / "config.json")
         self._torch, transformers = (
@@ -108,11 +107,11 @@ class FolderEncoder:
         self.digest = sha256_of(weights)[:12]
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of texts, (N, W)."""
+        """See ``SentenceEncoder``."""
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         found: list[tuple[int, Vectors]] = []
-        for at in range(0, len(order), _TOGETHER):
-            these = order[at : at + _TOGETHER]
+        for at in range(0, len(order), _BATCH):
+            these = order[at : at + _BATCH]
             found += zip(these, self._states([texts[number] for number in these]), strict=True)
         return _unit(np.stack([vector for _, vector in sorted(found, key=lambda pair: pair[0])]))
 
@@ -133,7 +132,9 @@ def _unit(vectors: NDArray[Any]) -> Vectors:
 def _pools_first_token(path: Path) -> bool:
     if not path.is_file():
         return False
-    ways = [way for way, on in json.loads(path.read_text(encoding="utf-8")).items() if way.startswith("pooling") and on]
-    if ways not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
-        raise ConfigError(f"{path} pools by {', '.join(ways)}; wanted the mean of the tokens or the first of them")
-    return ways == ["pooling_mode_cls_token"]
+    modes = [
+        mode for mode, on in json.loads(path.read_text(encoding="utf-8")).items() if mode.startswith("pooling") and on
+    ]
+    if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
+        raise ConfigError(f"{path} pools by {', '.join(modes)}; expected the mean of the tokens or the first token")
+    return modes == ["pooling_mode_cls_token"]

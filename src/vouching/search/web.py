@@ -1,7 +1,7 @@
-"""Search on the web: an engine over HTTP, asked politely and retried when it is busy, and the package ``ddgs``.
+"""Web search engines over HTTP, with rate limits and retries, and the package ``ddgs``.
 
-Failures are classified and retried as those of language models are. The key goes to the engine's address and nowhere
-else: redirects are errors.
+Failures are classified and retried as those of language models. A key is sent to the engine's address only: redirects
+are errors.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from vouching.types import Passage, Span
 from vouching.version import __version__
 
 USER_AGENT = f"vouching/{__version__} (https://pypi.org/project/vouching/)"
-"""Who asks, as engines and sites want to know."""
+"""Identifies Vouch to engines and sites."""
 TIMEOUT = 30.0
-"""Seconds without a byte after which a request is given up."""
-ATTEMPTS, FIRST_WAIT, LONGEST_WAIT = 3, 0.5, 20.0
+"""Seconds without data after which a request is aborted."""
+ATTEMPTS, FIRST_WAIT, MAX_WAIT = 3, 0.5, 20.0
 Found = TypeVar("Found")
-_DDGS_LONGEST = 400
+_DDGS_CHARACTERS = 400
 _NOTHING = "No results found."
-"""What the package says when every engine answered with nothing."""
+"""The package's message if every engine returned nothing."""
 
 
 class SearchServer:
-    """Sends requests to a server that answers in JSON, and retries while it is busy.
+    """Sends requests to a server that responds in JSON, and retries while it is busy.
 
     Args:
-        called: what the server is called in messages.
-        address: where it is, checked.
+        label: its name in messages.
+        address: its address, checked.
         advice: what to do about a wrong address or key.
-        at_once: requests under way at once.
-        seconds: how long a search may take with its retries.
+        at_once: maximal number of concurrent requests.
+        seconds: time limit for a search with its retries.
     """
 
-    def __init__(self, called: str, address: str, advice: str, at_once: int = 4, seconds: float = 60.0) -> None:
+    def __init__(self, label: str, address: str, advice: str, at_once: int = 4, seconds: float = 60.0) -> None:
         self._address, self._advice, self._seconds = address, advice, seconds
-        self._where = f"{called} at {address}"
+        self._where = f"{label} at {address}"
         headers = {"user-agent": USER_AGENT, "accept": "application/json"}
         proxy = proxy_of(address)
         self._clients = OpenPerLoop(lambda: open_client(TIMEOUT, proxy, headers=headers))
@@ -63,14 +63,10 @@ class SearchServer:
         self._random = random.Random()
 
     async def ask(self, request: Request, read: Callable[[Body], Found]) -> Found:
-        """What ``read`` makes of the answer.
-
-        Raises:
-            SearchError: no answer in time, a refusal, or an answer that cannot be read.
-        """
+        """The response, parsed by ``read``. Raises SearchError if it is late, an error, or unreadable."""
         try:
             async with self._slots.get(), asyncio.timeout(self._seconds):
-                body = await retried(lambda: self._body(request), ATTEMPTS, FIRST_WAIT, LONGEST_WAIT, self._random)
+                body = await retried(lambda: self._body(request), ATTEMPTS, FIRST_WAIT, MAX_WAIT, self._random)
         except TimeoutError:
             raise SearchError(f"{self._where} gave no answer within {self._seconds:g} seconds") from None
         except (ModelError, ConfigError) as error:
@@ -78,7 +74,7 @@ class SearchServer:
         try:
             return read(body)
         except SearchError as error:
-            raise SearchError(f"{self._where} cannot be understood: {error}") from None
+            raise SearchError(f"the answer of {self._where} cannot be read: {error}") from None
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -100,13 +96,13 @@ class SearchServer:
 
 
 class WebEngine:
-    """A search engine of the web.
+    """A web search engine.
 
     Args:
         api: its interface.
-        address: where it is, if not at its usual address: a mirror or your own instance.
-        key: its key; None takes the environment variable of the interface.
-        seconds: how long a search may take with its retries.
+        address: of a mirror or your own instance; None for the public address.
+        key: its key; None for the environment variable of the interface.
+        seconds: time limit for a search with its retries.
 
     Raises:
         ConfigError: the address is not valid, or the key is missing or cannot be sent.
@@ -126,18 +122,13 @@ class WebEngine:
         self._api = api
         checked = checked_address(address or api.address, api.name, "https://host", api.key_variable)
         self.name = f"web:{api.name}" + (f"={checked}" if address and api.address else "")
-        """The origin of its passages; with its address if that is not the usual one."""
         self._key = checked_key(api.name, api.key_variable, key) if api.key_variable else ""
         advice = f"check its address and {api.key_variable or 'whether it allows format=json'}"
         self._server = SearchServer(api.name, checked, advice, api.at_once, seconds)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """What the engine shows of at most ``limit`` pages, best first; the score is 1 / rank.
-
-        Raises:
-            SearchError: no answer in time, a refusal, or an answer that cannot be read.
-        """
-        words = plain_query(query, self._api.longest)
+        """Excerpts of at most ``limit`` pages, best first; the score is 1 / rank. Raises SearchError."""
+        words = plain_query(query, self._api.max_characters)
         if not words:
             return []
         hits = await self._server.ask(self._api.request(words, limit, self._key), self._api.read)
@@ -149,7 +140,7 @@ class WebEngine:
 
 
 def snippets(hits: Iterable[Hit], limit: int, origin: str) -> list[Passage]:
-    """The first ``limit`` results that have a text and an address, as passages; offsets are those in the text shown.
+    """The first ``limit`` results with text and address, as passages; offsets refer to the excerpt.
 
     >>> snippets([Hit("Ulm", "http://a", "On the Danube."), Hit("Bare", "http://b", "")], 5, "web:x")[0].span
     Span(text='On the Danube.', start=0, end=14, source_id='http://a')
@@ -164,37 +155,34 @@ def snippets(hits: Iterable[Hit], limit: int, origin: str) -> list[Passage]:
 def checked_key(owner: str, variable: str, key: str | None = None) -> str:
     """A key, or the one in an environment variable. Its value is never part of a message.
 
-    Raises:
-        ConfigError: there is none, or no header can hold it.
+    Raises ConfigError if it is missing, or cannot be sent in a header.
     """
     found = (key or os.environ.get(variable, "")).strip()
     if not found:
         raise ConfigError(f"{owner} needs a key: put it into the environment variable {variable}")
     if not (found.isascii() and found.isprintable() and " " not in found):
         raise ConfigError(
-            f"the key in {variable} contains a blank or a character that no header can hold: copy it again"
+            f"the key in {variable} contains a space or a character that is not allowed in a header: copy it again"
         )
     return found
 
 
 class Ddgs:
-    """Several engines without a key, by the package ``ddgs``, which reads the pages that they show to browsers.
+    """Several engines without a key, through the package ``ddgs``, which parses the pages that they show to browsers.
 
-    Convenient for a try. Nobody promises to keep this interface, and it presents itself as a browser, whatever the
-    engines think of that. The package asks one engine after the other by itself; nothing is retried.
+    For experiments: the interface is unofficial, and the package identifies itself as a browser. It asks one engine
+    after the other; nothing is retried.
 
     Args:
-        proxy: a proxy for its requests, e.g. "socks5h://127.0.0.1:9150"; None takes its variable ``DDGS_PROXY``.
-        seconds: how long each engine may take.
+        proxy: a proxy for its requests, e.g. "socks5h://127.0.0.1:9150"; None for its variable ``DDGS_PROXY``.
+        seconds: time limit per engine.
 
     Raises:
         MissingExtraError: the package is not installed.
     """
 
     name = "web:ddgs"
-    """What its passages name as their origin."""
     kind: Literal["web"] = "web"
-    """It looks on the web."""
 
     def __init__(self, proxy: str | None = None, seconds: int = 10) -> None:
         package = needed("ddgs", "search", "--web ddgs")
@@ -203,19 +191,15 @@ class Ddgs:
         self._slots = PerLoop(lambda: asyncio.Semaphore(1))
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """What the engines show of at most ``limit`` pages, best first; the score is 1 / rank.
-
-        Raises:
-            SearchError: none of them answered.
-        """
-        words = plain_query(query, _DDGS_LONGEST)
+        """Excerpts of at most ``limit`` pages, best first; the score is 1 / rank. Raises SearchError."""
+        words = plain_query(query, _DDGS_CHARACTERS)
         if not words:
             return []
         async with self._slots.get():
             return snippets(await asyncio.to_thread(self._hits, words, limit), limit, self.name)
 
     async def aclose(self) -> None:
-        """Nothing stays open."""
+        """Nothing to close."""
 
     def _hits(self, words: str, limit: int) -> list[Hit]:
         try:
@@ -223,5 +207,5 @@ class Ddgs:
         except self._error as error:
             if str(error) == _NOTHING:
                 return []
-            raise SearchError(f"ddgs found no engine that answers: {str(error)[:300]}") from error
+            raise SearchError(f"no engine of ddgs answered: {str(error)[:300]}") from error
         return [hit(record, "title", "href", "body") for record in records]

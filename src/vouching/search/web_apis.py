@@ -1,4 +1,4 @@
-"""The interfaces of web search engines: what a query is sent as, and how an answer is read, one entry of ``APIS`` each.
+"""The interfaces of web search engines: the request for a query and the parser of the response, by name in ``APIS``.
 
 Not supported: news, infoboxes, answer boxes, images, page texts, and pages of results after the first.
 """
@@ -14,26 +14,24 @@ from typing import Any, TypeAlias, cast
 from vouching.errors import SearchError
 
 Body: TypeAlias = Mapping[str, Any]
-"""An answer: a JSON object."""
+"""A response: a JSON object."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MARK = re.compile(r"[\"“”„\\]|(?<=[^\W\d]):(?=\S)")
-"""Quotation marks, which ask for the exact words, and the colon of site: and the like."""
+"""Quotation marks, which ask for the exact words, and the colon in operators such as site:."""
 _SIGN = re.compile(r"(?<!\S)[-+!:?~@*&|^]+")
-"""What turns a word into a command: -word, !bang, :language."""
+"""Signs that make a word a command: -word, !bang, :language."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to send."""
+    """A request to a server."""
 
     path: str
-    """Path after the address of the engine."""
+    """Appended to the address of the engine."""
     params: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Parameters of the address."""
     json: Mapping[str, Any] | None = None
-    """A body to post; None gets."""
+    """Body of a POST request; None for GET."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The key, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +39,10 @@ class Hit:
     """One result of an engine."""
 
     title: str
-    """Title of the page."""
     url: str
-    """Where it is, http or https; empty where the engine names something else."""
+    """http or https; empty for any other address."""
     text: str
-    """What the engine shows of it; may be empty."""
+    """The excerpt; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +50,31 @@ class WebApi:
     """The interface of one engine."""
 
     name: str
-    """What the engine is called on the command line."""
     address: str
-    """Where it is; empty if everybody runs their own."""
+    """Empty if there is no public server."""
     request: Callable[[str, int, str], Request]
-    """From a query, how many results to get and the key to what is sent."""
+    """Makes a request from a query, the number of results and the key."""
     read: Callable[[Body], list[Hit]]
-    """From an answer to its results, best first. Raises SearchError if it is none."""
+    """Parses a response to results, best first. Raises SearchError."""
     key_variable: str = ""
     """Environment variable of the key; empty if none is needed."""
-    longest: int = 1000
-    """Characters of a query; a longer one is cut after a word."""
+    max_characters: int = 1000
+    """Of a query; a longer one is cut after a word."""
     at_once: int = 4
-    """Requests under way at once."""
+    """Maximal number of concurrent requests."""
 
 
-def plain_query(text: str, longest: int) -> str:
-    """A text as words to search for: what an engine would read as a command is taken out, then cut after a word.
+def plain_query(text: str, max_characters: int) -> str:
+    """A text as words to search for: operators and commands of engines are removed, then it is cut after a word.
 
-    Empty if there is nothing to search for.
+    Empty if no word is left.
 
     >>> plain_query('It fell by -5% in "Ulm", see site:example.org !g', 40)
     'It fell by 5% in Ulm , see site'
     """
     words = " ".join(_SIGN.sub(" ", _MARK.sub(" ", text)).split())
-    if len(words) > longest:
-        words = words[: longest + 1].rpartition(" ")[0] or words[:longest]
+    if len(words) > max_characters:
+        words = words[: max_characters + 1].rpartition(" ")[0] or words[:max_characters]
     return words if any(c.isalnum() for c in words) else ""
 
 
@@ -88,25 +84,25 @@ def hit(record: Body, title: str, url: str, text: str) -> Hit:
     >>> hit({"title": "Ulm", "link": "javascript:x", "snippet": " On the Danube. "}, "title", "link", "snippet")
     Hit(title='Ulm', url='', text='On the Danube.')
     """
-    address = _text(record, url)
-    return Hit(_text(record, title), address if re.match("https?://", address) else "", _text(record, text))
+    address = _string(record, url)
+    return Hit(_string(record, title), address if re.match("https?://", address) else "", _string(record, text))
 
 
-def _text(record: Body, key: str) -> str:
+def _string(record: Body, key: str) -> str:
     value = record.get(key)
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value).strip() if isinstance(value, str) else ""
 
 
 def _records(body: Body, key: str) -> list[Body]:
-    """The objects in a list of an answer. Raises SearchError if there is no such list."""
+    """The objects in a list of a response. Raises SearchError if there is no such list."""
     found = body.get(key)
     if not isinstance(found, list):
         raise SearchError(f'the answer has no list "{key}", it has {[*body]}')
     return [cast("Body", item) for item in cast("list[Any]", found) if isinstance(item, dict)]
 
 
-# SearXNG, which one runs oneself (docs.searxng.org, "Search API"). It answers in JSON only if its settings.yml lists
-# "json" under search: formats. The number of results is the instance's own.
+# SearXNG, which you run yourself (docs.searxng.org, "Search API"). It answers in JSON only if its settings.yml lists
+# "json" under search: formats. The instance decides how many results it returns.
 
 
 def _ask_searxng(query: str, limit: int, key: str) -> Request:
@@ -135,14 +131,16 @@ def _ask_wikipedia(query: str, limit: int, key: str) -> Request:
 
 
 def _read_wikipedia(body: Body) -> list[Hit]:
-    """Articles by their place in the search, which is not the order they come in."""
+    """Articles by their rank, which is not their order in the response."""
     if "error" in body:
-        told = body["error"]
-        raise SearchError(str(cast("dict[str, Any]", told).get("info", told) if isinstance(told, dict) else told)[:300])
+        error = body["error"]
+        raise SearchError(
+            str(cast("dict[str, Any]", error).get("info", error) if isinstance(error, dict) else error)[:300]
+        )
     if "query" not in body:
         if "batchcomplete" in body:
             return []
-        raise SearchError(f"the answer is none of MediaWiki's, it has {[*body]}")
+        raise SearchError(f"the answer is not from MediaWiki, it has {[*body]}")
     query = body["query"]
     pages = _records(cast("Body", query) if isinstance(query, dict) else {}, "pages")
     pages.sort(key=lambda page: page["index"] if isinstance(page.get("index"), int) else len(pages) + 1)
@@ -150,7 +148,7 @@ def _read_wikipedia(body: Body) -> list[Hit]:
 
 
 # Brave Search's own index of the web (api-dashboard.search.brave.com, "Web search"). It refuses more than 50 words.
-# An answer without results has no part "web".
+# A response without results has no "web".
 
 _MAX_BRAVE, _WORDS_BRAVE = 20, 50
 
@@ -163,7 +161,7 @@ def _ask_brave(query: str, limit: int, key: str) -> Request:
 
 def _read_brave(body: Body) -> list[Hit]:
     if body.get("type") != "search":
-        raise SearchError(f'the answer is no "search", it has {[*body]}')
+        raise SearchError(f'the answer is not a "search", it has {[*body]}')
     web = body.get("web")
     if not isinstance(web, dict):
         return []
@@ -183,7 +181,7 @@ def _read_tavily(body: Body) -> list[Hit]:
     return [hit(record, "title", "url", "content") for record in _records(body, "results")]
 
 
-# Serper, which passes on Google's results (serper.dev). An answer without any has no part "organic".
+# Serper, which returns Google's results (serper.dev). A response without results has no "organic".
 
 
 def _ask_serper(query: str, limit: int, key: str) -> Request:
@@ -192,7 +190,7 @@ def _ask_serper(query: str, limit: int, key: str) -> Request:
 
 def _read_serper(body: Body) -> list[Hit]:
     if "searchParameters" not in body:
-        raise SearchError(f"the answer is none of Serper's, it has {[*body]}")
+        raise SearchError(f"the answer is not from Serper, it has {[*body]}")
     return [hit(record, "title", "link", "snippet") for record in _records({"organic": [], **body}, "organic")]
 
 
@@ -200,10 +198,9 @@ APIS: Mapping[str, WebApi] = {
     api.name: api
     for api in (
         WebApi("searxng", "", _ask_searxng, _read_searxng),
-        WebApi("wikipedia", "https://en.wikipedia.org", _ask_wikipedia, _read_wikipedia, longest=300, at_once=1),
-        WebApi("brave", "https://api.search.brave.com", _ask_brave, _read_brave, "BRAVE_API_KEY", longest=400),
-        WebApi("tavily", "https://api.tavily.com", _ask_tavily, _read_tavily, "TAVILY_API_KEY", longest=400),
+        WebApi("wikipedia", "https://en.wikipedia.org", _ask_wikipedia, _read_wikipedia, max_characters=300, at_once=1),
+        WebApi("brave", "https://api.search.brave.com", _ask_brave, _read_brave, "BRAVE_API_KEY", max_characters=400),
+        WebApi("tavily", "https://api.tavily.com", _ask_tavily, _read_tavily, "TAVILY_API_KEY", max_characters=400),
         WebApi("serper", "https://google.serper.dev", _ask_serper, _read_serper, "SERPER_API_KEY"),
     )
 }
-"""The engines by name."""

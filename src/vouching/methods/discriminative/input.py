@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from vouching.inputs import as_sources
-from vouching.search.evidence import told
+from vouching.search.evidence import turn_text
 from vouching.search.history import history_text, one_line
 from vouching.text.injection import addresses_verdict
 from vouching.types import (
@@ -152,7 +152,7 @@ def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
         yield VerdictWarning("engine", f"{engine} failed{often} ({error}).")
     for turn in trajectory.turns:
         if turn.error is not None:
-            yield VerdictWarning("engine", told(turn))
+            yield VerdictWarning("engine", turn_text(turn))
     if not trajectory.passages and search_failed(trajectory) is None:
         found = "The search found nothing." if queries else "Nothing was searched for."
         yield VerdictWarning("engine", found)
