@@ -47,7 +47,7 @@ def test_every_span_of_a_reading_is_the_text_at_its_offsets(claim: str, texts: l
 
 @settings(max_examples=25)
 @given(st.integers(1, 60), st.integers(0, 59))
-def test_what_was_not_read_is_reported_and_with_what_was_read_makes_up_the_source(sentences: int, asked: int) -> None:
+def test_read_and_unread_text_together_are_the_whole_source(sentences: int, asked: int) -> None:
     text = " ".join(LONG.split(". ")[:sentences])
     reading = read(f"The city number {asked} was built.", text)
     assert (reading.windows_read < reading.windows) == bool(reading.unread)
@@ -57,13 +57,13 @@ def test_what_was_not_read_is_reported_and_with_what_was_read_makes_up_the_sourc
         assert not unread & set(range(match.source_span.start, match.source_span.end))
 
 
-def test_the_window_that_holds_the_words_of_the_claim_is_read() -> None:
+def test_the_window_with_the_words_of_the_claim_is_read() -> None:
     reading = read("The city number 47 was built.", LONG)
     place = LONG.index("number 47 ")
     assert not any(span.start <= place < span.end for span in reading.unread)
 
 
-def test_a_claim_reads_the_same_alone_and_beside_others() -> None:
+def test_a_claim_is_read_the_same_alone_and_among_others() -> None:
     encoder = load_encoder(TINY)
     sources = encoder.encode([Source(LONG)])
     claims = ["The bridge is old.", "It was built by the river, 12 years ago, in the city.", ""]
@@ -78,7 +78,7 @@ def test_without_a_source_to_read_the_claim_is_not_found(texts: tuple[str, ...])
     assert (reading.matches, reading.unread, reading.windows) == ((), (), 0)
 
 
-def test_a_claim_of_two_thousand_tokens_is_read_in_part_and_says_how_far() -> None:
+def test_a_claim_of_two_thousand_tokens_is_read_in_part_and_reports_how_far() -> None:
     claim = "the " * 2000
     reading = read(claim, "The bridge opened.")
     assert len(reading.matches) == 24  # the tiny encoder reads 24 tokens of a claim
@@ -91,7 +91,7 @@ def test_a_claim_that_fits_is_read_to_its_last_character() -> None:
 
 
 @pytest.mark.parametrize("end", ["\u202c", "\u200b", "\x00", " \n", "\ufeff"])
-def test_a_claim_that_ends_in_what_is_no_token_is_read_to_its_end(end: str) -> None:
+def test_a_claim_that_ends_in_characters_without_a_token_is_read_to_its_end(end: str) -> None:
     claim = f"The bridge is old.{end}"
     assert read(claim, "The bridge opened.").claim_read == len(claim)
 
@@ -117,7 +117,7 @@ def copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(TINY, tmp_path / "encoder"))
 
 
-def test_the_shipped_encoder_tells_support_from_contradiction() -> None:
+def test_the_shipped_encoder_distinguishes_support_from_contradiction() -> None:
     encoder = load_encoder()
     sources = encoder.encode([Source("A man is sleeping on a bench in the park.")])
     supported, contradicted = (encoder.read(claim, sources) for claim in ("A man sleeps.", "The man is running."))
@@ -139,7 +139,7 @@ def test_a_missing_file_is_named(copy: Path, name: str) -> None:
         load_encoder(copy)
 
 
-def test_what_to_do_about_a_damaged_file_depends_on_whose_it_is(
+def test_the_advice_on_a_damaged_file_depends_on_its_owner(
     copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (copy / "model.onnx").unlink()
@@ -171,13 +171,13 @@ def test_a_manifest_without_limits_is_refused(copy: Path) -> None:
         load_encoder(copy)
 
 
-def test_a_tokenizer_of_another_size_than_the_model_knows_is_refused(copy: Path) -> None:
+def test_a_tokenizer_of_another_size_than_the_models_is_refused(copy: Path) -> None:
     rewrite(copy, vocabulary=30522)
     with pytest.raises(WeightsError, match="the model has 30522"):
         load_encoder(copy)
 
 
-def test_a_file_that_is_no_model_is_refused(copy: Path) -> None:
+def test_a_file_that_is_not_a_model_is_refused(copy: Path) -> None:
     import hashlib
 
     (copy / "model.onnx").write_bytes(b"not a model")

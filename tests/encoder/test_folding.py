@@ -32,7 +32,7 @@ def test_the_relation_is_a_distribution_and_its_support_the_highest_of_any_windo
     assert folded.relation[0] == pytest.approx(max(s[0] / sum(s) for s in shares), abs=1e-5)
 
 
-def test_a_window_that_says_nothing_takes_nothing_away() -> None:
+def test_an_irrelevant_window_changes_nothing() -> None:
     alone = fold([window((0.1, 0.8, 0.1))])
     beside = fold([window((0.1, 0.8, 0.1)), window((0.05, 0.05, 0.9))])
     assert alone is not None
@@ -40,7 +40,7 @@ def test_a_window_that_says_nothing_takes_nothing_away() -> None:
     assert beside.relation == pytest.approx(alone.relation, abs=1e-6)
 
 
-def test_what_is_not_supported_is_shared_by_the_window_with_the_least_not_found() -> None:
+def test_the_window_with_the_lowest_not_found_splits_the_unsupported_probability() -> None:
     # Supported: .4 of the first. The rest, .6, is shared as in the second (.6 to .1): .6 * 6/7 and .6 * 1/7.
     folded = fold([window((0.4, 0.1, 0.5)), window((0.3, 0.6, 0.1))])
     assert folded is not None

@@ -59,7 +59,7 @@ def test_a_pair_is_the_claim_between_special_tokens_and_then_the_window() -> Non
     ]  # fmt: skip
 
 
-def test_a_file_that_is_no_tokenizer_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_tokenizer_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(WeightsError, match="cannot read the tokenizer"):
@@ -91,14 +91,14 @@ def test_windows_follow_each_other_without_a_gap_from_the_first_token_to_the_las
 
 
 @given(LENGTHS, st.integers(1, 100))
-def test_windows_keep_to_the_budget_and_go_forward(lengths: list[int], budget: int) -> None:
+def test_windows_stay_within_the_budget_and_advance(lengths: list[int], budget: int) -> None:
     windows = cut_windows(starts_of(lengths), budget)
     assert ((windows[:, 1] - windows[:, 0] > 0) & (windows[:, 1] - windows[:, 0] <= budget)).all()
     assert (np.diff(windows, axis=0) > 0).all()
 
 
 @given(LENGTHS, st.integers(1, 100))
-def test_a_window_repeats_at_most_the_overlap_of_the_one_before(lengths: list[int], budget: int) -> None:
+def test_a_window_repeats_at_most_the_overlap_of_the_previous_one(lengths: list[int], budget: int) -> None:
     windows = cut_windows(starts_of(lengths), budget)
     assert (windows[:-1, 1] - windows[1:, 0] <= OVERLAP).all()
 

@@ -48,7 +48,7 @@ def test_an_error_reaches_every_call_of_its_batch_and_none_after() -> None:
     assert asyncio.run(main()) == 7
 
 
-def test_a_call_that_is_given_up_is_seen_to_be_unwanted_while_the_others_go_on() -> None:
+def test_an_abandoned_call_is_marked_unwanted_while_the_others_continue() -> None:
     begun, train_from = threading.Event(), threading.Event()
     wanted: list[bool] = []
 

@@ -275,7 +275,7 @@ def test_fields_for_a_server_are_refused_but_those_for_the_template(model: Local
     assert len(said.completion_ids) == 1
 
 
-def test_adapters_share_the_weights_and_keep_apart(folder: Path, model: LocalModel, tmp_path: Path) -> None:
+def test_adapters_share_the_weights_and_stay_separate(folder: Path, model: LocalModel, tmp_path: Path) -> None:
     pytest.importorskip("peft", reason="needs peft")
     paths = [write_tiny_adapter(tmp_path / name, folder, seed) for seed, name in enumerate(("one.a", "one_a"))]
     before = sample(model, GREEDY)[0]

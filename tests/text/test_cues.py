@@ -50,7 +50,7 @@ def test_a_cue_reaches_to_the_end_of_its_clause(text: str, cue: str, scope: str)
 @pytest.mark.parametrize(
     "text", ["It grew.", "not only fast", "no doubt it grew", "no less than 5", "knot", "notable", "no matter what"]
 )
-def test_what_only_looks_like_a_negation_is_none(text: str) -> None:
+def test_what_only_looks_like_a_negation_is_not_found(text: str) -> None:
     assert negations(text) == []
 
 
@@ -73,7 +73,7 @@ def test_a_word_is_negated_by_an_odd_number_of_cues(text: str, word: str, negate
     [("unsafe", "safe", True), ("like", "dislike", True), ("safe", "safe", False), ("invent", "vent", True),
      ("under", "der", False), ("", "un", False)],
 )  # fmt: skip
-def test_a_negative_prefix_is_seen_whichever_form_comes_first(one: str, other: str, related: bool) -> None:
+def test_a_negative_prefix_is_recognised_in_either_order(one: str, other: str, related: bool) -> None:
     assert (one in negative_forms(other)) is (other in negative_forms(one)) is related
 
 
@@ -114,7 +114,7 @@ def test_qualifiers_are_found_with_their_scale(text: str, found: list[tuple[str,
 @pytest.mark.parametrize(
     "text", ["in May sales fell", "May 2004", "on 5 May", "by May", "May 5th", "late May", "since may"]
 )
-def test_the_month_of_may_is_no_hedge(text: str) -> None:
+def test_the_month_of_may_is_not_a_hedge(text: str) -> None:
     assert qualifiers(text) == []
 
 
@@ -135,7 +135,7 @@ def test_the_verb_may_is_a_hedge(text: str) -> None:
         ("significantly better", "slightly better", "stronger"),
     ],
 )
-def test_a_claims_qualifier_is_held_against_the_strongest_of_its_scale(claim: str, source: str, relation: str) -> None:
+def test_a_claims_qualifier_is_compared_with_the_strongest_on_its_scale(claim: str, source: str, relation: str) -> None:
     assert compare_qualifiers(qualifiers(claim)[0], qualifiers(source)) == relation
 
 
@@ -152,7 +152,7 @@ def test_every_entry_of_the_lexicon_is_one_word_that_can_be_found() -> None:
 
 
 @given(ANY_TEXT)
-def test_every_qualifier_lies_where_it_says(text: str) -> None:
+def test_every_qualifier_is_the_text_at_its_offsets(text: str) -> None:
     assert all(text[q.start : q.end].lower() == q.word for q in qualifiers(text))
 
 

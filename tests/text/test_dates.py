@@ -46,7 +46,7 @@ def only(text: str) -> DateMention:
         ("in AD 79", 79, None, None, "AD 79"),
     ],
 )
-def test_a_date_is_read_with_its_fields_and_exact_place(
+def test_a_date_is_read_with_its_fields_and_exact_offsets(
     text: str, year: int | None, month: int | None, day: int | None, covered: str
 ) -> None:
     date = only(text)
@@ -200,7 +200,7 @@ def test_a_date_in_brackets_is_a_date(text: str) -> None:
 
 
 @given(st.dates())
-def test_every_calendar_day_survives_being_written_out(day: datetime.date) -> None:
+def test_every_calendar_day_is_read_back_when_written_out(day: datetime.date) -> None:
     text = day.strftime("%B %d, ") + f"{day.year:04d}"
     date = only(text)
     assert (date.year, date.month, date.day) == (day.year, day.month, day.day)

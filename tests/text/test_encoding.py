@@ -22,7 +22,7 @@ PRINTABLE = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_chara
 
 
 @given(PRINTABLE)
-def test_utf8_comes_back_as_it_was_without_a_warning(text: str) -> None:
+def test_utf8_is_decoded_unchanged_without_a_warning(text: str) -> None:
     raw = text.encode()
     assume(not text.startswith(("%PDF-", "{\\rtf", "GIF8")))
     assert decode_text(raw, "a.txt") == (text, None)
@@ -30,7 +30,7 @@ def test_utf8_comes_back_as_it_was_without_a_warning(text: str) -> None:
 
 @pytest.mark.parametrize("encoding", MARKS)
 @given(text=PRINTABLE)
-def test_a_byte_order_mark_decides_and_is_taken_off(encoding: str, text: str) -> None:
+def test_a_byte_order_mark_decides_the_encoding_and_is_removed(encoding: str, text: str) -> None:
     # A NUL at the start would turn the mark of UTF-16-LE into that of UTF-32-LE; PRINTABLE has no NUL.
     assert decode_text(MARKS[encoding] + text.encode(encoding), "a.txt") == (text, None)
 
@@ -48,7 +48,7 @@ def test_any_bytes_are_decoded_without_loss_or_refused(raw: bytes) -> None:
         assert text.encode("cp1252" if "cp1252" in warning else "latin-1") == raw
 
 
-def test_line_ends_and_inner_marks_stay() -> None:
+def test_line_ends_and_inner_byte_order_marks_stay() -> None:
     assert decode_text("a\r\nb\rc\ufeffd".encode(), "a.txt")[0] == "a\r\nb\rc\ufeffd"
 
 
@@ -60,7 +60,7 @@ def test_windows_quotes_are_read_as_cp1252_with_a_warning_that_names_it() -> Non
     assert "a.txt" in warning
 
 
-def test_what_cp1252_leaves_open_falls_back_to_latin1() -> None:
+def test_bytes_undefined_in_cp1252_fall_back_to_latin1() -> None:
     text, warning = decode_text(b"caf\xe9 and more words \x81", "a.txt")  # 0x81 is undefined in cp1252.
     assert text == "caf\u00e9 and more words \x81"
     assert warning is not None
@@ -111,5 +111,5 @@ def test_pages_and_tagged_text_look_like_html(text: str) -> None:
     "text",
     ["", "Plain text.", "x < y and y > z", "The <br> tag breaks a line.", "List<String> names; Map<K, V> m;"],
 )
-def test_text_that_only_mentions_angle_brackets_does_not(text: str) -> None:
+def test_text_with_a_few_angle_brackets_does_not_look_like_html(text: str) -> None:
     assert not looks_like_html(text)

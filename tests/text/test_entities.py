@@ -44,7 +44,7 @@ def test_a_single_capitalised_word_that_opens_a_sentence_is_uncertain() -> None:
     ]
 
 
-def test_the_sentence_starts_are_the_callers_to_give() -> None:
+def test_sentence_starts_are_given_by_the_caller() -> None:
     text = "it rained. Penicillin sold"
     assert [e.certain for e in find_entities(text, [0, 11])] == [False]
     assert [e.certain for e in find_entities(text, [0])] == [True]
@@ -77,7 +77,7 @@ def test_a_headline_in_capitals_has_no_certain_names() -> None:
         ("Elizabeth", "Queen Elizabeth II"),
     ],
 )
-def test_two_names_of_one_thing_are_the_same_both_ways(one: str, other: str) -> None:
+def test_two_names_of_one_thing_are_the_same_in_both_orders(one: str, other: str) -> None:
     assert same_entity(one, other)
     assert same_entity(other, one)
 
@@ -94,13 +94,13 @@ def test_two_names_of_one_thing_are_the_same_both_ways(one: str, other: str) -> 
         ("WHO", "World Trade Organization"),
     ],
 )
-def test_names_of_different_things_differ_both_ways(one: str, other: str) -> None:
+def test_names_of_different_things_differ_in_both_orders(one: str, other: str) -> None:
     assert not same_entity(one, other)
     assert not same_entity(other, one)
 
 
 @given(ANY_TEXT)
-def test_every_name_lies_where_it_says_in_order_without_overlap(text: str) -> None:
+def test_every_name_is_the_text_at_its_offsets_in_order_without_overlap(text: str) -> None:
     found = find_entities(text)
     assert all(e.text == text[e.start : e.end] and e.text for e in found)
     assert all(a.end <= b.start for a, b in pairwise(found))
@@ -116,7 +116,7 @@ def test_sameness_is_reflexive_and_symmetric(one: str, other: str) -> None:
     ("name", "key"),
     [("The U.S.", "us"), ("Dr. Anna Lee's", "anna lee"), ("The President", "the president"), ("?", ""), ("", "")],
 )
-def test_the_key_of_a_name_leaves_out_titles_unless_they_are_all_it_has(name: str, key: str) -> None:
+def test_the_key_of_a_name_omits_titles_unless_nothing_else_remains(name: str, key: str) -> None:
     assert name_key(name) == key
 
 

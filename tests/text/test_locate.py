@@ -64,7 +64,7 @@ def test_a_short_quote_is_neither_fuzzy_nor_part_of_a_word() -> None:
     assert found("東京", "今は東京です") == ("東京", "exact")
 
 
-def test_whole_words_go_before_parts_of_words() -> None:
+def test_whole_words_are_preferred_to_parts_of_words() -> None:
     assert locate("bridge", "Cambridge has a bridge") == Located(start=16, end=22, how="exact", score=100.0)
     assert locate("bridge", "Cambridge") == Located(start=3, end=9, how="exact", score=100.0)
 
@@ -81,7 +81,7 @@ def test_near_prefers_the_occurrence_with_the_most_shared_words() -> None:
     assert place.start == text.rindex("built")
 
 
-def test_repeated_quotes_take_repeated_places_in_order() -> None:
+def test_repeated_quotes_are_found_at_successive_places() -> None:
     starts = [place and place.start for place in locate_all(["ab", "AB", "ab", "zz", "ab"], "ab, ab")]
     # The second is the second occurrence; there is no third, so later ones keep its place.
     assert starts == [0, 4, 4, None, 4]
@@ -99,7 +99,7 @@ def test_every_piece_of_a_text_at_word_borders_is_found_in_it(text: str, start: 
 
 
 @given(st.text(max_size=40), st.text(max_size=120))
-def test_offsets_lie_in_the_text_whatever_the_quote(quote: str, text: str) -> None:
+def test_offsets_are_inside_the_text_for_any_quote(quote: str, text: str) -> None:
     place = locate(quote, text, near="a b")
     assert place is None or (0 <= place.start < place.end <= len(text) and 0 <= place.score <= 100)
 

@@ -85,7 +85,7 @@ def only(text: str) -> Quantity:
         ("٣٤ men", 34, 34, "", "number", "٣٤"),
     ],
 )
-def test_a_quantity_is_read_with_its_value_unit_and_exact_place(
+def test_a_quantity_is_read_with_its_value_unit_and_exact_offsets(
     text: str, low: float, high: float, unit: str, kind: str, covered: str
 ) -> None:
     quantity = only(text)
@@ -169,7 +169,7 @@ def test_two_hundreds_joined_by_and_stay_two_numbers() -> None:
     assert [quantity.low for quantity in find_quantities("one hundred and two hundred")] == [100, 200]
 
 
-def test_numbers_inside_dates_are_left_out() -> None:
+def test_numbers_inside_dates_are_skipped() -> None:
     text = "On 3 May 1937 it sold 500 copies in three years."
     assert [quantity.low for quantity in find_quantities(text, find_dates(text))] == [500]
 
@@ -344,13 +344,13 @@ def spelled(number: int) -> str:
 
 
 @given(st.integers(0, 10**9 - 1))
-def test_every_integer_survives_being_written_with_commas_and_in_words(number: int) -> None:
+def test_every_integer_is_read_back_from_commas_and_from_words(number: int) -> None:
     assert parse_number(f"{number:,}") == number
     assert parse_number(spelled(number)) == number
 
 
 @pytest.mark.parametrize("text", ["", "men", "5 men", "5 6", "MP3", "3.2.1", "-"])
-def test_parse_number_refuses_what_is_not_only_a_number(text: str) -> None:
+def test_parse_number_rejects_what_is_not_only_a_number(text: str) -> None:
     assert parse_number(text) is None
 
 

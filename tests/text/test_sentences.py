@@ -46,12 +46,12 @@ MARKED = [
 
 
 @pytest.mark.parametrize("marked", MARKED)
-def test_a_sentence_ends_where_a_reader_says_it_does(marked: str) -> None:
+def test_a_sentence_ends_where_a_reader_would_end_it(marked: str) -> None:
     bar = "¦" if "¦" in marked else "|"
     assert split(marked.replace(bar, "")) == [piece.strip() for piece in marked.split(bar)]
 
 
-def test_a_long_stretch_without_a_stop_is_cut_at_a_late_comma_else_at_a_blank() -> None:
+def test_a_long_stretch_without_a_stop_is_cut_at_a_late_comma_or_else_a_blank() -> None:
     # 1,800 + 1 characters, then a comma in the last third of the first 2,000.
     with_comma = "a" * 1_800 + ", " + "b" * 1_000
     assert [end - start for start, end in sentence_spans(with_comma)] == [1_801, 1_000]

@@ -99,5 +99,5 @@ def test_sentences_end_where_sentencex_ends_them() -> None:
         "Apple Inc. was founded by Steve Jobs et al. in 1976. It is in Cupertino, Calif.",
     ],
 )
-def test_abbreviations_end_no_sentence_for_either(text: str) -> None:
+def test_abbreviations_end_a_sentence_in_neither_splitter(text: str) -> None:
     assert {end for _, end in sentence_spans(text)} == ends_by_sentencex(text)

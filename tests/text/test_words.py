@@ -82,14 +82,14 @@ def test_a_word_has_each_of_its_synonym_groups_once() -> None:
     assert [key for key, groups in synonym_groups().items() if len(set(groups)) < len(groups)] == []
 
 
-def test_opposites_are_opposites_both_ways_and_no_word_is_its_own() -> None:
+def test_antonyms_are_symmetric_and_no_word_is_its_own() -> None:
     table = antonyms()
     assert all(one in table[other] for one, others in table.items() for other in others)
     assert [one for one, others in table.items() if one in others] == []
 
 
 @given(ANY_TEXT)
-def test_every_word_lies_where_it_says_and_words_do_not_overlap(text: str) -> None:
+def test_every_word_is_the_text_at_its_offsets_and_words_do_not_overlap(text: str) -> None:
     words = find_words(text)
     assert [text[w.start : w.end].lower().replace("’", "'") for w in words] == [w.lower for w in words]
     assert all(a.end <= b.start for a, b in pairwise(words))
@@ -97,7 +97,7 @@ def test_every_word_lies_where_it_says_and_words_do_not_overlap(text: str) -> No
 
 
 @given(ANY_TEXT)
-def test_every_letter_and_digit_lies_in_a_word(text: str) -> None:
+def test_every_letter_and_digit_is_in_a_word(text: str) -> None:
     covered = {i for w in find_words(text) for i in range(w.start, w.end)}
     assert all(i in covered for i, c in enumerate(text) if c.isalnum())
 
