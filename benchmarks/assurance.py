@@ -2,11 +2,11 @@
 
     python benchmarks/assurance.py [--output benchmarks/results/assurance.json]
 
-Right returns are the engine's, which an independent implementation in tests/recipes/tax_sheets.py must give too. Wrong
-ones are the named mistakes of ``recipes/taxes`` and corruptions made here, of which the rules know nothing.
-Each is verified as it stands, and done again with a generator that offers its draft, a wrong line and the case's own
-correction, of which one is chosen without gold. Left out: language models; mistakes that lead to a row of the EIC Table
-that is not covered.
+Right returns come from the engine, and an independent implementation in tests/recipes/tax_sheets.py must agree. Wrong
+ones contain the named mistakes of ``recipes/taxes`` and corruptions made here, which the rules do not know. Each is
+verified as submitted, and played again with a generator that offers its draft, a wrong line and the case's own
+correction, one of which is chosen without gold. Not supported: language models; mistakes that lead to a row of the EIC
+Table that is not covered.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def corrupted(facts: Any, right: Mapping[str, int], random: Random) -> tuple[str
 
 
 def drafts(returns: Sequence[tuple[Task, Any, Mapping[str, int]]]) -> Iterator[Draft]:
-    """The wrong proposals, as many as wanted of both sorts."""
+    """The wrong proposals, ``NAMED`` with named mistakes and ``RANDOM`` corrupted ones."""
     count, turn = 0, 0
     while count < NAMED:
         task, record, right = returns[turn // len(MISTAKES) % len(returns)]

@@ -1,10 +1,9 @@
 # pyright: basic
 """Average: one model whose weights are the mean of those of several, all trained from the same start.
 
-It costs what one model costs, where a router costs as many as it has specialists. Adapters are averaged as they act,
-merged into their model; the mean of their two factors would be another thing. An encoder of the embedded verifier is
-averaged with its heads, and has to be exported after. Left out: weighting, and picking which
-models to average.
+It costs as much as one model, where a router costs as much as all its specialists. Adapters are averaged after merging
+into their model; the mean of their two factors would be different. An encoder of the embedded verifier is averaged with
+its heads, and must be exported afterwards. Not supported: weighting, and choosing which models to average.
 """
 
 from __future__ import annotations

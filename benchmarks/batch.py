@@ -2,9 +2,9 @@
 
     python benchmarks/batch.py [--rows 100000] [--jobs 1 2] [--output benchmarks/results/batch.json]
 
-Every run is the real command on a generated file of short rows, no two alike, in a folder that is removed afterwards.
-Memory is the peak of each process as Linux counts it (VmHWM), noted when 10,000, 100,000 and 1,000,000 rows are written
-and at the end. A million rows take half an hour in one process. Left out: other systems than Linux, other formats.
+Every run is the real command on a generated file of short, distinct rows, in a folder that is removed afterwards.
+Memory is the peak of each process as Linux counts it (VmHWM), after 10,000, 100,000 and 1,000,000 rows and at the end.
+A million rows take half an hour in one process. Not supported: other systems than Linux, other formats.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ THINGS = ("bridge", "viaduct", "station", "harbour", "museum", "library", "theat
 
 
 def write_rows(path: Path, rows: int) -> None:
-    """Write rows of which a third is right, a third wrong and a third about something that the source leaves out."""
+    """Write rows: a third right, a third wrong and a third about something that the source does not mention."""
     with path.open("w", encoding="utf-8") as file:
         for number in range(rows):
             # A word that no other row has: caches of words must not grow with the rows.

@@ -1,15 +1,15 @@
-"""How fast the encoder is beside the architectures of HHEM, MiniCheck and LettuceDetect: the same texts, one core.
+"""How fast the encoder is compared with the architectures of HHEM, MiniCheck and LettuceDetect, on one core.
 
     python benchmarks/encoder_speed.py [--encoder FOLDER] [--only NAME ...] [--lengths 32 256 2000]
                                        [--output benchmarks/results/encoder_speed.json]
 
-Each model has a process and one thread of its own, one after the other, and checks one claim at a time; seconds are
-of CPU time, so that other work on the machine hardly counts. Ours is the int8 export as
-``vouch`` runs it, tokenizing, choosing windows and folding included; of a long source it reads a few windows. The
-others are built by transformers in the published shape with random weights, in float32, and read all that their own
-project would, chunked as that project does. All tokenize with our tokenizer: theirs would have to be downloaded, and
-all cut English into about as many pieces. Texts as in speed.py. Left out: how well anything judges, rules and
-calibration, batches of several claims, the others in int8 or in another runtime.
+Each model runs in its own process with one thread, one after the other, and checks one claim at a time; seconds are CPU
+time, so that other work on the machine hardly matters. Ours is the int8 export as ``vouch`` runs it, including
+tokenizing, choosing windows and folding; of a long source it reads a few windows. The others are built by transformers
+in the published shape with random weights, in float32, and read all that their own project would, chunked as that
+project does. All use our tokenizer: theirs would have to be downloaded, and all split English into about as many
+pieces. Texts as in speed.py. Not supported: quality, rules and calibration, batches of several claims, the others in
+int8 or in another runtime.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ def alone(function: Callable[..., Any], *arguments: object) -> Any:
 
 
 def measure(names: list[str], folder: Path, inputs: Inputs) -> dict[str, Any]:
-    """All that is asked for, and how many times as fast as the others ours is."""
+    """All requested measurements, and how many times faster ours is than the others."""
     record: dict[str, Any] = {}
     if VOUCH in names:
         print(f"{VOUCH} ...", file=sys.stderr)

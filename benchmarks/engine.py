@@ -1,11 +1,11 @@
-"""What the engine costs beside TRL's own trainer: CPU time of a step at equal tokens, and bookkeeping per rollout.
+"""What the engine costs compared with TRL's trainer: CPU time of a step at equal tokens, and bookkeeping per rollout.
 
     python benchmarks/engine.py [--rounds 5] [--steps 12] [--output benchmarks/results/engine.json]
 
 Both train the same 107,000 weights on the same prompts with the same reward, 64 rollouts of at most 48 tokens a step,
-and sample the same completions. Runs alternate, so that other work on the machine falls on both; told is the median
-over the rounds of the ratio of CPU times, the first two steps of a run aside. Bookkeeping is what a step does beside
-sampling and TRL's update: scores, groups, advantages, figures, arrays. One thread. Left out: anything on a GPU, see
+and sample the same completions. Runs alternate, so that other work on the machine affects both; the figure is the
+median over the rounds of the ratio of CPU times, without the first two steps of a run. Bookkeeping is what a step does
+besides sampling and TRL's update: scores, groups, advantages, figures, arrays. One thread. Not supported: GPUs, see
 engine_gpu.py.
 """
 

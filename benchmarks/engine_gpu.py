@@ -1,11 +1,11 @@
-"""The engine beside TRL's own trainer on one GPU: tokens a second and memory, in the same run.
+"""The engine compared with TRL's trainer on one GPU: tokens a second and memory, in the same run.
 
     python benchmarks/engine_gpu.py [--steps 8] [--rounds 3] [--output benchmarks/results/engine_gpu.json]
 
 A model in the shape of Qwen2.5-0.5B (24 layers, hidden 896, 494 M weights) with random weights, in bfloat16 arithmetic;
-64 rollouts a step, prompts of about 300 tokens and completions of at most 256. The tokenizer is made on the spot, so
-nothing is downloaded. Trainers alternate; told is the median over the rounds, the first two steps of a run aside.
-Sampling is that of transformers. Left out: vLLM, several GPUs, and whether anything is learnt.
+64 rollouts a step, prompts of about 300 tokens and completions of at most 256. The tokenizer is built here, so nothing
+is downloaded. Trainers alternate; the figure is the median over the rounds, without the first two steps of a run.
+Sampling is that of transformers. Not supported: vLLM, several GPUs, and whether anything is learnt.
 """
 
 from __future__ import annotations

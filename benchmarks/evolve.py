@@ -2,10 +2,10 @@
 
     VOUCH_DATA=... python benchmarks/evolve.py runs/evolve [--limit 150] [--max-long 50]
 
-For every arm all rounds on the public sets, against round 0, with paired intervals; how alike the arms are; which
-rounds a gate would have refused; and whether a router over the rounds or the mean of their weights makes up a
-generalist. Everything that is fitted or chosen is so on the rows of dev. Writes ``benchmarks/results/evolve.json``.
-What was answered is kept beside the arms, so that a run that was cut short goes on; a finished test is not done again.
+For every arm: all rounds on the public sets, compared with round 0, with paired intervals; how similar the arms are;
+which rounds a gate would have refused; and whether a router over the rounds or the mean of their weights recovers a
+generalist. Everything that is fitted or chosen uses the rows of dev. Writes ``benchmarks/results/evolve.json``. Answers
+are cached next to the arms, so that an interrupted run resumes; a finished test is not repeated.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ RESAMPLES = 10_000
 
 
 def say(line: str) -> None:
-    """Tell how it goes."""
+    """Print progress."""
     print(line, file=sys.stderr, flush=True)
 
 

@@ -2,11 +2,10 @@
 
     python benchmarks/games.py [--games blinded checklist-self] [--steps 8] [--output benchmarks/results/games.json]
 
-The tasks are those of tests/train/*learning.py: 107,000 weights that were warmed up, prompts of a line (blinded: of 40
-to 90 tokens). Bookkeeping is what a step does beside models: reading replies, votes, rewards, groups, advantages,
-figures, arrays; it is measured on completions that were sampled before. The outside judge is a script and counts as
-bookkeeping; guesses and update of the critic do not. Games that the file has and that are not asked for are kept. One
-thread. Left out: anything on a GPU.
+The tasks are those of tests/train/*learning.py: 107,000 weights after a warm-up, prompts of a line (blinded: of 40 to
+90 tokens). Bookkeeping is what a step does besides running models: reading replies, votes, rewards, groups, advantages,
+figures, arrays; it is measured on completions sampled before. The outside judge is a script and counts as bookkeeping;
+the critic's values and updates do not. Results of games that are not run are kept. One thread. Not supported: GPUs.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ GAMES: dict[str, Callable[[Path, int], Any]] = {
 
 
 class Recorded:
-    """What a sampler said, and the same again in the same order."""
+    """Records a sampler's completions and replays them in the same order."""
 
     def __init__(self, sampler: Any) -> None:
         self._sampler, self._said, self._at = sampler, list[Any](), None
@@ -66,7 +65,7 @@ class Recorded:
         return self._said[self._at - 1]
 
     def again(self) -> None:
-        """Go on with what was said first."""
+        """Replay the recorded completions from the first."""
         self._at = 0
 
     def roles(self) -> Counter[str]:

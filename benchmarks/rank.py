@@ -1,13 +1,13 @@
-"""How often do the scorers that ship put the right answer first?
+"""How often do the shipped scorers rank the right answer first?
 
     VOUCH_DATA=... python benchmarks/rank.py [--split held-out|train] [--limit 60] [--output docs/results/rank.json]
 
 Multi-hop questions, each with its right answer and up to three wrong ones of the same kind from its own paragraphs,
-made and worded as for training (``train/rank_candidates.py``). The evidence is what the search without a model finds
-among every paragraph of every file. The figure is the share of questions with the right answer first, shared between
-level ones; ``chance`` is that of a random order. The default of ``vouch rank`` was chosen with ``--split train``.
-Intervals are BCa bootstraps by group: questions that share a supporting paragraph stay together. Time is the
-processor's. Left out: trained scorers, which their recipe measures, and answers that language models wrote.
+built and worded as for training (``train/rank_candidates.py``). The evidence is what the search without a model finds
+among all paragraphs of all files. The figure is the share of questions with the right answer first, shared between
+ties; ``chance`` is that of a random order. The default of ``vouch rank`` was chosen with ``--split train``. Intervals
+are BCa bootstraps by group: questions that share a supporting paragraph stay together. Time is CPU time. Not supported:
+trained scorers, which their recipe measures, and answers written by language models.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def asked_of(rows: Sequence[MultihopRow], limit: int) -> Iterator[Asked]:
 
 
 def first(ranking: Ranking) -> float:
-    """1 if the right answer stands first, a share if others stand there too; an answer without a score is last."""
+    """1 if the right answer is first, a share if it ties with others; an answer without a score is last."""
     best = [answer.number for answer in ranking.best]
     return (1 in best) / len(best) if best else 0.0
 

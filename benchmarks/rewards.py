@@ -2,9 +2,9 @@
 
     python benchmarks/rewards.py [--output benchmarks/results/rewards.json]
 
-Replies of about 700 characters, half of them right; of the quotations that the grounded rules look for a tenth is not
-in its text word by word, so that it is compared letter by letter. Time is the processor's, of one process. Left out:
-reading rows and writing rewards, which ``vouch reward`` does besides.
+Replies of about 700 characters, half of them right; a tenth of the quotations that the grounded rules look for do not
+occur word by word, and are compared letter by letter. Time is CPU time of one process. Not supported: reading rows and
+writing rewards, which ``vouch reward`` also does.
 """
 
 from __future__ import annotations

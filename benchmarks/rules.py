@@ -29,7 +29,7 @@ def key(item: ChecklistItem) -> tuple[str, str]:
 
 
 def compared(rows: Iterable[dict[str, Any]]) -> Counter[tuple[str, str]]:
-    """How often each rule was found rightly ("hit"), wrongly ("wrong") or not at all ("missed"); "" counts them all."""
+    """How often each rule was found ("hit"), found wrongly ("wrong") or not found ("missed"); "" is the total."""
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
         wanted, found = {key(item) for item in named_items(row)}, {key(item) for item in find_rules(row["prompt"])}

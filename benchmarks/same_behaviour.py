@@ -1,18 +1,18 @@
-"""Whether a change of the library's structure leaves its behaviour alone: digests recorded before, compared after.
+"""Whether a change of the library's structure keeps its behaviour: digests recorded before, compared after.
 
     python benchmarks/same_behaviour.py record  [--only PART]     writes benchmarks/results/same_behaviour.json
-    python benchmarks/same_behaviour.py compare [--only PART]     computes all again; exit status 1 if one differs
-    python benchmarks/same_behaviour.py --show PART/NAME          the JSON of one item, to hold beside the other's
+    python benchmarks/same_behaviour.py compare [--only PART]     recomputes all; exit status 1 if one differs
+    python benchmarks/same_behaviour.py --show PART/NAME          the JSON of one item, to compare with the other's
 
-    verdicts   1,000 claims by two models, and 63 responses taken apart and repaired
+    verdicts   1,000 claims by two models, and 63 responses split into claims and repaired
     rewards    some 20,000 random replies, in blocks of 100, and the command ``vouch reward`` on files
     audits     blinded audits, rules of instructions, challenges to structured work, rankings
     training   tiny runs of every game and trainer: final weights and the whole log without times
 
-An entry is twelve digits of a SHA-256 and, for the reader, what the item says in short. Versions and seconds do not
-count. Blocks whose names hold "repair" are of behaviour that is known to be wrong and about to be repaired: that they
-differ is then right. Another processor may give other last digits; the file names the one that it was recorded on.
-Needs $VOUCH_DATA and the extra train. Left out: language models, the web, several processes, GPUs.
+An entry is twelve digits of a SHA-256 and a short summary for the reader. Versions and seconds do not count. Blocks
+with "repair" in their names record behaviour known to be wrong that is about to be repaired: they are expected to
+differ. Another processor may give other last digits; the file names the one on which it was recorded. Needs $VOUCH_DATA
+and the extra train. Not supported: language models, the web, several processes, GPUs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def processor() -> str:
 
 
 def record(parts: list[str]) -> int:
-    """Write the entries of the parts; those of the others stay."""
+    """Write the entries of the parts; those of other parts are kept."""
     known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     entries = known.get("parts", {}) | {part: computed(part) for part in parts}
     whole = {
@@ -77,7 +77,7 @@ def record(parts: list[str]) -> int:
 
 
 def compare(parts: list[str]) -> int:
-    """Compute the entries again and tell which are not as recorded."""
+    """Compute the entries again and report which differ from the record."""
     known = json.loads(RESULTS.read_text("utf-8"))
     print(f"measured: {ROOT / 'src'}")
     if known["processor"] != processor():
@@ -100,7 +100,7 @@ def compare(parts: list[str]) -> int:
 
 
 def show(wanted: str) -> int:
-    """Print the JSON of one item, or of all whose names begin so."""
+    """Print the JSON of one item, or of all whose names have the given beginning."""
     part, _, name = wanted.partition("/")
     if part not in PARTS:
         print(f"there is no part {part!r}, wanted {', '.join(PARTS)}", file=sys.stderr)
@@ -114,7 +114,7 @@ def show(wanted: str) -> int:
 
 
 def main() -> int:
-    """Read the command line and do as it says."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", nargs="?", choices=["record", "compare"])
     parser.add_argument("--only", metavar="PART", choices=[*PARTS], action="append")

@@ -1,7 +1,4 @@
-"""What all parts of benchmarks/same_behaviour.py share: an item, its digest, and blocks of random replies.
-
-Left out: what the items are; a part says that.
-"""
+"""Shared by all parts of benchmarks/same_behaviour.py: an item, its digest, and blocks of random replies."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that must stay as it is."""
+    """One value that must not change."""
 
     name: str
     """Where it is found again; a block of replies has one name."""
@@ -79,14 +76,7 @@ def total(value: Any) -> str:
 
 
 def blocks(name: str, count: int, reply: Callable[[Random], Any], size: int = BLOCK) -> Iterator[Item]:
-    """Blocks of random replies, each with a generator of its own: one that differs leaves the others alone.
-
-    Args:
-        name: of the blocks, which are numbered.
-        count: how many.
-        reply: makes a reply by the generator and scores it; whatever it raises is an outcome too.
-        size: replies in a block.
-    """
+    """Blocks of random replies with separate generators, so that a difference in one leaves the others unchanged."""
     for number in range(count):
 
         def make(place: str = f"{name}/{number}") -> list[Any]:
@@ -112,7 +102,7 @@ def reward(found: Any) -> Any:
 
 
 def played(play: Any) -> dict[str, Any]:
-    """What came of a game: the rewards of all groups, what failed, what was watched."""
+    """The outcome of a game: the rewards of all groups, failures, and watched figures."""
     groups = [
         [group.key, group.role, group.estimator, [[one.text, one.weight, reward(one.reward)] for one in group.rollouts]]
         for group in play.groups

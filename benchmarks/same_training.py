@@ -1,7 +1,7 @@
 """The part "training" of benchmarks/same_behaviour.py: tiny runs of every game and trainer, seconds each on a CPU.
 
-Of each run are kept: its final weights by a digest of every tensor, and its log without times and energy. Models and
-rows are those of the tests. Left out: GPUs, several processes, vLLM.
+Recorded for each run: a digest of every tensor of its final weights, and its log without times and energy. Models and
+rows are those of the tests. Not supported: GPUs, several processes, vLLM.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def often() -> Path:
 
 
 def quiet(line: str) -> None:
-    """Progress that nobody reads."""
+    """Progress that is not shown."""
 
 
 def recipe(name: str) -> Path:

@@ -1,16 +1,16 @@
-"""What does a search find for a claim, if it goes on until the rules find the claim decided, and what does that cost?
+"""What does a search for a claim find if it continues until the rules decide the claim, and what does that cost?
 
     VOUCH_DATA=... python benchmarks/search_claims.py [--output docs/results/search_claims.json]
 
-Share of the texts that a claim rests on which are among five passages. Claims that need several texts are multi-hop
+The share of the supporting texts of a claim that are among five passages. Claims that need several texts are multi-hop
 questions with their right answer, or with the right answer of another question; claims that need one are those of FEVER
 and Fool Me Twice. The corpus is every paragraph and every source, searched by words. The arms:
 
-    single   the claim as it stands, the engine's first five
+    single   the claim itself, the engine's first five
     steps    five queries, always
     decided  until the rules find the claim supported or contradicted, as ``vouch check --index`` does
 
-Intervals are BCa bootstraps by group: claims that share a text stay together. Time is the processor's. Left out: web
+Intervals are BCa bootstraps by group: claims that share a text stay together. Time is CPU time. Not supported: web
 engines, and whether verdicts are right.
 """
 

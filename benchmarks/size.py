@@ -1,9 +1,9 @@
 """How large the package is: lines, lines of code, files, files of each method, options of each command.
 
-Usage: python benchmarks/size.py [PACKAGE]   (the folder src/vouching of any checkout; this one's if none is given)
+Usage: python benchmarks/size.py [PACKAGE]   (the folder src/vouching of any checkout; default: this one's)
 
-A line of code is a line that holds a token which is neither a comment nor part of a docstring. The files of a method
-are those in its folder, or whose names start with its name in a house with a folder for each verb.
+A line of code contains a token that is neither a comment nor part of a docstring. The files of a method are those in
+its folder, or those whose names start with its name.
 """
 
 from __future__ import annotations

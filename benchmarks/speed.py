@@ -2,9 +2,9 @@
 
     [VOUCH_DATA=...] python benchmarks/speed.py [--model embedded] [--output benchmarks/results/speed-embedded.json]
 
-Texts: short claims and sources of attribution/dev where VOUCH_DATA is set, else of examples/. A long source is made of
-those sources, repeated as often as needed, with one sentence in the middle that contradicts the claim: a run counts
-only if that sentence is found. Left out: several cores.
+Texts: short claims and sources of attribution/dev if VOUCH_DATA is set, else of examples/. A long source repeats those
+sources as often as needed, with one sentence in the middle that contradicts the claim: a run counts only if that
+sentence is found. Not supported: several cores.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def run_seconds(statement: str) -> float:
 
 
 def measure_imports() -> dict[str, Any]:
-    """Median import times, taken in turns so that a busy moment strikes all alike."""
+    """Median import times, in turns so that other load affects all alike."""
     times: dict[str, list[float]] = {name: [] for name in STATEMENTS}
     for _ in range(IMPORTS):
         for name, statement in STATEMENTS.items():
@@ -139,7 +139,7 @@ def measure_claims(pairs: Sequence[tuple[str, str]], model: str) -> dict[str, An
 
 
 def measure_source(text: str, model: str) -> dict[str, Any]:
-    """One claim against one long source in a new process: the first time, and again with the index at hand."""
+    """One claim against one long source in a new process: the first time, and again with the index cached."""
     command = [sys.executable, str(Path(__file__)), "--model", model, "--source-on-stdin"]
     done = subprocess.run(command, check=True, input=text, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     return {"characters": len(text), "words": len(text.split()), **json.loads(done.stdout)}
