@@ -79,13 +79,13 @@ def measure(rows: Path, count: int, jobs: int) -> dict[str, Any]:
             if marks and next(written) >= marks[0]:
                 peaks[f"{marks.pop(0):,} rows"] = memory
         seconds = time.perf_counter() - start
-        told = program.stderr.read().splitlines()[-1] if program.stderr else ""
-    if f"{count:,} rows" not in told:
-        raise RuntimeError(f"the command ended with {program.returncode}: {told}")
+        last = program.stderr.read().splitlines()[-1] if program.stderr else ""
+    if f"{count:,} rows" not in last:
+        raise RuntimeError(f"the command ended with {program.returncode}: {last}")
     peaks[f"{count:,} rows"] = memory
     output.unlink()
     result = {"jobs": jobs, "seconds": round(seconds, 1), "rows_per_second": round(count / seconds)}
-    return {**result, "told": told.removeprefix("vouch: "), "peak_megabytes": peaks}
+    return {**result, "told": last.removeprefix("vouch: "), "peak_megabytes": peaks}
 
 
 def newlines(path: Path) -> Iterator[int]:

@@ -2,8 +2,8 @@
 
     python benchmarks/render.py [ROOT]
 
-Reads the results below ROOT, by default this repository, and measures nothing. A section whose result file is not there
-is left out. Left out: figures of other tools.
+Reads the results below ROOT, by default this repository, and measures nothing. A section without a result file
+is skipped. Not supported: figures of other tools.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ FILES = {
     "rules": "src/vouching/methods/embedded/weights/rules.json",
     "combined": "src/vouching/methods/embedded/weights/combined.json",
 }
-"""Every file that is read, from ROOT."""
+"""Every file that is read, relative to ROOT."""
 RANKINGS = ("rankings", "rankings of rules", "rankings of a trained scorer")
 """Runs on answers to be ranked."""
 START, END = "<!-- figures -->", "<!-- /figures -->"
 SPEED_NOTE = """
 Short claims: {claims:,} claims of one sentence from `{texts}`, {words_per_claim:.0f} words on average, each with the
-first three sentences of its source, {words_per_source:.0f} words. Every source is read anew, and a fix is looked for in
+first three sentences of its source, {words_per_source:.0f} words. Sources are not cached, and a fix is searched for
 each claim judged Not Attributable: {fixes}. Imports are medians of 15 runs, commands of 7. A
-long source is one process that checks one claim twice; shorter texts are repeated to make it."""
+long source is one process that checks one claim twice; it is made by repeating shorter texts."""
 BATCH_NOTE = """
-Short rows, each with words that no other has. The last line is of a run of its own beside other work, for its memory;
-its rate says nothing."""
+Short rows, each with words that no other row has. The last line is a separate run, made for its memory while the
+machine was doing other work; ignore its rate."""
 
 
 def short_lines(found: Mapping[str, Figures]) -> Iterator[str]:
@@ -112,12 +112,12 @@ def speeds_of(found: Mapping[str, Figures]) -> dict[str, Figures]:
 
 
 def results_of(found: Mapping[str, Figures]) -> Figures | None:
-    """The results on the public sets of the best model that there are some of."""
+    """The results on the public sets of the best model that has any."""
     return found.get("sets") or found.get("sets of rules")
 
 
 MODELS_NOTE = """
-The server answers after {latency_ms} ms and works on {slots} requests at once: {ideal:,} a second is the ideal.
+The server answers after {latency_ms} ms and serves {slots} requests at once: {ideal:,} a second is the ideal.
 Processor time is the lowest of three passes and the median, of {each:,} checks each."""
 
 
@@ -171,7 +171,7 @@ def batch_lines(record: Figures, million: Figures) -> Iterator[str]:
 
 
 def fit_lines(model: str, recipe: str, record: Figures) -> Iterator[str]:
-    """The section on the data that a score model was fitted on."""
+    """The section on the training data of a score model."""
     fitted: Figures = record["fitted"]
     yield from (f"## Fit of the score model of `{model}`", "")
     yield (
@@ -207,7 +207,7 @@ def models_lines(records: Mapping[str, Figures]) -> Iterator[str]:
 
 
 def links(found: Mapping[str, Figures]) -> Iterator[str]:
-    """Where all figures of the test sets are."""
+    """Links to all figures of the test sets."""
     names = [name for name in ("sets", "sets of rules", "against rules") if name in found]
     paths = (FILES[name].removeprefix("docs/results/") for name in names)
     shown = ", ".join(f"[{path}](results/{path})" for path in paths)
@@ -215,7 +215,7 @@ def links(found: Mapping[str, Figures]) -> Iterator[str]:
 
 
 def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
-    """The sections there is something for, in order."""
+    """The sections with results, in order."""
     if speeds := speeds_of(found):
         yield speed_lines(speeds)
     if {"batch", "batch of a million"} <= found.keys():
@@ -258,7 +258,7 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
 
 
 def rewrite(page: Path, body: str) -> None:
-    """Replace what stands between the marks of a page."""
+    """Replace the text between the marks of a page."""
     before, _, rest = page.read_text(encoding="utf-8").partition(START)
     _, mark, after = rest.partition(END)
     if not mark:

@@ -9,30 +9,30 @@ from render_tables import Figures, number, origin, table
 from vouching.metrics.intervals import wilson
 
 NOTE = """
-Right returns: {returns:,}, with {lines:,} lines; the engine and a second implementation differ on {apart} of them, the
-rules challenge {challenged}. A return takes {median} ms (median; slowest {slowest} ms). Named mistakes are those of
+Right returns: {returns:,}, with {lines:,} lines; the engine and a second implementation differ on {differing} of them,
+the rules challenge {challenged}. A return takes {median} ms (median; slowest {slowest} ms). Named mistakes are those of
 [taxes.md](taxes.md); the random corruptions were made after the rules, which were not changed for them. The first
-wrong line is the one where the mistake was made.
+wrong line is where the mistake was made.
 
-**That every first wrong line is challenged is so by construction**: each line has a rule that gives its one value, the
-lines before it are right, and so a wrong value differs. It shows that rules, engine and reader fit together, and is no
-rate of detection to be had elsewhere; with half of the rules it is another, see below. A line that follows well from a
-wrong one is no case of its own, so most wrong lines are let pass.
+**Every first wrong line is challenged by construction**: each line has a rule that gives its one value, the lines
+before it are right, and so a wrong value differs. This shows that rules, engine and reader work together; it is not a
+detection rate to expect elsewhere. With half of the rules it is lower, see below. A line that follows correctly from a
+wrong one is not a case, so most wrong lines are not challenged.
 
 **False cases**: {false:,} of {right:,} right lines in wrong proposals ({share}) are challenged, cases 2 and 3 of the
-paper. Each is right by gold, and does not follow from the wrong line before it as that was submitted; where the wrong
-line is repaired first, as in the game below, none is left. In right proposals there are {challenged}."""
+paper. Each is right by gold, but does not follow from the wrong line submitted before it; if the wrong line is repaired
+first, as in the game below, none remains. In right proposals there are {challenged}."""
 INCOMPLETE = """
-The same wrong returns; each keeps {kept} of the {rules} rules, drawn anew, and no model is asked, so that the other
+The same wrong returns; each keeps {kept} random ones of the {rules} rules, and no model is asked, so the other
 lines are open and the exit status is 3. Of {returns:,} wrong returns {found} have a case somewhere
-(95 % Wilson interval {low} to {high}): {first} at the first wrong line, as many as have its rule, and {elsewhere} only
-at a later line that does not go with it. {missed:,} have none; where the lines after a mistake follow from it, nothing
-but its own rule shows it. Right lines challenged: {false:,} of {right:,}."""
+(95 % Wilson interval {low} to {high}): {first} at the first wrong line, which are all that have its rule, and
+{elsewhere} only at a later line that contradicts it. {missed:,} have none; where the lines after a mistake follow from
+it, only its own rule reveals it. Right lines challenged: {false:,} of {right:,}."""
 GAME = """
-Played with a generator that offers its draft, another line's amount and the case's correction, of which one is chosen
+Played with a generator that offers its draft, another line's amount and the case's correction, one of which is chosen
 by the rules, never by gold: of {lines:,} lines {before:,} were right before and {after:,} after, of {count:,} returns
 all nineteen lines of {returns:,}. Cases of the paper's taxonomy: {cases}. Mean Q_SAC of all cases: {named} on named
-mistakes, {random} on random ones. These figures say that rules, engine and game fit together; they say nothing of a
+mistakes, {random} on random ones. These figures show that rules, engine and game work together; they do not measure a
 language model."""
 
 
@@ -56,7 +56,7 @@ def assurance_lines(record: Figures) -> Iterator[str]:
     right, times, quality = (record[key] for key in ("right_returns", "milliseconds_per_return", "quality_of_cases"))
     yield NOTE.format(
         returns=right["returns"], lines=right["lines"], challenged=right["lines_challenged"],
-        apart=right["lines_apart_from_second_implementation"], **times, **false_cases(record),
+        differing=right["lines_apart_from_second_implementation"], **times, **false_cases(record),
     )  # fmt: skip
     games = record["games"].values()
     totals = {key: sum(game.get(key, 0) for game in games) for key in sorted({key for game in games for key in game})}
@@ -76,7 +76,7 @@ def false_cases(record: Figures) -> Figures:
 
 
 def incomplete_lines(record: Figures) -> Iterator[str]:
-    """The section on rules of which half are missing."""
+    """The section on half of the rules."""
     yield from ("### With half of the rules", "", origin(record))
     kinds = record["wrong_returns"]
     keys = ("returns", "first_wrong_line_challenged", "challenged_elsewhere", "nothing_challenged")

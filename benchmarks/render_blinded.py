@@ -1,6 +1,6 @@
 """The section of docs/figures.md on the blinded audit without a language model, from the results of blinded.py.
 
-Left out: audits by language models.
+Not supported: audits by language models.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ KEYS = ("precision", "recall", "f1")
 """The figures of the first table."""
 RECORDS = """
 RAGTruth's data-to-text answers: {responses} texts about records of businesses, {stretches} marked stretches with a
-digit in {with_stretches} of them. Precision: share of the faulted answers that lie in a marked stretch. Recall: share
+digit in {with_stretches} of them. Precision: share of the faulted answers inside a marked stretch. Recall: share
 of the stretches with a digit in which an answer is faulted. {questions:,} questions, {coverage:.1%} of the numbers
-asked about; {median:.0f} ms for an answer (median), {most:.0f} ms for 95 of 100. 95 % BCa intervals by record.
+asked about; {median:.0f} ms per answer (median), {p95:.0f} ms at the 95th percentile. 95 % BCa intervals by record.
 
-This is a later look: aggregates of earlier runs on the same answers were seen before the readers of records were
-reworked on invented records. A first look would likely have shown less."""
+This is not a first look: aggregates of earlier runs on the same answers were seen before the readers of records were
+improved on invented records. A first look would probably have shown lower figures."""
 SENTENCES = """
 {sentences} sentences with a number from the paragraphs of multi-hop questions, each audited against all paragraphs of
-its question, in one of which it stands word for word before the change. Detected: an answer is faulted where the
+its question, one of which contains it word for word before the change. Detected: an answer is faulted where the
 sentence was changed. False alarm: any fault. 95 % Wilson intervals; {milliseconds:.0f} ms a sentence.
 
-A later look too: the share of false alarms of earlier runs was seen, and what causes them was then mended on sentences
-of the training questions. Directions and keys of JSON came later still, made on sentences of our own and of those
-questions; both tables were measured before and after, and no share changed."""
+This is not a first look either: the share of false alarms of earlier runs was seen, and their causes were then fixed
+on sentences of the training questions. Directions and JSON keys were added later, developed on our own sentences and
+those of these questions; both tables were measured before and after, and no share changed."""
 
 
 def blinded_lines(record: Figures) -> Iterator[str]:
@@ -35,7 +35,7 @@ def blinded_lines(record: Figures) -> Iterator[str]:
     yield from ("## Blinded audit without a language model", "", origin(record))
     head = ("set", "precision", "recall", "F1")
     yield from table(head, [("RAGTruth data2txt, numbers", *(interval(records[key]) for key in KEYS))])
-    times = {"median": 1000 * records["seconds_median"], "most": 1000 * records["seconds_95"]}
+    times = {"median": 1000 * records["seconds_median"], "p95": 1000 * records["seconds_95"]}
     yield RECORDS.format(**records, **times)
     rows = [("numbers or dates changed", sentences["detection"], "detected")]
     rows += [(f"- {kind.replace('_', ' ')}", one, "detected") for kind, one in sentences["detection_by_kind"].items()]

@@ -1,6 +1,7 @@
 """The sections of docs/figures.md on the encoder: what it adds, what it generalises to, its speed, its training.
 
-Left out: the log of the training run; ``encoder.json`` names its settings, and the same settings give the same weights.
+Not shown: the log of the training run; ``encoder.json`` names its settings, and the same settings give the same
+weights.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ SETTINGS = (
     "encoder", "train", "disjoint_from", "epochs", "max_steps", "batch_tokens", "learning_rate", "max_tokens",
     "max_claim_tokens", "max_windows", "windows_in_use", "token_weight", "error_weight", "ranking_weight", "seed",
 )  # fmt: skip
-"""Settings of the run that are told; the others are in encoder.json."""
+"""Settings that are shown; the others are in encoder.json."""
 ABLATION_NOTE = """
-AUROC. Each line: rules and combined model fitted on the other families of sets, scored on rows that the encoders' runs
-held out. Single differences under .03 say little."""
+AUROC. Each line: rules and combined model fitted on the other families of sets, scored on rows held out
+from the encoders' training. Single differences under .03 mean little."""
 HELD_OUT_NOTE = """
-Claims made wrong in ways that were left out of the encoder's training, from rows that it had not seen. Right: the type
-is named; a claim that is let pass is not right."""
+Claims with errors of kinds excluded from the encoder's training, from rows that it had not seen. Right: the error type
+is named; a claim that is accepted is not right."""
 SPEED_NOTE = """
 Threads: {threads}. Vouch: the int8 encoder as it ships, tokenizing and choosing windows included; of a long source it
 reads at most {max_windows} windows. The others: built in their published shape, {others}; they read all that their own
-project would. How well anything judges is not measured here, and int8 is part of the difference. Memory: the peak of
+project would. Quality is not measured here, and int8 is part of the difference. Memory: the peak of
 the process, less that after its imports."""
 
 
@@ -35,7 +36,7 @@ def ablation_lines(record: Figures) -> Iterator[str]:
     yield from ("## Encoder: what each part adds", "")
     yield f"`recipes/encoder/ablation.py`, encoder {record['encoders'][-1]}; {record['date']}, {record['machine']}."
     rows = [(place, f["rows"], *(number(f[name]) for name in names)) for place, f in {**sets, "mean": mean}.items()]
-    yield from table(("left out", "rows >", *(f"{name} >" for name in names)), rows)
+    yield from table(("excluded", "rows >", *(f"{name} >" for name in names)), rows)
     yield ABLATION_NOTE
 
 
@@ -63,7 +64,7 @@ def held_out_lines(record: Figures) -> Iterator[str]:
 
 
 def architecture_lines(record: Figures) -> Iterator[str]:
-    """The section on speed beside other architectures."""
+    """The section on speed compared with other architectures."""
     models: Figures = record["models"]
     ours, lengths = models["vouch"], list(models["vouch"]["sources"])
     yield from ("## Speed against other architectures", "")
@@ -96,9 +97,9 @@ def training_lines(record: Figures) -> Iterator[str]:
     """The section on the run that made the encoder that ships."""
     trained = record["trained"]
     settings, agreement = trained["settings"], trained["agreement"]
-    told = ", ".join(f"`{name}={_value(settings[name])}`" for name in SETTINGS if name in settings)
+    shown = ", ".join(f"`{name}={_value(settings[name])}`" for name in SETTINGS if name in settings)
     yield from ("## Training of the encoder", "")
-    yield f"`vouch train encoder`, revision {trained['revision']}, {trained['machine']}. {told}."
+    yield f"`vouch train encoder`, revision {trained['revision']}, {trained['machine']}. {shown}."
     scores = {name: found for name, found in trained["scores"].items() if "auroc" in found}
     if scores:
         rows = [(name, found["rows"], number(found["auroc"])) for name, found in scores.items() if name != "all"]
@@ -106,7 +107,7 @@ def training_lines(record: Figures) -> Iterator[str]:
         overall = trained["scores"]["all"]
         what = {
             "auroc": "mean AUROC of the sets", "tokens": "AUROC of marked tokens",
-            "pairs": "pairs in which the claim with the error scores lower", "errors": "known error types told",
+            "pairs": "pairs in which the claim with the error scores lower", "errors": "known error types named",
         }  # fmt: skip
         yield ""
         yield "; ".join(f"{words}: {number(overall[key])}" for key, words in what.items() if key in overall) + "."

@@ -1,6 +1,6 @@
-"""The sections of docs/figures.md on training: the engine beside TRL's trainer, a step of each game, what is learnt.
+"""The sections of docs/figures.md on training: the engine and TRL's trainer, a step of each game, what is learnt.
 
-Left out: single steps.
+Not shown: single steps.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ COST_NOTE = """
 107,000 weights, {rollouts_of_a_step} rollouts a step, one core, the same tokens; {rounds} rounds of {steps} steps,
 alternating. Bookkeeping: {bookkeeping_ms_per_rollout:.3f} ms per rollout."""
 LEARNING_NOTE = """
-About 107,000 weights, warmed up by imitation of replies some of which are wrong. The share of right replies by a
+About 107,000 weights, warmed up by imitation of partly wrong replies. The share of right replies by a
 rule, mean over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain. Of
 `assurance`: the share of units whose submitted value is right; of `assurance-verifier`, the same runs: of units rightly
-challenged or left alone. What each task is, how its settings were chosen, what did not work: [games.md](games.md)."""
+challenged or accepted. The tasks, how their settings were chosen, and what did not work: [games.md](games.md)."""
 GAMES_NOTE = """
-About 107,000 weights, warmed up, one core; medians of {steps} steps. Completions are all that a step samples or forces,
-rows those that it trains on. Bookkeeping: replies, votes, rewards, groups, advantages, arrays, per completion."""
+About 107,000 weights, warmed up, one core; medians of {steps} steps. Completions are all that a step samples or
+teacher-forces, rows those that it trains on. Bookkeeping: replies, votes, rewards, groups, advantages, arrays, per
+completion."""
 GPU_NOTE = """
 A model in the shape of Qwen2.5-0.5B with random weights, bfloat16, on {device}; medians of {rounds} runs each."""
 NOT_MEASURED = """
@@ -27,7 +28,7 @@ On a GPU: not measured; `benchmarks/engine_gpu.py` is the script."""
 
 
 def cost_lines(record: Figures, on_gpu: Figures | None) -> Iterator[str]:
-    """CPU time of a step beside TRL's own; tokens a second and memory where a GPU was there."""
+    """CPU time of a step compared with TRL's; tokens a second and memory where a GPU was available."""
     yield from ("## Training engine: what it costs", "", _origin(record))
     pairs = zip(record["seconds_of_a_step"], record["ratios"], strict=True)
     rows = [(at, f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.3f}") for at, ((ours, theirs), ratio) in enumerate(pairs, 1)]
@@ -44,7 +45,7 @@ def cost_lines(record: Figures, on_gpu: Figures | None) -> Iterator[str]:
 
 
 def learning_lines(record: Figures) -> Iterator[str]:
-    """What an oracle saw, first and last, per seed."""
+    """Oracle metric, first and last, per seed."""
     yield from ("## Training engine: whether it learns", "", _origin(record))
     keys = ("first", "last", "gain", "lower_95")
     rows = [(run["game"], run["seed"], *(f"{run[key]:.3f}" for key in keys)) for run in record["runs"]]

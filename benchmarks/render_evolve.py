@@ -1,6 +1,6 @@
-"""The section of docs/figures.md on self-evolution: what rounds did to public sets, and what brings a generalist back.
+"""The section of docs/figures.md on self-evolution: what rounds did to public sets, and what recovers a generalist.
 
-Left out: single rounds of single sets beyond the last; the result file has them all.
+Not shown: single rounds of single sets beyond the last; the result file has them all.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Macro F1, last round less round 0, with paired 95 % intervals over groups of row
 is weakness with probes in place of replay and at a higher rate, stopped after two rounds; "gated" is random with a
 gate. Sets of fewer than ten groups have no interval of their own."""
 SPREAD_NOTE = """
-Spread: standard deviation between sets of what a round did, chance taken off (tau of DerSimonian and Laird). Gained and
-lost: sets whose interval lies beside 0; of {sets} sets with nothing to find, one interval in twenty does."""
+Spread: standard deviation between sets of the effect of a round, corrected for chance (tau of DerSimonian and Laird).
+Gained and lost: sets whose interval excludes 0; of {sets} sets without an effect, one interval in twenty would."""
 GENERALIST_NOTE = """
-On the public sets: rounds of the weakness arm as specialists, what was made of them, and what a router that is always
-right would reach ("any of them"). The best round alone and the router were chosen and fitted on rows of dev."""
+On the public sets: rounds of the weakness arm as specialists, their combinations, and what a perfect router would
+reach ("any of them"). The best round alone and the router were chosen and fitted on rows of dev."""
 
 
 def evolve_lines(record: Figures) -> Iterator[str]:
@@ -43,7 +43,7 @@ def evolve_lines(record: Figures) -> Iterator[str]:
     yield from _means(dev, "rows that guide")
     yield from _spreads(public)
     yield from table(("arms, last round", *(f"{where} >" for where in record["alike"])), _alike(record["alike"]))
-    yield "\nHow alike the arms are: correlation over sets of what they did."
+    yield "\nSimilarity of the arms: correlation of their effects over sets."
     yield from table(("arm", "round", "started from", "a gate that allows a loss of .02"), _gates(record["rounds"]))
     yield from _generalists(record["generalists"])
 

@@ -1,6 +1,6 @@
 """The section of docs/figures.md on the probes that were read one by one, from recipes/evolve/reading.py.
 
-Left out: the probes themselves, which lie in recipes/evolve/reading.jsonl.
+Not shown: the probes themselves, which are in recipes/evolve/reading.jsonl.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from render_tables import Figures, table
 
 NOTE = """
-{read} probes of training rows, {each} of each strategy, read one by one beside original and source by one reader.
-Right: label and error type are right and somebody could write so. Form: nobody would. Label: the source bears it out
-after all, or does not. Original: the row that it was made from has a wrong label. 95 % Wilson intervals, a little
-narrow, as some rows are of one document. The probes, each with its judgement: `recipes/evolve/reading.jsonl`.
+{read} probes of training rows, {each} of each strategy, read one by one, with original and source, by one reader.
+Right: label and error type are right and someone could write the text. Form: no one would write it. Label: the label is
+wrong. Original: the row it was made from has a wrong label. 95 % Wilson intervals, slightly too
+narrow, since some rows share a document. The probes, each with its judgement: `recipes/evolve/reading.jsonl`.
 
 As a second verifier `{model}` agrees with {agreed[rows]} of them; {agreed[share]:.1%} of these are right
 [{agreed[low]:.1%}, {agreed[high]:.1%}], {right[share]:.1%} without it. It drops {dropped[rows]}, of which
-{dropped[right]} ({dropped[share]:.1%}) are right: most of what it drops is what it cannot tell itself."""
+{dropped[right]} ({dropped[share]:.1%}) are right: it mostly drops what it cannot judge itself."""
 
 
 def probe_lines(record: Figures) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The sections of docs/figures.md on the public test sets, from the results of ``vouch bench``.
 
-Left out: figures of other tools, and single rows.
+Not shown: figures of other tools, and single rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ WITH_ERROR_TYPES = ("bump", "seva_v3")
 SETS_NOTE = """
 Vouch, {rules}word overlap: AUROC, the chance that a supported claim scores above an unsupported one; 0.5 is
 guessing. Word overlap is the share of the claim's distinct words, function words aside, that occur in the source; claim
-length calls the shorter claim the likelier supported. "Beaten by claim length": its AUROC is higher, by however little.
+length calls the shorter claim the likelier supported. "Beaten by claim length": its AUROC is higher, by any amount.
 Differences: Vouch less the other, with 95 % intervals by paired {method} bootstrap, {resamples:,} resamples by {unit}
 of rows that share a source, a document or a claim, seed {seed}. Balanced accuracy: the mean of the shares of right
 labels among supported and among unsupported claims, at threshold 0.5. Mean and all rows: of the {count} sets with both
@@ -23,18 +23,19 @@ labels and without a remark; among all rows, claims of different sets are compar
 of its sources with the development set on which settings were chosen."""
 SPANS_NOTE = """
 Response F1: of calling a response (WiCE: a claim) Not Attributable. Span F1: of the characters (RAGTruth) or tokens
-(WiCE) that are called unsupported; beside it that of calling everything so."""
+(WiCE) that are called unsupported; next to it, the F1 of calling everything unsupported."""
 CALIBRATION_NOTE = """
-ECE: mean distance of the score from the share that is Attributable, in ten bins; it has no interval, as resampling
-overstates it. Brier skill: the share of the Brier score of always answering the set's own share of Attributable claims
-that is saved; below 0, that answer is better. The scores of responses are no probabilities, so ragtruth is not here."""
+ECE: mean distance of the score from the Attributable share, in ten bins; it has no interval, as resampling
+overstates it. Brier skill: reduction of the Brier score relative to always answering the set's own share of
+Attributable claims; below 0, that answer is better. Scores of responses are not probabilities, so ragtruth is not
+here."""
 TYPES_NOTE = """
 How often each type is named where the claim is judged Not Attributable. The kinds are the authors'; in bump every
 listed row has an error."""
 
 
 def sets_lines(record: Figures, comparison: Figures | None) -> Iterator[str]:
-    """The table of sets with its notes; beside the rules where both ran on the same rows."""
+    """The table of sets with its notes; with the rules where both ran on the same rows."""
     yield from ("## Public test sets", "", origin({**record, **record["settings"]}))
     if comparison:
         _refuse_stale(record, comparison)

@@ -1,6 +1,6 @@
 """The section of docs/figures.md on answers to be ranked, from the results of ``vouch bench``.
 
-Left out: figures that others report, which had all of Wikipedia or the web to search.
+Not shown: figures of other papers, which had all of Wikipedia or the web to search.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from render_tables import Figures, table
 from vouching.bench.ranking_task import HEADINGS, ranking_notes, ranking_rows
 
 NOTE = """
-P@1 and tau with 95 % intervals by {method} bootstrap, {resamples:,} resamples. FGVeriBench comes without passages. What
-is searched are the 16,832 passages of all questions of `multihop`, which are other questions of HotpotQA, MuSiQue and
-2WikiMultiHopQA. Hardly any of them bears on what is asked, so the figures of all rows show what a ranking is worth
-without evidence. Where a passage on the subject with the reference in it was found, there are few questions, and they
-are those whose right answer can be read off. Nothing was chosen by this set."""
+P@1 and tau with 95 % intervals by {method} bootstrap, {resamples:,} resamples. FGVeriBench comes without passages. The
+search covers the 16,832 passages of all questions of `multihop`, which are other questions of HotpotQA, MuSiQue and
+2WikiMultiHopQA. Hardly any of them is relevant to the questions, so the figures of all rows show what a ranking is
+worth without evidence. A passage on the subject that contains the reference was found for few questions, those whose
+right answer can be read off. No setting was chosen on this set."""
 
 
 def ranking_lines(records: Sequence[Figures]) -> Iterator[str]:

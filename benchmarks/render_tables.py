@@ -1,6 +1,6 @@
-"""What the sections of docs/figures.md are made of: tables, figures with intervals, where a result comes from.
+"""Parts of the sections of docs/figures.md: tables, figures with intervals, where a result comes from.
 
-Left out: HTML; ``vouch bench run`` writes a report of its own.
+Not supported: HTML; ``vouch bench run`` writes a report of its own.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 Figures = dict[str, Any]
-"""What a result file holds, or a part of it."""
+"""The contents of a result file, or a part of it."""
 RULES = "embedded:rules"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """The lines of a table, after an empty one; a title that ends in > is that of a column of numbers.
+    """The lines of a table, after an empty one; a title that ends in ">" marks a column of numbers.
 
     A row may be shorter than the head.
     """
@@ -40,7 +40,7 @@ def interval(figure: Figures, sign: str = "") -> str:
 
 
 def compared(difference: Figures) -> str:
-    """A difference with its interval and what that shows, where it is said."""
+    """A difference with its interval and what it shows, where that is recorded."""
     return f"{interval(difference, '+')} {difference.get('verdict', '')}".rstrip()
 
 

@@ -88,8 +88,8 @@ def compare(parts: list[str]) -> int:
         names = [*dict.fromkeys([*before, *now])]
         others = [name for name in names if before.get(name) != now.get(name)]
         repairs = sum("repair" in name for name in others)
-        told = f" ({repairs} of the others about to be repaired)" if repairs else ""
-        print(f"{part}: {len(names) - len(others):,} of {len(names):,} equal{told}")
+        repairing = f" ({repairs} of the others about to be repaired)" if repairs else ""
+        print(f"{part}: {len(names) - len(others):,} of {len(names):,} equal{repairing}")
         for name in others[:NAMED]:
             print(f"  {part}/{name}\n    before: {before.get(name, 'none')}\n    now:    {now.get(name, 'none')}")
         if len(others) > NAMED:
@@ -99,11 +99,11 @@ def compare(parts: list[str]) -> int:
     return int(differing > 0)
 
 
-def show(wanted: str) -> int:
+def show(item_name: str) -> int:
     """Print the JSON of one item, or of all whose names have the given beginning."""
-    part, _, name = wanted.partition("/")
+    part, _, name = item_name.partition("/")
     if part not in PARTS:
-        print(f"there is no part {part!r}, wanted {', '.join(PARTS)}", file=sys.stderr)
+        print(f"there is no part {part!r}, expected {', '.join(PARTS)}", file=sys.stderr)
         return 2
     found = [item for item in PARTS[part]() if item.name == name or item.name.startswith(f"{name}/")]
     for item in found:
