@@ -5,8 +5,6 @@
 >>> verdict.label, verdict.fix_suggestion
 ('Not Attributable', 'Change 1937 to 1973.')
 
-Names are loaded when they are first used, so that importing the package costs next to nothing.
-
 Names are loaded on first use, so that importing the package is cheap.
 """
 

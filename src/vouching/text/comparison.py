@@ -38,7 +38,7 @@ def compare_dates(claim: DateMention, source: DateMention) -> DateAgreement:
         return _compare_durations(claim, source)
     if claim.kind != "date" or source.kind != "date":
         return _compare_spans(claim, source)
-    outcomes = [_compare_fields(expected, given) for expected in _readings(claim) for given in _readings(source)]
+    outcomes = [_compare_fields(claimed, given) for claimed in _readings(claim) for given in _readings(source)]
     return next(agreement for agreement in _KINDEST if agreement in outcomes)
 
 
@@ -51,12 +51,12 @@ def _readings(date: DateMention) -> list[DateMention]:
 def _compare_durations(claim: DateMention, source: DateMention) -> DateAgreement:
     if claim.days is None or source.days is None:
         return "incomparable"
-    expected, given = _length_range(claim), _length_range(source)
-    if expected and given:
-        ends = zip(expected, given, strict=True)
+    claimed, given = _length_range(claim), _length_range(source)
+    if claimed and given:
+        ends = zip(claimed, given, strict=True)
         agree = all(abs(left - right) <= _EXACT_DURATION * max(left, right) for left, right in ends)
         return "equal" if agree else "differs"
-    if expected and expected[0] <= source.days <= expected[1]:
+    if claimed and claimed[0] <= source.days <= claimed[1]:
         return "equal"
     if given and given[0] <= claim.days <= given[1]:
         return "compatible"
@@ -72,22 +72,22 @@ def _length_range(date: DateMention) -> tuple[float, float] | None:
 
 
 def _compare_fields(claim: DateMention, source: DateMention) -> DateAgreement:
-    expected, given = _fields(claim), _fields(source)
+    claimed, given = _fields(claim), _fields(source)
     quarter_agrees = _quarter_holds_month(claim, source)
     if quarter_agrees is False:
         return "differs"
     if quarter_agrees:
         # The month implies the quarter, so the quarter needs no counterpart.
-        expected.pop("part", None)
+        claimed.pop("part", None)
         given.pop("part", None)
-    shared = expected.keys() & given.keys()
-    if any(expected[name] != given[name] for name in shared):
+    shared = claimed.keys() & given.keys()
+    if any(claimed[name] != given[name] for name in shared):
         return "differs"
     if not shared and not quarter_agrees:
         return "incomparable"
-    if expected.keys() - given.keys():
+    if claimed.keys() - given.keys():
         return "more_specific"
-    return "equal" if expected.keys() == given.keys() else "compatible"
+    return "equal" if claimed.keys() == given.keys() else "compatible"
 
 
 def _fields(date: DateMention) -> dict[str, int | str]:
@@ -104,17 +104,17 @@ def _quarter_holds_month(claim: DateMention, source: DateMention) -> bool | None
 
 
 def _compare_spans(claim: DateMention, source: DateMention) -> DateAgreement:
-    expected, given = _span(claim), _span(source)
-    if expected is None or given is None:
+    claimed, given = _span(claim), _span(source)
+    if claimed is None or given is None:
         return "incomparable"
-    if expected == given:
+    if claimed == given:
         return "equal"
     if claim.kind == source.kind == "range":
         # Ranges that merely overlap differ: both ends have to agree.
         return "differs"
-    if expected[0] <= given[0] and given[1] <= expected[1]:
+    if claimed[0] <= given[0] and given[1] <= claimed[1]:
         return "compatible"
-    if given[0] <= expected[0] and expected[1] <= given[1]:
+    if given[0] <= claimed[0] and claimed[1] <= given[1]:
         return "more_specific"
     return "differs"
 
@@ -186,16 +186,16 @@ def _compare_decimal_with_ratio(claim: Quantity, source: Quantity) -> QuantityAg
 
 
 def _compare_clock_times(claim: Quantity, source: Quantity) -> QuantityAgreement:
-    expected, given = (claim.low, claim.high), (source.low, source.high)
-    if expected == given:
+    claimed, given = (claim.low, claim.high), (source.low, source.high)
+    if claimed == given:
         return "equal"
     if "clock12" in (claim.unit, source.unit):
         # "8:30" alone may be in the morning or the evening.
-        same = all(left % _HALF_DAY == right % _HALF_DAY for left, right in zip(expected, given, strict=True))
+        same = all(left % _HALF_DAY == right % _HALF_DAY for left, right in zip(claimed, given, strict=True))
         return "close" if same else "differs"
-    if claim.low == claim.high and _contains(given, expected):
+    if claim.low == claim.high and _contains(given, claimed):
         return "close"
-    return "equal" if source.low == source.high and _contains(expected, given) else "differs"
+    return "equal" if source.low == source.high and _contains(claimed, given) else "differs"
 
 
 def _per_second(rate: Quantity) -> Quantity:
@@ -206,10 +206,10 @@ def _per_second(rate: Quantity) -> Quantity:
 
 
 def _compare_points(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
-    expected, given = claim.base_low, source.base_low
-    if _same(expected, given, slack):
+    claimed, given = claim.base_low, source.base_low
+    if _same(claimed, given, slack):
         return "equal"
-    difference = abs(expected - given)
+    difference = abs(claimed - given)
     half_step = claim.base_rounding * (0.5 + _EXACT)
     if claim.dimension == "ratio" and claim.kind != source.kind:
         half_step = max(claim.base_rounding, source.base_rounding) * (0.5 + _EXACT)
@@ -256,14 +256,14 @@ def _compare_bounds(claim: Quantity, source: Quantity, slack: float) -> Quantity
         and ((claim.bound in _UPWARD) != (source.bound in _UPWARD))
     ):
         return "differs"
-    expected, given = _interval(claim), _interval(source)
-    if _contains(expected, given):
+    claimed, given = _interval(claim), _interval(source)
+    if _contains(claimed, given):
         return "equal" if source.bound == "exact" else "close"
-    if _contains(given, expected) and claim.bound == "exact":
+    if _contains(given, claimed) and claim.bound == "exact":
         return "close"
     if same_number and (claim.approximate or source.approximate):
         return "close"
-    overlap = expected[0] <= given[1] and given[0] <= expected[1]
+    overlap = claimed[0] <= given[1] and given[0] <= claimed[1]
     if not overlap:
         return "differs"
     return "close" if same_number else "incomparable"
@@ -272,11 +272,11 @@ def _compare_bounds(claim: Quantity, source: Quantity, slack: float) -> Quantity
 def _compare_ranges(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
     if _same(claim.base_low, source.base_low, slack) and _same(claim.base_high, source.base_high, slack):
         return "equal"
-    expected, given = (claim.base_low, claim.base_high), (source.base_low, source.base_high)
+    claimed, given = (claim.base_low, claim.base_high), (source.base_low, source.base_high)
     if source.low == source.high:
-        return "equal" if _contains(expected, given) else "differs"
+        return "equal" if _contains(claimed, given) else "differs"
     if claim.low == claim.high:
-        return "close" if _contains(given, expected) else "differs"
+        return "close" if _contains(given, claimed) else "differs"
     # Ranges that merely overlap differ: both ends have to agree.
     ends = {_compare_points(_end(claim, upper), _end(source, upper), slack) for upper in (False, True)}
     return "close" if ends <= {"equal", "close"} else "differs"
