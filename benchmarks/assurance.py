@@ -2,11 +2,10 @@
 
     python benchmarks/assurance.py [--output benchmarks/results/assurance.json]
 
-Right returns come from the engine, and an independent implementation in tests/recipes/tax_sheets.py must agree. Wrong
-ones contain the named mistakes of ``recipes/taxes`` and corruptions made here, which the rules do not know. Each is
-verified as submitted, and played again with a generator that offers its draft, a wrong line and the case's own
-correction, one of which is chosen without gold. Not supported: language models; mistakes that lead to a row of the EIC
-Table that is not covered.
+Right returns come from the engine and must agree with an independent implementation in tests/recipes/tax_sheets.py.
+Wrong ones are the named mistakes of ``recipes/taxes`` and corruptions made here that the rules do not know. Each return
+is verified, and then revised with a generator that offers its draft, a wrong line and the correction of the case, of
+which one is chosen without gold. Not supported: language models; mistakes that lead to a missing row of the EIC Table.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ def corrupted(facts: Any, right: Mapping[str, int], random: Random) -> tuple[str
 
 
 def drafts(returns: Sequence[tuple[Task, Any, Mapping[str, int]]]) -> Iterator[Draft]:
-    """The wrong proposals, ``NAMED`` with named mistakes and ``RANDOM`` corrupted ones."""
+    """Wrong proposals of both sorts."""
     count, turn = 0, 0
     while count < NAMED:
         task, record, right = returns[turn // len(MISTAKES) % len(returns)]

@@ -3,8 +3,8 @@
     python benchmarks/assurance_incomplete.py [--output benchmarks/results/assurance-incomplete.json]
 
 With a rule for every line, a wrong line is challenged by construction. Here each return keeps a random half of the
-rules; a line without a rule is open, since no model is asked. A mistake is found on a line that has a rule, or on a
-later line whose rule it violates. Not supported: wrong rules.
+rules; a line without a rule is open, as no model is asked. A mistake is found on a line that has its rule, or on a
+later line with a rule that contradicts it. Not supported: wrong rules.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def halved(task: Task, random: Random) -> Task:
 
 
 def counted(draft: Draft, random: Random) -> Counter[str]:
-    """The verdict on one wrong return."""
+    """The cases against one wrong return."""
     task = halved(draft.task, random)
     found = asyncio.run(challenge(task, as_proposal(proposal_of(task.id, draft.lines), task), AssuranceVerifier()))
     against = {unit.unit_id for unit in found.units if isinstance(unit, UnitResult) and unit.challenged}

@@ -1,9 +1,9 @@
 # pyright: basic
-"""Average: one model whose weights are the mean of those of several, all trained from the same start.
+"""Weight averaging: one model with the mean weights of several that were trained from the same start.
 
-It costs as much as one model, where a router costs as much as all its specialists. Adapters are averaged after merging
-into their model; the mean of their two factors would be different. An encoder of the embedded verifier is averaged with
-its heads, and must be exported afterwards. Not supported: weighting, and choosing which models to average.
+The result costs as much as one model, while a router costs as many as it has specialists. Adapters are merged into
+their model before averaging; the mean of their factors would be something else. An encoder of the embedded verifier is
+averaged with its heads and must be exported afterwards. Not supported: weighting; choosing which models to average.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How fast ``vouch check --input`` is in one process and in two, and whether its memory grows with the rows.
+"""Speed and memory of ``vouch check --input`` in one process and in two, by number of rows.
 
     python benchmarks/batch.py [--rows 100000] [--jobs 1 2] [--output benchmarks/results/batch.json]
 
-Every run is the real command on a generated file of short, distinct rows, in a folder that is removed afterwards.
-Memory is the peak of each process as Linux counts it (VmHWM), after 10,000, 100,000 and 1,000,000 rows and at the end.
-A million rows take half an hour in one process. Not supported: other systems than Linux, other formats.
+Each run is the real command on a generated file of distinct short rows. Memory is the peak of each process (VmHWM) when
+10,000, 100,000 and 1,000,000 rows are written and at the end. A million rows take half an hour in one process. Not
+supported: systems other than Linux; other formats.
 """
 
 from __future__ import annotations
@@ -79,13 +79,13 @@ def measure(rows: Path, count: int, jobs: int) -> dict[str, Any]:
             if marks and next(written) >= marks[0]:
                 peaks[f"{marks.pop(0):,} rows"] = memory
         seconds = time.perf_counter() - start
-        last = program.stderr.read().splitlines()[-1] if program.stderr else ""
-    if f"{count:,} rows" not in last:
-        raise RuntimeError(f"the command ended with {program.returncode}: {last}")
+        report = program.stderr.read().splitlines()[-1] if program.stderr else ""
+    if f"{count:,} rows" not in report:
+        raise RuntimeError(f"the command ended with {program.returncode}: {report}")
     peaks[f"{count:,} rows"] = memory
     output.unlink()
     result = {"jobs": jobs, "seconds": round(seconds, 1), "rows_per_second": round(count / seconds)}
-    return {**result, "told": last.removeprefix("vouch: "), "peak_megabytes": peaks}
+    return {**result, "told": report.removeprefix("vouch: "), "peak_megabytes": peaks}
 
 
 def newlines(path: Path) -> Iterator[int]:

@@ -1,17 +1,17 @@
-"""How good the blinded audit is without a language model: on marked hallucinations and on sentences changed on purpose.
+"""How good the blinded audit is without a language model: on marked hallucinations and on perturbed sentences.
 
     VOUCH_DATA=... python benchmarks/blinded.py [--part ragtruth|perturbed] [--split test|train] [--examples FILE]
 
-**ragtruth**: the 900 responses to RAGTruth's data-to-text requests, each about a record of a business in JSON. What is
-to be found are the marked stretches with a digit; what is found are the answers that the audit faults. Precision: share
-of the faulted answers that lie in a marked stretch. Recall: share of the stretches with a digit where one is faulted.
+**ragtruth**: the 900 responses to RAGTruth's data-to-text requests, each about a record of a business in JSON. The
+targets are the marked spans with a digit; the findings are the answers that the audit faults. Precision: share of
+faulted answers inside a marked span. Recall: share of spans with a digit that contain a faulted answer.
 
-**perturbed**: sentences with a number from the paragraphs of multi-hop questions that name what their paragraph is
-about, each audited against all paragraphs of its question: as it stands, with its numbers changed, and rewritten with
-the same meaning. An error is detected if an answer is faulted where the sentence was changed; a false alarm is any
-fault. ``--split train`` takes the sentences from the training questions, to work on; the default those of the others.
+**perturbed**: sentences with a number from the paragraphs of multi-hop questions that name the subject of their
+paragraph, each audited against all paragraphs of its question: unchanged, with changed numbers, and rewritten with the
+same meaning. An error is detected if an answer is faulted where the sentence was changed; any other fault is a false
+alarm. ``--split train`` uses the training questions, for development.
 
-Left out: reading the files, in the times.
+Times exclude reading the files.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Which faults of checklists does lint find, and how many does it report where there are none?
+"""Which faults of checklists lint finds, and how many it reports where there are none.
 
     VOUCH_DATA=... python benchmarks/checklist_lint.py [--limit 541] [--without-encoder]
 
-The lists are IFEval's own requirements in words, with the first sentence of each prompt as one more item; items are
-questions here, not bound to their rules. They cover less than their prompts, so not every "missing" among the original
-lists is wrong. Then each list gets one fault: an item of another prompt's list (spurious), an item removed (missing),
-two items joined by "and" (under-decomposed), an item repeated in other words (over-decomposed). A fault counts as found
-if lint reports more of its kind than before. Not supported: lists written by language models.
+The lists consist of IFEval's own requirements in words, plus the first sentence of each prompt as an item; items are
+plain questions, without rules. They cover less than their prompts, so some reports of "missing" on unchanged lists are
+right. Then each list gets one fault: an item of another prompt (spurious), an item removed (missing), two items joined
+by "and" (under-decomposed), an item repeated in other words (over-decomposed). A fault is found if lint reports more of
+its kind than before. Not supported: lists written by language models.
 """
 
 from __future__ import annotations

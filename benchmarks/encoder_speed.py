@@ -1,15 +1,14 @@
-"""How fast the encoder is compared with the architectures of HHEM, MiniCheck and LettuceDetect, on one core.
+"""Speed of the encoder compared with the architectures of HHEM, MiniCheck and LettuceDetect: same texts, one core.
 
     python benchmarks/encoder_speed.py [--encoder FOLDER] [--only NAME ...] [--lengths 32 256 2000]
                                        [--output benchmarks/results/encoder_speed.json]
 
-Each model runs in its own process with one thread, one after the other, and checks one claim at a time; seconds are CPU
-time, so that other work on the machine hardly matters. Ours is the int8 export as ``vouch`` runs it, including
-tokenizing, choosing windows and folding; of a long source it reads a few windows. The others are built by transformers
-in the published shape with random weights, in float32, and read all that their own project would, chunked as that
-project does. All use our tokenizer: theirs would have to be downloaded, and all split English into about as many
-pieces. Texts as in speed.py. Not supported: quality, rules and calibration, batches of several claims, the others in
-int8 or in another runtime.
+Each model runs in its own process with one thread and checks one claim at a time; seconds are CPU time. Ours is the
+int8 export as ``vouch`` runs it, including tokenization, choice of windows and folding; of a long source it reads a few
+windows. The others are built by transformers in the published shape with random weights, in float32, and read
+everything that their own project would, chunked as that project does. All use our tokenizer, as theirs would have to be
+downloaded and produce about as many tokens for English. Texts as in speed.py. Not supported: quality; rules and
+calibration; batches of several claims; the other models in int8 or in another runtime.
 """
 
 from __future__ import annotations
@@ -229,7 +228,7 @@ def measure_architecture(name: str, folder: Path, inputs: Inputs) -> dict[str, A
     for n, text in inputs.sources.items():
         rows, logits = read(text)
         if not torch.isfinite(logits).all():
-            raise RuntimeError(f"{name} gives logits that are not finite for {n} tokens: its time says nothing")
+            raise RuntimeError(f"{name} gives logits that are not finite for {n} tokens: its time is meaningless")
         size = {"sequences": len(rows), "longest_sequence": max(map(len, rows))}
         sources[f"{n} tokens"] = {**size, **timed(lambda text=text: read(text))}
     return {
@@ -251,7 +250,7 @@ def build(kind: Any, shape: dict[str, Any]) -> Any:
         model = kind(kind.config_class(**shape))
     model.tie_weights()
     if hasattr(model, "lm_head"):
-        # Flan-T5's output layer is a matrix of its own; T5's config ties it to the embeddings whatever it is told.
+        # Flan-T5's output layer is a matrix of its own; T5's config always ties it to the embeddings.
         model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.lm_head.weight))
     with torch.no_grad():
         for weights in model.parameters():
@@ -367,7 +366,7 @@ def main() -> None:
         "texts": inputs.origin,
         "claim": inputs.claim,
         "ours": "int8, ONNX; reads some windows of a long source, as counted",
-        "others": "float32, torch, random weights; read all of it, as said",
+        "others": "float32, torch, random weights; read everything",
         "models": measure(options.only, weights.folder, inputs),
     }
     text = json.dumps(record, indent=1) + "\n"

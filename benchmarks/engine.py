@@ -1,12 +1,11 @@
-"""What the engine costs compared with TRL's trainer: CPU time of a step at equal tokens, and bookkeeping per rollout.
+"""Overhead of the training engine compared with TRL's trainer: CPU time per step at equal tokens, and bookkeeping.
 
     python benchmarks/engine.py [--rounds 5] [--steps 12] [--output benchmarks/results/engine.json]
 
-Both train the same 107,000 weights on the same prompts with the same reward, 64 rollouts of at most 48 tokens a step,
-and sample the same completions. Runs alternate, so that other work on the machine affects both; the figure is the
-median over the rounds of the ratio of CPU times, without the first two steps of a run. Bookkeeping is what a step does
-besides sampling and TRL's update: scores, groups, advantages, figures, arrays. One thread. Not supported: GPUs, see
-engine_gpu.py.
+Both train the same 107,000 weights on the same prompts with the same reward, 64 rollouts of at most 48 tokens per step,
+and sample the same completions. Runs alternate, so that other load affects both; reported is the median over the rounds
+of the ratio of CPU times, without the first two steps of a run. Bookkeeping is everything in a step but sampling and
+TRL's update: scores, groups, advantages, figures, arrays. One thread. For GPUs see engine_gpu.py.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The engine compared with TRL's trainer on one GPU: tokens a second and memory, in the same run.
+"""The training engine compared with TRL's trainer on one GPU: tokens per second and memory, in the same run.
 
     python benchmarks/engine_gpu.py [--steps 8] [--rounds 3] [--output benchmarks/results/engine_gpu.json]
 
-A model in the shape of Qwen2.5-0.5B (24 layers, hidden 896, 494 M weights) with random weights, in bfloat16 arithmetic;
-64 rollouts a step, prompts of about 300 tokens and completions of at most 256. The tokenizer is built here, so nothing
-is downloaded. Trainers alternate; the figure is the median over the rounds, without the first two steps of a run.
-Sampling is that of transformers. Not supported: vLLM, several GPUs, and whether anything is learnt.
+A model in the shape of Qwen2.5-0.5B (24 layers, hidden size 896, 494 M weights) with random weights, in bfloat16; 64
+rollouts per step, prompts of about 300 tokens and completions of at most 256. The tokenizer is generated, so nothing is
+downloaded. Trainers alternate; reported is the median over the rounds, without the first two steps of a run. Sampling
+is that of transformers. Not supported: vLLM; several GPUs; whether the model learns.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What self-evolution does to the embedded verifier: scores the arms of ``recipes/evolve/arms.sh`` on test sets, once.
+"""Effect of self-evolution on the embedded verifier: the arms of ``recipes/evolve/arms.sh`` on test sets, once.
 
     VOUCH_DATA=... python benchmarks/evolve.py runs/evolve [--limit 150] [--max-long 50]
 
-For every arm: all rounds on the public sets, compared with round 0, with paired intervals; how similar the arms are;
-which rounds a gate would have refused; and whether a router over the rounds or the mean of their weights recovers a
-generalist. Everything that is fitted or chosen uses the rows of dev. Writes ``benchmarks/results/evolve.json``. Answers
-are cached next to the arms, so that an interrupted run resumes; a finished test is not repeated.
+For every arm all rounds on the public sets, compared with round 0, with paired intervals; the similarity of the arms;
+the rounds that a gate would have rejected; and whether a router over the rounds, or the mean of their weights, is a
+good generalist. Everything fitted or chosen uses dev rows. Writes ``benchmarks/results/evolve.json``. Answers are kept
+next to the arms, from which an interrupted run continues; a finished test is not repeated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from vouching.train.run_folder import surroundings
 ARMS = ("weakness", "random", "mixed", "bare", "gated")
 SETS = ("attributionbench", "bump", "fever_symmetric", "fool_me_twice", "healthver", "seva_fever", "seva_halueval",
         "wice")  # fmt: skip
-"""Public sets of claims. Left out: whole responses, and seva_truthfulqa, in which nearly every Attributable claim is a
+"""Public sets of claims. Excluded: whole responses, and seva_truthfulqa, in which nearly every Attributable claim is a
 bare question and no other is."""
 LONG = ("attributionbench", "bump", "wice")
 """Those with long sources, of which fewer rows are taken."""
@@ -120,7 +120,7 @@ def generalists(out: Path, kept: ReadingCache) -> dict[str, Any]:
 
 def rounds_shown(out: Path) -> list[dict[str, Any]]:
     """What went into each round, and what a gate says of it."""
-    told: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     for one in rounds_of(out):
         folder = folder_of(out, one.number)
         reflection = read_record(folder / "reflection.json", Reflection)
@@ -134,8 +134,8 @@ def rounds_shown(out: Path) -> list[dict[str, Any]]:
                 "max_loss": gate.max_loss,
                 "refused": {change.data_set: change.refused for change in gate.changes if change.refused},
             }
-        told.append(line)
-    return told
+        lines.append(line)
+    return lines
 
 
 def main() -> None:

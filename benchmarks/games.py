@@ -1,11 +1,11 @@
-"""What a step of each game costs: CPU time, completions, and bookkeeping per completion.
+"""Cost of a step of each game: CPU time, completions, and bookkeeping per completion.
 
     python benchmarks/games.py [--games blinded checklist-self] [--steps 8] [--output benchmarks/results/games.json]
 
-The tasks are those of tests/train/*learning.py: 107,000 weights after a warm-up, prompts of a line (blinded: of 40 to
-90 tokens). Bookkeeping is what a step does besides running models: reading replies, votes, rewards, groups, advantages,
-figures, arrays; it is measured on completions sampled before. The outside judge is a script and counts as bookkeeping;
-the critic's values and updates do not. Results of games that are not run are kept. One thread. Not supported: GPUs.
+The tasks are those of tests/train/*learning.py: 107,000 pretrained weights, prompts of one line (blinded: 40 to 90
+tokens). Bookkeeping is everything in a step but models: reading replies, votes, rewards, groups, advantages, figures,
+arrays; it is measured on completions sampled before. The external judge is a script and counts as bookkeeping; guesses
+and the update of the critic do not. Other games in the output file are kept. One thread. Not supported: GPUs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ GAMES: dict[str, Callable[[Path, int], Any]] = {
 
 
 class Recorded:
-    """Records a sampler's completions and replays them in the same order."""
+    """Records completions of a sampler and replays them in the same order."""
 
     def __init__(self, sampler: Any) -> None:
         self._sampler, self._said, self._at = sampler, list[Any](), None
@@ -65,7 +65,7 @@ class Recorded:
         return self._said[self._at - 1]
 
     def again(self) -> None:
-        """Replay the recorded completions from the first."""
+        """Start the replay."""
         self._at = 0
 
     def roles(self) -> Counter[str]:

@@ -2,10 +2,9 @@
 
     python benchmarks/learning.py [--seeds 0 1 2] [--games blinded checklist-self] [--output FILE]
 
-The tasks are those of tests/train/*learning.py: 107,000 weights, warmed up by imitation, then trained by the game. The
-metric is the share of right replies by a rule: its mean over the first and the last 20 steps, and the lower 95 % bound
-of the gain. Runs in the file are kept, except those of the same game and seed. One thread. Not supported: larger
-models.
+The tasks are those of tests/train/*learning.py: 107,000 weights, pretrained by imitation, then trained by the game.
+Reported is the share of right replies by a rule: its mean over the first and the last 20 steps, and the lower 95 %
+bound of the gain. Other games and seeds in the output file are kept. One thread. Not supported: larger models.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ OUTPUT = Path(__file__).parent / "results/learning.json"
 
 @cache
 def play_assurance(seed: int) -> assurance_learning.LearntBoth:
-    """One run, reported by two metrics, of which the second costs nothing more."""
+    """One run with two metrics."""
     with tempfile.TemporaryDirectory() as folder:
         return assurance_learning.learn(Path(folder), seed)[0]
 

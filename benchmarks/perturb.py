@@ -1,10 +1,10 @@
-"""How fast claims are perturbed, what happens to them by strategy, and how the embedded verifier judges them.
+"""Speed of perturbation, results by strategy, and the verdicts of the embedded verifier on them.
 
     VOUCH_DATA=... python benchmarks/perturb.py [--output benchmarks/results/perturb.json]
 
-Rows: the Attributable ones of attribution/train, in an order drawn by seed; when they are used up, those of an
-entailment set of encyclopedia sentences, until there are 10,000 perturbations. Time is that of one process on one core,
-including the collection of names and facts. Not supported: the time of reading the files.
+Rows: the Attributable ones of attribution/train, in a random order, then those of an entailment set of encyclopedia
+sentences, until there are 10,000 perturbations. Time is that of one process on one core, including the collection of
+names and facts, excluding reading the files.
 """
 
 from __future__ import annotations

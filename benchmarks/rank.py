@@ -1,13 +1,13 @@
-"""How often do the shipped scorers rank the right answer first?
+"""How often the shipped scorers rank the right answer first.
 
     VOUCH_DATA=... python benchmarks/rank.py [--split held-out|train] [--limit 60] [--output docs/results/rank.json]
 
 Multi-hop questions, each with its right answer and up to three wrong ones of the same kind from its own paragraphs,
-built and worded as for training (``train/rank_candidates.py``). The evidence is what the search without a model finds
-among all paragraphs of all files. The figure is the share of questions with the right answer first, shared between
-ties; ``chance`` is that of a random order. The default of ``vouch rank`` was chosen with ``--split train``. Intervals
-are BCa bootstraps by group: questions that share a supporting paragraph stay together. Time is CPU time. Not supported:
-trained scorers, which their recipe measures, and answers written by language models.
+made and worded as for training (``train/rank_candidates.py``). The evidence is found by the search without a model in
+the paragraphs of all files. The figure is the share of questions with the right answer first, shared between ties;
+``chance`` is that of a random order. The default of ``vouch rank`` was chosen with ``--split train``. Intervals are BCa
+bootstraps by group: questions that share a supporting paragraph stay together. Time is CPU time. Not supported: trained
+scorers, which their recipe measures; answers written by language models.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from search_steps import about, build_index, read_rows, rounded
 from vouching import metrics
 from vouching.bench.catalog import data_folder
 from vouching.bench.multihop import MultihopRow
+from vouching.methods.discriminative.marking import RankQuestion
 from vouching.methods.discriminative.open import open_ranker
 from vouching.methods.discriminative.rank import Ranker
 from vouching.train.rank_candidates import made_candidates
-from vouching.train.rank_rows import RankQuestion
 from vouching.types import Ranking
 
 ARMS = ("embedded:rules", "embedded", "factscore:embedded:rules")
@@ -82,13 +82,13 @@ def record_of(questions: Sequence[Asked], arms: dict[str, tuple[list[float], flo
         "arms": {},
     }
     for name, (figures, seconds) in arms.items():
-        told = partial(metrics.mean, figures)
+        mean = partial(metrics.mean, figures)
         made["arms"][name] = {
-            "right_first": rounded(metrics.bca(told, groups)), "seconds_per_answer": round(seconds, 3),
+            "right_first": rounded(metrics.bca(mean, groups)), "seconds_per_answer": round(seconds, 3),
         }  # fmt: skip
         if name != ARMS[0]:
             default = partial(metrics.mean, arms[ARMS[0]][0])
-            made["arms"][name]["more_than_default"] = rounded(metrics.paired_bca(told, default, groups))
+            made["arms"][name]["more_than_default"] = rounded(metrics.paired_bca(mean, default, groups))
     return made
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/render.py [ROOT]
 
-Reads the results below ROOT, by default this repository, and measures nothing. A section without a result file
-is skipped. Not supported: figures of other tools.
+Reads the results below ROOT, by default this repository, and measures nothing. Sections without a result file are
+omitted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The section of docs/figures.md on the blinded audit without a language model, from the results of blinded.py.
-
-Not supported: audits by language models.
-"""
+"""The section of docs/figures.md on the blinded audit without a language model, from the results of blinded.py."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The sections of docs/figures.md on the encoder: what it adds, what it generalises to, its speed, its training.
-
-Not shown: the log of the training run; ``encoder.json`` names its settings, and the same settings give the same
-weights.
-"""
+"""The sections of docs/figures.md on the encoder: its gain, generalization, speed and training."""
 
 from __future__ import annotations
 

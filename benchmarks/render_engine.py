@@ -1,7 +1,4 @@
-"""The sections of docs/figures.md on training: the engine and TRL's trainer, a step of each game, what is learnt.
-
-Not shown: single steps.
-"""
+"""The sections of docs/figures.md on training: the engine compared with TRL, the cost of each game, learning."""
 
 from __future__ import annotations
 

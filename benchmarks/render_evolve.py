@@ -1,7 +1,4 @@
-"""The section of docs/figures.md on self-evolution: what rounds did to public sets, and what recovers a generalist.
-
-Not shown: single rounds of single sets beyond the last; the result file has them all.
-"""
+"""The section of docs/figures.md on self-evolution: the effect of the rounds on public sets, and generalists."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The section of docs/figures.md on the probes that were read one by one, from recipes/evolve/reading.py.
-
-Not shown: the probes themselves, which are in recipes/evolve/reading.jsonl.
-"""
+"""The section of docs/figures.md on the probes reviewed one by one, from recipes/evolve/reading.py."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The sections of docs/figures.md on the public test sets, from the results of ``vouch bench``.
-
-Not shown: figures of other tools, and single rows.
-"""
+"""The sections of docs/figures.md on the public test sets, from the results of ``vouch bench``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The section of docs/figures.md on answers to be ranked, from the results of ``vouch bench``.
-
-Not shown: figures of other papers, which had all of Wikipedia or the web to search.
-"""
+"""The section of docs/figures.md on rankings, from the results of ``vouch bench``."""
 
 from __future__ import annotations
 

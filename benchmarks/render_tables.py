@@ -1,7 +1,4 @@
-"""Parts of the sections of docs/figures.md: tables, figures with intervals, where a result comes from.
-
-Not supported: HTML; ``vouch bench run`` writes a report of its own.
-"""
+"""Building blocks of the sections of docs/figures.md: tables, figures with intervals, sources of results."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""How many replies a second the structured reward scores, on one core.
+"""How many replies per second the structured reward scores, on one core.
 
     python benchmarks/rewards.py [--output benchmarks/results/rewards.json]
 
-Replies of about 700 characters, half of them right; a tenth of the quotations that the grounded rules look for do not
-occur word by word, and are compared letter by letter. Time is CPU time of one process. Not supported: reading rows and
-writing rewards, which ``vouch reward`` also does.
+Replies of about 700 characters, half of them right; a tenth of the quotations that the grounded rules look up do not
+occur verbatim, so that they need fuzzy matching. CPU time of one process, excluding reading rows and writing rewards.
 """
 
 from __future__ import annotations

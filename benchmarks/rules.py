@@ -32,8 +32,8 @@ def compared(rows: Iterable[dict[str, Any]]) -> Counter[tuple[str, str]]:
     """How often each rule was found ("hit"), found wrongly ("wrong") or not found ("missed"); "" is the total."""
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
-        wanted, found = {key(item) for item in named_items(row)}, {key(item) for item in find_rules(row["prompt"])}
-        for outcome, keys in (("hit", found & wanted), ("wrong", found - wanted), ("missed", wanted - found)):
+        expected, found = {key(item) for item in named_items(row)}, {key(item) for item in find_rules(row["prompt"])}
+        for outcome, keys in (("hit", found & expected), ("wrong", found - expected), ("missed", expected - found)):
             for rule, _ in keys:
                 counts[rule, outcome] += 1
                 counts["", outcome] += 1

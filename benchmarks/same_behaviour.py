@@ -1,18 +1,18 @@
 """Whether a change of the library's structure keeps its behaviour: digests recorded before, compared after.
 
     python benchmarks/same_behaviour.py record  [--only PART]     writes benchmarks/results/same_behaviour.json
-    python benchmarks/same_behaviour.py compare [--only PART]     recomputes all; exit status 1 if one differs
-    python benchmarks/same_behaviour.py --show PART/NAME          the JSON of one item, to compare with the other's
+    python benchmarks/same_behaviour.py compare [--only PART]     computes all again; exit status 1 if one differs
+    python benchmarks/same_behaviour.py --show PART/NAME          the JSON of one item, for comparison
 
     verdicts   1,000 claims by two models, and 63 responses split into claims and repaired
     rewards    some 20,000 random replies, in blocks of 100, and the command ``vouch reward`` on files
     audits     blinded audits, rules of instructions, challenges to structured work, rankings
     training   tiny runs of every game and trainer: final weights and the whole log without times
 
-An entry is twelve digits of a SHA-256 and a short summary for the reader. Versions and seconds do not count. Blocks
-with "repair" in their names record behaviour known to be wrong that is about to be repaired: they are expected to
-differ. Another processor may give other last digits; the file names the one on which it was recorded. Needs $VOUCH_DATA
-and the extra train. Not supported: language models, the web, several processes, GPUs.
+An entry is twelve digits of a SHA-256 and, for the reader, what the item says in short. Versions and seconds do not
+count. Blocks whose names hold "repair" are of behaviour that is known to be wrong and about to be repaired: that they
+differ is then right. Another processor may give other last digits; the file names the one that it was recorded on.
+Needs $VOUCH_DATA and the extra train. Not supported: language models, the web, several processes, GPUs.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def record(parts: list[str]) -> int:
 
 
 def compare(parts: list[str]) -> int:
-    """Compute the entries again and report which differ from the record."""
+    """Recompute the entries and report those that differ."""
     known = json.loads(RESULTS.read_text("utf-8"))
     print(f"measured: {ROOT / 'src'}")
     if known["processor"] != processor():
@@ -88,8 +88,8 @@ def compare(parts: list[str]) -> int:
         names = [*dict.fromkeys([*before, *now])]
         others = [name for name in names if before.get(name) != now.get(name)]
         repairs = sum("repair" in name for name in others)
-        repairing = f" ({repairs} of the others about to be repaired)" if repairs else ""
-        print(f"{part}: {len(names) - len(others):,} of {len(names):,} equal{repairing}")
+        note = f" ({repairs} of the others about to be repaired)" if repairs else ""
+        print(f"{part}: {len(names) - len(others):,} of {len(names):,} equal{note}")
         for name in others[:NAMED]:
             print(f"  {part}/{name}\n    before: {before.get(name, 'none')}\n    now:    {now.get(name, 'none')}")
         if len(others) > NAMED:
@@ -99,9 +99,9 @@ def compare(parts: list[str]) -> int:
     return int(differing > 0)
 
 
-def show(item_name: str) -> int:
-    """Print the JSON of one item, or of all whose names have the given beginning."""
-    part, _, name = item_name.partition("/")
+def show(item: str) -> int:
+    """Print the JSON of one item, or of all whose names begin so."""
+    part, _, name = item.partition("/")
     if part not in PARTS:
         print(f"there is no part {part!r}, expected {', '.join(PARTS)}", file=sys.stderr)
         return 2

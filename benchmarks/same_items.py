@@ -1,4 +1,7 @@
-"""Shared by all parts of benchmarks/same_behaviour.py: an item, its digest, and blocks of random replies."""
+"""What all parts of benchmarks/same_behaviour.py share: an item, its digest, and blocks of random replies.
+
+What the items are is up to each part.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The part "training" of benchmarks/same_behaviour.py: tiny runs of every game and trainer, seconds each on a CPU.
 
-Recorded for each run: a digest of every tensor of its final weights, and its log without times and energy. Models and
+Of each run are kept: its final weights by a digest of every tensor, and its log without times and energy. Models and
 rows are those of the tests. Not supported: GPUs, several processes, vLLM.
 """
 
@@ -101,7 +101,7 @@ def often() -> Path:
 
 
 def quiet(line: str) -> None:
-    """Progress that is not shown."""
+    """Ignores progress."""
 
 
 def recipe(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""What does a search for a claim find if it continues until the rules decide the claim, and what does that cost?
+"""Recall and cost of a search for a claim that continues until the rules decide the claim.
 
     VOUCH_DATA=... python benchmarks/search_claims.py [--output docs/results/search_claims.json]
 
@@ -10,8 +10,8 @@ and Fool Me Twice. The corpus is every paragraph and every source, searched by w
     steps    five queries, always
     decided  until the rules find the claim supported or contradicted, as ``vouch check --index`` does
 
-Intervals are BCa bootstraps by group: claims that share a text stay together. Time is CPU time. Not supported: web
-engines, and whether verdicts are right.
+Intervals are BCa bootstraps by group: claims that share a text stay together. Time is CPU time. Not
+supported: web engines; whether verdicts are right.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ def compared(claims: Sequence[Asked], arms: dict[str, dict[str, Any]]) -> dict[s
     single = partial(metrics.mean, arms["single"]["recall"])
     record: dict[str, Any] = {"claims": len(claims), "arms": {}}
     for name, arm in arms.items():
-        told = partial(metrics.mean, arm.pop("recall"))
-        record["arms"][name] = {"recall_at_5": rounded(metrics.bca(told, groups)), **arm}
+        mean = partial(metrics.mean, arm.pop("recall"))
+        record["arms"][name] = {"recall_at_5": rounded(metrics.bca(mean, groups)), **arm}
         if name != "single":
-            record["arms"][name]["more_than_single"] = rounded(metrics.paired_bca(told, single, groups))
+            record["arms"][name]["more_than_single"] = rounded(metrics.paired_bca(mean, single, groups))
     return record
 
 

@@ -10,7 +10,7 @@ The corpus is every paragraph of every file, searched by words. Each arm ends wi
     N queries  the search in steps, with so many queries at most
 
 The numbers of ``search/steps.py`` and ``leads.py`` were chosen with ``--split train``. Intervals are BCa bootstraps by
-group: questions that share a supporting paragraph stay together. Time is the processor's. Left out: vectors, web
+group: questions that share a supporting paragraph stay together. Time is the processor's. Not supported: vectors, web
 engines, and questions with their answers.
 """
 
@@ -110,16 +110,16 @@ def compared(rows: Sequence[MultihopRow], arms: dict[str, dict[str, Any]]) -> di
     groups = metrics.document_numbers([row.supporting for row in rows])
     record: dict[str, Any] = {"questions": len(rows), "groups": int(groups.max()) + 1, "arms": {}}
     for name, arm in arms.items():
-        told = partial(metrics.mean, arm["recall"])
+        mean = partial(metrics.mean, arm["recall"])
         record["arms"][name] = {
-            "recall_at_5": rounded(metrics.bca(told, groups)),
+            "recall_at_5": rounded(metrics.bca(mean, groups)),
             "all_found": round(sum(value == 1 for value in arm["recall"]) / len(rows), 4),
             "queries": round(arm["queries"], 2),
             "milliseconds": round(arm["milliseconds"], 1),
         }
         if name != "single":
             single = partial(metrics.mean, arms["single"]["recall"])
-            record["arms"][name]["more_than_single"] = rounded(metrics.paired_bca(told, single, groups))
+            record["arms"][name]["more_than_single"] = rounded(metrics.paired_bca(mean, single, groups))
     return record
 
 

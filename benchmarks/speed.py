@@ -2,9 +2,9 @@
 
     [VOUCH_DATA=...] python benchmarks/speed.py [--model embedded] [--output benchmarks/results/speed-embedded.json]
 
-Texts: short claims and sources of attribution/dev if VOUCH_DATA is set, else of examples/. A long source repeats those
-sources as often as needed, with one sentence in the middle that contradicts the claim: a run counts only if that
-sentence is found. Not supported: several cores.
+Texts: short claims and sources of attribution/dev where VOUCH_DATA is set, else of examples/. A long source is made of
+those sources, repeated as often as needed, with one sentence in the middle that contradicts the claim: a run counts
+only if that sentence is found. Not supported: several cores.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def measure_claims(pairs: Sequence[tuple[str, str]], model: str) -> dict[str, An
 
 
 def measure_source(text: str, model: str) -> dict[str, Any]:
-    """One claim against one long source in a new process: the first time, and again with the index cached."""
+    """One claim against one long source in a new process: the first time, and again with the index available."""
     command = [sys.executable, str(Path(__file__)), "--model", model, "--source-on-stdin"]
     done = subprocess.run(command, check=True, input=text, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     return {"characters": len(text), "words": len(text.split()), **json.loads(done.stdout)}
@@ -174,7 +174,7 @@ def main() -> None:
     """Measure everything, print it, write it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=MODELS, default="embedded")
-    parser.add_argument("--output", type=Path, help="default: results/speed-MODEL.json beside this file")
+    parser.add_argument("--output", type=Path, help="default: results/speed-MODEL.json next to this file")
     parser.add_argument("--source-on-stdin", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.source_on_stdin:

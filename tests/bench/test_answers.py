@@ -151,7 +151,7 @@ def test_the_layouts_are_read_and_each_document_is_asked_about_once(tmp_path: Pa
     ]  # fmt: skip
     assert [(row.id, row.part) for row in rows["ragtruth_requests"]] == [("qa-1", "qa"), ("data2txt-2", "data2txt")]
     assert [str(one) for one in found["ragtruth_requests"] if isinstance(one, Fault)] == [
-        "ragtruth.jsonl.gz, line 4: its \"task\" is 'poem', wanted qa, summary or data2txt"
+        "ragtruth.jsonl.gz, line 4: \"task\" is 'poem', expected qa, summary or data2txt"
     ]
     assert len(rows["faithbench_requests"]) == 2
     assert [row.question for row in rows["facts_requests"]] == [
@@ -208,4 +208,4 @@ def test_a_row_that_cannot_be_read_is_not_counted_against_the_model(tmp_path: Pa
     found = results["sets"]["ragtruth_requests"]
     assert (found["rows"], found["broken"], found["failed"]) == (2, 1, 0)
     assert found["macro"] == {"faithful_majority": 1.0}
-    assert "Rows that cannot be read: 1" in result.stdout
+    assert "Unreadable rows: 1" in result.stdout

@@ -61,12 +61,12 @@ def test_a_claim_row_has_its_part_and_document(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"label": None}, "its \"label\" is missing, wanted one of 'Attributable', 'Not Attributable'"),
-        ({"label": "supported"}, "its \"label\" is 'supported', wanted one of"),
-        ({"claim": ""}, 'its "claim" is empty, wanted text'),
-        ({"claim": 7}, 'its "claim" is of type int, wanted text'),
-        ({"source": None}, 'it has the fields id, claim, source, label, fine_label, wanted "source" as text'),
-        ({"source": []}, 'its "source" must be a text or a list of texts, at least one'),
+        ({"label": None}, "\"label\" is missing, expected one of 'Attributable', 'Not Attributable'"),
+        ({"label": "supported"}, "\"label\" is 'supported', expected one of"),
+        ({"claim": ""}, '"claim" is empty, expected text'),
+        ({"claim": 7}, '"claim" is of type int, expected text'),
+        ({"source": None}, 'it has the fields id, claim, source, label, fine_label, expected "source" as text'),
+        ({"source": []}, '"source" must be a text or a list of texts, at least one'),
     ],
 )
 def test_a_row_that_lacks_what_it_needs_is_a_fault_with_its_place(
@@ -88,10 +88,10 @@ def test_ragtruth_rows_are_responses_with_spans(tmp_path: Path) -> None:
     [
         ({"label": "Attributable"}, 'its label is "Attributable" with 1 spans: any span is Not Attributable'),
         ({"spans": []}, 'its label is "Not Attributable" with 0 spans'),
-        ({"spans": [{"start": 13, "end": 19}]}, 'in "spans", 13 to 19 is no stretch of a text of 18 characters'),
+        ({"spans": [{"start": 13, "end": 19}]}, 'in "spans", 13 to 19 is no span of a text of 18 characters'),
         ({"spans": [{"start": 3, "end": 9, "text": "1937"}]}, "3 to 9 is 'opened', but it says '1937'"),
-        ({"spans": ["1937"]}, "None to None is no stretch"),
-        ({"spans": None}, 'its "spans" is missing, wanted a list'),
+        ({"spans": ["1937"]}, "None to None is no span"),
+        ({"spans": None}, '"spans" is missing, expected a list'),
     ],
 )
 def test_spans_must_lie_in_the_response_and_agree_with_the_label(

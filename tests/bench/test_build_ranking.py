@@ -1,4 +1,4 @@
-"""Rankings of one's own: what is chosen, what is dropped, and how far people agree, by hand."""
+"""Building ranking sets: which answers are chosen, which rows are dropped, and the agreement of voters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.bench.build import (
-    Asked,
-    PoolAnswer,
     RankingBuilder,
     Vote,
     agreement,
@@ -23,8 +21,9 @@ from vouching.bench.build import (
 )
 from vouching.bench.rankings import LABELS, fgveribench_row
 from vouching.errors import InputError
+from vouching.methods.discriminative.marking import Candidate, RankQuestion
 
-ASKED = Asked("q", "When did it open?", ("1973", "in 1973"))
+ASKED = RankQuestion("q", "When did it open?", ("1973", "in 1973"))
 MARKS = {
     "In 1973.": "correct",
     "In the 1970s.": "intermediate",
@@ -36,13 +35,13 @@ MARKS = {
 def builder(*pool: str, order: bool = True, seed: int = 0) -> RankingBuilder:
     """Answers that stand in ``MARKS`` are marked by it; an order is confirmed if ``order``."""
 
-    async def propose(asked: Asked) -> list[PoolAnswer]:
-        return [PoolAnswer(text, f"model-{number}") for number, text in enumerate(pool)]
+    async def propose(asked: RankQuestion) -> list[Candidate]:
+        return [Candidate(text, f"model-{number}") for number, text in enumerate(pool)]
 
-    async def mark(asked: Asked, answer: str) -> tuple[str | None, str | None]:
+    async def mark(asked: RankQuestion, answer: str) -> tuple[str | None, str | None]:
         return (MARKS[answer], None) if answer in MARKS else (None, "the judge gave no mark")
 
-    async def confirm(asked: Asked, better: str, worse: str) -> str | None:
+    async def confirm(asked: RankQuestion, better: str, worse: str) -> str | None:
         return None if order else "the judge finds neither better"
 
     return RankingBuilder(propose, mark, confirm, seed)
@@ -90,9 +89,11 @@ def test_an_answer_that_the_judge_cannot_mark_is_kept_in_the_pool_with_the_reaso
 
 
 def test_each_answer_of_a_label_can_be_chosen() -> None:
-    pool = [PoolAnswer(f"{label} {n}", "a", label) for label in LABELS for n in range(2)]
+    pool = [Candidate(f"{label} {n}", "a", label) for label in LABELS for n in range(2)]
     drawn = [choose(pool, random.Random(seed)) for seed in range(30)]
-    assert {one.text for three in drawn if not isinstance(three, str) for one in three} == {one.text for one in pool}
+    assert {one.answer for three in drawn if not isinstance(three, str) for one in three} == {
+        one.answer for one in pool
+    }
 
 
 @pytest.mark.parametrize(
@@ -101,16 +102,16 @@ def test_each_answer_of_a_label_can_be_chosen() -> None:
      ("arr", None), ("rr", None), ("rrr", None)],
 )  # fmt: skip
 def test_two_of_three_drop_a_row_and_three_verify_it(votes: str, verified: str | None) -> None:
-    said: dict[str, Vote] = {str(n): "accept" if vote == "a" else "reject" for n, vote in enumerate(votes)}
-    row = voted({"id": "q", "verified": "model", "votes": {}}, said)
+    cast_votes: dict[str, Vote] = {str(n): "accept" if vote == "a" else "reject" for n, vote in enumerate(votes)}
+    row = voted({"id": "q", "verified": "model", "votes": {}}, cast_votes)
     assert (row["verified"] if row else None) == verified
 
 
 def test_agreement_of_three_people_on_four_rows() -> None:
-    said = {"ada": "aarr", "bob": "aaar", "cy": "aarr"}
+    cast_votes = {"ada": "aarr", "bob": "aaar", "cy": "aarr"}
     votes: dict[str, dict[str, Vote]] = {
         name: {str(n): "accept" if vote == "a" else "reject" for n, vote in enumerate(all_votes)}
-        for name, all_votes in said.items()
+        for name, all_votes in cast_votes.items()
     }
     # All agree on three of four rows. Of 12 pairs of votes two differ, both on the third row.
     # Ada and Bob: p_o 3/4, p_e .5 * .75 + .5 * .25 = .5, kappa .5; so are Bob and Cy; Ada and Cy have 1.

@@ -90,7 +90,7 @@ def test_prompts_without_a_response_are_left_out_and_named(tmp_path: Path) -> No
     ("rows", "problem"),
     [
         ([], "has no row"),
-        ([{"prompt": "No commas."}], 'wanted "prompt" and "response"'),
+        ([{"prompt": "No commas."}], 'expected "prompt" and "response"'),
         ([{"prompt": "Other.", "response": "Done."}], "none of ifeval's 2"),
         ([RESPONSES[0], RESPONSES[0]], "has a response already"),
     ],
@@ -116,7 +116,7 @@ def test_it_is_run_alone_and_with_responses(tmp_path: Path) -> None:
     folder = data(tmp_path / "data", ROWS)
     assert "add --responses FILE" in bench(folder, "run", "ifeval", "--out", tmp_path / "out").stderr
     both = bench(folder, "run", "ifeval", "wice", "--responses", "x.jsonl", "--out", tmp_path / "out")
-    assert "run them apart" in both.stderr
+    assert "run them separately" in both.stderr
 
 
 def test_validate_and_list_know_it(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_validate_and_list_know_it(tmp_path: Path) -> None:
     folder = data(tmp_path / "broken", broken)
     faulty = bench(folder, "validate", "ifeval")
     assert faulty.exit_code == 3
-    assert "row 1: its prompt occurs twice" in faulty.stdout
+    assert "row 1: the prompt occurs twice" in faulty.stdout
     assert "line 4: punctuation:no_comma: got the argument 'num_words'" in faulty.stdout
     assert [isinstance(one, Fault) for one in DATA_SETS["ifeval"].rows(folder, "test")] == [False] * 3 + [True] * 2
     assert "faults: 4\n" in faulty.stdout  # the id of the first row, too, occurs twice

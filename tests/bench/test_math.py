@@ -151,11 +151,11 @@ def test_a_set_validates_itself(tmp_path: Path) -> None:
     ]
     written(tmp_path, "aime_2024", "a.jsonl", rows)
     assert [str(fault) for fault in validate(DATA_SETS["aime_2024"], tmp_path, "test")] == [
-        'a.jsonl, line 4: it has the fields id, problem, wanted "answer", or a solution with a box',
-        "row 0: 2 rows have this id, wanted one",
-        "the whole set: it has 29 problems that can be used, wanted 30",
-        "problem 0: its answer is '1000', wanted a number from 0 to 999",
-        "problem 2: the answer of its solution is not found right",
+        'a.jsonl, line 4: it has the fields id, problem, expected "answer" or a boxed solution',
+        "row 0: 2 rows have this id, expected one",
+        "the whole set: it has 29 usable problems, expected 30",
+        "problem 0: the answer is '1000', expected a number from 0 to 999",
+        "problem 2: the answer of its solution is not accepted",
     ]
 
 
@@ -188,8 +188,8 @@ def test_several_responses_to_a_problem_count_as_their_share_and_two_runs_are_co
     ("rows", "said"),
     [
         ([], "no response to '1'"),
-        ([{"id": "1", "response": "a"}, {"id": "x", "response": "a"}], "its id 'x' is no problem of aime_2024"),
-        ([{"id": "1"}], 'wanted "id" and "response"'),
+        ([{"id": "1", "response": "a"}, {"id": "x", "response": "a"}], "the id 'x' is not a problem of aime_2024"),
+        ([{"id": "1"}], 'expected "id" and "response"'),
         (None, "add --responses FILE"),
     ],
 )

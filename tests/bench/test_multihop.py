@@ -59,7 +59,7 @@ def test_answers_come_with_other_ways_to_put_them() -> None:
         ({"context": []}, "its supporting paragraph 'Mill' is not among its paragraphs"),
         ({"context": [], "supporting_facts": []}, "it has no paragraphs"),
         ({"supporting_facts": []}, "none of its paragraphs is marked as supporting"),
-        ({"supporting_facts": ["Mill"]}, "laid out in a way that is not known"),
+        ({"supporting_facts": ["Mill"]}, "unknown layout of its paragraphs or answers"),
         ({"answers": []}, "it has no answer"),
         ({"question": " "}, 'its "question" is empty'),
     ],
@@ -74,7 +74,7 @@ def test_questions_that_cannot_be_used_are_faults_and_the_others_go_on(tmp_path:
     write_rows(tmp_path / "multihop" / "2wiki_train500.jsonl.gz", rows)
     assert [str(fault) for fault in validate(DATA_SETS["2wiki"], tmp_path, "train")] == [
         "2wiki_train500.jsonl.gz, line 2: it has no paragraphs",
-        "row a: 2 rows have this id, wanted one",
+        "row a: 2 rows have this id, expected one",
         "row a: its question occurs twice",
     ]
 
@@ -82,7 +82,7 @@ def test_questions_that_cannot_be_used_are_faults_and_the_others_go_on(tmp_path:
 def test_a_part_that_there_is_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="musique has no dev split with paragraphs, it has train, test"):
         [*multihop_rows(tmp_path, "musique", "dev")]
-    with pytest.raises(InputError, match=r"hotpotqa is not here: wanted .*hotpotqa_dev\.jsonl\.gz"):
+    with pytest.raises(InputError, match=r"hotpotqa is not here: expected .*hotpotqa_dev\.jsonl\.gz"):
         [*multihop_rows(tmp_path, "hotpotqa", "dev")]
 
 

@@ -24,7 +24,7 @@ def test_clearfacts_has_statements_with_one_or_more_documents() -> None:
     rows, faults = read("clearfacts")
     assert [(row.attributable, row.part) for row in rows] == [(True, "sample_a"), (False, "sample_b")]
     assert rows[0].sources == ("The bridge opened in 1973.", "It has two towers.")
-    assert faults == ["clearfacts.jsonl, line 3: its \"label\" is 'AMBIG', wanted one of 'S', 'NS'"]
+    assert faults == ["clearfacts.jsonl, line 3: \"label\" is 'AMBIG', expected one of 'S', 'NS'"]
 
 
 def test_ragtruth_joins_responses_with_what_they_were_made_from() -> None:
@@ -38,7 +38,7 @@ def test_ragtruth_joins_responses_with_what_they_were_made_from() -> None:
     assert rows[2].sources[0].startswith('{\n "name": "The Mill"')
     assert faults == [
         "response.jsonl, line 6: its source_id 99 is not in source_info.jsonl",
-        'response.jsonl, line 7: in "labels", 0 to 99 is no stretch of a text of 20 characters',
+        'response.jsonl, line 7: in "labels", 0 to 99 is no span of a text of 20 characters',
     ]
 
 
@@ -55,8 +55,8 @@ def test_fever_takes_the_named_sentences_page_by_page() -> None:
         "Sampleton\nSampleton is a town .",
     )
     assert faults == [
-        "paper_test.jsonl, line 4: the page 'Nowhere' of its evidence is in none of the files of pages",
-        'paper_test.jsonl, line 5: its "evidence" wants sets of [annotation id, evidence id, page, sentence number]',
+        "paper_test.jsonl, line 4: the page 'Nowhere' of its evidence is in none of the page files",
+        'paper_test.jsonl, line 5: "evidence" must have sets of [annotation id, evidence id, page, sentence number]',
     ]
 
 
@@ -78,8 +78,8 @@ def test_fever_finds_pages_whatever_their_normal_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("evidence", "said"),
     [
-        ([5], 'its "evidence" wants sets of [annotation id, evidence id, page, sentence number]'),
-        ([[5]], 'its "evidence" wants sets of [annotation id, evidence id, page, sentence number]'),
+        ([5], '"evidence" must have sets of [annotation id, evidence id, page, sentence number]'),
+        ([[5]], '"evidence" must have sets of [annotation id, evidence id, page, sentence number]'),
         ([[[1, 1, "Beyoncé", 7]]], "the page 'Beyoncé' has no sentence 7, which its evidence names"),
         ([[[1, 1, "Beyoncé", 0], [1, 2, "Beyoncé", 1]]], "the page 'Beyoncé' has no sentence 1"),
     ],
@@ -124,7 +124,7 @@ def test_facts_grounding_judges_the_answers_that_lie_beside_it() -> None:
         (("The bridge opened in 1973.\nIt has two towers.",), None)
     ]
     assert faults == [
-        "responses.jsonl, line 2: its id 9 is no example: wanted the number of a row of examples.csv, from 1"
+        "responses.jsonl, line 2: the id 9 is not an example: expected the number of a row of examples.csv, from 1"
     ]
 
 
@@ -172,5 +172,5 @@ PUBLISHED = (
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_set_that_is_not_here_says_how_to_get_it(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=rf"{name} is not here: wanted .* to get it: .*(huggingface|github|fever|zip)"):
+    with pytest.raises(InputError, match=rf"{name} is not here: .* to get it: .*(huggingface|github|fever|zip)"):
         [*DATA_SETS[name].rows(tmp_path, "test")]

@@ -42,13 +42,13 @@ def test_each_file_is_a_part_and_irrelevant_counts_as_intermediate(tmp_path: Pat
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
-        ({"ranking": [1, 1, 2]}, "wanted the numbers of its 3 answers, each once"),
-        ({"ranking": [1, 2]}, "wanted the numbers of its 3 answers, each once"),
-        ({"ranking": [3, 2, 1]}, "they disagree"),
-        ({"answers": question_row(0)["answers"][:2]}, "wanted one correct, one incorrect and one between them"),
+        ({"ranking": [1, 1, 2]}, "expected the numbers of its 3 answers, each once"),
+        ({"ranking": [1, 2]}, "expected the numbers of its 3 answers, each once"),
+        ({"ranking": [3, 2, 1]}, "contradicts the labels"),
+        ({"answers": question_row(0)["answers"][:2]}, "expected correct, intermediate and incorrect, each once"),
         ({"answers": [{"text": "x", "label": "wrong"}] * 3}, "labelled 'wrong'"),
-        ({"answers": ["1937"]}, "wanted an object with its text"),
-        ({"question": None}, 'wanted "question" as text'),
+        ({"answers": ["1937"]}, "expected an object with its text"),
+        ({"question": None}, 'expected "question" as text'),
     ],
 )
 def test_a_row_that_is_not_as_it_should_be_is_told_with_its_place(
@@ -64,7 +64,7 @@ def test_a_row_that_is_not_as_it_should_be_is_told_with_its_place(
 def test_an_id_that_occurs_twice_is_told(tmp_path: Path) -> None:
     write_fgveribench(tmp_path)
     write_rows(tmp_path / "fgveribench" / "nq.jsonl.gz", [question_row(0)] * 2)
-    assert faults(tmp_path) == ["row nq-0: 2 rows have this id, wanted one"]
+    assert faults(tmp_path) == ["row nq-0: 2 rows have this id, expected one"]
 
 
 def test_biographies_come_with_the_facts_that_are_about_their_subject(tmp_path: Path) -> None:
@@ -82,14 +82,14 @@ def test_a_ranking_that_contradicts_the_shares_of_facts_is_told(tmp_path: Path) 
         {"answer": "Ada was a queen.", "factuality_score": 0.2},
     ]
     write_rows(path, [{"question": "Who was Ada?", "answers": answers, "verify_result": [2, 1]}])
-    assert "its ranking is [2, 1], but the factuality scores are [1.0, 0.2]" in faults(tmp_path, "fgveribench_long")[0]
+    assert "the ranking is [2, 1], but the factuality scores are [1.0, 0.2]" in faults(tmp_path, "fgveribench_long")[0]
 
 
 def test_answers_of_ones_own_need_a_reference_and_no_ranking(tmp_path: Path) -> None:
     row = {"id": "a", "question": "When?", "reference": ["1973"], "answers": ["1937", "1973"]}
     write_rows(tmp_path / "best_of_n" / "mine.jsonl", [row, {**row, "id": "b", "answers": ["1937"]}])
     assert faults(tmp_path, "best_of_n") == [
-        "mine.jsonl, line 2: it has one answer, wanted at least two to choose from"
+        "mine.jsonl, line 2: it has one answer, expected at least two to choose from"
     ]
 
 

@@ -133,7 +133,7 @@ def test_a_broken_row_is_told_counted_and_has_a_line(tmp_path: Path) -> None:
     outcome = run(folder, tmp_path / "out", notes=notes)
     assert outcome.unverified == 1
     assert notes.problems == [
-        "row-1: broken: wice, wice.jsonl.gz, line 1: its \"label\" is missing, wanted one of 'Attributable', "
+        "row-1: broken: wice, wice.jsonl.gz, line 1: \"label\" is missing, expected one of 'Attributable', "
         "'Not Attributable'"
     ]
     assert outcome.results
@@ -143,7 +143,7 @@ def test_a_broken_row_is_told_counted_and_has_a_line(tmp_path: Path) -> None:
 
 def test_a_set_whose_format_changed_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     folder = data_folder(tmp_path / "data", wice=[{"id": 1, "hypothesis": "It opened."}])
-    with pytest.raises(InputError, match="wice has no row that can be used of 1: has its format changed"):
+    with pytest.raises(InputError, match="wice has no usable row among 1: has its format changed"):
         run(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

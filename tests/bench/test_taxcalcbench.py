@@ -158,8 +158,8 @@ def test_bench_validate_names_a_case_that_cannot_be_used(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([], "no row"), ([{"id": "x", "response": "y"}], "none of the 2 cases"), ([{"response": "y"}], 'wanted "id"'),
-        ([{"id": "0000-worker", "response": ""}] * 2 + [{"id": "0001-family", "response": ""}], "answered least"),
+        ([], "no row"), ([{"id": "x", "response": "y"}], "none of the 2 cases"), ([{"response": "y"}], 'expected "id"'),
+        ([{"id": "0000-worker", "response": ""}] * 2 + [{"id": "0001-family", "response": ""}], "has the fewest"),
     ],
 )  # fmt: skip
 def test_answers_that_do_not_fit_are_refused(tmp_path: Path, rows: list[dict[str, str]], problem: str) -> None:

@@ -225,8 +225,8 @@ def test_rankings_are_shown_with_baselines_and_what_was_not_measured(root: Path)
     _, figures = pages(root, {"docs/results/fgveribench-rules.json": record})
     # One ranking is right and one failed: P@1 1 and 0, tau 1 and -1.
     assert "| all rows | 2 | 1 | 0.500 | 0.000 | 1.000 | 1.000 |\n" in figures
-    assert "| drawn at random | | | 0.333 | 0.000 | | |\n" in figures
-    assert "- Tau by how many answers the search supports: not measured" in figures
+    assert "| random order | | | 0.333 | 0.000 | | |\n" in figures
+    assert "- Tau by number of answers that the evidence supports: not measured" in figures
     assert "- Failed rankings count as wrong, P@1 0 and tau -1: unparsable 1.\n" in figures
 
 

@@ -56,7 +56,7 @@ def test_an_answer_without_a_number_is_not_known_to_be_right_by_the_blinded_audi
 def test_of_eight_drafts_the_majority_is_told() -> None:
     result = answer(*ASKED, *RULES, "--generations", "8", said=[WRONG] * 3 + [RIGHT] * 5)
     assert result.exit_code == Exit.OK, result.stderr
-    assert "1973: 5 of 8 drafts; most are faithful: yes" in result.stdout
+    assert "1973: 5 of 8 drafts; majority faithful: yes" in result.stdout
 
 
 def test_json_has_every_draft_and_the_report() -> None:

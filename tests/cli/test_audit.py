@@ -100,7 +100,7 @@ def test_a_run_stops_before_a_broken_row_if_asked_and_resumes_with_it(tmp_path: 
     arguments = ("--input", rows, "--output", out, "--stop-on-error", "--resume")
     stopped = check(*arguments)
     assert (stopped.exit_code, len(out.read_text(encoding="utf-8").splitlines())) == (Exit.INCOMPLETE, 1)
-    assert "stopped: rows.jsonl, line 2: it is no JSON" in stopped.stderr
+    assert "stopped: rows.jsonl, line 2: invalid JSON" in stopped.stderr
     rows.write_text("\n".join(lines), encoding="utf-8")
     assert check(*arguments).exit_code == Exit.OK
     assert [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()] == ["a", "b", "c"]

@@ -52,7 +52,7 @@ def test_list_counts_what_is_here_and_says_how_to_get_the_rest(data: Path) -> No
 def test_list_works_without_data_and_says_what_to_set() -> None:
     result = bench("list")
     assert result.exit_code == 0
-    assert result.stderr == "vouch: VOUCH_DATA is not set: let it name the folder with the data sets\n"
+    assert result.stderr == "vouch: VOUCH_DATA is not set: set it to the folder with the data sets\n"
     assert "  get  " in result.stdout
 
 
@@ -101,7 +101,7 @@ def test_run_ends_with_3_if_a_row_has_no_verdict(tmp_path: Path) -> None:
     result = bench("run", "wice", "--model", "embedded:rules", "--out", tmp_path / "out", data=folder)
     assert result.exit_code == 3
     assert "x: input: the claim is empty" in result.stderr
-    assert "rows without a verdict: 1; the figures leave them out" in result.stderr
+    assert "rows without a verdict: 1; excluded from the figures" in result.stderr
 
 
 def test_compare_tells_the_difference_of_two_runs(data: Path, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_compare_tells_the_difference_of_two_runs(data: Path, tmp_path: Path) ->
 def test_what_cannot_be_used_is_one_line_that_says_what_to_do(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert "VOUCH_DATA is not set" in refused("run", "wice", "--out", out)
-    assert "which is no folder" in refused("run", "wice", "--out", out, data=tmp_path / "nowhere")
+    assert "which is not a folder" in refused("run", "wice", "--out", out, data=tmp_path / "nowhere")
     assert "did you mean wice?" in refused("run", "wise", "--out", out, data=data)
     assert "has no dev split, it has train, test" in refused("run", "wice", "--split", "dev", "--out", out, data=data)
     assert "fool_me_twice is not here" in refused("run", "fool_me_twice", "--out", out, data=data)
@@ -182,7 +182,7 @@ def test_a_quick_look_tells_all_rows_that_cannot_be_used(data: Path, tmp_path: P
 def test_data_sets_are_looked_for_one_folder_up_only_in_words(data: Path) -> None:
     ended = bench("run", "wice", "--out", "run", data=data / "attribution")
     assert ended.exit_code == 2
-    assert f"wanted the folder above it: {data}" in ended.stderr
+    assert f"expected its parent folder: {data}" in ended.stderr
 
 
 def test_runs_of_other_sets_are_not_compared(data: Path, tmp_path: Path) -> None:

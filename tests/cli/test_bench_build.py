@@ -32,7 +32,7 @@ def test_votes_are_asked_for_row_by_row_and_resumed(built: Path, tmp_path: Path)
     assert (done, told) == (False, ["stopped: 2 of 3 rows voted on; resume with --resume"])
     assert read(out) == [{"id": "nq-0", "vote": "accept"}, {"id": "nq-1", "vote": "reject"}]
     shown = "\n".join(lines)
-    assert "Got 'perhaps', wanted y, n or q" in shown
+    assert "Got 'perhaps', expected y, n or q" in shown
     # The second row's answers stand in another order; they are shown best first.
     second = shown[shown.index("Row 2 of 3") : shown.index("Row 3 of 3")]
     assert second.index("1. It opened in 1901.") < second.index("2. I have no") < second.index("3. It opened in 1951.")
@@ -51,9 +51,9 @@ def test_what_two_of_three_reject_is_dropped_and_the_agreement_told(built: Path,
     said = "\n".join(count_votes(built, out, files))
     assert [(row["id"], row["verified"]) for row in read(out)] == [("nq-0", "people"), ("nq-2", "model")]
     assert read(out)[0]["votes"] == {"ada": "accept", "bob": "accept", "cy": "accept"}
-    assert "1 of 3 rows dropped; of the others 1 verified by people" in said
+    assert "1 of 3 rows dropped; 1 of the others verified by people" in said
     # Two rows have all votes: all agree on one; of six pairs of votes two differ.
-    assert "on 2 rows with all votes: all agree on 50.0%, pairs of votes on 66.7%" in said
+    assert "on 2 rows with all votes: unanimous 50.0%, equal pairs of votes 66.7%" in said
 
 
 def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> None:
@@ -66,11 +66,11 @@ def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "say which step this is"),
-        (("--judge", "openai/x", "--voter"), "say which step this is"),
-        (("--voter", "--model", "openai/x"), "only the first step asks models"),
-        (("--votes", "BUILT", "--votes", "BUILT"), "wanted at most 3, each once"),
-        (("--votes", "BUILT"), "wanted accept or reject"),
+        ((), "choose one step"),
+        (("--judge", "openai/x", "--voter"), "choose one step"),
+        (("--voter", "--model", "openai/x"), "models answer in the first step only"),
+        (("--votes", "BUILT", "--votes", "BUILT"), "expected at most 3, each once"),
+        (("--votes", "BUILT"), "expected accept or reject"),
     ],
 )
 def test_steps_that_do_not_fit_are_refused(
@@ -83,4 +83,4 @@ def test_steps_that_do_not_fit_are_refused(
 def test_votes_are_on_rows_of_the_first_step_alone(tmp_path: Path) -> None:
     questions = write_rows(tmp_path / "questions.jsonl", [{"id": "q", "question": "When?", "reference": "1973"}])
     said = refused("build", "--input", questions, "--output", tmp_path / "votes.jsonl", "--voter")
-    assert "wanted what the first step wrote" in said
+    assert "expected the output of step 1" in said

@@ -47,7 +47,7 @@ def test_a_run_ranks_answers_and_tells_figures_beside_baselines(data: Path, inde
     assert found["found"]["both"] == 1.0
     assert list(found["parts"]) == list(PARTS)
     assert "mean, multi-hop" in result.stdout
-    assert "Tau by how many answers the search supports: not measured" in result.stdout
+    assert "Tau by number of answers that the evidence supports: not measured" in result.stdout
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "DiVA-Qwen3-4B" in page
     assert "not measured" in page
@@ -120,18 +120,21 @@ def test_two_runs_are_compared_on_the_same_rankings(data: Path, index: Path, tmp
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("fgveribench", "wice"), "fgveribench has answers to be ranked, wice claims to be judged: run them apart"),
+        (
+            ("fgveribench", "wice"),
+            "has answers to be ranked, wice claims to be judged: run them separately",
+        ),
         (("fgveribench", "fgveribench_lon"), "did you mean fgveribench_long?"),
         (
             ("fgveribench",),
             "nothing to rank by: give --index PATH, --web ENGINE, or --mode no-search or --mode generative",
         ),
-        (("fgveribench", "--mode", "generative", "--index", "x"), "looks at no evidence"),
+        (("fgveribench", "--mode", "generative", "--index", "x"), "uses no evidence"),
         (
             ("fgveribench", "--jobs", "2", "--index", "x"),
             "got --jobs, but fgveribench has answers to be ranked",
         ),
-        (("fgveribench", "--index", "x", "--score-model", "minicheck"), "no scorer is called 'minicheck'"),
+        (("fgveribench", "--index", "x", "--score-model", "minicheck"), "unknown scorer 'minicheck'"),
         (("wice", "--index", "x"), "got --index, but wice has claims to be judged: leave it out"),
         (("wice", "--mode", "full"), "got --mode, but wice has claims to be judged"),
     ],

@@ -85,7 +85,7 @@ def test_rows_without_a_label_are_left_out_and_counted(rows: Path, verdicts: Pat
         del row["label"]
     rows.write_text("".join(f"{json.dumps(row)}\n" for row in given))
     result = calibrated("--input", rows, "--verdicts", verdicts, "--output", rows.with_name("c.json"))
-    assert "3 rows without a label or a verdict are left out" in result.stderr
+    assert "3 rows without a label or a verdict are skipped" in result.stderr
     assert "from 37 rows" in result.stderr
 
 
@@ -133,7 +133,7 @@ def test_a_model_out_of_reach_is_told_with_a_way_that_there_is(rows: Path) -> No
     with chat_server(lambda prompt: 503) as name:
         result = calibrated("--input", rows, "--model", name, "--output", rows.with_name("c.json"))
     assert result.exit_code == Exit.INCOMPLETE
-    assert "mend that and start again: what was verified is kept" in result.stderr
+    assert "fix this and start again: finished verdicts are kept" in result.stderr
     assert "--resume" not in result.stderr
 
 
@@ -141,7 +141,7 @@ def test_a_model_without_a_single_verdict_is_told_as_that(rows: Path) -> None:
     with chat_server(lambda prompt: "I think so.") as name:
         result = calibrated("--input", rows, "--model", name, "--output", rows.with_name("c.json"))
     assert result.exit_code == Exit.USAGE
-    assert "c.verdicts.jsonl has no verdict on a row with a label" in result.stderr
+    assert "c.verdicts.jsonl has no verdict on a labelled row" in result.stderr
 
 
 def test_a_calibration_that_gains_nothing_is_told(rows: Path) -> None:
@@ -152,10 +152,10 @@ def test_a_calibration_that_gains_nothing_is_told(rows: Path) -> None:
     rows.write_text("".join(f"{json.dumps(row)}\n" for row in given))
     with chat_server(lambda prompt: reply(RIGHT, confidence=0.9)) as name:
         result = calibrated("--input", rows, "--model", name, "--output", rows.with_name("c.json"))
-    assert "on held-out rows it gains nothing" in result.stderr
+    assert "no gain on held-out rows" in result.stderr
 
 
 def test_the_embedded_verifier_is_calibrated_already(rows: Path) -> None:
     result = calibrated("--input", rows, "--model", "embedded", "--output", rows.with_name("c.json"))
     assert result.exit_code == Exit.USAGE
-    assert "--model is embedded, whose scores are calibrated already" in result.stderr
+    assert "--model is embedded, which is calibrated already" in result.stderr

@@ -172,7 +172,7 @@ def test_a_model_that_fails_half_way_leaves_the_finished_steps(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give --proposal PATH to verify values, or --fill"),
+        ([], "give either --proposal PATH to verify values, or --fill"),
         (["--proposal", PROPOSAL, "--fill", "--model", "m"], "one of the two"),
         (["--fill"], "got --fill without --model"),
         (["--proposal", PROPOSAL, "--output", "x.jsonl"], "got --output without --fill"),

@@ -82,7 +82,7 @@ def test_markdown_has_the_table_of_the_evidence(tmp_path: Path) -> None:
     report = tmp_path / "verdict.md"
     assert vouch(WRONG, "--source-text", BRIDGE, "--report", str(report)).exit_code == 0
     assert "| | claim | source | place | reason |" in report.read_text(encoding="utf-8")
-    assert "is there already" in refused(WRONG, "--source-text", BRIDGE, "--report", str(report))
+    assert "it exists already" in refused(WRONG, "--source-text", BRIDGE, "--report", str(report))
 
 
 def test_a_response_is_checked_claim_by_claim_and_repaired() -> None:
@@ -212,7 +212,7 @@ def test_an_interrupt_ends_the_program_quietly_and_at_once() -> None:
 
 def test_exactly_one_thing_to_check_is_wanted(bridge: Path) -> None:
     assert "nothing to check" in refused("--source", str(bridge))
-    assert "got CLAIM and --response, wanted one" in refused(WRONG, "--response", "x", "--source", str(bridge))
+    assert "got CLAIM and --response, expected one" in refused(WRONG, "--response", "x", "--source", str(bridge))
 
 
 def test_a_source_is_wanted() -> None:
@@ -250,9 +250,9 @@ def test_an_unknown_model_is_refused_with_the_known_ones() -> None:
 
 def test_a_missing_file_is_refused_with_the_name_most_like_it(bridge: Path) -> None:
     told = refused(WRONG, "--source", str(bridge.with_name("brigde.txt")))
-    assert "there is no such file; did you mean" in told
+    assert "no such file; did you mean" in told
     assert str(bridge) in told
-    assert "there is no such file; give the path" in refused(WRONG, "--source", str(bridge.with_name("river.md")))
+    assert "no such file; give the path" in refused(WRONG, "--source", str(bridge.with_name("river.md")))
 
 
 def test_a_text_in_place_of_a_path_is_told_the_right_option() -> None:
@@ -261,7 +261,7 @@ def test_a_text_in_place_of_a_path_is_told_the_right_option() -> None:
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    assert "is a folder; name the files in it" in refused(WRONG, "--source", str(tmp_path))
+    assert "is a folder; give its files" in refused(WRONG, "--source", str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_binary_file_is_refused(bridge: Path, raw: bytes) -> None:
 def test_bytes_that_are_no_text_are_refused_on_the_command_line_too() -> None:
     done = started("check", b"It opened in \xff1937.", "--source-text", BRIDGE)
     assert done.returncode == 2
-    assert done.stderr == b"vouch: CLAIM is not valid UTF-8: put the text into a file and name that\n"
+    assert done.stderr == b"vouch: CLAIM is not valid UTF-8: put the text into a file and give its path\n"
 
 
 def test_a_lone_surrogate_is_refused() -> None:
@@ -321,7 +321,7 @@ def test_a_guessed_encoding_is_a_warning_of_the_verdict(bridge: Path) -> None:
 
 def test_html_is_read_with_a_warning_that_its_tags_are_text(bridge: Path) -> None:
     bridge.write_text(f"<html><body><p>{BRIDGE}</p></body></html>", encoding="utf-8")
-    assert "its tags were read as part of the text" in vouch(WRONG, "--source", str(bridge)).stdout
+    assert "its tags were read as text" in vouch(WRONG, "--source", str(bridge)).stdout
 
 
 @pytest.mark.parametrize(

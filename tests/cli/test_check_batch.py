@@ -144,15 +144,15 @@ def test_a_report_that_cannot_be_written_takes_nothing_from_the_verdicts(
     # A name of 255 bytes is allowed; the file that is written before it takes its name has a longer one.
     result = vouch("--input", rows, "--output", output, "--report", tmp_path / f"{'r' * 250}.html")
     assert result.exit_code == 3
-    assert "the verdicts are written, the report is not: " in result.stderr
+    assert "the verdicts are written, but not the report: " in result.stderr
     assert len(output.read_text(encoding="utf-8").splitlines()) == len(ROWS)
 
 
 # Rows that cannot be used
 
 BROKEN = [
-    ("{", "line 2: it is no JSON"),
-    ('["a"]', "line 2: it is a list, wanted a JSON object on each line"),
+    ("{", "line 2: invalid JSON"),
+    ('["a"]', "line 2: got a list, expected a JSON object on each line"),
     ('{"id": "x", "claim": "a", "claim": "b"}', "line 2: the key 'claim' occurs twice"),
     ('{"id": "x", "claim": "a"}', "line 2: the row has the keys ['id', 'claim'], expected"),
     ('{"id": "x", "source": "a"}', "line 2: the row has the keys ['id', 'source'], expected \"claim\" or \"response\""),
@@ -183,7 +183,7 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_go_on(
     assert result.exit_code == Exit.INCOMPLETE
     named, total = result.stderr.splitlines()
     assert named.startswith(f"vouch: rows.jsonl, {reason}")
-    assert total.endswith("1 not verified; 1 of the rows cannot be used, the output says why")
+    assert total.endswith("1 not verified; 1 of the rows cannot be used, see the output")
     lines = output.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 5
     broken = from_json(Unverified, lines[1])
@@ -226,8 +226,8 @@ def test_stopped_at_a_broken_row_the_run_resumes_with_it_when_it_is_repaired(row
     for _ in range(2):
         result = vouch("--input", rows, "--output", output, "--stop-on-error", "--resume")
         assert result.exit_code == Exit.INCOMPLETE
-        assert result.stderr.startswith("vouch: stopped: rows.jsonl, line 3: it is no JSON")
-        assert "mend that and finish with --resume" in result.stderr
+        assert result.stderr.startswith("vouch: stopped: rows.jsonl, line 3: invalid JSON")
+        assert "fix this and finish with --resume" in result.stderr
         assert lines_of(output) == 2
     write_jsonl(rows, ROWS)
     assert vouch("--input", rows, "--output", output, "--stop-on-error", "--resume").exit_code == 0
@@ -242,7 +242,7 @@ def test_a_cut_gzip_file_gives_what_was_read(many: Path, output: Path, tmp_path:
     packed.write_bytes(raw[: len(raw) // 2])
     result = vouch("--input", packed, "--output", output)
     assert result.exit_code == Exit.INCOMPLETE
-    assert "stopped: rows.jsonl.gz cannot be read to its end: Compressed file ended before" in result.stderr
+    assert "stopped: rows.jsonl.gz cannot be read to the end: Compressed file ended before" in result.stderr
     assert 10 < lines_of(output) < MANY
     # The same rows from a whole file finish it.
     assert vouch("--input", many, "--output", output, "--resume", "--jobs", "2").exit_code == Exit.INCOMPLETE
@@ -262,7 +262,7 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
     vouch("--input", rows, "--output", output)
     raw = output.read_bytes()
     given = ("--input", rows, "--output", output)
-    assert "is not empty: finish it with --resume, or name another output" in refused(*given)
+    assert "is not empty: finish it with --resume, or choose another output" in refused(*given)
     assert "made with threshold 0.5, now it is 0.7" in refused(*given, "--resume", "--threshold", "0.7")
     assert "made with repair none, now it is mark" in refused(*given, "--resume", "--repair", "mark")
     assert "made with model embedded:rules, now it is embedded" in refused(*given, "--resume", "--model", "embedded")
@@ -294,10 +294,10 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--report", "none/r.html"), "there is no folder none"),
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--threshold", "2"), "threshold must be in [0, 1]"),
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--model", "gpt"), "unknown model 'gpt'"),
-        (("--input", "rows.txt", "--output", "o.jsonl"), "wanted rows in .jsonl, .jsonl.gz, .csv, .parquet, or -"),
-        (("--input", "none.jsonl", "--output", "o.jsonl"), "there is no such file"),
-        (("--input", "rows.jsonl", "--output", "none/o.jsonl"), "there is no folder none"),
-        (("--input", "rows.jsonl", "--output", "o.jsonl.gz"), "wanted an output that ends in .jsonl"),
+        (("--input", "rows.txt", "--output", "o.jsonl"), "expected rows in .jsonl, .jsonl.gz, .csv, .parquet, or -"),
+        (("--input", "none.jsonl", "--output", "o.jsonl"), "no such file"),
+        (("--input", "rows.jsonl", "--output", "none/o.jsonl"), "the folder none does not exist; create it first"),
+        (("--input", "rows.jsonl", "--output", "o.jsonl.gz"), "expected an output that ends in .jsonl"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anything_is_written(
@@ -314,5 +314,5 @@ def test_a_folder_that_may_not_be_written_is_refused(rows: Path, tmp_path: Path)
     if os.access(folder, os.W_OK):  # an administrator may write nearly everywhere
         folder = Path("/sys")
     if not folder.is_dir():
-        pytest.skip("there is no folder that this user may not write")
+        pytest.skip("does not exist; create it first that this user may not write")
     assert "cannot be written: " in refused("--input", rows, "--output", folder / "out.jsonl")

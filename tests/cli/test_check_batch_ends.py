@@ -72,7 +72,7 @@ def test_a_worker_that_is_killed_is_one_line_and_the_run_can_go_on(many: Path, e
         os.kill(int(found[0]), signal.SIGKILL)
         told = program.communicate()[1].splitlines()
     assert program.returncode == Exit.INCOMPLETE
-    assert "stopped: a worker process ended (killed by SIGKILL, perhaps for want of memory); mend that" in told[-2]
+    assert "stopped: a worker process ended (killed by SIGKILL, possibly out of memory); fix this" in told[-2]
     assert vouch("--input", many, "--output", output, "--resume").exit_code == Exit.INCOMPLETE
     assert untimed(output) == expected
 
@@ -84,7 +84,7 @@ def test_a_full_disk_is_one_line_and_the_run_can_go_on(rows: Path, output: Path)
     status, told = ended("--input", rows, "--output", output, preexec_fn=limit)
     assert status == Exit.INCOMPLETE
     assert told == (
-        f"vouch: cannot write to {output}: File too large; the rows finished so far are kept, make room and finish "
+        f"vouch: cannot write to {output}: File too large; the finished rows are kept; free some space and finish "
         "with --resume\n"
     )
     assert 0 < lines_of(output) < 4
@@ -97,8 +97,8 @@ def test_a_full_disk_is_one_line_and_the_run_can_go_on(rows: Path, output: Path)
 def test_a_full_device_is_one_line_and_status_3(rows: Path) -> None:
     assert ended("--input", rows, "--output", "/dev/full") == (
         Exit.INCOMPLETE,
-        "vouch: cannot write to /dev/full: No space left on device; it is no regular file, so it cannot be resumed: "
-        "begin again with a file\n",
+        "vouch: cannot write to /dev/full: No space left on device; it is not a regular file, so it cannot be resumed: "
+        "start again with a file\n",
     )
     assert not Path("/dev/full.run.json").exists()
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -120,8 +120,8 @@ def test_a_reader_that_goes_away_ends_it_quietly(many: Path) -> None:
 def test_a_terminal_shows_the_progress_of_a_long_run(tmp_path: Path) -> None:
     pytest.importorskip("pty", reason="there are no terminals")
     shown = on_a_terminal(tmp_path / "long.jsonl")
-    assert re.search(r"3 rows, [\d.]+ a second", shown)
-    assert "vouch: stdin, line 3: it is no JSON" in shown
+    assert re.search(r"3 rows, [\d.]+ per second", shown)
+    assert "vouch: stdin, line 3: invalid JSON" in shown
     assert "vouch: 3 rows: 1 attributable, 1 not attributable, 1 not verified" in shown
 
 

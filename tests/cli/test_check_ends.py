@@ -64,7 +64,7 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
     page = tmp_path / "bridge.html"
     page.write_text("<!doctype html><html><p>It opened in 1973.</p></html>", encoding="utf-8")
     ended = run("check", "It opened in 1973.", "--source", str(page), "--report", str(tmp_path / "." / "bridge.html"))
-    assert (ended.returncode, "is a file that is read here" in ended.stderr) == (2, True)
+    assert (ended.returncode, "is an input file and would be overwritten" in ended.stderr) == (2, True)
     assert "1973" in page.read_text(encoding="utf-8")
 
 
@@ -72,35 +72,35 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
     ("arguments", "told"),
     [
         (("chek",), "there is no command chek; did you mean 'check'? (see vouch --help)"),
-        (("search", "x"), "there is no command search; vouch index search looks into an index (see vouch --help)"),
+        (("search", "x"), "there is no command search; vouch index search searches an index (see vouch --help)"),
         (("check", "--zzz"), "there is no option --zzz (see vouch check --help)"),
         (("check", "--out", "x"), "there is no option --out; did you mean --output? (see vouch check --help)"),
         (
             ("rank", "--model", "x"),
             "there is no option --model; did you mean --score-model or --search-model? (see vouch rank --help)",
         ),
-        (("check", "x", "--threshold", "z"), "--threshold: wanted a number (see vouch check --help)"),
-        (("check", "x", "--votes", "0"), "--votes: wanted at least 1 (see vouch check --help)"),
+        (("check", "x", "--threshold", "z"), "--threshold: expected a number (see vouch check --help)"),
+        (("check", "x", "--votes", "0"), "--votes: expected at least 1 (see vouch check --help)"),
         (
             ("check", "x", "--method", "blinded"),
-            "--method: got blinded, wanted one of 'embedded', 'structured', 'label'; vouch audit does blinded "
+            "--method: got blinded, expected one of 'embedded', 'structured', 'label'; use vouch audit for blinded "
             "(see vouch check --help)",
         ),
         (("check", "x", "--threshold"), "--threshold needs a value (see vouch --help)"),
         (
             ("schema", "claim"),
-            "record: got claim, wanted one of 'verdict', 'unverified', 'report', 'ranking', 'assurance', 'reviewed' "
+            "record: got claim, expected one of 'verdict', 'unverified', 'report', 'ranking', 'assurance', 'reviewed' "
             "(see vouch schema --help)",
         ),
         (
             ("follow", "- a, b", "--instruction", "Use no commas."),
-            "there is no option -; a text that begins with - goes behind --, or into a file that an option names, as "
-            "with --response (see vouch follow --help)",
+            "there is no option -; put a text that begins with - after --, or into a file given with an option such as "
+            "--response (see vouch follow --help)",
         ),
         (
             ("train",),
-            "method is missing: wanted one of structured, checklist, blinded, assurance, sft, rank, encoder (see vouch "
-            "train --help)",
+            "method is missing: expected one of structured, checklist, blinded, assurance, sft, rank, encoder (see "
+            "vouch train --help)",
         ),
         (
             ("challenge", "--task", "t.yaml", "--proposal", "p.yaml", "--report", "r.md"),
@@ -118,7 +118,7 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
         (("diagnose", "rewards"), "file is missing (see vouch diagnose rewards --help)"),
         (
             ("check", "It", "rained"),
-            "got rained too many: put a text with blanks in quotes, behind its option if it has one "
+            "got unexpected arguments (rained): put a text with spaces in quotes, after its option if it has one "
             "(see vouch check --help)",
         ),
     ],

@@ -115,8 +115,8 @@ def test_a_model_that_is_not_there_ends_the_command_as_incomplete() -> None:
 def test_options_that_do_not_fit_the_model_are_refused(rows: Path) -> None:
     output = rows.with_name("out.jsonl")
     one = ("check", CLAIM, "--source-text", SOURCE)
-    assert "is no language model: name one" in vouch(*one, "--method", "structured").stderr
-    assert "is no language model: name one" in vouch(*one, "--votes", "3").stderr
+    assert "which is not a language model: give a language model" in vouch(*one, "--method", "structured").stderr
+    assert "which is not a language model: give a language model" in vouch(*one, "--votes", "3").stderr
     many = ("check", "--input", rows, "--output", output, "--model", "http://localhost:9/v1#x")
     assert "256 rows under way" in vouch(*many, "--jobs", "4").stderr
     with pytest.raises(ConfigError, match="expected structured or label"):
@@ -174,7 +174,7 @@ def test_a_reply_may_be_as_long_as_the_option_says(rows: Path) -> None:
     [
         (
             ["--votes", "3"],
-            "got --votes with --model embedded, which is no language model: name one with --model, or leave",
+            "got --votes with --model embedded, which is not a language model: give a language model with --model",
         ),
         (["--votes", "3", "--max-tokens", "9"], "got --votes and --max-tokens with --model embedded"),
         (["--method", "label"], "got --method with --model embedded"),
@@ -196,7 +196,7 @@ def test_a_name_that_is_nearly_one_of_ours_is_told_what_there_is(name: str) -> N
 
 @pytest.mark.parametrize("name", ["embedded:rule", "embedded:"])
 def test_an_embedded_verifier_that_does_not_ship_is_looked_for_in_its_folder(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"cannot read .*combined\.json .*: wanted embedded, .* or embedded:FOLDER"):
+    with pytest.raises(ConfigError, match=r"cannot read .*combined\.json .*: expected embedded, .* or embedded:FOLDER"):
         Checker(name)
 
 
@@ -220,7 +220,7 @@ def test_a_server_that_is_out_of_reach_is_told_with_what_to_do() -> None:
         result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model)
     assert result.exit_code == Exit.INCOMPLETE
     assert "answered 503" in result.stderr
-    assert result.stderr.endswith("; see that the server runs, or try again later\n")
+    assert result.stderr.endswith("; check that the server is running, or try again later\n")
 
 
 def test_an_address_that_is_not_there_is_told_how_most_end() -> None:

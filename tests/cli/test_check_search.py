@@ -227,7 +227,7 @@ def test_the_page_of_rows_shows_the_texts_that_an_index_or_a_recording_gave(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((WRONG,), "where to search with --index PATH or --web ENGINE"),
+        ((WRONG,), "or search with --index PATH or --web ENGINE"),
         ((WRONG, "--web", "google"), "no search engine is called 'google'. There are searxng=URL"),
         ((WRONG, "--index", "nowhere"), "nowhere"),
         ((WRONG, "--web", "searxng"), "add that of an instance, e.g. searxng=http://localhost:8080"),

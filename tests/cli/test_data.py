@@ -57,8 +57,8 @@ def test_rows_and_drafts_are_counted_on_standard_error(rows: Path, output: Path)
     told = perturbed("--input", rows, "--output", output, "--strategies", "date_shift, unit_change").stderr
     # The claim with a date gives one draft, the one with a sum two: another currency and another scale.
     assert told.splitlines() == [
-        "vouch: 1 row without a label, taken as Attributable: make sure of that",
-        "vouch: 1 row Not Attributable, passed over",
+        "vouch: 1 row without a label, treated as Attributable: please check",
+        "vouch: 1 row Not Attributable, skipped",
         "strategy                error type                 kept  dropped  dropped by",
         "unit_change             numerical_exaggeration        2      0 %",
         "date_shift              temporal_shift                1      0 %",
@@ -92,7 +92,7 @@ def test_broken_rows_are_named_and_the_run_ends_with_3(tmp_path: Path, output: P
     assert named == [
         """vouch: rows.jsonl, line 2: the row has the keys ['id'], expected "claim\"""",
         """vouch: rows.jsonl, line 3: the label is 'yes', expected "Attributable" or "Not Attributable\"""",
-        "vouch: rows.jsonl, line 4: it is no JSON: Expecting value at character 10",
+        "vouch: rows.jsonl, line 4: invalid JSON: Expecting value at character 10",
         "vouch: rows.jsonl, line 5: the row has the keys ['claim'], "
         'expected "source" or "sources" (a text or a list of texts)',
     ]
@@ -104,8 +104,8 @@ def test_broken_rows_are_named_and_the_run_ends_with_3(tmp_path: Path, output: P
     ("arguments", "message"),
     [
         (["--input", "ROWS", "--output", "OUT", "--strategies", "x"], "unknown strategy 'x'; there are: number_change"),
-        (["--input", "none.jsonl", "--output", "OUT"], "there is no such file"),
-        (["--input", "ROWS", "--output", "ROWS"], "is there already and not empty: name a new file"),
+        (["--input", "none.jsonl", "--output", "OUT"], "no such file"),
+        (["--input", "ROWS", "--output", "ROWS"], "exists already and is not empty: choose a new file"),
         (["--input", "ROWS", "--output", "no/such/folder.jsonl"], "cannot be written: No such file or directory"),
     ],
 )

@@ -86,7 +86,7 @@ def test_accepted_rows_become_chats_and_rejected_ones_go_apart_with_reasons(
     assert (rejected["id"], rejected["attempts"], len(rejected["faults"])) == ("c", 3, 3)
     # 3 of 4 rows have a record; of the 3 with a label, a and b have the right one, and a has a type and a fix.
     assert capsys.readouterr().err.splitlines() == [
-        f"vouch: 3 of 4 rows accepted (75.0 %); the others, with reasons, are in {options.output.with_suffix('')}"
+        f"vouch: 3 of 4 rows accepted (75.0 %); the others are in {options.output.with_suffix('')}"
         ".rejected.jsonl",
         "vouch: of the right form: 3 (75.0 %)",
         "vouch: with the gold label, type and fix too: 2 (66.7 %) of those with a label, though not all of that was "
@@ -136,7 +136,7 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_go_on(
 
 def test_files_of_another_making_are_left_alone(options: AnnotateOptions, tmp_path: Path) -> None:
     options.output.write_text("precious\n")
-    with pytest.raises(InputError, match="not its journal"):
+    with pytest.raises(InputError, match="its journal does not"):
         annotate_rows(options, ScriptedModel(SCRIPT))
     assert options.output.read_text() == "precious\n"
     with pytest.raises(InputError, match=r"ends in \.jsonl"):
@@ -150,7 +150,7 @@ def test_no_file_is_written_over_another(options: AnnotateOptions, resume: bool)
     before = {path: path.read_bytes() for path in options.output.parent.iterdir()}
     taken = (options.output, options.rejected, options.output.with_suffix(".journal.jsonl"), Path(options.input))
     for prompts in taken:
-        with pytest.raises(InputError, match="two of these are one file"):
+        with pytest.raises(InputError, match="two of these are the same file"):
             annotate_rows(replace(options, prompts=prompts, resume=resume), ScriptedModel(SCRIPT))
     assert {path: path.read_bytes() for path in options.output.parent.iterdir()} == before
 
@@ -172,7 +172,7 @@ def test_a_label_is_not_demanded_of_rows_without_one_and_that_is_told(
 
 def test_a_run_with_other_demands_is_named(options: AnnotateOptions) -> None:
     annotate_rows(replace(options, demands=("label",)), ScriptedModel(SCRIPT))
-    with pytest.raises(InputError, match="was made with demands label, now it is none: take the same"):
+    with pytest.raises(InputError, match="was made with demands label, now it is none: use the same"):
         annotate_rows(replace(options, resume=True), ScriptedModel(SCRIPT))
 
 

@@ -133,7 +133,7 @@ def test_a_run_that_was_cut_short_is_finished_with_the_same_settings(model: str,
     with rows.open("a", encoding="utf-8") as file:
         file.write("no JSON\n")
     stopped = check(model, *arguments, "--resume", "--stop-on-error")
-    assert (stopped.exit_code, "; mend that and finish with --resume" in stopped.stderr) == (Exit.INCOMPLETE, True)
+    assert (stopped.exit_code, "; fix this and finish with --resume" in stopped.stderr) == (Exit.INCOMPLETE, True)
     rows.write_text("".join(rows.read_text(encoding="utf-8").splitlines(keepends=True)[:4]), encoding="utf-8")
     assert check(model, *arguments, "--resume").exit_code == Exit.OK
     assert len(output.read_bytes().splitlines()) == 4
@@ -149,14 +149,14 @@ def test_a_judge_out_of_reach_is_no_verdict(tmp_path: Path) -> None:
     ("arguments", "complaint"),
     [
         (("follow", "x", "--method", "checklist", "--model", "http://h/v1#m"), "add --instruction TEXT"),
-        (("follow", "x", "--instruction", "y", "--method", "checklist", "--jobs", "2"), "no use for it"),
+        (("follow", "x", "--instruction", "y", "--method", "checklist", "--jobs", "2"), "does not use it"),
         (("follow", "x", "--instruction", "y", "--method", "checklist"), "a language model judges items"),
-        (("follow", "x", "--instruction", "y", "--reasons"), "no use for it"),
-        (("follow", "x", "--instruction", "y", "--method", "rules", "--reasons"), "no use for it"),
-        (("follow", "x", "--instruction", "y", "--aggregate", "shaped"), "no use for it"),
+        (("follow", "x", "--instruction", "y", "--reasons"), "does not use it"),
+        (("follow", "x", "--instruction", "y", "--method", "rules", "--reasons"), "does not use it"),
+        (("follow", "x", "--instruction", "y", "--aggregate", "shaped"), "does not use it"),
         (
             ("follow", "x", "--instruction", "y", "--method", "holistic", "--checklist", "c.txt"),
-            "no use for it",
+            "does not use it",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_fail_does_not_let_a_question_without_a_rule_pass() -> None:
     result = check("Wide.", "--instruction", "Describe the sea.", "--fail")
     assert result.exit_code == 3
     assert "no rule was found in the instruction" in result.stdout
-    assert "no rule was found: the instruction asks for nothing that could be checked" in result.stderr
+    assert "no rule was found: the instruction asks for nothing that can be checked" in result.stderr
 
 
 def test_the_record_and_the_report_have_the_rule(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_row_without_rules_gets_those_found_in_its_prompt_and_says_so(tmp_path
         ({**NAMED, "instruction_id_list": ["punctuation:comma", WORDS]}, "did you mean 'punctuation:no_comma'?"),
         ({**NAMED, "response": None}, 'expected "response"'),
         ({"response": "x"}, 'expected "instruction_id_list" and "kwargs", or "prompt"'),
-        ("{", "line 2: it is no JSON"),
+        ("{", "line 2: invalid JSON"),
     ],
 )
 def test_a_row_that_does_not_fit_is_named_and_the_others_go_on(
@@ -134,7 +134,7 @@ def test_the_report_on_rows_shows_items_with_their_instruction_and_the_words_tha
     assert "Every item passed is not the same as a good answer." in shown
     assert f'Asked: <q dir="auto">{NAMED["prompt"]}</q>' in shown
     assert "Rule punctuation:no_comma: failed." in shown
-    assert "line 3: it is no JSON" in shown
+    assert "line 3: invalid JSON" in shown
 
 
 def test_several_processes_give_the_same_lines(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_broken_row_has_no_reward_and_is_named(tmp_path: Path, output: Path) -
     assert result.exit_code == Exit.INCOMPLETE
     assert [row["total"] for row in lines(output)] == [None, None, None, None, 1.12]
     assert "in.jsonl, line 2: the gold label is 'yes'" in result.stderr
-    assert "vouch: 5 rows; 4 of the rows cannot be used, the output says why" in result.stderr
+    assert "vouch: 5 rows; 4 of the rows cannot be used, see the output" in result.stderr
 
 
 def test_the_grounded_rules_need_claim_and_source_of_each_row(tmp_path: Path, output: Path) -> None:

@@ -30,7 +30,7 @@ from tests.house.source_tree import ROOT
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))) if path.is_file()]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PROGRESS = re.compile(r"^vouch: (?:1 row|[\d,]+ rows, [\d.,]+ a second.*)\n", re.MULTILINE)
+PROGRESS = re.compile(r"^vouch: (?:1 row|[\d,]+ rows, [\d.,]+ per second.*)\n", re.MULTILINE)
 SHIM = f"""#!/bin/sh
 exec {sys.executable!r} -c 'import sys; sys.argv[0] = "vouch"; from vouching.cli.app import main; sys.exit(main())' "$@"
 """

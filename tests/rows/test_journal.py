@@ -74,7 +74,7 @@ def test_long_lines_cut_anywhere_leave_the_finished_ones(
 
 def test_finished_lines_are_not_overwritten_without_being_asked_for(output: Path) -> None:
     filled(output)
-    with pytest.raises(InputError, match="is not empty: finish it with --resume, or name another output"):
+    with pytest.raises(InputError, match="is not empty: finish it with --resume, or choose another output"):
         open_journal(str(output), SETTINGS)
     assert output.read_bytes() == WHOLE
 
@@ -112,7 +112,7 @@ def test_an_output_that_nothing_is_known_about_is_not_gone_on_with(output: Path)
     note = Path(f"{filled(output)}.run.json")
     for damage in (b"", b"[]", b"{}", b'{"settings": 3}', b"\xff"):
         note.write_bytes(damage)
-        with pytest.raises(InputError, match=r"what made it is not known: .*\.run\.json is damaged"):
+        with pytest.raises(InputError, match=r"its settings are unknown: .*\.run\.json is damaged"):
             open_journal(str(output), SETTINGS, resume=True)
     note.unlink()
     with pytest.raises(InputError, match=r"\.run\.json is missing"):
@@ -138,9 +138,9 @@ def test_an_output_that_another_process_writes_is_refused(output: Path) -> None:
 
 def test_a_place_that_cannot_hold_an_output_is_refused(tmp_path: Path) -> None:
     for place, reason in (
-        (tmp_path / "none" / "out.jsonl", "there is no folder"),
-        (tmp_path / "out.json", r"wanted an output that ends in \.jsonl"),
-        (tmp_path / "out.jsonl.gz", r"wanted an output that ends in \.jsonl"),
+        (tmp_path / "none" / "out.jsonl", "does not exist; create it first"),
+        (tmp_path / "out.json", r"expected an output that ends in \.jsonl"),
+        (tmp_path / "out.jsonl.gz", r"expected an output that ends in \.jsonl"),
         (tmp_path / ("x" * 300 + ".jsonl"), "cannot be written: File name too long"),
     ):
         with pytest.raises(InputError, match=reason):

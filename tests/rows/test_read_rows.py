@@ -64,12 +64,12 @@ def test_an_empty_file_has_no_rows(file: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b'{"id": "a", ', "it is no JSON: Expecting property name enclosed in double quotes at character 12"),
-        (b"It opened in 1973.", "it is no JSON: Expecting value at character 1"),
-        (b'["a"]', "it is a list, wanted a JSON object on each line"),
-        (b'"a"', "it is a text, wanted"),
-        (b"7", "it is a number, wanted"),
-        (b"null", "it is null, wanted"),
+        (b'{"id": "a", ', "invalid JSON: Expecting property name enclosed in double quotes at character 12"),
+        (b"It opened in 1973.", "invalid JSON: Expecting value at character 1"),
+        (b'["a"]', "it is a list, expected a JSON object on each line"),
+        (b'"a"', "got a string, expected"),
+        (b"7", "got a number, expected"),
+        (b"null", "got null, expected"),
         (b'{"id": "a", "id": "b"}', "the key 'id' occurs twice"),
         (b'{"sources": [{"text": "a", "text": "b"}]}', "the key 'text' occurs twice"),
         (b'{"id": "caf\xe9"}', "its byte 12 is not UTF-8"),  # {"id": "caf has eleven bytes
@@ -77,7 +77,7 @@ def test_an_empty_file_has_no_rows(file: Path) -> None:
         (b'{"id": ' + b"[" * 50 + b"]" * 50 + b"}", "nested more than 50 levels deep"),
         (b'{"\\ud800": 1, "\\ud800": 2}', r"the key '\ud800' occurs twice"),
         (b'{"id": ' + b"9" * 5_000 + b"}", "it has a number of 5,000 digits: put it in quotes, as a text"),
-        (b'{"id": "a\x01"}', "it is no JSON: Invalid control character"),
+        (b'{"id": "a\x01"}', "invalid JSON: Invalid control character"),
     ],
 )
 def test_a_line_that_is_no_object_is_a_row_with_a_problem(file: Path, line: bytes, reason: str) -> None:
@@ -127,7 +127,7 @@ def test_a_damaged_gzip_file_gives_its_beginning_and_then_an_error(file: Path, d
     path = file.with_suffix(".jsonl.gz")
     path.write_bytes(packed)
     names: list[str] = []
-    with open_rows(str(path)) as rows, pytest.raises(InputError, match=r"rows\.jsonl\.gz cannot be read to its end"):
+    with open_rows(str(path)) as rows, pytest.raises(InputError, match=r"rows\.jsonl\.gz cannot be read to the end"):
         names.extend(row.name for row in rows)
     assert 1_000 < len(names) < 20_000
     assert names[:1_000] == [str(number) for number in range(1_000)]
@@ -156,7 +156,7 @@ def test_a_missing_file_a_folder_and_an_unknown_ending_are_refused(tmp_path: Pat
     folder = tmp_path / "folder.jsonl"
     folder.mkdir()
     assert "is a folder" in refusal(folder)
-    assert "wanted rows in .jsonl, .jsonl.gz, .csv, .parquet, or -" in refusal(tmp_path / "rows.xlsx")
+    assert "expected rows in .jsonl, .jsonl.gz, .csv, .parquet, or -" in refusal(tmp_path / "rows.xlsx")
 
 
 def test_contents_that_do_not_go_with_the_ending_are_refused(file: Path) -> None:

@@ -88,7 +88,7 @@ def test_what_was_read_before_an_input_broke_off_is_kept(output: Path, jobs: int
         raise EOFError("the file ended early")
 
     summary = batch(output, iter(RowReader("rows.jsonl.gz", cut())), jobs=jobs)
-    assert (summary.rows, summary.stopped) == (30, "rows.jsonl.gz cannot be read to its end: the file ended early")
+    assert (summary.rows, summary.stopped) == (30, "rows.jsonl.gz cannot be read to the end: the file ended early")
     assert ids(output) == [f"id-{number}" for number in range(1, 31)]
 
 
@@ -135,11 +135,11 @@ def test_a_job_opens_what_it_names_and_tells_about_each_new_line(tmp_path: Path)
         shares.append(done.share())
 
     summary = run_rows(job, watch)
-    assert told == [(1, None), (2, "rows.jsonl, line 2: it is no JSON: Expecting value at character 1"), (3, None)]
+    assert told == [(1, None), (2, "rows.jsonl, line 2: invalid JSON: Expecting value at character 1"), (3, None)]
     assert shares[-1] == 1.0
     assert (summary.rows, summary.problems, summary.counts["keys"], summary.complete) == (3, 1, 2, False)
     assert output.read_text(encoding="utf-8").splitlines()[1] == (
-        '{"id": "row-2", "problem": "line 2: it is no JSON: Expecting value at character 1"}'
+        '{"id": "row-2", "problem": "line 2: invalid JSON: Expecting value at character 1"}'
     )
     with pytest.raises(InputError, match="is not empty: finish it with --resume"):
         run_rows(job)

@@ -165,7 +165,7 @@ def test_rows_that_cannot_be_used_are_reported_with_their_place(tmp_path: Path) 
         "line 2: it has int instead of text under 'text'",
         "line 3: it has no text under 'text'",
         "line 4: it has no text under 'text'",
-        "line 5: it is no JSON: Expecting value at character 1",
+        "line 5: invalid JSON: Expecting value at character 1",
     ]
 
 

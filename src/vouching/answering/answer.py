@@ -22,6 +22,7 @@ from vouching.judging.values import find_values
 from vouching.judging.votes import majority_of
 from vouching.metrics.answers import normalised
 from vouching.models.base import Message, Model, Sampling
+from vouching.models.open import FORMS, open_model
 from vouching.models.running import all_of, run
 from vouching.repair import Rest, repair
 from vouching.text.words import FUNCTION_WORDS, lower_words
@@ -32,6 +33,22 @@ Audit: TypeAlias = Callable[[str, str, Sequence[Source]], Awaitable[Report]]
 """Question, response and sources to a report; see :func:`vouching.open_audit`."""
 Same: TypeAlias = Callable[[str, str], bool]
 """Whether two short answers are the same."""
+
+
+def open_writer(name: str | None) -> Model:
+    """The language model that writes answers. Raises ConfigError if the name is missing or not a language model's.
+
+    >>> open_writer(None)
+    Traceback (most recent call last):
+    ...
+    vouching.errors.ConfigError: answers are written by a language model, got none: set VOUCH_MODEL or give --model ...
+    """
+    if not name or name.startswith("embedded"):
+        raise ConfigError(
+            f"answers are written by a language model, got {name or 'none'}: set VOUCH_MODEL or give --model NAME; "
+            f"names look like {FORMS}"
+        )
+    return open_model(name)
 
 
 @dataclass(frozen=True, slots=True)

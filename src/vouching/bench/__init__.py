@@ -1,8 +1,8 @@
-"""Benchmarks: labelled rows of public data sets, scored by a verifier, with honest statistics.
+"""Benchmarks: labelled rows of public data sets, scored and compared with sound statistics.
 
     rows -> validate                     a set checks itself, without a model
     rows -> score -> figures -> report   one run, resumable
     two runs -> compare                  paired, on the same rows
 
-``catalog.py`` names the sets. Left out: downloading data, and choosing anything by a test set.
+``catalog.py`` lists the sets. Not supported: downloading data.
 """

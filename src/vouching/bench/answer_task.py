@@ -1,14 +1,13 @@
-"""Questions through a model under test: the task of the sets that are answered, from its options to its figures.
+"""The task of sets whose questions a model under test answers.
 
     exact_match, f1   words of the answer against the references
     judged            a judge with the references calls the answer right
-    faithful          the answer's audit finds nothing that the documents do not say
+    faithful          the answer's audit finds nothing that the documents do not support
 
-Each is measured of a draft (the mean over a question's drafts) and "by majority": exact_match and f1 of the answer that
-most drafts give; judged and faithful if more than half of a question's drafts are, judged one by one (MARCH, section
-3.2). A question without an answer counts 0, and so do the words of a draft that was cut off or empty; a draft that an
-audit or a judge cannot tell about is not counted, nor is a row that cannot be read. Left out: several processes; a
-language model is waited for.
+Each is measured per draft (mean over a question's drafts) and "by majority": exact_match and f1 of the answer that most
+drafts give; judged and faithful if more than half of the drafts are, judged one by one (MARCH, section 3.2). A question
+without an answer counts 0, and so do the words of a draft that is cut off or empty; undecided drafts and unreadable
+rows are excluded. Not supported: several processes.
 """
 
 from __future__ import annotations
@@ -32,55 +31,42 @@ from vouching.rows.pool import AsyncWorkFactory
 from vouching.shortcuts import AuditMethod
 
 ANSWERS_AT_ONCE = 64
-"""Rows under way at the same time; each asks for several drafts."""
+"""Rows in flight; each needs several drafts."""
 MEASURES = ("exact_match", "f1", "judged", "faithful")
-"""What is measured, of a draft and by majority."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
-    """How questions are answered and judged, by names; also what makes the lines of a run."""
+    """How questions are answered and judged, by names; also the settings of a run."""
 
     model: str
     """The model under test."""
     prompt: Style = "plain"
-    """How it is asked."""
     generations: int = 1
-    """Drafts for each question."""
+    """Drafts per question."""
     judge: str | None = None
-    """What audits the drafts; None measures no faithfulness."""
+    """The auditor of the drafts; None measures no faithfulness."""
     method: AuditMethod = "blinded"
-    """How it does."""
+    """How it audits."""
     marker: str | None = None
-    """The language model that holds answers against the references; None leaves that to words."""
+    """The language model that compares answers with the references; None compares words only."""
     seed: int | None = None
-    """Of the sampling."""
     max_tokens: int = 1024
-    """Length of a draft."""
 
     @property
     def arguments(self) -> str:
-        """As on the command line."""
+        """The options on the command line."""
         given = {f"--{key.replace('_', '-')}": value for key, value in dataclasses.asdict(self).items()}
         return " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
 
 
 class AnswersTask(Task[AnswerRow]):
-    """What a model's answers are measured by.
+    """The task of sets of questions. Raises ConfigError if a model cannot be opened.
 
     Args:
-        options: what it is made of, for the record.
-        open_answerer: opens the model with its audit; called at once, so that a wrong setting shows, and for each set.
-        open_mark: opens what holds answers against the references; None leaves that to words.
-
-    Raises:
-        ConfigError: a part cannot be opened.
-
-    >>> from vouching import open_audit
-    >>> from vouching.models import ScriptedModel
-    >>> made = lambda: Answerer(ScriptedModel([]), open_audit("embedded:rules", "embedded"))
-    >>> AnswersTask(AnswerOptions("scripted", judge="embedded:rules"), made).arguments
-    '--model scripted --prompt plain --generations 1 --judge embedded:rules --method blinded --max-tokens 1024'
+        options: the settings.
+        open_answerer: opens the model with its audit; called at once, so that errors show early, and for each set.
+        open_mark: opens the judge that compares answers with the references; None compares words only.
     """
 
     headings = ("", "rows >", "no answer >", "measure", "a draft", "by majority")
@@ -98,7 +84,7 @@ class AnswersTask(Task[AnswerRow]):
         self.settings = dataclasses.asdict(options)
 
     def work(self) -> AsyncWorkFactory:
-        """What scores rows."""
+        """The work that scores rows."""
         answerer = self._opened.pop() if self._opened else self._open_answerer()
         mark = self._open_mark() if self._open_mark else None
         return AsyncWorkFactory(lambda: answer_work(answerer, mark), answerer.aclose, ANSWERS_AT_ONCE)
@@ -126,20 +112,20 @@ class AnswersTask(Task[AnswerRow]):
     def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
         """Sentences below the table."""
         if found["macro"]:
-            told = (f"{key.removesuffix('_majority')} {value:.3f}" for key, value in found["macro"].items())
-            yield f"Mean over the parts, by majority: {', '.join(told)}."
+            means = (f"{key.removesuffix('_majority')} {value:.3f}" for key, value in found["macro"].items())
+            yield f"Mean over the parts, by majority: {', '.join(means)}."
         if found["abstained"] or found["failed"]:
             yield f'"Not in the sources": {found["abstained"]:,}; no usable draft: {found["failed"]:,}.'
         if found["unusable"]:
-            yield f"Drafts cut off or empty beside usable ones: {found['unusable']:,}; judged is of the others."
+            yield f"Drafts cut off or empty next to usable ones: {found['unusable']:,}; judged excludes them."
         if found["broken"]:
-            yield f"Rows that cannot be read: {found['broken']:,}; they are not counted."
+            yield f"Unreadable rows: {found['broken']:,}; they are excluded."
         calls, read, written = (f"{found[key]:,}" for key in ("calls", "prompt_tokens", "completion_tokens"))
-        yield f"Calls {calls}, tokens read {read}, written {written}."
+        yield f"Calls {calls}, prompt tokens {read}, completion tokens {written}."
 
     @staticmethod
     def validate(data_set: DataSet[AnswerRow], rows: Sequence[AnswerRow]) -> Iterator[Fault]:
-        """Questions that occur twice, and right answers that do not score 1."""
+        """Duplicate questions, and right answers that do not score 1."""
         seen: set[str] = set()
         for row in rows:
             if row.references and row.question in seen:
@@ -150,23 +136,9 @@ class AnswersTask(Task[AnswerRow]):
 
 
 def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> dict[str, Any]:
-    """All figures of one set.
+    """All figures of one set, from lines of :func:`~vouching.bench.answers.score_answer`; 0 resamples: no intervals.
 
-    Args:
-        rows: its lines, from :func:`~vouching.bench.answers.score_answer`.
-        resamples: of the bootstrap; 0 leaves the intervals out.
-
-    Returns:
-        rows, broken, failed, abstained, unusable (counts), metrics (each of MEASURES, of a draft, and as
-        NAME_majority; None where neither the set nor the run has it), parts (the same of each, if there are several),
-        macro (means over the parts of the majority figures), calls, prompt_tokens, completion_tokens.
-
-    >>> line = {"part": None, "has_reference": True, "failed": None, "abstained": False, "exact": [1.0, 0.0, 1.0],
-    ...     "f1": [1.0, 0.5, 1.0], "exact_majority": 1.0, "f1_majority": 1.0, "marked": None, "passed": [None] * 3,
-    ...     "usage": {"calls": 1}, "keys": ["a"]}
-    >>> found = answer_figures([line], resamples=0)["metrics"]
-    >>> found["exact_match"]["estimate"], found["exact_match_majority"]["estimate"], found["faithful"]
-    (0.6667, 1.0, None)
+    ``macro`` has the means over the parts of the majority figures.
     """
     broken, rows = len(rows), [row for row in rows if not is_broken(row)]
     broken -= len(rows)
@@ -202,7 +174,7 @@ def _part(rows: Sequence[ScoredAnswer], resamples: int) -> dict[str, Any]:
 
 
 def _columns(rows: Sequence[ScoredAnswer]) -> dict[str, list[float | None]]:
-    """Each figure of each row; None where it is not known."""
+    """Each figure of each row; None if unknown."""
     judged = any(row["marked"] is not None for row in rows)
     audited = any(one is not None for row in rows for one in row["passed"])
     columns: dict[str, list[float | None]] = {
@@ -228,11 +200,11 @@ def _whole(row: ScoredAnswer, key: str) -> float | None:
 
 
 def _votes(row: ScoredAnswer, key: str) -> float | None:
-    """The share of a row's drafts of which it is true; 0 where it has none."""
+    """The share of a row's drafts for which ``key`` is true; 0 without drafts."""
     if row["failed"] is not None:
         return 0.0
-    told = [vote for vote in row[key] or () if vote is not None]
-    return sum(told) / len(told) if told else None
+    known = [vote for vote in row[key] or () if vote is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _majority(row: ScoredAnswer, key: str) -> float | None:

@@ -1,13 +1,10 @@
 """Sets whose questions a model under test answers: multi-hop questions, and requests about documents.
 
 Multi-hop questions have right answers (HotpotQA, MuSiQue, 2WikiMultiHopQA, each with its paragraphs). Requests have
-none: what a model writes is judged against the documents. Those of RAGTruth are its three tasks, questions about
-passages, summaries of news and texts about records of a business, each document once; those of FaithBench summaries;
-those of FACTS Grounding its own. Left out: the authors' words for the requests, for which RAGTruth and FaithBench have
-ours, and answers of other models, which ``bench run`` judges.
-
-A question goes through the model under test, and what is kept of its answer is one JSON object, enough for every
-figure. The audits themselves are not kept; ``vouch answer`` shows them.
+none; responses are judged against the documents. RAGTruth's are questions about passages, summaries of news and texts
+about records of a business, each document once; FaithBench's are summaries; FACTS Grounding has its own. Departures:
+our own wording of the requests of RAGTruth and FaithBench. Not supported: responses of other models, which ``bench
+run`` judges.
 """
 
 from __future__ import annotations
@@ -36,25 +33,23 @@ TASKS: Mapping[str, str] = {
     "words.",
     "faithbench": "Summarise this passage in a few sentences, with its main points.",
 }
-"""The requests of tasks whose rows have none."""
+"""The requests of tasks that come without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """A question or a request with what it is to be answered from."""
+    """A question or a request with its documents."""
 
     id: str
-    """Its id, unique in its set."""
+    """Unique in its set."""
     question: str
-    """What the model is asked."""
     sources: tuple[Source, ...]
-    """The documents."""
     references: tuple[str, ...] = ()
-    """The right answer and other ways to put it; none for a request, whose answer is a text."""
+    """The right answer and its variants; none for a request."""
     part: str | None = None
-    """Part of the set that is reported apart: the task."""
+    """Part of the set that is reported separately: the task."""
     document: str | None = None
-    """Name of the document, where rows share one."""
+    """Name of the document, if rows share one."""
 
 
 def multihop_answers(paths: Sequence[Path], split: Split) -> Iterator[AnswerRow | Fault]:
@@ -63,7 +58,7 @@ def multihop_answers(paths: Sequence[Path], split: Split) -> Iterator[AnswerRow 
 
 
 def answer_row(row: MultihopRow) -> AnswerRow:
-    """A multi-hop question as one to be answered."""
+    """The row of a multi-hop question."""
     return AnswerRow(row.id, row.question, row.passages, row.answers)
 
 
@@ -73,7 +68,7 @@ def ragtruth_requests(paths: Sequence[Path], split: Split) -> Iterator[AnswerRow
 
 
 def faithbench_requests(paths: Sequence[Path], split: Split) -> Iterator[AnswerRow | Fault]:
-    """FaithBench's passages, each once, to be summarised."""
+    """FaithBench's passages, each once, to be summarized."""
     return _once(converted(paths[0], _faithbench))
 
 
@@ -94,7 +89,7 @@ def _once(rows: Iterator[AnswerRow | Fault]) -> Iterator[AnswerRow | Fault]:
 def _ragtruth(record: Record, name: str) -> Iterator[AnswerRow]:
     task, document = text_of(record, "task"), str(record.get("source_id") or name)
     if task not in TASKS and task != "qa":
-        raise InputError(f'its "task" is {task!r}, wanted qa, summary or data2txt')
+        raise InputError(f'"task" is {task!r}, expected qa, summary or data2txt')
     question = text_of(record, "question") if task == "qa" else TASKS[task]
     yield AnswerRow(f"{task}-{document}", question, as_sources(text_of(record, "source")), (), task, document)
 
@@ -113,13 +108,13 @@ def _facts(record: Record, name: str) -> Iterator[AnswerRow]:
 
 
 ScoredAnswer: TypeAlias = dict[str, Any]
-"""A line of ``rows/<set>.jsonl``; its keys are those that :func:`score_answer` gives."""
+"""A line of ``rows/<set>.jsonl``; see :func:`score_answer`."""
 Mark: TypeAlias = Callable[[AnswerRow, str], Coroutine[Any, Any, bool | None]]
-"""Whether an answer says what the references say, by a judge; None where it failed."""
+"""Whether an answer agrees with the references; None if the judge failed."""
 
 
 def answer_work(answerer: Answerer, mark: Mark | None = None) -> AsyncWork:
-    """The function from a row of :mod:`vouching.rows` to its line; see :func:`score_answer`."""
+    """The function from a row to its line; see :func:`score_answer`."""
 
     async def work(row: Row) -> str:
         if row.fields is None:
@@ -132,22 +127,21 @@ def answer_work(answerer: Answerer, mark: Mark | None = None) -> AsyncWork:
 
 
 async def score_answer(row: AnswerRow, answerer: Answerer, mark: Mark | None = None) -> ScoredAnswer:
-    """Have a question answered and keep what the figures need.
+    """Answer a question and keep what the figures need.
 
     Args:
         row: the question or request.
-        answerer: answers; its audit says what is faithful.
-        mark: says which answers are right; None leaves that to words.
+        answerer: answers; its audit decides what is faithful.
+        mark: judges whether answers are right; None compares words only.
 
     Returns:
-        id, part, has_reference, answer (that of most drafts), votes, abstained, unusable (how many drafts were cut off
-        or empty; what follows is of the others), answers and responses (of each draft),
-        exact and f1 (of each draft, and as exact_majority and f1_majority of ``answer``; None without a reference),
-        marked and passed (of each draft: whether the judge calls it right, and whether its audit finds no fault; None
-        where that is not known), failed (why there is no answer, else None), usage, keys (what ties the row to others).
+        id, part, has_reference, answer (of most drafts), votes, abstained, unusable (number of drafts cut off or empty,
+        which the other fields exclude), answers and responses (per draft), exact and f1 (per draft; as exact_majority
+        and f1_majority of ``answer``; None without a reference), marked and passed (per draft: whether the judge calls
+        it right, whether its audit passes; None if unknown), failed (why there is no answer, or None), usage, keys.
 
     Raises:
-        ModelError: a model is out of reach, and the same row may be scored later.
+        ModelError: a model cannot be reached; the row can be retried.
 
     >>> import asyncio
     >>> from vouching import open_audit
@@ -175,7 +169,7 @@ def _line(
     drafts = answered.drafts if answered else ()
     answers = [draft.reply.answer for draft in drafts]
     known = bool(row.references)
-    told = {"prompt_tokens": 0, "completion_tokens": 0, "calls": 0}
+    costs = ("prompt_tokens", "completion_tokens", "calls")
     return {
         "id": row.id,
         "part": row.part,
@@ -193,12 +187,12 @@ def _line(
         "marked": None if marks is None else [*marks],
         "passed": [draft.passed for draft in drafts],
         "failed": failed,
-        "usage": {name: getattr(answered.usage, name) if answered else 0 for name in told},
+        "usage": {name: getattr(answered.usage, name) if answered else 0 for name in costs},
         "keys": _keys(row),
     }
 
 
 def _keys(row: AnswerRow) -> list[str]:
-    # One request stands for a whole task; paragraphs that mislead are shared by questions that have nothing in common.
+    # A request is shared by a whole task, and distracting paragraphs by unrelated questions.
     shared = [row.question] if row.references else [source.text for source in row.sources]
     return sorted(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] for text in shared)

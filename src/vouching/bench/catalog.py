@@ -1,9 +1,9 @@
-"""The data sets there are, as literal tables: what each is, whose it is, where its files lie and how to get them.
+"""The data sets, as literal tables: what each is, who made it, where its files are and how to get them.
 
-Files are looked for in the folder that ``VOUCH_DATA`` names. Sets in this project's own format lie in
-``attribution/<split>/<name>.jsonl.gz``, sets in their authors' format in a folder of their own. What publishers report
-stands beside our figures: every number is theirs, none was measured here, and rows, prompts and thresholds may differ.
-Not supported: downloading; whoever fetches a set accepts its terms.
+Files are looked up in the folder named by ``VOUCH_DATA``. Sets in this project's own format are in
+``attribution/<split>/<name>.jsonl.gz``, sets in their authors' format in a folder of their own. Published figures are
+shown next to ours; they were not reproduced, and rows, prompts and thresholds may differ. Not supported: downloading;
+users accept the terms of each set themselves.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from vouching.errors import ConfigError, InputError
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 ALL = "all"
-"""Stands for every set of claims of a split whose files are there."""
+"""Every available set of claims of a split."""
 
 
 def _table(metric: str, where: str, figures: str, remark: str = "") -> tuple[PublishedFigure, ...]:
-    """Figures written as "system value, system value"."""
+    """Figures from a text "system value, system value"."""
     pairs = (figure.rsplit(" ", 1) for figure in figures.split(", "))
     return tuple(PublishedFigure(system, metric, float(value), where, remark) for system, value in pairs)
 
@@ -53,7 +53,7 @@ PUBLISHED: dict[str, tuple[PublishedFigure, ...]] = {
         "LettuceDetect",
         "RAG-HAT 83.9, LettuceDetect-large 79.2, Llama-2-13B fine-tuned 78.7, LettuceDetect-base 76.8, Luna 65.4, "
         "GPT-4 63.4",
-        "response level; the fine-tuned ones were trained on RAGTruth's own training part",
+        "response level; the fine-tuned models were trained on RAGTruth's training split",
     ),
     "llm_aggrefact": _table(
         "mean_balanced_accuracy",
@@ -61,14 +61,14 @@ PUBLISHED: dict[str, tuple[PublishedFigure, ...]] = {
         "Bespoke-MiniCheck-7B 77.4, Claude-3.5-Sonnet 77.2, FactCG-DeBERTa-L 77.2, GPT-4o 75.9, MiniCheck-FT5 75.0, "
         "MiniCheck-DeBERTa-L 74.1, HHEM-2.1 71.8",
     ),
-    "faithbench": _table("accuracy", "FaithBench", "best detectors 50", "about 50; on another cut of the rows"),
+    "faithbench": _table("accuracy", "FaithBench", "best detectors 50", "about 50; on another selection of rows"),
     "contextual_judge_bench": _table(
         "pair_accuracy", "MARCH", "Llama-3.1-8B 29.7, MARCH (STEM) 52.3, MARCH (General) 51.6",
-        "judged twice in both orders, right only if both are",
+        "judged in both orders, right only if both are",
     ),
 }  # fmt: skip
 _DIVA = "DiVA, Tables 2 and 3"
-_DIVA_REMARK = "rows whose ranking could not be read were left out there; tau times 100"
+_DIVA_REMARK = "unreadable rankings were excluded there; tau times 100"
 _RANKERS = ("MiniCheck-FT5", "MiniCheck-7B", "HHEM-2.1-Open", "FActScore-GPT-4", "Qwen2.5-7B generative",
             "Qwen2.5-7B agentic generative", "Qwen2.5-7B agentic scorer", "Qwen2.5-7B discriminative",
             "DiVA-Qwen2.5-7B", "DiVA-Qwen2.5-7B without compression", "DiVA-Qwen3-4B")  # fmt: skip
@@ -140,7 +140,7 @@ _NLI_UNCLEAR = {"control": "no source stated", "lingnli": "Parrish et al. 2021",
 
 
 def _entailment(name: str, origin: str, folder: str) -> DataSet[BenchRow]:
-    """A set of entailment pairs; all of it is for training."""
+    """A set of entailment pairs, for training only."""
     licence = "see the authors" if folder == "nli" else "none stated: for experiments only"
     files: dict[Split, tuple[str, ...]] = {"train": (f"attribution/{folder}/{name}.jsonl.gz",)}
     return DataSet(name, "pairs of sentences, judged for entailment", origin, licence, files, _by_label)
@@ -175,7 +175,7 @@ _OWN = (
     _own("breaking_nli", "train", "premises with one word replaced", "Glockner et al. 2018", "CC BY-SA 4.0"),
     _own("factcheck_gpt", "train", "claims of ChatGPT with pages found for them", "Wang et al. 2023", "Apache-2.0",
          _by_label),
-    _own("faithdial", "train", "replies in dialogues, mended by people", "Dziri et al. 2022", "see the authors"),
+    _own("faithdial", "train", "replies in dialogues, corrected by people", "Dziri et al. 2022", "see the authors"),
     _own("med", "train", "inferences on monotonicity", "Yanaka et al. 2019", "see the authors"),
     *(_own(f"summedits_{domain}", "train", f"edited summaries, {domain.replace('_', ' ')}", "Laban et al. 2023",
            "CC BY 4.0", _by_group) for domain in _SUMMEDITS),
@@ -246,7 +246,7 @@ _RANKINGS = (
         "FActScore, Min et al. 2023; ranked by DiVA", "MIT",
         {"test": ("fgveribench/factscore.jsonl.gz", "factscore/*.jsonl.gz")}, rankings.biographies,
         "factscore.jsonl.gz of DiVA's release, and the labelled data of github.com/shmsw25/FActScore in factscore",
-        "one of the 160 rows has an empty answer and is left out",
+        "one of the 160 rows has an empty answer and is excluded",
         published=PUBLISHED["fgveribench_long"], kind="rankings",
     ),
     DataSet(
@@ -325,12 +325,10 @@ _RESPONSES = (
             "put ty24/test_data of github.com/column-tax/tax-calc-bench there, or what recipes/taxes/make.py writes",
             kind="taxes"),
 )  # fmt: skip
-"""Sets to which responses of yours are given."""
 
 DATA_SETS: dict[str, DataSet[Any]] = {
     data_set.name: data_set for data_set in (*_OWN, *_PAIRS, *_THEIRS, *_RANKINGS, *_ANSWERS, *_RESPONSES)
 }
-"""Every set by name."""
 JUDGE_SETS: dict[str, DataSet[Any]] = {
     name: replace(DATA_SETS[name], what=what, read=read, published=(), kind="judges")
     for name, what, read in (
@@ -338,43 +336,36 @@ JUDGE_SETS: dict[str, DataSet[Any]] = {
         ("facts_grounding", "responses of yours, judged in two phases", judges.facts_responses),
     )
 }
-"""The sets that language models judge by a protocol of the set; without ``--judge`` a verifier takes their claims."""
+"""Sets that language models judge by the set's protocol; without ``--judge`` a verifier judges their claims."""
 
 
 def data_folder() -> Path:
-    """The folder that ``VOUCH_DATA`` names.
-
-    Raises:
-        ConfigError: the variable is not set, or names no folder.
-    """
+    """The folder named by ``VOUCH_DATA``. Raises ConfigError if it is not set or not a folder."""
     named = os.environ.get("VOUCH_DATA")
     if not named:
-        raise ConfigError("VOUCH_DATA is not set: let it name the folder with the data sets (see vouch bench list)")
+        raise ConfigError("VOUCH_DATA is not set: set it to the folder with the data sets (see vouch bench list)")
     folder = Path(named).expanduser()
     if not folder.is_dir():
-        raise ConfigError(f"VOUCH_DATA is {named}, which is no folder: let it name the folder with the data sets")
+        raise ConfigError(f"VOUCH_DATA is {named}, which is not a folder: set it to the folder with the data sets")
     if folder.name == "attribution" and not (folder / "attribution").is_dir():
-        raise ConfigError(f"VOUCH_DATA is {named}, wanted the folder above it: {folder.parent}")
+        raise ConfigError(f"VOUCH_DATA is {named}, expected its parent folder: {folder.parent}")
     return folder
 
 
 def chosen(
     names: Sequence[str], folder: Path, split: Split, *, judged: bool = False, kind: Kind | None = None
 ) -> list[DataSet[Any]]:
-    """The sets of these names, each once, in the order given; "all" is every one of claims of the split that is here.
+    """The sets of these names, each once, in order; "all" stands for the available sets of claims of the split.
 
     Args:
-        names: what is asked for.
+        names: names of sets.
         folder: the data folder.
-        split: the part of "all" that must be here.
+        split: the split that "all" needs.
         judged: whether language models judge, by a protocol of the set.
-        kind: the only kind there is; None for any.
+        kind: only sets of this kind; None for any.
 
-    Raises:
-        InputError: an unknown name (the nearest is told), or "all" where there is no set.
+    Raises InputError for an unknown name.
 
-    >>> [data_set.name for data_set in chosen(["wice", "bump", "wice"], Path(), "test")]
-    ['wice', 'bump']
     >>> chosen(["wise"], Path(), "test")
     Traceback (most recent call last):
     ...

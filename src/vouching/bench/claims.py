@@ -1,7 +1,4 @@
-"""Claims and responses through a verifier: the task of most sets, its tables, charts and report.
-
-A language model is asked about many rows at once.
-"""
+"""The task of most sets: claims and responses judged by a verifier; tables, charts and report."""
 
 from __future__ import annotations
 
@@ -47,55 +44,46 @@ METRIC_NAMES = {
     "accuracy_at_80": "accuracy on the surest 80 %",
     "pair_accuracy": "right pairs",
 }
-"""What the metrics of the results are called, in the order they are shown in."""
+"""Names of the metrics, in display order."""
 Curves = Mapping[str, Sequence[Sequence[float]]]
-"""Points by the name of the curve, from :func:`~vouching.bench.evaluate.set_curves`."""
 _STYLES = {"better": "green", "worse": "red"}
 
 
 class ClaimsTask(Task[BenchRow]):
-    """What a verifier is measured by.
-
-    Args:
-        model: its name.
-        jobs: in how many processes it works.
-
-    Raises:
-        ConfigError: an unknown model, several processes for a language model, or one that cannot be used.
+    """The task of sets of claims and responses. Raises ConfigError if the model cannot be used with so many processes.
 
     >>> ClaimsTask("embedded:rules").arguments
     '--model embedded:rules'
     """
 
-    failed_words = "rows without a verdict: {}; the figures leave them out"
+    failed_words = "rows without a verdict: {}; excluded from the figures"
 
     def __init__(self, model: str, jobs: int = 1) -> None:
-        checker = Checker(model)  # a wrong setting shows before any file is made
+        checker = Checker(model)  # an invalid setting shows before any file is created
         if not checker.embedded and jobs != 1:
             raise ConfigError(
-                f"got {jobs} processes for a language model, which is waited for: leave them out, one has "
-                f"{ROWS_AT_ONCE} rows under way at once"
+                f"got {jobs} processes for a language model: leave them out, one process handles {ROWS_AT_ONCE} rows "
+                "concurrently"
             )
         self.arguments = f"--model {model}"
         self.settings = checker.decoding or {}
         self._work = ScoreRows(model) if checker.embedded else ScoreRows(model).waiting(checker)
 
     def work(self) -> WorkFactory | AsyncWorkFactory:
-        """See :class:`~vouching.bench.task.Task`, as for what follows."""
+        """The work that scores rows."""
         return self._work
 
     def fields(self, name: str, row: BenchRow) -> dict[str, Any]:
-        """What the work takes of a row."""
-        # Documents of different sets are different ones even if they have the same name.
+        """The fields of a row; documents of different sets are different even if their names are the same."""
         document = None if row.document is None else f"{name} {row.document}"
         return dataclasses.asdict(dataclasses.replace(row, document=document))
 
     def share_of(self, fields: Mapping[str, Any]) -> str:
-        """The label keeps its share."""
+        """The label."""
         return str(fields["attributable"])
 
     def problem(self, line: Line) -> str | None:
-        """Why a row has no figures."""
+        """Why a row has no verdict."""
         return None if line["unverified"] in (None, NO_CLAIM) else line["unverified"]
 
     def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
@@ -106,11 +94,11 @@ class ClaimsTask(Task[BenchRow]):
         self, scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[BenchRow]], resamples: int,
         listener: Listener,
     ) -> dict[str, Any]:  # fmt: skip
-        """The figures of each set, and of those without a remark together."""
+        """The figures of each set, and of all sets without a remark together."""
         figures = super().figures(scored, sets, resamples, listener)
-        sound = {data_set.name: scored[data_set.name] for data_set in sets if not data_set.remark}
+        regular = {data_set.name: scored[data_set.name] for data_set in sets if not data_set.remark}
         listener.phase("all sets together")
-        return {**figures, "pooled": pooled_figures(sound, resamples)}
+        return {**figures, "pooled": pooled_figures(regular, resamples)}
 
     def report(self, path: Path, results: Mapping[str, Any], scored: Mapping[str, Sequence[Line]]) -> None:
         """Write the HTML report with its charts."""
@@ -133,10 +121,10 @@ class ClaimsTask(Task[BenchRow]):
         )
 
     def show(self, results: Mapping[str, Any], width: int) -> Iterator[RenderableType]:
-        """The table of all sets, and what must be said below it."""
+        """The table of all sets, and the notes below it."""
         yield run_table(results, width)
         yield from run_notes(results)
-        yield "Difference: AUROC less that of word overlap, 95 % by paired bootstrap over groups of rows.\n"
+        yield "Difference: AUROC minus that of word overlap, with a 95 % paired bootstrap over groups of rows.\n"
 
     @staticmethod
     def counted(rows: Sequence[BenchRow]) -> Sequence[str]:
@@ -148,25 +136,23 @@ class ClaimsTask(Task[BenchRow]):
 
     @staticmethod
     def validate(data_set: DataSet[BenchRow], rows: Sequence[BenchRow]) -> Iterator[Fault]:
-        """Figures that are not 1 for perfect answers, or still 1 when a tenth of the answers is wrong."""
+        """Figures that are not 1 for perfect answers, or still 1 if a tenth of the answers is wrong."""
         if not rows:
-            yield Fault("the whole set", "it has no row that can be used")
+            yield Fault("the whole set", "it has no usable row")
             return
         perfect = _values([_answer(row, right=True) for row in rows])
         spoiled = _values([_answer(row, right=number % SPOILED != 0) for number, row in enumerate(rows)])
         for name, value in perfect.items():
             if value != 1.0:
-                yield Fault("the whole set", f"perfect answers have {name} {value}, wanted 1")
+                yield Fault("the whole set", f"perfect answers have {name} {value}, expected 1")
             elif spoiled[name] == 1.0:
-                yield Fault("the whole set", f"answers of which a tenth is wrong have {name} 1, wanted less")
+                yield Fault("the whole set", f"answers of which a tenth is wrong have {name} 1, expected less")
         if not perfect:
             yield Fault("the whole set", "no figure is defined on it: it has neither labels nor whole pairs")
 
 
 def comparison_words(sets: Iterable[Mapping[str, Any]]) -> str:
-    """On how many sets the verifier is better than the overlap of words; empty without any.
-
-    Sets with a remark are not counted.
+    """On how many sets without a remark the verifier is better than word overlap.
 
     >>> comparison_words([{"remark": "", "difference": {"verdict": "better"}}, {"remark": "", "difference": None}])
     'On 1 set: better than word overlap on 1, worse on 0, no difference shown on 0.'
@@ -185,7 +171,7 @@ def comparison_words(sets: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _forest(sets: Mapping[str, Mapping[str, Any]]) -> str:
-    """AUROC of every set with its interval, beside that of the overlap of words."""
+    """AUROC of every set with its interval, next to that of word overlap."""
     rows = [
         charts.ForestRow(
             f"{name} *" if found["remark"] else name,
@@ -206,7 +192,7 @@ def _forest(sets: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _charts(name: str, found: Mapping[str, Any], curves: Curves) -> dict[str, str]:
-    """The drawings of one set, by what they show; only those there is something for."""
+    """The charts of one set by title."""
     drawn: dict[str, str] = {}
     if curves.get("roc"):
         both = {"verifier": _pairs(curves["roc"]), "word overlap": _pairs(curves["roc_overlap"])}
@@ -230,12 +216,7 @@ def _pairs(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
 
 
 def run_table(results: Mapping[str, Any], width: int) -> Table:
-    """AUROC of each set beside the overlap of words; then the sets together.
-
-    Args:
-        results: what results.json holds.
-        width: columns of the terminal; the claim's length, balanced accuracy and macro-F1 are shown from ``WIDE`` on.
-    """
+    """AUROC of each set next to that of word overlap, then pooled; more columns on a terminal of ``WIDE`` columns."""
     wide = ("length >", "bal. acc. >", "macro-F1 >") if width >= WIDE else ()
     table = plain_table("set", "rows >", "AUROC >", "overlap >", "difference [95 %]", *wide)
     rows = [(f"{name} *" if found["remark"] else name, *_run(found)) for name, found in results["sets"].items()]
@@ -248,7 +229,7 @@ def run_table(results: Mapping[str, Any], width: int) -> Table:
 
 
 def run_notes(results: Mapping[str, Any]) -> Iterator[str]:
-    """What must be said below the table: remarks, why a set has no AUROC, and the figure it has instead."""
+    """Remarks, sets without AUROC and why, and the figures they have instead."""
     for name, found in results["sets"].items():
         if found["remark"]:
             yield f"* {name}: {found['remark']}."
@@ -261,12 +242,7 @@ def run_notes(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:
-    """Differences of the second run against the first, and McNemar's test of the rows that only one gets right.
-
-    Args:
-        comparison: from :func:`~vouching.bench.compare.compare_runs`.
-        width: columns of the terminal; macro-F1 and balanced accuracy are shown from ``WIDE`` on.
-    """
+    """Differences of the second run to the first, from :func:`~vouching.bench.compare.compare_runs`."""
     wide = ("macro-F1", "balanced accuracy") if width >= WIDE else ()
     table = plain_table("set", "rows >", "1st only >", "2nd only >", "p >", "AUROC", *wide)
     named = [*comparison["sets"].items()]
@@ -306,7 +282,7 @@ def _compared(found: Mapping[str, Any]) -> Sequence[str | Text]:
 
 
 def _difference(difference: dict[str, Any] | None) -> Text:
-    """A difference with its interval and what that shows."""
+    """A difference with its interval and verdict."""
     if difference is None or difference["estimate"] is None:
         return Text("–")
     verdict: str = difference["verdict"]
@@ -315,7 +291,7 @@ def _difference(difference: dict[str, Any] | None) -> Text:
 
 
 def _answer(row: BenchRow, *, right: bool) -> Scored:
-    """The row as scored by someone who knows the gold, or by one who is wrong about it."""
+    """The row as scored by an oracle, or by one that is always wrong."""
     # With neither a label nor a pair, the figure is the share judged Attributable.
     gold = next((known for known in (row.attributable, row.preferred) if known is not None), True)
     label = gold is right
@@ -341,7 +317,7 @@ def _answer(row: BenchRow, *, right: bool) -> Scored:
 
 
 def _values(rows: Sequence[Scored]) -> dict[str, float]:
-    """The figures that answers decide, by name; those that are undefined on the set left out."""
+    """The figures that depend on the answers, by name, where they are defined."""
     figures = set_figures(rows, resamples=0)
     places = {
         "accuracy": ("metrics", "accuracy"),

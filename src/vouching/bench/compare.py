@@ -1,9 +1,8 @@
-"""Two runs on the same rows: is one better, and could that be luck?
+"""Comparison of two runs on the same rows.
 
-Differences are those of the second run against the first, with paired BCa intervals over groups of rows; of labels also
-an exact McNemar test of which rows only one of them gets right. Rows that either run has no verdict on are left out and
-counted; a failed ranking counts as wrong in both. Not supported: corrections for comparing many sets; among ten equal
-sets, luck alone shows a difference in four runs of ten.
+Differences are second run minus first, with paired BCa intervals over groups of rows; for labels also an exact McNemar
+test. Rows without a verdict in either run are excluded and counted; a failed ranking counts as wrong. Not supported:
+corrections for comparing many sets; among ten equal sets, chance alone shows a difference in four runs of ten.
 """
 
 from __future__ import annotations
@@ -30,18 +29,11 @@ from vouching.errors import InputError
 from vouching.metrics.intervals import Statistic
 
 COMPARED = ("auroc", "macro_f1", "balanced_accuracy")
-"""Metrics whose difference is told."""
+"""Metrics whose difference is reported."""
 
 
 def compare(first: Path, second: Path, resamples: int = RESAMPLES) -> tuple[Kind, Record]:
-    """Compare two runs of the same kind: claims, answers to be ranked, or problems with responses.
-
-    Returns:
-        The kind, and what :func:`compare_runs`, :func:`compare_rankings` or :func:`compare_shares` gives.
-
-    Raises:
-        InputError: a folder holds no run, the runs are on different rows, or of a kind that is not compared.
-    """
+    """The kind of two runs and their comparison. Raises InputError if they are not runs of a kind on the same rows."""
     kind, other = _kind(first), _kind(second)
     if kind != other:
         raise InputError(f"{first} and {second} are runs on sets of different kinds: compare runs of the same sets")
@@ -62,20 +54,12 @@ def _kind(folder: Path) -> Kind:
 
 
 def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
-    """Compare two runs set by set, and over the sets that a run pools: on all their rows, and by the mean of the sets.
-
-    Args:
-        first: the folder of a run.
-        second: the folder of another on the same rows.
-        resamples: of the bootstrap.
+    """Compare two runs on claims by set, pooled, and by the mean over sets.
 
     Returns:
-        first and second (their settings), sets, pooled and mean_of_sets (both of sets with both classes and without a
-        remark; None with fewer than two). Each has first, second and difference with its verdict by metric; a set and
+        first and second (their settings), sets, pooled and mean_of_sets (both over sets with both classes and without a
+        remark; None for fewer than two). Each has first, second and difference with its verdict by metric; a set and
         pooled also rows and mcnemar, a set excluded.
-
-    Raises:
-        InputError: a folder holds no run, or the runs are on different rows.
     """
     runs = [read_record(folder, RUN) for folder in (first, second)]
     names = same_data(runs, first, second)
@@ -97,7 +81,7 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
 
 
 def same_data(runs: Sequence[Record], first: Path, second: Path) -> list[str]:
-    """The names of the sets of both runs, from what their folders say. Raises InputError if the data differ."""
+    """The names of the sets of both runs. Raises InputError if their data differ."""
     try:
         data, others = ({**run["data"], **_drawn(run["settings"])} for run in runs)
     except (KeyError, TypeError):
@@ -125,9 +109,9 @@ Pairs = list[tuple[Scored, Scored]]
 
 
 def _paired(name: str, first: Sequence[Scored], second: Sequence[Scored]) -> Pairs:
-    """The rows of a set as both runs scored them. Raises InputError if they are not the same rows."""
+    """The rows of a set as both runs scored them. Raises InputError if they differ."""
     if len(first) != len(second):
-        raise InputError(f"of {name}, one run has {len(first):,} rows and the other {len(second):,}: finish both")
+        raise InputError(f"{name}: one run has {len(first):,} rows and the other {len(second):,}: finish both")
     for one, other in zip(first, second, strict=True):
         if (one["id"], one["attributable"]) != (other["id"], other["attributable"]):
             raise InputError(f"{name} differs between the runs at row {one['id']!r}: run both on the same data")
@@ -139,7 +123,7 @@ def _without_verdict(pairs: Pairs) -> int:
 
 
 def _arrays(pairs: Pairs) -> tuple[Labelled, Labelled] | None:
-    """The labelled rows that both runs have a verdict on; None without any."""
+    """The labelled rows with a verdict in both runs; None without any."""
     kept = [pair for pair in pairs if None not in (pair[0]["score"], pair[1]["score"])]
     one, other = labelled([pair[0] for pair in kept]), labelled([pair[1] for pair in kept])
     return None if one is None or other is None else (one, other)
@@ -160,7 +144,7 @@ def _comparison(first: Labelled, second: Labelled, resamples: int) -> Record:
 def _mean_comparison(
     each: Sequence[tuple[Labelled, Labelled]], first: Labelled, second: Labelled, resamples: int
 ) -> Record:
-    """The same of the mean over sets, in which each counts the same; ``first`` and ``second`` are all their rows."""
+    """The same for the mean over sets; ``first`` and ``second`` are all their rows."""
     sizes = [len(one.gold) for one, _ in each]
     one, other = (
         {name: mean_over([main_statistics(arrays)[name] for arrays in sets], sizes) for name in COMPARED}
@@ -172,7 +156,7 @@ def _mean_comparison(
 def _differences(
     one: Mapping[str, Statistic], other: Mapping[str, Statistic], rows: tuple[Labelled, Labelled], resamples: int
 ) -> Record:
-    """Each metric of both runs, and the difference with its verdict; ``rows`` are what the metrics are of."""
+    """Each metric of both runs, and the difference with its verdict; ``rows`` has the rows of the metrics."""
     first, second = rows
     found = intervals({name: _difference(one[name], other[name]) for name in COMPARED}, first.group, resamples)
     ones = np.ones((1, len(first.gold)))
@@ -189,19 +173,11 @@ def _differences(
 
 
 def compare_rankings(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
-    """Compare two runs set by set, and over FGVeriBench's parts by the means of the paper.
-
-    Args:
-        first: the folder of a run on answers to be ranked.
-        second: the folder of another on the same rows.
-        resamples: of the bootstrap.
+    """Compare two runs on rankings by set, and over FGVeriBench's parts by the means of the paper.
 
     Returns:
         first and second (their settings) and sets: for each its rows, and for "all rows" and each mean first, second
-        and difference with its verdict by metric. A set without a gold ranking is left out.
-
-    Raises:
-        InputError: a folder holds no such run, or the runs are on different rows.
+        and difference with its verdict by metric. Sets without a gold ranking are excluded.
     """
     runs = [read_record(folder, RUN) for folder in (first, second)]
     sets: dict[str, Any] = {}
@@ -229,7 +205,7 @@ def _compared(pairs: RankingPairs, resamples: int) -> Record:
 
 
 def _ranking_difference(parts: Sequence[RankingPairs], resamples: int) -> Record:
-    """Each metric of both runs and its difference, by the mean over parts; one part is its own mean."""
+    """Each metric of both runs and its difference, by the mean over parts."""
     each: list[tuple[Ranked, Ranked]] = [
         (ranked([one for one, _ in part]), ranked([other for _, other in part])) for part in parts
     ]
@@ -259,10 +235,9 @@ def _values(pair: tuple[Ranked, Ranked], metric: str) -> dict[str, NDArray[np.fl
 
 
 def compare_shares(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
-    """Compare two runs on problems set by set: how much the accuracy changed, by paired bootstrap over the problems.
+    """Compare two runs on problems by set: the change in accuracy, by paired bootstrap over the problems.
 
-    Problems of which either run could compare no response in time are left out. Arguments, what is returned and errors
-    as of :func:`compare_rankings`, with the one metric "accuracy".
+    Problems without a decided response in either run are excluded.
     """
     runs = [read_record(folder, RUN) for folder in (first, second)]
     sets: dict[str, Any] = {}

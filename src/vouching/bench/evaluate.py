@@ -1,7 +1,4 @@
-"""From scored rows to figures: one set, its parts, and all sets together. Plain JSON comes out.
-
-Left out: printing, and reading files.
-"""
+"""Figures from scored rows, as JSON: of one set, of its parts, and of all sets together."""
 
 from __future__ import annotations
 
@@ -27,28 +24,21 @@ LABEL_METRICS: Mapping[str, Callable[..., Any]] = {
     "na_recall": metrics.na_recall,
     "na_f1": metrics.na_f1,
 }
-"""Metrics of gold and given labels, by the name they have in the results."""
+"""Metrics of gold and predicted labels."""
 PROBABILITY_METRICS: Mapping[str, Callable[..., Any]] = {"brier": metrics.brier, "brier_skill": metrics.brier_skill}
-"""Metrics of gold labels and scores that are probabilities."""
+"""Metrics of gold labels and probabilities; for claims only."""
 COVERAGES = {"accuracy_at_50": 0.5, "accuracy_at_80": 0.8}
-"""Accuracy of the most confident share of the rows; like the ones above, of claims only."""
+"""Accuracy on the most confident share of the rows; for claims only."""
 SPAN_METRICS = {"precision": metrics.span_precision, "recall": metrics.span_recall, "f1": metrics.span_f1}
 _CURVE_POINTS = 200
 
 
 def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str, Any]:
-    """All figures of one set.
+    """All figures of one set; None for what its rows do not define.
 
-    Args:
-        rows: the scored rows of the set, from :func:`~vouching.bench.score.score_row`.
-        resamples: of the bootstrap; 0 leaves the intervals out.
-
-    Returns:
-        rows, groups (count), attributable (share of the labelled rows), unverified (count), no_claim (count), metrics,
-        undefined, predicted_na_rate, share_attributable (as judged; of sets without labels and pairs), baselines,
-        difference, as_authors, confusion_matrix, error_types, spans, pairs, structure, parts, mean_balanced_accuracy
-        (mean of the parts with both classes), seconds, rows_per_second. What the rows do not allow is None. The score
-        of a response is no probability, so calibration and coverage are of claims only.
+    ``mean_balanced_accuracy`` is the mean over parts with both classes; ``share_attributable`` is for sets without
+    labels and pairs. Scores of responses are not probabilities, so calibration and coverage are for claims only.
+    0 resamples give no intervals.
     """
     arrays = labelled(rows)
     times = [row["seconds"] for row in rows]
@@ -74,14 +64,9 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
 
 
 def set_curves(rows: Sequence[Scored]) -> dict[str, list[list[float]]]:
-    """What to draw of one set: ROC of the verifier and of the overlap, coverage and reliability; rounded and thinned.
+    """The curves of one set, rounded and thinned: ROC of the verifier and of word overlap, coverage, reliability.
 
-    Args:
-        rows: the scored rows of the set.
-
-    Returns:
-        Points by the name of the curve; reliability has the mean score, the share Attributable and the number of rows
-        of each bin that has any. Empty without a row that has a label and a verdict.
+    Points of the reliability curve are mean score, share Attributable and number of rows of each bin.
     """
     arrays = labelled(rows)
     if arrays is None:
@@ -104,14 +89,10 @@ def set_curves(rows: Sequence[Scored]) -> dict[str, list[list[float]]]:
 
 
 def pooled_figures(sets: Mapping[str, Sequence[Scored]], resamples: int = RESAMPLES) -> dict[str, Any] | None:
-    """Figures over several sets: of all rows together, and the mean over the sets, in which each counts the same.
+    """Figures over several sets: of all rows together, and the mean over sets; None for fewer than two sets.
 
-    Rows of different sets that share a source or a claim are drawn together, too. Sets with one class only are left out
-    of both, as AUROC is not defined there. The AUROC of all rows together also compares claims of different sets with
-    each other.
-
-    Returns:
-        sets (names), rows, all_rows and mean_of_sets (metrics by name); None with fewer than two such sets.
+    Rows of different sets that share a source or a claim are resampled together. Sets with one class are excluded, as
+    their AUROC is undefined. The AUROC of all rows together also compares claims of different sets with each other.
     """
     names, each, together = _both_classes(sets)
     if together is None:
@@ -142,7 +123,7 @@ def _counts(rows: Sequence[Scored]) -> dict[str, Any]:
 
 
 def main_statistics(arrays: Labelled) -> dict[str, Statistic]:
-    """The figures that baselines, parts, pools and comparisons are told by."""
+    """The statistics of baselines, parts, pools and comparisons."""
     return {
         "auroc": partial(metrics.auroc, arrays.gold, arrays.score),
         "overlap_auroc": partial(metrics.auroc, arrays.gold, arrays.overlap),
@@ -155,24 +136,20 @@ def main_statistics(arrays: Labelled) -> dict[str, Statistic]:
 
 
 def _difference(arrays: Labelled) -> Statistic:
-    """AUROC of the verifier less that of the overlap of words, on the same resamples."""
+    """AUROC of the verifier minus that of word overlap, on the same resamples."""
     gold, ours, theirs = arrays.gold, arrays.score, arrays.overlap
     return lambda weights: metrics.auroc(gold, ours, weights) - metrics.auroc(gold, theirs, weights)
 
 
 def _both_classes(members: Mapping[str, Sequence[Scored]]) -> tuple[list[str], list[Labelled], Labelled | None]:
-    """Names and rows of the members with both classes, and all these rows as one; None with fewer than two."""
+    """Names and rows of the members with both classes, and all their rows together; None for fewer than two."""
     each = {name: arrays for name, rows in members.items() if (arrays := labelled(rows)) and arrays.both_classes}
     together = labelled([row for name in each for row in members[name]]) if len(each) > 1 else None
     return [*each], [*each.values()], together
 
 
 def mean_over(statistics: Sequence[Statistic], sizes: Sequence[int]) -> Statistic:
-    """The mean over members of one statistic, each read at its place in the weights of all their rows.
-
-    Args:
-        statistics: of the members, in the order of their rows.
-        sizes: rows of each member.
+    """The mean of one statistic over members, whose rows follow each other in the weights; ``sizes`` counts them.
 
     >>> first, second = partial(metrics.mean, [1, 0]), partial(metrics.mean, [1])
     >>> mean_over([first, second], [2, 1])(np.array([[1, 1, 1], [2, 0, 1]])).tolist()
@@ -197,13 +174,13 @@ def _metrics(arrays: Labelled, resamples: int) -> dict[str, Figure]:
         name: partial(metrics.accuracy_at_coverage, arrays.right, arrays.confidence, coverage=share)
         for name, share in COVERAGES.items()
     }
-    # Resampling adds chance to the chance that is in it already, so its bootstrap lies too high.
+    # Resampling adds noise to noise, so the bootstrap of ECE is biased upwards.
     ece = Interval(float(metrics.ece(arrays.gold, arrays.score)), None, None, 0.95, "BCa", "resampling overstates it")
     return {**intervals(statistics, arrays.group, resamples), "ece": figure(ece)}
 
 
 def _against_baselines(arrays: Labelled, resamples: int) -> dict[str, Any]:
-    """Overlap of words, claim length and both constant labels; the AUROC difference to the first and its verdict."""
+    """Word overlap, claim length and both constant labels; the AUROC difference to the first and its verdict."""
     main = main_statistics(arrays)
     found = intervals(
         {name: main[name] for name in ("overlap_auroc", "length_auroc", "difference")}, arrays.group, resamples
@@ -225,7 +202,7 @@ def _why_undefined(rows: Sequence[Scored], arrays: Labelled | None) -> str | Non
 
 
 def _share_attributable(rows: Sequence[Scored], resamples: int) -> Figure | None:
-    """Share of the rows judged Attributable, where that is all there is to say: no row has a label or a pair."""
+    """Share of the rows judged Attributable, if no row has a label or a pair."""
     judged = [row for row in rows if row["label"] is not None]
     if not judged or any(row["attributable"] is not None or row["pair"] is not None for row in rows):
         return None
@@ -234,7 +211,7 @@ def _share_attributable(rows: Sequence[Scored], resamples: int) -> Figure | None
 
 
 def _constants(arrays: Labelled) -> dict[str, dict[str, float | None]]:
-    """The metrics of giving every row the same label; the AUROC of that is .5."""
+    """The metrics of constant labels; their AUROC is .5."""
     given = {"always_attributable": True, "always_not_attributable": False}
     return {
         name: {key: plain(metric(arrays.gold, [label] * len(arrays.gold))) for key, metric in LABEL_METRICS.items()}
@@ -243,11 +220,7 @@ def _constants(arrays: Labelled) -> dict[str, dict[str, float | None]]:
 
 
 def _as_authors(rows: Sequence[Scored]) -> dict[str, float | None] | None:
-    """Metrics that count rows without a verdict as authors do.
-
-    A failure counts as Not Attributable (SEVA), a response without a claim, in which nothing can be marked, as
-    Attributable (RAGTruth).
-    """
+    """Metrics that count failures as Not Attributable (SEVA), responses without claims as Attributable (RAGTruth)."""
     kept = [row for row in rows if row["attributable"] is not None]
     if not kept:
         return None
@@ -261,7 +234,7 @@ def _confusion(arrays: Labelled) -> list[list[int]]:
 
 
 def _error_types(rows: Sequence[Scored]) -> dict[str, int]:
-    """How often each type of error is named, the most frequent first."""
+    """How often each error type is named, most frequent first."""
     return dict(Counter(kind for row in rows for kind in row["error_types"]).most_common())
 
 
@@ -270,7 +243,7 @@ def _labels(rows: Sequence[Scored]) -> list[bool]:
 
 
 def _spans(rows: Sequence[Scored], resamples: int) -> dict[str, Any] | None:
-    """Agreement of what the verdicts find unsupported with the gold spans, beside marking everything."""
+    """Agreement of unsupported and gold spans, next to marking everything."""
     kept = [row for row in rows if row["spans"]]
     if not kept:
         return None
@@ -285,7 +258,7 @@ def _spans(rows: Sequence[Scored], resamples: int) -> dict[str, Any] | None:
 
 
 def _pairs(rows: Sequence[Scored], resamples: int) -> dict[str, Any] | None:
-    """Share of the pairs whose preferred row scores higher; equal scores count half."""
+    """Share of the pairs whose preferred row scores higher; ties count half."""
     scores: dict[str, dict[bool, Scored]] = {}
     for row in rows:
         if row["pair"] is not None and row["score"] is not None:
@@ -320,7 +293,7 @@ def _members(rows: Sequence[Scored]) -> dict[str, list[Scored]]:
 
 
 def _mean_balanced_accuracy(rows: Sequence[Scored], resamples: int) -> Figure | None:
-    """The mean over the parts with both classes, each counting the same, as LLM-AggreFact's authors report it."""
+    """The mean over parts with both classes, as LLM-AggreFact's authors report it."""
     _, each, together = _both_classes(_members(rows))
     if together is None:
         return None
@@ -332,7 +305,7 @@ def _mean_balanced_accuracy(rows: Sequence[Scored], resamples: int) -> Figure | 
 def _part(rows: Sequence[Scored], resamples: int) -> dict[str, Any]:
     arrays = labelled(rows)
     statistics = main_statistics(arrays) if arrays else {}
-    # Where no row is Not Attributable its F1 is 0 whatever is said, as long as one row is called so.
+    # If no row is Not Attributable, its F1 is 0 as soon as one row is predicted so.
     if arrays and not arrays.gold.all():
         statistics["na_f1"] = partial(metrics.na_f1, arrays.gold, arrays.label)
     return {

@@ -1,8 +1,7 @@
-"""IFEval (Zhou et al. 2023): 541 prompts with 834 requirements that rules decide, and how far responses follow them.
+"""IFEval (Zhou et al. 2023): 541 prompts with 834 verifiable instructions, and how well responses follow them.
 
-The prompts are the authors' ``input_data.jsonl``, in ``ifeval`` below the data folder; the responses come from a file.
-Four levels, as the authors report them: share of prompts with every requirement followed, and share of requirements,
-strictly and loosely. Not supported: asking a model for the responses.
+The prompts are the authors' ``input_data.jsonl``, in ``ifeval`` below the data folder; responses come from a file.
+Figures as in the paper: prompt-level and instruction-level accuracy, strict and loose. Not supported: asking a model.
 """
 
 from __future__ import annotations
@@ -27,23 +26,20 @@ from vouching.rows.read import Row
 from vouching.types import ChecklistItem
 
 NAME = "ifeval"
-"""What the set is called on the command line."""
 FILE = "ifeval/input_data.jsonl"
-"""Where its prompts are, below the data folder."""
+"""Path of its prompts below the data folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt and what it requires."""
+    """A prompt and its instructions."""
 
     id: str
-    """Its key."""
     prompt: str
-    """The instruction."""
     items: tuple[ChecklistItem, ...]
-    """The requirements, at least one."""
+    """The instructions, at least one."""
     response: str = ""
-    """The response that is judged."""
+    """The response to be judged."""
 
 
 def prompts(paths: Sequence[Path], split: Split) -> Iterator[Prompt | Fault]:
@@ -54,60 +50,56 @@ def prompts(paths: Sequence[Path], split: Split) -> Iterator[Prompt | Fault]:
 def _prompt(record: Record, name: str) -> Prompt:
     items = named_items(record)
     if not items:
-        raise InputError('its "instruction_id_list" is empty, wanted at least one rule')
+        raise InputError('"instruction_id_list" is empty, expected at least one rule')
     return Prompt(str(record.get("key", name)), text_of(record, "prompt"), items)
 
 
 class IfevalTask(Task[Prompt]):
-    """What responses are measured by.
+    """The task of IFEval.
 
     Args:
-        responses: path of the rows with ``prompt``, as it is in the set, and ``response``.
+        responses: path of the rows with ``prompt``, exactly as in the set, and ``response``.
     """
 
     headings = ("rule", "required >", "strict >", "loose >")
 
     def __init__(self, responses: str | None) -> None:
         if responses is None:
-            raise InputError(f"{NAME} judges responses that are there: add --responses FILE, rows of prompt, response")
+            raise InputError(f"{NAME} needs your responses: add --responses FILE, rows of prompt, response")
         self._path = responses
         self._prompts = 0
         self.arguments = f"--responses {Path(responses).name}"
         self.settings = {"responses": Path(responses).name}
 
     def rows(self, data_set: DataSet[Prompt], folder: Path, split: Split) -> Iterator[Prompt]:
-        """The prompts with their responses; prompts without one are left out and counted.
-
-        Raises:
-            InputError: a prompt or a response cannot be used, a response is to no prompt or is the second to one.
-        """
+        """The prompts with their responses; prompts without one are excluded and counted. Raises InputError."""
         known: dict[str, Prompt] = {}
         for one in data_set.rows(folder, split):
             if isinstance(one, Fault):
-                raise InputError(f"{one}: figures without it would not be those of {NAME}; repair {FILE}")
+                raise InputError(f"{one}: without it the figures are not those of {NAME}; repair {FILE}")
             known[one.prompt] = one
         found: dict[str, str] = {}
         for place, prompt, response in responses_of(self._path, "prompt"):
             if prompt not in known:
-                raise InputError(f"{place}: its prompt is none of {NAME}'s {len(known):,}: give it as it is there")
+                raise InputError(f"{place}: the prompt is none of {NAME}'s {len(known):,}: copy it exactly")
             if prompt in found:
-                raise InputError(f"{place}: its prompt has a response already: give one for each")
+                raise InputError(f"{place}: the prompt has a response already: give one for each")
             found[prompt] = response
         if not found:
-            raise InputError(f"{self._path} has no row: wanted a response to each of {NAME}'s prompts")
+            raise InputError(f"{self._path} has no rows: expected a response to each of {NAME}'s prompts")
         self._prompts = len(known)
         yield from (replace(one, response=found[text]) for text, one in known.items() if text in found)
 
     def work(self) -> Callable[[], Callable[[Row], str]]:
-        """What scores rows."""
+        """The work that scores rows."""
         return lambda: _followed
 
     def problem(self, line: Line) -> str | None:
-        """Why a row has no figures."""
+        """Every response can be judged."""
         return None
 
     def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
-        """How many prompts there are and were answered, the four levels, and how often each rule was followed."""
+        """Counts of prompts, the four accuracies, and how often each rule was followed."""
         counts = {"prompts": self._prompts, "answered": len(lines)}
         return {**counts, "levels": levels(lines, resamples), "rules": by_rule(lines)}
 
@@ -116,33 +108,33 @@ class IfevalTask(Task[Prompt]):
         return f"{results['settings']['responses']} on {NAME}", f"{rows:,} responses"
 
     def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-        """Rows below ``headings``."""
+        """The figures of a set as table rows."""
         for name, counts in found["rules"].items():
             yield name, *(str(counts[key]) for key in ("required", "strict", "loose"))
 
     def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
-        """The four levels with their intervals."""
+        """The four accuracies with their intervals."""
         yield "\nfollowed [95 %]"
         yield from (f"{name:20}{interval_words(figure)}" for name, figure in found["levels"].items())
 
     def incomplete(self, results: Mapping[str, Any], failed: int) -> str | None:
-        """What is to be said of prompts without a response."""
+        """A message about prompts without a response."""
         missing = self._prompts - sum(found["answered"] for found in results["sets"].values())
-        told = f"prompts without a response: {missing:,} of {self._prompts:,}; the figures leave them out"
-        return told if missing else None
+        message = f"prompts without a response: {missing:,} of {self._prompts:,}; excluded from the figures"
+        return message if missing else None
 
     @staticmethod
     def validate(data_set: DataSet[Prompt], rows: Sequence[Prompt]) -> Iterator[Fault]:
-        """Prompts that come twice."""
+        """Duplicate prompts."""
         seen: set[str] = set()
         for one in rows:
             if one.prompt in seen:
-                yield Fault(f"row {one.id}", "its prompt occurs twice")
+                yield Fault(f"row {one.id}", "the prompt occurs twice")
             seen.add(one.prompt)
 
 
 def _followed(row: Row) -> str:
-    """A row as ``vouch follow`` writes it."""
+    """The line of a row, as ``vouch follow`` writes it."""
     assert row.fields
     prompt: Prompt = row.fields["row"]
     strict, loose = followed(prompt.items, prompt.response)
@@ -155,7 +147,7 @@ def _followed(row: Row) -> str:
 
 
 def levels(lines: Sequence[Line], resamples: int = RESAMPLES) -> dict[str, Figure]:
-    """The four figures with intervals: 95 %, the requirements of one prompt drawn together.
+    """The four accuracies with 95 % intervals, resampling whole prompts.
 
     >>> line = {"strict": [True, False], "loose": [True, True]}
     >>> {name: figure["estimate"] for name, figure in levels([line], 0).items()}
@@ -170,7 +162,7 @@ def levels(lines: Sequence[Line], resamples: int = RESAMPLES) -> dict[str, Figur
 
 
 def by_rule(lines: Sequence[Line]) -> dict[str, dict[str, int]]:
-    """For each rule: how often it is required, and followed strictly and loosely."""
+    """How often each rule is required, and followed strictly and loosely."""
     found: dict[str, dict[str, int]] = {}
     for line in lines:
         for rule, strict, loose in zip(line["instruction_id_list"], line["strict"], line["loose"], strict=True):

@@ -1,4 +1,4 @@
-"""Figures with their intervals, as JSON: 95 %, BCa, rows of one group drawn together."""
+"""Figures with 95 % BCa intervals as JSON, with a bootstrap over groups of rows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from vouching.metrics import Interval, bca_each
 from vouching.metrics.intervals import Statistic
 
 Figure = dict[str, Any]
-"""``{"estimate", "low", "high", "why_not"}``; where the interval was refused, why_not says why."""
+"""``{"estimate", "low", "high", "why_not"}``; why_not says why there is no interval."""
 RESAMPLES = 10_000
 
 
 def figure(interval: Interval) -> Figure:
-    """An interval as JSON: numbers to four decimals, nan as None.
+    """An interval as JSON: numbers with four decimals, None for NaN.
 
     >>> figure(Interval(float("nan"), None, None, 0.95, "BCa", "undefined on these rows"))
     {'estimate': None, 'low': None, 'high': None, 'why_not': 'undefined on these rows'}
@@ -32,12 +32,10 @@ def figure(interval: Interval) -> Figure:
 
 
 def verdict_of(difference: Figure, equal: bool) -> str:
-    """What an interval of a difference shows.
+    """What the interval of a difference (second system minus first) shows.
 
-    Args:
-        difference: the second system less the first.
-        equal: whether both gave every row the same. Their difference is then 0 in every resample, which leaves no
-            interval and no doubt; two systems that differ may come out level by luck.
+    ``equal`` says that both systems gave every row the same value: then the difference is 0 in every resample, without
+    an interval.
 
     >>> verdict_of({"low": 0.01, "high": 0.08}, False), verdict_of({"low": -0.02, "high": 0.08}, False)
     ('better', 'no difference shown')
@@ -49,12 +47,7 @@ def verdict_of(difference: Figure, equal: bool) -> str:
 
 
 def intervals(statistics: Mapping[str, Statistic], groups: NDArray[np.intp], resamples: int) -> dict[str, Figure]:
-    """Statistics of the same rows with their intervals.
-
-    Args:
-        statistics: maps of row weights to values, by name.
-        groups: number of each row's group.
-        resamples: of the bootstrap; 0 leaves the intervals out.
+    """Statistics of the same rows with their intervals; 0 resamples give no intervals.
 
     >>> from functools import partial
     >>> from vouching.metrics import mean
@@ -72,7 +65,7 @@ def intervals(statistics: Mapping[str, Statistic], groups: NDArray[np.intp], res
 
 
 def plain(value: Any) -> float | None:
-    """A number to four decimals; None for none and for what is undefined.
+    """A number with four decimals; None for None and NaN.
 
     >>> plain(2 / 3), plain(float("nan"))
     (0.6667, None)

@@ -1,12 +1,12 @@
-"""Protocols of two benchmarks in which language models judge: ContextualJudgeBench and FACTS Grounding.
+"""Benchmarks with language models as judges: ContextualJudgeBench and FACTS Grounding.
 
 ContextualJudgeBench (Xu et al. 2025): the model under test compares two responses to a request about a context, in both
-orders; it is right if it prefers the better one both times ("consistent accuracy"), and the figure is the mean over the
-eight splits. FACTS Grounding (Jacovi et al. 2025): several judges say of each response whether it does what was asked
-for and whether the document bears it out. A judge's score is the share of responses that are grounded and not
-disqualified, the figure the mean over the judges. Here a response is disqualified if no judge finds the request met.
-An answer that cannot be read is no vote: it is wrong of a judge who is measured, and says nothing of a response that
-is judged. The prompts are our own words. Left out: other criteria than the benchmark's.
+orders; it is right if it prefers the better one both times ("consistent accuracy"), and the figure is the mean over
+eight splits. FACTS Grounding (Jacovi et al. 2025): several judges say whether a response meets the request, and whether
+the document supports it. A judge's score is the share of responses that are grounded and not disqualified; the figure
+is the mean over judges. Here a response is disqualified if no judge finds the request met. An unreadable reply counts
+as wrong for a judge under test, and is ignored where a response is judged. Departures: the prompts are our own. Not
+supported: criteria other than the benchmark's.
 """
 
 from __future__ import annotations
@@ -50,16 +50,14 @@ _TASKS = {
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """What judges are asked about: two responses, of which the first is better, or a single one."""
+    """What judges see: two responses, the better one first, or a single one."""
 
     id: str
-    """Its name."""
     request: str
-    """What was asked for."""
     context: str
     """The document."""
     responses: tuple[str, ...]
-    """Two for a comparison, the better one first; one to be judged by itself."""
+    """Two for a comparison, the better one first; or one."""
     part: str | None = None
     """The split of the benchmark."""
 
@@ -70,7 +68,7 @@ def contextual_pairs(paths: Sequence[Path], split: Split) -> Iterator[JudgeRow |
 
 
 def facts_responses(paths: Sequence[Path], split: Split) -> Iterator[JudgeRow | Fault]:
-    """Responses of yours to the examples of FACTS Grounding: responses.jsonl and examples.csv."""
+    """Your responses to the examples of FACTS Grounding: responses.jsonl and examples.csv."""
     responses, examples = paths
     return converted(responses, partial(_facts, known=dict(records(examples))))
 
@@ -88,37 +86,31 @@ def _facts(record: Record, name: str, *, known: Mapping[str, Record]) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """How judges are asked; also what makes the lines of a run."""
+    """How judges are called; also the settings of a run."""
 
     judges: tuple[str, ...]
-    """The models, by name."""
+    """Names of the models."""
     votes: int = 1
-    """Answers of each to a question, of which the majority counts."""
+    """Replies of each judge, for a majority vote."""
     temperature: float = 0.6
-    """Of the sampling with several votes; a single one is greedy."""
+    """Sampling temperature for several votes; a single vote is greedy."""
     seed: int | None = None
-    """Of the sampling."""
     max_tokens: int = 1024
-    """Length of a reply."""
 
     @property
     def arguments(self) -> str:
-        """As on the command line."""
+        """The options on the command line."""
         return " ".join([*(f"--judge {name}" for name in self.judges), f"--votes {self.votes}"])
 
     def sampling(self) -> Sampling:
-        """The same for a model. Raises ConfigError for a number out of range.
-
-        >>> JudgeOptions(("a",)).sampling().temperature
-        0.0
-        """
+        """The sampling settings. Raises ConfigError for a number out of range."""
         return Sampling(
             self.max_tokens, self.temperature if self.votes > 1 else 0.0, n=self.votes, seed=self.seed
         )  # fmt: skip
 
 
 def judge_work(judges: Sequence[Model], sampling: Sampling) -> AsyncWork:
-    """The function from a row of :mod:`vouching.rows` to its line; see :func:`judge_row`."""
+    """The function from a row to its line; see :func:`judge_row`."""
 
     async def work(row: Row) -> str:
         if row.fields is None:
@@ -129,20 +121,15 @@ def judge_work(judges: Sequence[Model], sampling: Sampling) -> AsyncWork:
 
 
 async def judge_row(row: JudgeRow, judges: Sequence[Model], sampling: Sampling) -> Judged:
-    """What each judge says about a row.
-
-    Args:
-        row: a pair, or a single response.
-        judges: the models; several votes of each where ``sampling.n`` is more than 1.
-        sampling: how they are asked.
+    """The votes of each judge on a row; ``sampling.n`` sets the number of votes.
 
     Returns:
-        id, part, failed (why nothing is known, else None) and, by the judge's name: of a pair ``forward`` and
-        ``backward``, whether the better response is preferred when it stands first and second; of a response
-        ``eligible`` and ``grounded``. Each is the majority of its votes; None where none can be read.
+        id, part, failed (the reason, or None) and, by judge: for a pair ``forward`` and ``backward``, whether the
+        better response is preferred in first and in second place; for a response ``eligible`` and ``grounded``. Each
+        is the majority of readable votes; None without any.
 
     Raises:
-        ModelError: a judge is out of reach, and the same row may be judged later.
+        ModelError: a judge cannot be reached; the row can be retried.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -176,12 +163,12 @@ async def judge_row(row: JudgeRow, judges: Sequence[Model], sampling: Sampling) 
 
 
 async def _votes(judge: Model, prompt: str, texts: Mapping[str, str], sampling: Sampling, turned: bool) -> bool | None:
-    """The majority of a judge's votes; a tie is a no, and no readable vote is None."""
+    """The majority of a judge's votes; a tie is a no, None without a readable vote."""
     user = load_prompt(_PACKAGE, "judge_ask").fill(evidence=delimited(texts), task=_TASKS[prompt]).strip()
     messages = Message("system", load_prompt(_PACKAGE, prompt).text.strip()), Message("user", user)
-    said = await judge.generate(messages, sampling)
+    replies = await judge.generate(messages, sampling)
     read = _prefers_first if prompt == "judge_pair" else _yes
-    votes = [read(one.text) for one in said]
+    votes = [read(one.text) for one in replies]
     return majority_of(None if vote is None else vote != turned for vote in votes)
 
 
@@ -199,11 +186,7 @@ def _yes(reply: str) -> bool | None:
 
 
 def pair_figures(rows: Sequence[Judged], judge: str, resamples: int = RESAMPLES) -> dict[str, Any]:
-    """Consistent accuracy of one judge; a vote that cannot be read counts as wrong.
-
-    Returns:
-        rows, unreadable (votes), accuracy (mean over both orders), consistent_accuracy (with intervals), parts
-        (consistent accuracy of each split) and mean_of_parts.
+    """Consistent accuracy of one judge, by split and in total; an unreadable vote counts as wrong.
 
     >>> line = {"id": "1", "part": "refusal", "failed": None, "forward": {"a": True}, "backward": {"a": True}}
     >>> other = {**line, "id": "2", "part": "concise", "backward": {"a": False}}
@@ -226,13 +209,10 @@ def pair_figures(rows: Sequence[Judged], judge: str, resamples: int = RESAMPLES)
 
 
 def facts_figures(rows: Sequence[Judged], judges: Sequence[str], resamples: int = RESAMPLES) -> dict[str, Any]:
-    """The two phases of FACTS Grounding, by judge and together; a judge that gave no vote is in no mean.
+    """The two phases of FACTS Grounding, by judge and together; a judge without a vote is in no mean.
 
-    Returns:
-        rows, disqualified and undecided (counts; a row is undecided if no vote says whether it is disqualified, or of
-        one that is not, whether it is grounded), factuality (mean over rows and judges of the share grounded and not
-        disqualified) and unadjusted (the same with the disqualified ones), with intervals; judges (both, of each).
-
+    factuality is the mean over rows and judges of the share grounded and not disqualified, unadjusted the same with the
+    disqualified ones. A row is undecided if no vote says whether it is disqualified or, if not, whether it is grounded.
     >>> line = {"id": "1", "failed": None, "eligible": {"a": True, "b": False}, "grounded": {"a": True, "b": False}}
     >>> short = {**line, "id": "2", "eligible": {"a": False, "b": False}, "grounded": {"a": True, "b": True}}
     >>> lost = {**line, "id": "3", "grounded": {"a": None, "b": None}}
@@ -257,24 +237,26 @@ def facts_figures(rows: Sequence[Judged], judges: Sequence[str], resamples: int 
 
 
 def _figure(rows: Sequence[Judged], votes: Sequence[Sequence[bool | None]], resamples: int) -> Figure:
-    """The mean of the rows that somebody could tell about."""
-    told = [(row["id"], share) for row, one in zip(rows, votes, strict=True) if (share := voted_share(one)) is not None]
-    if not told:
+    """The mean over the rows with a vote."""
+    known = [
+        (row["id"], share) for row, one in zip(rows, votes, strict=True) if (share := voted_share(one)) is not None
+    ]
+    if not known:
         return {"estimate": None, "low": None, "high": None, "why_not": "no vote could be read"}
-    groups = metrics.document_numbers([name] for name, _ in told)
-    return intervals({"mean": partial(metrics.mean, [share for _, share in told])}, groups, resamples)["mean"]
+    groups = metrics.document_numbers([name] for name, _ in known)
+    return intervals({"mean": partial(metrics.mean, [share for _, share in known])}, groups, resamples)["mean"]
 
 
 def _any(votes: Iterable[bool | None]) -> bool | None:
     """Whether one of the votes is a yes; None without a vote."""
-    told = [vote for vote in votes if vote is not None]
-    return any(told) if told else None
+    known = [vote for vote in votes if vote is not None]
+    return any(known) if known else None
 
 
 def _vote(row: Judged, what: str, judge: str) -> bool | None:
-    """What a judge said; None where nothing is known."""
-    said: Mapping[str, bool | None] = row.get(what) or {}
-    return said.get(judge)
+    """A judge's vote; None if there is none."""
+    votes: Mapping[str, bool | None] = row.get(what) or {}
+    return votes.get(judge)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -282,19 +264,11 @@ def _mean(values: Sequence[float]) -> float:
 
 
 class JudgesTask(Task[JudgeRow]):
-    """What judges are measured by, or with.
+    """The task of sets for judges. Raises InputError for no judge or a duplicate, ConfigError for one that cannot open.
 
     Args:
-        options: who judges and how.
-        open_judges: opens them; called at once, so that a wrong setting shows, and again for each set after the first.
-
-    Raises:
-        InputError: no judge, or one twice.
-        ConfigError: a judge cannot be opened, or a number out of range.
-
-    >>> from vouching.models import ScriptedModel
-    >>> JudgesTask(JudgeOptions(("scripted",)), lambda: [ScriptedModel([])]).arguments
-    '--judge scripted --votes 1'
+        options: the judges and settings.
+        open_judges: opens the judges; called at once, so that errors show early, and for each set after the first.
     """
 
     headings = ("judge", "figure", "value", "of >")
@@ -302,14 +276,14 @@ class JudgesTask(Task[JudgeRow]):
 
     def __init__(self, options: JudgeOptions, open_judges: Callable[[], Sequence[Model]]) -> None:
         if not options.judges or len({*options.judges}) < len(options.judges):
-            raise InputError(f"got the judges {', '.join(options.judges) or 'none'}, wanted at least one, each once")
+            raise InputError(f"got the judges {', '.join(options.judges) or 'none'}, expected at least one, each once")
         self._judges, self._sampling, self._open = options.judges, options.sampling(), open_judges
         self._opened = [open_judges()]
         self.arguments = options.arguments
         self.settings = dataclasses.asdict(options)
 
     def work(self) -> AsyncWorkFactory:
-        """What scores rows."""
+        """The work that scores rows."""
         judges = self._opened.pop() if self._opened else self._open()
 
         async def aclose() -> None:
@@ -332,14 +306,14 @@ class JudgesTask(Task[JudgeRow]):
         return named, f"{rows:,} rows, {settings['votes']} votes"
 
     def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-        """Rows below ``headings``."""
+        """The figures of a set as table rows."""
         pairs: Mapping[str, Any] = found["pairs"] or {}
         for judge, one in pairs.items():
             yield judge, "consistent accuracy", interval_words(one["consistent_accuracy"]), f"{one['rows']:,}"
             yield "", "accuracy, mean of both orders", interval_words(one["accuracy"]), f"{one['rows']:,}"
             yield from (("", f"consistent, {name}", number_words(value), "") for name, value in one["parts"].items())
             yield "", "mean of the splits", number_words(one["mean_of_parts"]), ""
-            yield "", "votes that cannot be read", f"{one['unreadable']:,}", f"{2 * one['rows']:,}"
+            yield "", "unreadable votes", f"{one['unreadable']:,}", f"{2 * one['rows']:,}"
         responses: Mapping[str, Any] | None = found["responses"]
         if responses is None:
             return
@@ -348,7 +322,7 @@ class JudgesTask(Task[JudgeRow]):
         yield "", "grounded", interval_words(responses["unadjusted"]), total
         yield "", "disqualified", f"{responses['disqualified']:,}", total
         if responses["undecided"]:
-            yield "", "left out: no judge could tell", f"{responses['undecided']:,}", total
+            yield "", "excluded: undecided by all judges", f"{responses['undecided']:,}", total
         for judge, one in responses["judges"].items():
             yield judge, "grounded and not disqualified", number_words(one["factuality"]), ""
             yield "", "grounded", number_words(one["unadjusted"]), ""

@@ -1,17 +1,13 @@
-r"""Whether a response to a mathematical problem ends with the right answer: math-verify, kept where it can do no harm.
+r"""Mathematical problems with one answer each: MATH-500 and AIME; answers are compared with math-verify.
 
-An answer counts if it is marked as one: the last ``\\boxed{...}``, or, without any, what follows words like "the answer
-is". Whole numbers are compared as such, bases of numerals must agree, and the rest is for math-verify (extra
-``bench``), which builds expressions with SymPy. A response like 9^{9^{9^9}} keeps SymPy busy for ever, beyond the reach
-of Python's signals, so this happens in a process of its own that is killed when it takes too long. Left out: what
-SymPy does not find equal, such as 0.\\overline{3} and 1/3.
-
-MATH-500 and AIME, as published: problems with one answer each, to see whether training elsewhere did harm.
+An answer counts if it is marked: the last ``\\boxed{...}`` or, without any, what follows words like "the answer is".
+Whole numbers are compared directly, number bases must agree, and the rest is left to math-verify (extra ``bench``),
+which builds expressions with SymPy. A response like 9^{9^{9^9}} keeps SymPy busy forever, beyond the reach of Python's
+signals, so the comparison runs in its own process, which is killed on timeout.
 
 MATH-500 (Hendrycks et al. 2021, the 500 of Lightman et al. 2023): problem, solution, answer, subject, level, unique_id.
 AIME: problem or question, answer, a whole number from 0 to 999; some copies have the answer in the box of the solution
-only, and some no id. Asking a model is not supported; whoever does gives several responses to a problem if the set is
-small.
+only, and some no id. Not supported: asking a model; equalities that SymPy does not find, such as 0.\\overline{3} = 1/3.
 """
 
 from __future__ import annotations
@@ -41,29 +37,23 @@ from vouching.rows.read import Row
 from vouching.rows.worker import Work, Worker, WorkerError
 
 Outcome: TypeAlias = Literal["right", "wrong", "no answer", "undecided"]
-"""What a response's answer is; "no answer" if none is marked, "undecided" if comparing takes too long."""
+""""no answer" if none is marked, "undecided" if the comparison times out."""
 START_SECONDS = 120.0
-"""Patience with the first comparison, for which math-verify and SymPy are loaded."""
+"""Timeout of the first comparison, which loads math-verify and SymPy."""
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _WHOLE = re.compile(r"[+-]?\d+")
 _MEMORY = 4 << 30
-"""Bytes that the process of the comparisons may have."""
+"""Memory limit of the comparison process, in bytes."""
 _BASE = re.compile(r"_\{?(\d+)\}?$")
 _BOLD = re.compile(r"(?<![\w)}\]])\*\*|\*\*(?![\w({\[])")
-"""Markdown's bold; 2**3 is a power."""
+"""Markdown bold; 2**3 is a power."""
 _BLANKS = re.compile(r"\\(?:left|right)\b|\\?\$|\\[,!;:]|(?<!\d)\s+|\s+(?!\d)")
 
 
 class AnswerChecker:
-    r"""Compares answers, one after the other; a context that ends its process.
+    r"""Compares answers, with ``patience`` seconds for each; a context manager that ends its process.
 
-    Args:
-        patience: seconds for one comparison.
-
-    Raises:
-        MissingExtraError: math-verify is not installed.
-        WorkerError: from :meth:`check`, the process does not come up.
-
+    Raises MissingExtraError without math-verify; :meth:`check` raises WorkerError if the process does not start.
     >>> with AnswerChecker() as checker:
     ...     checker.check(r"So it is $\boxed{042}$.", "42"), checker.check("It is 42, I think.", "42")
     ('right', 'no answer')
@@ -84,7 +74,7 @@ class AnswerChecker:
         self.close()
 
     def check(self, response: str, answer: str) -> Outcome:
-        """What the final answer of ``response`` is beside the gold ``answer``, which is LaTeX without a box."""
+        """Compare the final answer of ``response`` with the gold ``answer``, which is LaTeX without a box."""
         given = boxed(response)
         if given is not None:
             short = compared_as_written(given, answer)
@@ -102,18 +92,18 @@ class AnswerChecker:
             return "undecided"
 
     def _ask(self, given: str, answer: str, patience: float) -> Outcome:
-        """What the process says; it is killed if it says nothing in time, which raises WorkerError."""
+        """Ask the process; a timeout kills it, which raises WorkerError."""
         assert self._worker
-        impatience = Timer(patience, self._worker.kill)
-        impatience.start()
+        timer = Timer(patience, self._worker.kill)
+        timer.start()
         try:
             [line] = self._worker.ask([Row(1, "the answer", {"given": given, "answer": answer})]).lines
         finally:
-            impatience.cancel()
+            timer.cancel()
         return cast("Outcome", json.loads(line))
 
     def close(self) -> None:
-        """End the process; the next comparison begins another."""
+        """End the process; the next comparison starts another."""
         if self._worker is not None:
             self._worker.kill()
             self._worker.close()
@@ -121,7 +111,7 @@ class AnswerChecker:
 
 
 def boxed(text: str) -> str | None:
-    r"""What stands in the last ``\boxed{...}`` that is closed; None without one.
+    r"""The content of the last closed ``\boxed{...}``; None without one.
 
     >>> boxed(r"First \boxed{1}, then \boxed{\frac{1}{2}}, at last \boxed{3")
     '\\frac{1}{2}'
@@ -137,7 +127,7 @@ def boxed(text: str) -> str | None:
 
 
 def compared_as_written(given: str, answer: str) -> bool | None:
-    r"""Whether two answers are the same by the way they are written; None if that does not tell.
+    r"""Whether two answers are the same by their notation; None if that does not decide.
 
     >>> compared_as_written("012", "12"), compared_as_written("2516_8", "2516_9"), compared_as_written("x", "y")
     (True, False, None)
@@ -154,19 +144,19 @@ def compared_as_written(given: str, answer: str) -> bool | None:
 
 
 def _plain(whole: str) -> str:
-    """A whole number of any length without plus and zeros before it."""
+    """A whole number of any length without plus sign and leading zeros."""
     digits = whole.lstrip("+-").lstrip("0")
     return f"-{digits}" if digits and whole[0] == "-" else digits
 
 
 def _math_work() -> Work:
-    """Comparing, in the worker's process."""
+    """The comparison, in the worker process."""
     import logging
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     math_verify: Any = import_module("math_verify")
-    # It warns that its own time limits are off; the one who waits has a better one.
+    # It warns that its own timeouts are off; here the parent process has one.
     logging.getLogger("math_verify").setLevel(logging.ERROR)
     marked = [
         math_verify.LatexExtractionConfig(try_extract_without_anchor=False, boxed_match_priority=0),
@@ -185,7 +175,7 @@ def _math_work() -> Work:
 
 
 SIZES = {"math_500": 500, "aime_2024": 30, "aime_2025": 30}
-"""How many problems a set has."""
+"""Number of problems of each set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,28 +183,19 @@ class MathProblem:
     """A problem with its answer."""
 
     id: str
-    """Its id, unique in its set."""
+    """Unique in its set."""
     problem: str
-    """The problem."""
     answer: str
-    """The answer, as LaTeX without a box."""
+    """LaTeX without a box."""
     solution: str = ""
-    """How it is found; empty where the set does not say."""
     part: str = ""
-    """Subject and level, where the set has them."""
+    """Subject and level, if the set has them."""
     responses: tuple[str, ...] = ()
-    """The responses that are judged."""
+    """The responses to be judged."""
 
 
 def math_problem(record: Record, name: str) -> MathProblem:
-    r"""A record of any of the published layouts as a problem.
-
-    Args:
-        record: its fields.
-        name: its id, if it has none.
-
-    Raises:
-        InputError: it has no problem, or no answer.
+    r"""A record of any of the published layouts as a problem; ``name`` is used if it has no id. Raises InputError.
 
     >>> one = math_problem({"problem": "1 + 1", "solution": "It is \\boxed{2}.", "level": 1, "subject": "Algebra"}, "a")
     >>> one.id, one.answer, one.part
@@ -227,7 +208,7 @@ def math_problem(record: Record, name: str) -> MathProblem:
     if isinstance(answer, int) and not isinstance(answer, bool):
         answer = str(answer)
     if not isinstance(answer, str) or not answer.strip():
-        raise InputError(f'it has the fields {", ".join(map(str, record))}, wanted "answer", or a solution with a box')
+        raise InputError(f'it has the fields {", ".join(map(str, record))}, expected "answer" or a boxed solution')
     given = next((fields[key] for key in ("unique_id", "id") if fields.get(key) is not None), name)
     part = " ".join(str(fields[key]) for key in ("subject", "level") if fields.get(key) is not None)
     problem = text_of(fields, "problem" if "problem" in fields else "question")
@@ -235,7 +216,7 @@ def math_problem(record: Record, name: str) -> MathProblem:
 
 
 def problems(paths: Sequence[Path], split: Split) -> Iterator[MathProblem | Fault]:
-    """The problems of a set; the name of the file tells those without an id apart."""
+    """The problems of a set; problems without an id are named after their file."""
     for path in paths:
         file, _, ending = path.name.partition(".")
         if ending in ("jsonl", "jsonl.gz", "parquet"):
@@ -243,38 +224,37 @@ def problems(paths: Sequence[Path], split: Split) -> Iterator[MathProblem | Faul
 
 
 class MathTask(Task[MathProblem]):
-    """What responses to problems are measured by: the mean over problems of the share that is right.
+    """The task of sets of problems: the mean over problems of the share of right responses.
 
     Args:
-        responses: path of the rows with ``id``, that of a problem, and ``response``; several to a problem count as the
-            share of them that is right, and every problem needs one.
+        responses: path of the rows with ``id`` (of a problem) and ``response``; every problem needs at least one.
     """
 
     headings = ("", "problems >", "accuracy [95 %]", "no answer >", "undecided >")
 
     def __init__(self, responses: str | None) -> None:
         if responses is None:
-            raise InputError("these sets have responses of yours: add --responses FILE, rows of id, response")
+            raise InputError("these sets need your responses: add --responses FILE, rows of id, response")
         self._path = responses
         self._checker = AnswerChecker()
         self.arguments = f"--responses {Path(responses).name}"
         self.settings = {"responses": Path(responses).name}
 
     def rows(self, data_set: DataSet[MathProblem], folder: Path, split: Split) -> Iterator[MathProblem | Fault]:
-        """The problems with their responses. Raises InputError where these do not fit the problems."""
+        """The problems with their responses. Raises InputError if these do not fit the problems."""
         rows = [*data_set.rows(folder, split)]
         known = {row.id for row in rows if isinstance(row, MathProblem)}
         found: dict[str, list[str]] = {}
         for place, name, response in responses_of(self._path, "id"):
             if name not in known:
-                raise InputError(f"{place}: its id {name[:80]!r} is no problem of {data_set.name}: give that of one")
+                raise InputError(f"{place}: the id {name[:80]!r} is not a problem of {data_set.name}")
             found.setdefault(name, []).append(response)
         if missing := sorted(known - found.keys()):
-            raise InputError(f"got no response to {missing[0]!r}: wanted one response or more to each problem")
+            raise InputError(f"got no response to {missing[0]!r}: expected at least one response to each problem")
         yield from (row if isinstance(row, Fault) else replace(row, responses=tuple(found[row.id])) for row in rows)
 
     def work(self) -> AsyncWorkFactory:
-        """What scores rows."""
+        """The work that scores rows."""
 
         async def work(row: Row) -> str:
             return json.dumps(_scored(row, self._checker), ensure_ascii=False)
@@ -285,7 +265,7 @@ class MathTask(Task[MathProblem]):
         return AsyncWorkFactory(lambda: work, aclose, 1)
 
     def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
-        """Of the set and of its parts; what could not be compared in time counts in neither."""
+        """The figures of the set and its parts; undecided comparisons are excluded."""
         parts: dict[str, list[Line]] = {}
         for line in lines:
             parts.setdefault(line["part"], []).append(line)
@@ -297,27 +277,27 @@ class MathTask(Task[MathProblem]):
         return f"{results['settings']['responses']} on {', '.join(results['sets'])}", f"{rows:,} problems"
 
     def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-        """Rows below ``headings``."""
+        """The figures of a set as table rows."""
         for name, one in {"all problems": found, **found["parts"]}.items():
             problems, unanswered, undecided = (f"{one[key]:,}" for key in ("problems", "unanswered", "undecided"))
             yield name, problems, interval_words(one["accuracy"]), unanswered, undecided
 
     @staticmethod
     def validate(data_set: DataSet[MathProblem], rows: Sequence[MathProblem]) -> Iterator[Fault]:
-        """A wrong number of problems, answers that are none of AIME's, and answers that are not equal to themselves."""
+        """A wrong number of problems, answers outside AIME's range, and answers that do not equal themselves."""
         if len(rows) != SIZES[data_set.name]:
-            told = f"it has {len(rows)} problems that can be used, wanted {SIZES[data_set.name]}"
-            yield Fault("the whole set", told)
+            count = f"it has {len(rows)} usable problems, expected {SIZES[data_set.name]}"
+            yield Fault("the whole set", count)
         with AnswerChecker() as checker:
             for problem in rows:
                 if data_set.name != "math_500" and not (problem.answer.isdecimal() and int(problem.answer) <= 999):
-                    wanted = f"its answer is {problem.answer!r}, wanted a number from 0 to 999"
-                    yield Fault(f"problem {problem.id}", wanted)
+                    problem_found = f"the answer is {problem.answer!r}, expected a number from 0 to 999"
+                    yield Fault(f"problem {problem.id}", problem_found)
                 for what, given in (("answer", f"\\boxed{{{problem.answer}}}"), ("solution", problem.solution)):
                     if boxed(given) is not None and checker.check(given, problem.answer) != "right":
-                        yield Fault(f"problem {problem.id}", f"the answer of its {what} is not found right")
+                        yield Fault(f"problem {problem.id}", f"the answer of its {what} is not accepted")
                 if checker.check(f"\\boxed{{{problem.answer} + 1}}", problem.answer) == "right":
-                    yield Fault(f"problem {problem.id}", "one more than its answer is found right")
+                    yield Fault(f"problem {problem.id}", "its answer plus one is accepted")
 
 
 def _scored(row: Row, checker: AnswerChecker) -> Line:

@@ -1,21 +1,21 @@
 """Questions whose answers need several paragraphs: HotpotQA, MuSiQue and 2WikiMultiHopQA, each with its paragraphs.
 
-A question comes with the paragraphs that hold its answer and with others that mislead. All paragraphs together are a
-corpus to search; the supporting ones say what must be found. Files are looked for in ``multihop`` below the data
-folder, in the three layouts in which they are passed on. Left out: which sentence of a paragraph supports, the steps
-of a question, and kinds of questions.
+A question comes with the paragraphs that hold its answer and with distractors. All paragraphs together are a corpus for
+search. Files are in ``multihop`` below the data folder, in any of their three layouts. Not supported: supporting
+sentences, reasoning steps, kinds of questions.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from vouching.bench.rows import Fault, Record, Split, converted, list_of, text_of
 from vouching.errors import InputError
+from vouching.methods.discriminative.marking import AnswerLabel, Candidate, RankQuestion
 from vouching.types import Source
 
 MultihopSet: TypeAlias = Literal["hotpotqa", "musique", "2wiki"]
@@ -28,7 +28,7 @@ FILES: dict[tuple[MultihopSet, Split], str] = {
     ("hotpotqa", "test"): "hotpot_test200",
     ("musique", "test"): "musique_test200",
 }
-"""The file of each part of a set, without its ending; one of them is named after another set."""
+"""The file of each split, without its ending; one is named after another set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,47 +36,34 @@ class MultihopRow:
     """A question with its paragraphs."""
 
     id: str
-    """Its id, unique in its set."""
+    """Unique in its set."""
     question: str
-    """The question."""
     answers: tuple[str, ...]
-    """The right answer and, after it, other ways to put it."""
+    """The right answer, then its variants."""
     passages: tuple[Source, ...]
-    """Its paragraphs in the order of the file, each once; blanks are single, and one text has one id in all sets."""
+    """Its paragraphs in the order of the file, without duplicates; a text has the same id in all sets."""
     supporting: frozenset[str]
-    """Ids of the paragraphs that the answer rests on; at least one."""
+    """Ids of the supporting paragraphs, at least one."""
 
     @property
     def answer(self) -> str:
-        """The right answer, as the set puts it."""
+        """The right answer."""
         return self.answers[0]
 
 
 def multihop_rows(folder: Path, name: MultihopSet, split: Split) -> Iterator[MultihopRow | Fault]:
-    """The questions of one part of a set, and what is wrong with those that cannot be used.
-
-    Args:
-        folder: the folder with the data sets, see :func:`vouching.bench.catalog.data_folder`.
-        name: which set.
-        split: which part of it.
-
-    Raises:
-        InputError: the set has no such part, or its file is not there.
-    """
+    """The questions of a split, and faults in place of unusable ones. Raises InputError if the split is missing."""
     if (name, split) not in FILES:
         parts = ", ".join(part for one, part in FILES if one == name)
         raise InputError(f"{name} has no {split} split with paragraphs, it has {parts or 'none'}")
     path = folder / "multihop" / f"{FILES[name, split]}.jsonl.gz"
     if not path.exists():
-        raise InputError(f"{name} is not here: wanted {path}, rows of the authors with their paragraphs, one a line")
+        raise InputError(f"{name} is not here: expected {path}, the authors' rows with their paragraphs, one per line")
     yield from converted(path, lambda record, _: [multihop_row(record)])
 
 
 def multihop_row(record: Record) -> MultihopRow:
-    """A record of any of the three layouts as a question.
-
-    Raises:
-        InputError: a field is missing, or a supporting paragraph is not among its paragraphs.
+    """A record of any of the three layouts as a question. Raises InputError.
 
     >>> row = multihop_row({"_id": "7", "question": "Who built it?", "answer": "Ada", "supporting_facts": [["Mill", 0]],
     ...     "context": [["Mill", ["It stands.", " Ada built it."]], ["Oslo", ["Oslo is a city."]]]})
@@ -88,7 +75,7 @@ def multihop_row(record: Record) -> MultihopRow:
     except InputError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"its paragraphs or answers are laid out in a way that is not known ({error!r})") from error
+        raise InputError(f"unknown layout of its paragraphs or answers ({error!r})") from error
     if not paragraphs:
         raise InputError("it has no paragraphs")
     if not answers:
@@ -141,3 +128,61 @@ def _answers(record: Record) -> tuple[str, ...]:
     if "answers" in record:
         return tuple(str(span) for answer in list_of(record, "answers") for span in answer["spans"])
     return (text_of(record, "answer"), *map(str, record.get("answer_aliases") or ()))
+
+
+def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestion:
+    """A row as a question, either of its own or of HotpotQA, MuSiQue or 2WikiMultiHopQA. Raises InputError.
+
+    Args:
+        record: ``question`` and ``reference`` (or ``answer``); optionally ``answers`` (texts, or objects with
+            ``answer`` and ``label``), ``aliases`` of the reference, and ``sources`` (texts, or objects with ``text``
+            and ``title``).
+        name: its id.
+        place: the set it is from.
+
+    >>> asked = question_of({"question": "When?", "reference": "1973", "answers": [{"answer": "1937"}]}, "q", "mine")
+    >>> asked.candidates
+    (Candidate(answer='1937', by='row', label=None),)
+    """
+    if {"context", "contexts", "paragraphs"} & record.keys():
+        row = multihop_row(record)
+        sources = sorted(row.passages, key=lambda source: source.id not in row.supporting)
+        said = record.get("explanation")
+        explanation = said if isinstance(said, str) else ""
+        return RankQuestion(row.id, row.question, row.answers, place, tuple(sources), explanation)
+    question, reference = record.get("question"), record.get("reference", record.get("answer"))
+    if not isinstance(question, str) or not question.strip() or not isinstance(reference, str) or not reference.strip():
+        raise InputError(f'the row has the keys {[*record]}, expected "question" and "reference" (two texts, neither of them empty)')
+    aliases, answers, sources = (_list(record, key) for key in ("aliases", "answers", "sources"))
+    return RankQuestion(
+        id=name, question=question.strip(), references=(reference.strip(), *map(str, aliases)), set=place,
+        sources=tuple(_given_source(source, i) for i, source in enumerate(sources, 1)),
+        candidates=tuple(_candidate(answer) for answer in answers),
+    )  # fmt: skip
+
+
+def _list(record: Mapping[str, Any], key: str) -> list[Any]:
+    value: Any = record.get(key) or []
+    if not isinstance(value, list):
+        raise InputError(f"{key} is {value!r:.40}, expected a list")
+    return cast("list[Any]", value)
+
+
+def _candidate(answer: Any) -> Candidate:
+    if isinstance(answer, str) and answer.strip():
+        return Candidate(answer.strip(), "row")
+    fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    text, label = fields.get("answer"), fields.get("label")
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"an answer is {answer!r:.40}, expected a text, or an object with answer and label")
+    if label is not None and label not in get_args(AnswerLabel):
+        raise InputError(f"the label of an answer is {label!r:.40}, expected one of {', '.join(get_args(AnswerLabel))}")
+    return Candidate(text.strip(), str(fields.get("by", "row")), label)
+
+
+def _given_source(source: Any, number: int) -> Source:
+    fields = cast("dict[str, Any]", source) if isinstance(source, dict) else {"text": source}
+    text, title = fields.get("text"), fields.get("title", "")
+    if not isinstance(text, str) or not text.strip() or not isinstance(title, str):
+        raise InputError(f"a source is {source!r:.40}, expected a text, or an object with text and title")
+    return Source(text, f"source-{number}", title)

@@ -1,6 +1,6 @@
-"""Readers of public sets in the format of their authors, one section for each; a changed format is a fault, no guess.
+"""Readers of public sets in the format of their authors, with files and fields in the docstring of each reader.
 
-The files and fields that are read stand in each reader's docstring.
+A changed format is reported as a fault.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Rows: TypeAlias = Iterator[BenchRow | Fault]
 
 
 def anli(paths: Sequence[Path], split: Split) -> Rows:
-    """ANLI (Nie et al. 2020): uid, context, hypothesis, label (e, n, c), a folder for each round, which is the part.
+    """ANLI (Nie et al. 2020): uid, context, hypothesis, label (e, n, c); the part is the round, a folder.
 
     Only entailment is Attributable.
     """
@@ -48,10 +48,10 @@ def anli(paths: Sequence[Path], split: Split) -> Rows:
 
 
 def clearfacts(paths: Sequence[Path], split: Split) -> Rows:
-    """ClearFacts (Seo et al. 2025): claims whose labels were checked again, with the documents they were judged by.
+    """ClearFacts (Seo et al. 2025): claims with rechecked labels and the documents they were judged by.
 
     ``data/clearfacts.jsonl`` of the authors' repository: statement, reference_documents (a list of texts), label (S,
-    NS), category (the data set it is from, which is the part). GrayFacts, whose rows have no clear label, is not read.
+    NS), category (the original data set, which is the part). Not supported: GrayFacts, which has no clear labels.
     """
 
     def row(record: Record, name: str) -> Iterator[BenchRow]:
@@ -81,8 +81,8 @@ def contextual_judge_bench(paths: Sequence[Path], split: Split) -> Rows:
 
     Parquet of the Hugging Face repository, a file for each of eight criteria (faithfulness, completeness, conciseness,
     refusal; for questions and summaries): question, context, positive_response, negative_response. There is no label:
-    the figure is the share of pairs whose preferred response scores higher. Support by the context is what the
-    faithfulness files ask about; for the others a verifier has no reason to be right.
+    the figure is the share of pairs whose preferred response scores higher. Only the faithfulness files are about
+    support by the context, which a verifier judges.
     """
 
     def pair(record: Record, name: str, *, criterion: str) -> Iterator[BenchRow]:
@@ -103,16 +103,16 @@ def contextual_judge_bench(paths: Sequence[Path], split: Split) -> Rows:
 
 
 def criterion_of(path: Path) -> str:
-    """The criterion of ContextualJudgeBench that a file is about, from its name."""
+    """The criterion of a file of ContextualJudgeBench, from its name."""
     return path.name.partition("-")[0].removesuffix(".parquet")
 
 
 def facts_grounding(paths: Sequence[Path], split: Split) -> Rows:
-    """FACTS Grounding (Jacovi et al. 2025) for a verifier: answers of yours to its examples, without a label.
+    """FACTS Grounding (Jacovi et al. 2025) for a verifier: your answers to its examples, without labels.
 
     ``examples.csv`` of the public part, and beside it ``responses.jsonl``: id (which example, from 1), response. The
-    figure is the share of answers in which everything is supported, ``share_attributable`` in the results; whether the
-    request was met takes judges.
+    figure is the share of fully supported answers, ``share_attributable`` in the results. Not supported: whether the
+    request was met, which needs judges.
     """
 
     def row(record: Record, name: str, *, known: Mapping[str, Record]) -> Iterator[BenchRow]:
@@ -124,9 +124,9 @@ def facts_grounding(paths: Sequence[Path], split: Split) -> Rows:
 
 
 def facts_example(name: str, known: Mapping[str, Record]) -> Record:
-    """The example that a response of FACTS Grounding is to. Raises InputError if there is none."""
+    """The example of a response of FACTS Grounding. Raises InputError if there is none."""
     if f"row-{name}" not in known:
-        raise InputError(f"its id {name} is no example: wanted the number of a row of examples.csv, from 1")
+        raise InputError(f"the id {name} is not an example: expected the number of a row of examples.csv, from 1")
     return known[f"row-{name}"]
 
 
@@ -143,8 +143,8 @@ def halueval(paths: Sequence[Path], split: Split) -> Rows:
 
     The repository's ``qa_data.json`` (knowledge, question, right_answer, hallucinated_answer), ``dialogue_data.json``
     (knowledge, right_response, hallucinated_response) and ``summarization_data.json`` (document, right_summary,
-    hallucinated_summary), saved as .jsonl; the task is the part. The authors draw one of each pair. An answer is judged
-    together with its question. ``general_data.json``, which has no source, is not read.
+    hallucinated_summary), saved as .jsonl; the task is the part. The authors sample one of each pair. An answer is
+    judged together with its question. Not supported: ``general_data.json``, which has no sources.
     """
 
     def pair(record: Record, name: str, *, task: str) -> Iterator[BenchRow]:
@@ -170,12 +170,12 @@ _RAGTRUTH_TASKS = {"QA": "qa", "Data2txt": "data2txt", "Summary": "summary"}
 
 
 def ragtruth(paths: Sequence[Path], split: Split) -> Rows:
-    """RAGTruth (Niu et al. 2024) as published; a response is Not Attributable if anything in it is marked.
+    """RAGTruth (Niu et al. 2024) as published; a response with a marked span is Not Attributable.
 
     ``response.jsonl``: id, source_id, labels (start, end, text, ...), split (train, test), quality, response.
     ``source_info.jsonl``: source_id, task_type (the part), source_info (a text; for QA an object with question and
-    passages; for Data2txt an object with the data). Responses whose quality is not "good" (refused though the answer
-    was there, cut off) make no row.
+    passages; for Data2txt an object with the data). Responses whose quality is not "good" (unjustified refusals,
+    truncated ones) yield no row.
     """
     responses, sources = paths
     known = {str(source.get("source_id")): source for _, source in records(sources)}
@@ -203,7 +203,7 @@ def _ragtruth(record: Record, name: str, *, known: Mapping[str, Record], split: 
 
 
 def _source_text(info: object) -> str:
-    """What the model was given: a text, the passages of a question, or data as indented JSON."""
+    """The model's input: a text, the passages of a question, or data as indented JSON."""
     if isinstance(info, Mapping):
         fields = cast("Mapping[str, Any]", info)
         return text_of(fields, "passages") if "passages" in fields else json.dumps(info, indent=1, ensure_ascii=False)
@@ -214,24 +214,22 @@ _FEVER_LABELS = {"SUPPORTS": True, "REFUTES": False, "NOT ENOUGH INFO": False}
 _MARKS = {
     "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "-COLON-": ":", "_": " ",
 }  # fmt: skip
-"""How FEVER writes what could not stand in a page's name."""
+"""FEVER's escapes in names of pages."""
 _MARK = re.compile("|".join(map(re.escape, _MARKS)))
 
 
 def fever(paths: Sequence[Path], split: Split) -> Rows:
-    """FEVER (Thorne et al. 2018): claims about Wikipedia with the sentences that decide them.
+    """FEVER (Thorne et al. 2018): claims about Wikipedia with the deciding sentences.
 
     Claims: id, label (SUPPORTS, REFUTES, NOT ENOUGH INFO; the part), claim, evidence, a list of sets of
     [annotation id, evidence id, page, sentence number]. ``wiki-pages/wiki-*.jsonl``: id, text, lines, which are
-    "number<tab>sentence<tab>links...". Claims and pages write accents in more than one way, so names of pages are
-    compared in NFC. A row's sources are the named sentences, page by page. Claims without enough information name none
-    and make no row: what they are to be checked against is not published. Only the pages that claims name are kept in
-    memory.
+    "number<tab>sentence<tab>links...". Names of pages are compared in NFC, as accents are encoded in several ways. A
+    row's sources are the named sentences, page by page. Claims without enough information name none and yield no row.
     """
     claims, *pages = paths
     named: set[str] = set()
     for _, claim in records(claims):
-        with suppress(InputError):  # told when the claim is converted
+        with suppress(InputError):  # reported when the claim is converted
             named |= {page for page, _ in _places(claim)}
     wiki = ((_nfc(name), page) for path in pages for name, page in records(path))
     found = {name: _sentences(page) for name, page in wiki if name in named}
@@ -246,7 +244,7 @@ def _fever(record: Record, name: str, *, pages: Mapping[str, Mapping[int, str]])
     sources: list[str] = []
     for page in dict.fromkeys(page for page, _ in places):
         if page not in pages:
-            raise InputError(f"the page {page!r} of its evidence is in none of the files of pages")
+            raise InputError(f"the page {page!r} of its evidence is in none of the page files")
         numbers = [number for named, number in places if named == page]
         missing = [str(number) for number in numbers if number not in pages[page]]
         if missing:
@@ -262,11 +260,11 @@ def _places(record: Record) -> list[tuple[str, int]]:
         entries = [(page, number) for evidence_set in evidence for _, _, page, number in evidence_set]
         return [(_nfc(str(page)), int(number)) for page, number in entries if page is not None]
     except (TypeError, ValueError):
-        raise InputError('its "evidence" wants sets of [annotation id, evidence id, page, sentence number]') from None
+        raise InputError('"evidence" must have sets of [annotation id, evidence id, page, sentence number]') from None
 
 
 def _sentences(page: Record) -> dict[int, str]:
-    """The sentences of a page by number; empty ones left out."""
+    """The non-empty sentences of a page by number."""
     cells = (line.split("\t") for line in str(page.get("lines", "")).split("\n"))
     return {int(cell[0]): _readable(cell[1]) for cell in cells if len(cell) > 1 and cell[0].isdigit() and cell[1]}
 

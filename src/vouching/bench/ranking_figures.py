@@ -1,10 +1,10 @@
-"""From scored rankings to figures: one set, its parts, the paper's means over parts. Plain JSON comes out.
+"""Figures from scored rankings, as JSON: of one set, its parts, and the paper's means over parts.
 
-    p_at_1   the answer ranked first is the best one; level ones share the hit
-    tau      Kendall's tau-b with the gold ranking, in [-1, 1]; all answers level says nothing and is 0
+    p_at_1   the answer ranked first is the best one; tied answers share the hit
+    tau      Kendall's tau-b with the gold ranking, in [-1, 1]; 0 if all answers are tied
 
-A ranking that failed (a reply that is none, an answer without a score) counts as wrong, P@1 0 and tau -1; ``dropped``
-has the same figures without it, as DiVA's authors count, which flatters whoever fails on hard rows. Left out: printing.
+A failed ranking (an invalid reply, an answer without a score) counts as wrong: P@1 0 and tau -1. ``dropped`` has the
+same figures without failed rankings, as DiVA's authors count, which favors rankers that fail on hard rows.
 """
 
 from __future__ import annotations
@@ -25,27 +25,19 @@ from vouching.bench.rankings import GENERAL, LABELS, MULTI_HOP, PARTS, ScoredRan
 from vouching.metrics.intervals import Statistic
 
 BASELINES = ("random", "first_given", "longest", "overlap")
-"""Expected of random scores, as of any constant; the order given; length; share of the question's words in the answer.
-"""
+"""Random scores (expected value), the given order, length, and share of the question's words in the answer."""
 MEANS = {"general": GENERAL, "multi-hop": MULTI_HOP, "all parts": PARTS}
-"""The parts of FGVeriBench over which the paper takes a mean."""
+"""The parts of FGVeriBench over which the paper averages."""
 WRONG = {"p_at_1": 0.0, "tau": -1.0}
-"""What a failed ranking counts."""
+"""The metrics of a failed ranking."""
 METRICS = tuple(WRONG)
 
 
 def ranking_figures(rows: Sequence[ScoredRanking], resamples: int = RESAMPLES) -> dict[str, Any]:
-    """All figures of one set.
+    """All figures of one set, from lines of :func:`~vouching.bench.rankings.score_ranking`; 0 resamples: no intervals.
 
-    Args:
-        rows: the lines of the set, from :func:`~vouching.bench.rankings.score_ranking`.
-        resamples: of the bootstrap; 0 leaves the intervals out.
-
-    Returns:
-        rows, failed (count), why_failed (counts), level (rankings with all answers level), metrics, dropped (rows and
-        the same metrics of them), baselines, differences (ours less each baseline's), parts, means, binary, token_f1,
-        by_relevance, found, seconds, rows_per_second. None for what the set or the run does not have; by_relevance
-        without a judge was not measured.
+    Figures that the set or the run does not define are None. ``level`` counts rankings with all answers tied;
+    ``differences`` are to the baselines; ``by_relevance`` needs a judge.
     """
     gold = [row for row in rows if row["worth"] is not None]
     seconds = sum(row["seconds"] for row in rows)
@@ -69,12 +61,10 @@ def ranking_figures(rows: Sequence[ScoredRanking], resamples: int = RESAMPLES) -
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Rankings with a gold one, as arrays of one entry per row."""
+    """Rankings with a gold ranking, as arrays with one entry per row."""
 
     p_at_1: NDArray[np.float64]
-    """Whether a best answer is first."""
     tau: NDArray[np.float64]
-    """Agreement with the gold ranking."""
     group: NDArray[np.intp]
     """Number of the row's group: rows on the same question."""
 
@@ -84,11 +74,7 @@ class Ranked:
 
 
 def ranked(rows: Sequence[ScoredRanking], by: str = "scores") -> Ranked:
-    """Rows with a gold ranking, each with its metrics; a failed one counts as ``WRONG``.
-
-    Args:
-        rows: the lines.
-        by: what ranks: "scores", or a baseline of ``BASELINES``.
+    """The metrics of rows with a gold ranking, by their scores or by a baseline; a failed one counts as ``WRONG``.
 
     >>> row = {"worth": [1.0, 3.0, 2.0], "scores": [0.1, 0.9, 0.5], "longest": [9, 9, 4], "keys": ["a"]}
     >>> ranked([row, {**row, "scores": None}]).tau.tolist()
@@ -98,7 +84,7 @@ def ranked(rows: Sequence[ScoredRanking], by: str = "scores") -> Ranked:
     """
     hits, taus = (np.full(len(rows), WRONG[metric]) for metric in METRICS)
     gold, scores = [row["worth"] for row in rows], [_scores(row, by) for row in rows]
-    for size in {len(one) for one in scores if one is not None}:  # those of one size at once
+    for size in {len(one) for one in scores if one is not None}:  # all of one size at once
         places = [place for place, one in enumerate(scores) if one is not None and len(one) == size]
         worth, given = (np.array([one[place] for place in places], dtype=float) for one in (gold, scores))
         hits[places] = metrics.precision_at_1(worth, given)
@@ -168,7 +154,7 @@ def _parts(rows: Sequence[ScoredRanking]) -> dict[str, list[ScoredRanking]]:
 
 
 def _means(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Any] | None:
-    """The means over parts, in which each part counts the same; None where a part is missing."""
+    """The means over parts; None if a part is missing."""
     parts = _parts(rows)
     if parts.keys() != {*PARTS}:
         return None
@@ -191,7 +177,7 @@ def _binary(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Any] | N
     """The binary setting (DiVA, Table 4): of the correct and the incorrect answer of a row, which is ranked higher.
 
     The paper gives accuracy and F1 and says no more; here each row is one decision, whether the one that was given
-    first is the correct one, and F1 is the mean of that of both choices. Level answers are half a decision for each.
+    first is the correct one, and F1 is the mean of that of both choices. Tied answers are half a decision for each.
     """
     if not rows:
         return None
@@ -207,10 +193,10 @@ def _binary(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Any] | N
 
 def _decisions(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Figure]:
     gold, share = map(np.array, zip(*map(_first_is_correct, rows), strict=True))
-    twice, said = np.concatenate([gold, gold]), np.repeat([True, False], len(gold))
+    twice, chosen = np.concatenate([gold, gold]), np.repeat([True, False], len(gold))
 
     def macro_f1(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        return metrics.macro_f1(twice, said, np.concatenate([weights * share, weights * (1 - share)], axis=-1))
+        return metrics.macro_f1(twice, chosen, np.concatenate([weights * share, weights * (1 - share)], axis=-1))
 
     accuracy = partial(metrics.mean, np.where(gold, share, 1 - share))
     groups = metrics.document_numbers(row["keys"] for row in rows)
@@ -218,7 +204,7 @@ def _decisions(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Figur
 
 
 def _first_is_correct(row: ScoredRanking) -> tuple[bool, float]:
-    """Whether the correct answer stands before the incorrect one; and how far it was said so: 1, 0 or one half."""
+    """Whether the correct answer precedes the incorrect one, and the share of the decision for that: 1, 0 or .5."""
     right, wrong = row["labels"].index(LABELS[-1]), row["labels"].index(LABELS[0])
     gold = right < wrong
     if row["scores"] is None:
@@ -228,9 +214,9 @@ def _first_is_correct(row: ScoredRanking) -> tuple[bool, float]:
 
 
 def _token_f1(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Any] | None:
-    """Best-of-N (DiVA, Table 6): F1 of the chosen answer's words, beside one drawn at random and the best there is.
+    """Best-of-N (DiVA, Table 6): token F1 of the chosen answer, of a random one and of the best one.
 
-    Level answers share the choice; where the ranking failed, one is drawn at random.
+    Tied answers share the choice; if the ranking failed, it is random.
     """
     if not rows:
         return None
@@ -251,7 +237,7 @@ def _chosen(values: Sequence[float], scores: Sequence[float] | None) -> float:
 
 
 def _by_relevance(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Any] | None:
-    """The metrics by how many answers the search supports (DiVA, Fig. 6); None if nobody judged that."""
+    """The metrics by the number of answers that the evidence supports (DiVA, Fig. 6); None without a judge."""
     judged = [row for row in rows if row["supported"] is not None]
     if not judged:
         return None
@@ -264,7 +250,7 @@ def _by_relevance(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, An
 
 
 def _found(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Any] | None:
-    """How often what was found bears on the question, by words; and how the rows fare on which it does."""
+    """How the passages relate to the question, by words; and the metrics of the rows where they do."""
     searched = [row for row in rows if row["found"] is not None]
     if not searched:
         return None

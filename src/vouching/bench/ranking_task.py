@@ -1,7 +1,4 @@
-"""Answers to be ranked through a ranker: the task of the ranking sets, and its tables.
-
-One process does it: scorers from weights batch rows by themselves, and a language model is waited for.
-"""
+"""The task of ranking sets, and its tables. One process is enough: scorers batch rows, and language models wait."""
 
 from __future__ import annotations
 
@@ -21,27 +18,27 @@ from vouching.rows.pool import AsyncWorkFactory
 from vouching.types import RankMode
 
 RANKINGS_AT_ONCE = 64
-"""Rows under way at the same time; each asks about several answers."""
+"""Rows in flight; each has several answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankOptions:
-    """How answers are ranked, by names; also what makes the lines of a run."""
+    """How answers are ranked, by names; also the settings of a run."""
 
     score_model: str = "embedded"
-    """What scores or ranks."""
+    """The scorer or ranker."""
     mode: RankMode | None = None
-    """How; None for what suits it."""
+    """None for the mode that suits it."""
     search_model: str | None = None
-    """The language model that searches and compresses; None for words alone."""
+    """The language model that searches and compresses; None for word matching."""
     search: str = ""
-    """The engines, as they are named on the command line."""
+    """The search engines, as on the command line."""
     relevance_model: str | None = None
-    """The language model that says which answers the search supports; None measures no relevance."""
+    """The language model that judges which answers the evidence supports; None measures no relevance."""
 
     @property
     def arguments(self) -> str:
-        """As on the command line."""
+        """The options on the command line."""
         named = {
             "--score-model": self.score_model, "--mode": self.mode, "--search-model": self.search_model,
             "--relevance-model": self.relevance_model,
@@ -50,31 +47,23 @@ class RankOptions:
 
 
 NOT_MEASURED = "not measured"
-"""What stands where a figure needs a language model that was not named."""
+"""Replaces a figure that needs a language model."""
 HEADINGS = ("", "rows >", "failed >", "P@1", "tau", "P@1 without failed", "tau without failed")
 BASELINE_NAMES = {
-    "random": "drawn at random",
-    "first_given": "in the order given",
+    "random": "random order",
+    "first_given": "given order",
     "longest": "longest first",
     "overlap": "most words of the question first",
 }
-"""What the baselines are called."""
 
 
 class RankingsTask(Task[RankingRow]):
-    """What a ranker is measured by.
+    """The task of ranking sets. Raises ConfigError if a model cannot be opened.
 
     Args:
-        options: what it is made of, for the record.
-        open_ranker: opens it; called at once, so that a wrong setting shows, and again for each set after the first.
-        open_judge: opens what says which answers the search supports; None measures no relevance.
-
-    Raises:
-        ConfigError: a part cannot be opened.
-
-    >>> from vouching.methods.discriminative.open import open_ranker
-    >>> RankingsTask(RankOptions("embedded:rules"), open_ranker).arguments
-    '--score-model embedded:rules'
+        options: the settings.
+        open_ranker: opens the ranker; called at once, so that errors show early, and for each set after the first.
+        open_judge: opens the judge of which answers the evidence supports; None measures no relevance.
     """
 
     headings = HEADINGS
@@ -94,7 +83,7 @@ class RankingsTask(Task[RankingRow]):
         self.settings = {**dataclasses.asdict(options), "mode": ranker.mode, "calibrator": ranker.calibrator}
 
     def work(self) -> AsyncWorkFactory:
-        """What scores rows."""
+        """The work that scores rows."""
         ranker, judge = self._opened.pop() if self._opened else self._open()
 
         async def aclose() -> None:
@@ -105,7 +94,7 @@ class RankingsTask(Task[RankingRow]):
         return AsyncWorkFactory(lambda: ranking_work(ranker, judge.verify if judge else None), aclose, RANKINGS_AT_ONCE)
 
     def fields(self, name: str, row: RankingRow) -> dict[str, Any]:
-        """What the work takes of a row."""
+        """The fields of a row."""
         return dataclasses.asdict(row)
 
     def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
@@ -132,20 +121,20 @@ class RankingsTask(Task[RankingRow]):
 
     @staticmethod
     def validate(data_set: DataSet[RankingRow], rows: Sequence[RankingRow]) -> Iterator[Fault]:
-        """The gold ranking must have P@1 1 and tau 1, and less where a tenth of the rows is turned around."""
+        """The gold ranking must have P@1 1 and tau 1, and less if a tenth of the rows is reversed."""
         gold = [row for row in rows if row.worth is not None]
         perfect = ranking_figures([_ranking(row, right=True) for row in gold], resamples=0)["metrics"]
         spoiled = ranking_figures([_ranking(row, right=n % SPOILED != 0) for n, row in enumerate(gold)], resamples=0)
         for name in METRICS if gold else ():
             value = perfect[name]["estimate"]
             if value != 1.0:
-                yield Fault("the whole set", f"gold rankings have {name} {value}, wanted 1")
+                yield Fault("the whole set", f"gold rankings have {name} {value}, expected 1")
             elif spoiled["metrics"][name]["estimate"] == 1.0:
-                yield Fault("the whole set", f"rankings of which a tenth is turned around have {name} 1, wanted less")
+                yield Fault("the whole set", f"rankings of which a tenth is reversed have {name} 1, expected less")
 
 
 def ranking_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """A set's rows below ``HEADINGS``: all of it, its parts, the means over parts, the baselines."""
+    """Table rows of a set: the whole set, its parts, the means over parts, the baselines."""
     if found["metrics"] is None:
         return
     yield _row("all rows", found)
@@ -158,56 +147,56 @@ def ranking_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def ranking_notes(found: Mapping[str, Any]) -> Iterator[str]:
-    """What else was measured of a set, a sentence each; and what was not."""
+    """Sentences about a set: further figures, and what was not measured."""
     if found["differences"]:
-        told = (
+        differences = (
             f"{BASELINE_NAMES[name]} {interval_words(one['tau'], sign=True)} {one['tau']['verdict']}"
             for name, one in found["differences"].items()
         )
-        yield f"Difference of tau to: {'; '.join(told)}."
+        yield f"Difference of tau to: {'; '.join(differences)}."
     if found["binary"]:
         accuracy, f1 = (interval_words(found["binary"][key]) for key in ("accuracy", "macro_f1"))
-        yield f"Correct against incorrect answer: accuracy {accuracy}, F1 {f1}."
+        yield f"Correct versus incorrect answer: accuracy {accuracy}, F1 {f1}."
     if found["token_f1"]:
         one = found["token_f1"]
         chosen, chance, best = (interval_words(one[key]) for key in ("chosen", "random", "oracle"))
         answers = " or ".join(map(str, one["answers"]))
-        yield f"F1 of the words of the answer chosen among {answers}: {chosen}; drawn at random {chance}, best {best}."
+        yield f"Token F1 of the answer chosen among {answers}: {chosen}; at random {chance}, best {best}."
     yield from relevance_notes(found)
     yield from found_notes(found)
     if found["level"]:
-        yield f"Rankings with all answers level, which say nothing: {found['level']:,}."
+        yield f"Rankings with all answers tied: {found['level']:,}."
     if found["failed"]:
         why = ", ".join(f"{reason} {count:,}" for reason, count in found["why_failed"].items())
         yield f"Failed rankings count as wrong, P@1 0 and tau -1: {why}."
 
 
 def relevance_notes(found: Mapping[str, Any]) -> Iterator[str]:
-    """Tau by how many answers the search supports."""
+    """Tau by the number of answers that the evidence supports."""
     if found["metrics"] is None:
         return
     if found["by_relevance"] is None:
-        yield f"Tau by how many answers the search supports: {NOT_MEASURED}, which takes a language model."
+        yield f"Tau by number of answers that the evidence supports: {NOT_MEASURED}, needs a language model."
         return
     levels = found["by_relevance"]["levels"].items()
-    told = (f"{name}: {interval_words(one['metrics']['tau'])} ({one['rows']:,} rows)" for name, one in levels)
-    yield f"Tau by how many answers the search supports: {'; '.join(told)}."
+    taus = (f"{name}: {interval_words(one['metrics']['tau'])} ({one['rows']:,} rows)" for name, one in levels)
+    yield f"Tau by number of answers that the evidence supports: {'; '.join(taus)}."
 
 
 def found_notes(found: Mapping[str, Any]) -> Iterator[str]:
-    """How often what was found bears on the question."""
+    """How the passages relate to the question."""
     searched = found["found"]
     if searched is None:
         return
     titled, reference, both = (number_words(searched[key]) for key in ("titled", "reference", "both"))
     yield (
-        f"Found: a passage titled after something in the question {titled}; of {searched['asked']:,} questions whose "
-        f"reference can be looked for, a passage that has it {reference}, both {both}."
+        f"Search: a passage titled after something in the question {titled}; for {searched['asked']:,} questions with "
+        f"a usable reference, a passage that contains it {reference}, both {both}."
     )
     if searched["where_both"]:
         one = searched["where_both"]
         hits, tau = _figure_rows(one["metrics"])
-        yield f"Where both are there, {one['rows']:,} questions: P@1 {hits}, tau {tau}."
+        yield f"Where both are found, {one['rows']:,} questions: P@1 {hits}, tau {tau}."
 
 
 def _row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
@@ -223,7 +212,7 @@ def _figure_rows(metrics: Mapping[str, Any] | None) -> tuple[str, str]:
 
 
 def _ranking(row: RankingRow, *, right: bool) -> ScoredRanking:
-    """The row as ranked by someone who knows the gold, or by one who has it the wrong way round."""
+    """The row as ranked by an oracle, or in reverse."""
     worth = row.worth or ()
     scores = [value if right else -value for value in worth]
     return {

@@ -1,14 +1,11 @@
-"""Questions with several answers that people ranked, in the formats in which they are passed on.
+"""Ranking sets: questions with several answers that people ranked, and how a ranker orders them.
 
-FGVeriBench (DiVA, section 4) has three answers to a question: a correct one, an incorrect one, and one between them.
-Its rows call some of these "irrelevant", which the paper does not mention; they count as intermediate. FActScore's
-biographies are ranked by the share of their facts that people found supported. Best-of-N needs no ranking, only the
-right answer.
+FGVeriBench (DiVA, section 4) has three answers per question: correct, intermediate and incorrect. Its rows call some
+answers "irrelevant", which the paper does not mention; they count as intermediate. FActScore's biographies are ranked
+by the share of their facts that people found supported. Best-of-N needs only the right answer.
 
-A question goes through a ranker, and what is kept is one JSON object, enough for every figure. Answers that people took
-apart into facts are scored fact by fact, and have the mean score of their facts (FActScore's protocol with given facts,
-DiVA, section 5.4); a language model that writes a ranking is shown whole answers. The ranking itself is not kept;
-``vouch rank`` shows it.
+Answers that people split into facts get the mean score of their facts (FActScore's protocol with given facts, DiVA,
+section 5.4); a language model that writes a ranking sees whole answers.
 """
 
 from __future__ import annotations
@@ -38,11 +35,11 @@ GENERAL, MULTI_HOP = ("nq", "triviaqa", "popqa"), ("hotpotqa", "musique", "2wiki
 PARTS = (*GENERAL, *MULTI_HOP)
 """The parts of FGVeriBench, which are its files, in the paper's order."""
 LABELS = ("incorrect", "intermediate", "correct")
-"""Labels of answers, worst first."""
+"""Worst first."""
 ScoredRanking: TypeAlias = dict[str, Any]
-"""A line of ``rows/<set>.jsonl``; its keys are those that :func:`score_ranking` gives."""
+"""A line of ``rows/<set>.jsonl``; see :func:`score_ranking`."""
 Judge: TypeAlias = Callable[[Sequence[Claim], Sequence[Source]], Awaitable[Sequence[Verdict | Unverified]]]
-"""Judges claims against sources, as ``ClaimVerifier.verify`` does."""
+"""Judges claims against sources, like ``ClaimVerifier.verify``."""
 LISTWISE = ("generative", "agentic")
 """Modes in which a language model writes the ranking."""
 _YES_NO = {"yes", "no"}
@@ -51,70 +48,63 @@ _MERGED = {**{label: label for label in LABELS}, "irrelevant": "intermediate"}
 
 @dataclass(frozen=True, slots=True)
 class RankingRow:
-    """A question with answers to be ranked."""
+    """A question with answers to rank."""
 
     id: str
-    """Name of the row, unique in its set."""
+    """Unique in its set."""
     question: str
-    """The question."""
     answers: tuple[str, ...]
-    """What is to be ranked, at least two."""
+    """At least two."""
     worth: tuple[float, ...] | None = None
-    """Gold worth of each answer, higher is better; only the order counts. None where only ``references`` are known."""
+    """Gold worth of each answer, higher is better; only the order counts. None if only ``references`` are known."""
     labels: tuple[str, ...] | None = None
-    """Gold label of each answer, of ``LABELS``; None where the set has none."""
+    """Gold label of each answer, of ``LABELS``; None if the set has none."""
     references: tuple[str, ...] = ()
-    """The right answer and other ways to put it; empty where the set has none."""
+    """The right answer and its variants, if known."""
     facts: tuple[tuple[str, ...], ...] = ()
-    """The facts that each answer states, as people took it apart; empty where nobody did."""
+    """The facts of each answer, as people split it; empty if nobody did."""
     part: str | None = None
-    """Part of the set that is reported apart."""
+    """Part of the set that is reported separately."""
 
 
 Read: TypeAlias = Iterator[RankingRow | Fault]
 
 
 def fgveribench(paths: Sequence[Path], split: Split) -> Read:
-    """The rows of FGVeriBench; each file is a part, and named after it."""
+    """The rows of FGVeriBench; each file is a part."""
     for path in paths:
         part = path.name.partition(".")[0]
         yield from converted(path, partial(fgveribench_row, part=part))
 
 
 def fgveribench_row(record: Record, name: str, part: str | None = None) -> Iterator[RankingRow]:
-    """A row of FGVeriBench, checked.
-
-    Raises:
-        InputError: a field is missing, the ranking is no permutation, there is not just one correct and one incorrect
-            answer, or the ranking contradicts the labels.
-    """
+    """A row of FGVeriBench, checked. Raises InputError for missing fields, or a ranking that contradicts the labels."""
     answers: list[Any] = list_of(record, "answers")
     given = [text_of(_answer(answer), "label") for answer in answers]
     if unknown := next((label for label in given if label not in _MERGED), None):
-        raise InputError(f"an answer is labelled {unknown!r}, wanted one of {', '.join(_MERGED)}")
+        raise InputError(f"an answer is labelled {unknown!r}, expected one of {', '.join(_MERGED)}")
     labels = tuple(_MERGED[label] for label in given)
     if sorted(labels) != sorted(LABELS):
-        raise InputError(f"its answers are {', '.join(labels)}; wanted one correct, one incorrect and one between them")
+        raise InputError(
+            f"the answers are {', '.join(labels)}; expected correct, intermediate and incorrect, each once"
+        )
     worth = worth_of(list_of(record, "ranking"), len(answers))
     if [label for _, label in sorted(zip(worth, labels, strict=True))] != [*LABELS]:
-        raise InputError(f"its ranking is {record['ranking']} of answers that are {', '.join(labels)}: they disagree")
+        raise InputError(f"the ranking {record['ranking']} contradicts the labels {', '.join(labels)}")
     texts = tuple(text_of(_answer(answer), "text") for answer in answers)
     yield RankingRow(name, text_of(record, "question"), texts, worth, labels, texts_of(record, "reference"), part=part)
 
 
 def worth_of(ranking: Sequence[object], count: int) -> tuple[float, ...]:
-    """Worth of each answer by a ranking: numbers of answers from 1, best first. Raises InputError if it is none."""
+    """The worth of each answer by a ranking: numbers of answers from 1, best first. Raises InputError."""
     places = [number for number in ranking if isinstance(number, int)]
     if len(ranking) != count or sorted(places) != [*range(1, count + 1)]:
-        raise InputError(f"its ranking is {[*ranking]}, wanted the numbers of its {count} answers, each once")
+        raise InputError(f"the ranking is {[*ranking]}, expected the numbers of its {count} answers, each once")
     return tuple(float(count - places.index(number)) for number in range(1, count + 1))
 
 
 def biographies(paths: Sequence[Path], split: Split) -> Read:
-    """The biographies of FActScore as DiVA ranks them, each with the facts that people took it apart into.
-
-    A row with an empty answer is left out: nothing says how to rank it.
-    """
+    """FActScore's biographies as DiVA ranks them, with the facts that people found in them; skips empty answers."""
     facts = {found: stated for path in paths[1:] for found, stated in _stated(path)}
 
     def convert(record: Record, name: str) -> Iterator[RankingRow]:
@@ -125,10 +115,10 @@ def biographies(paths: Sequence[Path], split: Split) -> Read:
         worth = worth_of(list_of(record, "verify_result"), len(texts))
         shares = [answer.get("factuality_score") for answer in answers]
         if not all(isinstance(share, int | float) for share in shares):
-            raise InputError(f"the factuality scores of its answers are {shares}, wanted numbers")
+            raise InputError(f"the factuality scores of the answers are {shares}, expected numbers")
         order = [sorted(range(len(texts)), key=values.__getitem__) for values in (worth, cast("list[float]", shares))]
         if order[0] != order[1]:
-            raise InputError(f"its ranking is {record['verify_result']}, but the factuality scores are {shares}")
+            raise InputError(f"the ranking is {record['verify_result']}, but the factuality scores are {shares}")
         question = text_of(record, "question").removeprefix("Question: ")
         yield RankingRow(question, question, texts, worth, facts=tuple(facts.get(text, ()) for text in texts))
 
@@ -136,7 +126,7 @@ def biographies(paths: Sequence[Path], split: Split) -> Read:
 
 
 def _stated(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Answers in a file of FActScore's labels, with the facts about their subject; none of those that say nothing."""
+    """The answers in a file of FActScore's labels, with the relevant facts of each that has any."""
     for _, record in records(path):
         stated = (fact for part in record.get("annotations") or () for fact in part.get("human-atomic-facts") or ())
         relevant = tuple(fact["text"] for fact in stated if fact["label"] != "IR")
@@ -145,7 +135,7 @@ def _stated(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def samples(paths: Sequence[Path], split: Split) -> Read:
-    """Questions with a reference and answers of yours, of which one is to be chosen."""
+    """Questions with a reference and your answers, of which one is chosen."""
     for path in paths:
         yield from converted(path, sample_row)
 
@@ -154,18 +144,18 @@ def sample_row(record: Record, name: str) -> Iterator[RankingRow]:
     """A row with ``question``, ``reference`` (a text or several) and ``answers`` (texts). Raises InputError."""
     answers = texts_of(record, "answers")
     if len(answers) < 2:
-        raise InputError("it has one answer, wanted at least two to choose from")
+        raise InputError("it has one answer, expected at least two to choose from")
     yield RankingRow(name, text_of(record, "question"), answers, references=texts_of(record, "reference"))
 
 
 def _answer(answer: object) -> Record:
     if not isinstance(answer, dict):
-        raise InputError(f"an answer is {answer!r:.40}, wanted an object with its text")
+        raise InputError(f"an answer is {answer!r:.40}, expected an object with its text")
     return cast("Record", answer)
 
 
 def ranking_work(ranker: Ranker, judge: Judge | None = None) -> AsyncWork:
-    """The function from a row of :mod:`vouching.rows` to its line; see :func:`score_ranking`."""
+    """The function from a row to its line; see :func:`score_ranking`."""
 
     async def work(row: Row) -> str:
         if row.fields is None:
@@ -182,18 +172,18 @@ async def score_ranking(row: RankingRow, ranker: Ranker, judge: Judge | None = N
 
     Args:
         row: the question and its answers.
-        ranker: ranks.
-        judge: says which answers the search supports; None measures no relevance.
+        ranker: the ranker.
+        judge: decides which answers the evidence supports; None measures no relevance.
 
     Returns:
-        id, part, worth and labels (gold, or None), scores (one per answer; None if the ranking failed), failed (why it
-        did, else None), found (passages; and whether one is titled after something in the question, and whether one
-        holds a reference: None where that says nothing; None where nothing was searched), supported (answers that the
-        search supports, by the judge; None without one or where it failed), longest and overlap (scores of these
-        baselines), token_f1 (of each answer, or None), seconds, keys (what ties the row to others).
+        id, part, worth and labels (gold, or None), scores (per answer; None if the ranking failed), failed (the reason,
+        or None), found (number of passages; whether one is titled after something in the question; whether one contains
+        a reference, None if undecidable; None without a search), supported (number of answers that the evidence
+        supports; None without a judge or if it failed), longest and overlap (scores of these baselines), token_f1 (per
+        answer, or None), seconds, keys.
 
     Raises:
-        ModelError: a model is out of reach, and the same row may be scored later.
+        ModelError: a model cannot be reached; the row can be retried.
 
     >>> import asyncio
     >>> from vouching.types import Span
@@ -210,10 +200,10 @@ async def score_ranking(row: RankingRow, ranker: Ranker, judge: Judge | None = N
     (True, {'passages': 1, 'titled': True, 'reference': True})
     """
     started = time.perf_counter()
-    apart = bool(row.facts) and ranker.mode not in LISTWISE
+    by_fact = bool(row.facts) and ranker.mode not in LISTWISE
     units = (
         [facts or (answer,) for answer, facts in zip(row.answers, row.facts, strict=True)]
-        if apart
+        if by_fact
         else [(answer,) for answer in row.answers]
     )
     try:
@@ -231,11 +221,7 @@ async def score_ranking(row: RankingRow, ranker: Ranker, judge: Judge | None = N
 
 
 def scores_of(ranking: Ranking, sizes: Sequence[int]) -> tuple[list[float] | None, str | None]:
-    """The score of each answer, the mean over its parts; or why there is none: then the ranking failed.
-
-    Args:
-        ranking: of the parts of all answers, one after the other.
-        sizes: parts of each answer.
+    """The score of each answer, the mean over its ``sizes`` parts, or the reason why the ranking failed.
 
     >>> from vouching import rank
     >>> ranking = rank("When did it open?", ["In 1937.", "In 1973."], "The bridge opened in 1973.")
@@ -254,11 +240,10 @@ def scores_of(ranking: Ranking, sizes: Sequence[int]) -> tuple[list[float] | Non
 
 
 def found_words(row: RankingRow, passages: Sequence[Passage]) -> dict[str, Any]:
-    """How far what was found bears on the question, by words alone.
+    """How the passages relate to the question, by words.
 
-    A passage is titled after something in the question if the words of its title stand there in order, what is in
-    brackets at its end aside; it holds a reference if the reference's words stand in it. "Yes" and "no" are in any
-    text, so such references say nothing.
+    A passage is titled after something in the question if the words of its title, without a suffix in brackets, occur
+    there in order. It contains a reference if the reference's words occur in it; "yes" and "no" are ignored.
     """
     question = _words(row.question)
     titles = {_words(passage.title.partition(" (")[0]) for passage in passages} - {""}

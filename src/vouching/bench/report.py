@@ -1,4 +1,4 @@
-"""How figures are written: numbers and intervals as words, plain tables for a terminal, and reports of tables alone."""
+"""Formatting of figures: numbers and intervals as text, plain tables, and HTML reports that consist of tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vouching.report.skeleton import write_page
 
 TEMPLATES = Path(__file__).with_name("templates")
 WIDE = 110
-"""Columns of a terminal from which the tables have all their columns."""
+"""Minimum terminal width for tables with all their columns."""
 _COMPARED = {"p_at_1": "P@1"}
 
 
@@ -21,19 +21,16 @@ def write_tables(
     path: Path, results: Mapping[str, Any], title: str, lead: str, headings: Sequence[str],
     tables: Mapping[str, Sequence[Sequence[str]]], notes: Mapping[str, Sequence[str]],
 ) -> None:  # fmt: skip
-    """Write the report of a run that is tables alone.
+    """Write an HTML report that consists of tables. Raises InputError if the file cannot be written.
 
     Args:
-        path: the file; replaced as a whole.
-        results: what results.json holds.
-        title: of the page.
-        lead: below the title.
+        path: the file; replaced atomically.
+        results: the content of results.json.
+        title: title of the page.
+        lead: text below the title.
         headings: of every table; one that ends in > is that of a column of numbers.
-        tables: rows by the name of the set.
+        tables: table rows by set.
         notes: sentences below the table of a set.
-
-    Raises:
-        InputError: the file cannot be written.
     """
     columns = [(name.rstrip(" >"), name.endswith(">")) for name in headings]
     write_page(
@@ -43,7 +40,7 @@ def write_tables(
 
 
 def number_words(value: float | None, sign: bool = False) -> str:
-    """A number of a table: three decimals, a dash for none.
+    """A number with three decimals, or a dash.
 
     >>> number_words(0.6667), number_words(-0.02, sign=True), number_words(None)
     ('0.667', '-0.020', '–')
@@ -52,7 +49,7 @@ def number_words(value: float | None, sign: bool = False) -> str:
 
 
 def interval_words(figure: Figure | None, sign: bool = False) -> str:
-    """A figure with its interval, if it has one.
+    """A figure with its interval, if any.
 
     >>> interval_words({"estimate": 0.7, "low": 0.651, "high": 0.744, "why_not": None})
     '0.700 [0.651, 0.744]'
@@ -74,7 +71,7 @@ def plain_table(*columns: str) -> Table:
 
 
 def difference_table(comparison: Mapping[str, Any]) -> Table:
-    """Differences of the second run against the first, of runs on rankings or on problems."""
+    """Differences of the second run to the first, of runs on rankings or on problems."""
     sets: Mapping[str, Mapping[str, Any]] = comparison["sets"]
     known = dict.fromkeys(metric for found in sets.values() for metric in found["all rows"])
     table = plain_table("set", "rows >", *(_COMPARED.get(metric) or metric for metric in known))

@@ -1,13 +1,9 @@
-"""One labelled row of a benchmark, and how the records of a file become rows.
+"""Labelled rows of benchmarks, and the conversion of file records to rows.
 
-A record that does not have the fields its set should have is a ``Fault``, told with its place; the others go on. Left
-out: guessing what a changed field means.
-
-Rows in this project's own format: ``id, claim, source, label`` with, in some sets, a group, spans or tokens.
-
-One record is one row. Three sets say more: RAGTruth judges whole responses and marks hallucinated characters,
-WiCE's token sets mark unsupported tokens, SEVA's probes name the strategy that made them. Left out: the question, which
-no claim verifier reads.
+A record without the fields of its set becomes a ``Fault`` with its place. Rows in this project's own format have
+``id, claim, source, label`` and, in some sets, a group, spans or tokens. RAGTruth labels whole responses and marks
+hallucinated characters, WiCE's token sets mark unsupported tokens, SEVA's probes name the strategy that made them. Not
+supported: guessing what a changed field means; the question, which claim verifiers do not use.
 """
 
 from __future__ import annotations
@@ -26,41 +22,38 @@ Split: TypeAlias = Literal["train", "dev", "test"]
 Offsets: TypeAlias = tuple[tuple[int, int], ...]
 Record: TypeAlias = Mapping[str, Any]
 BROKEN = "broken: "
-"""How the failure of a row begins that cannot be read, which is nobody's fault who is measured."""
+"""Prefix of the failure of a row that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchRow:
-    """A claim or a whole response with its sources and what people said about it."""
+    """A claim or a whole response with its sources and its gold labels."""
 
     id: str
-    """Name of the row, unique in its set."""
+    """Unique in its set."""
     text: str
     """The claim, or the response."""
     sources: tuple[str, ...]
-    """What it is to be checked against."""
     attributable: bool | None
-    """Gold label; None where the set has none."""
+    """Gold label; None if the set has none."""
     is_response: bool = False
-    """Whether ``text`` is taken apart into claims; it is Attributable if all of them are."""
+    """Whether ``text`` is split into claims; it is Attributable if all of them are."""
     part: str | None = None
-    """Part of the set that is reported apart: a task, a kind of error, a fine label."""
+    """Part of the set that is reported separately: a task, an error type, a fine label."""
     document: str | None = None
-    """Name of the document, where the set has one."""
+    """Name of the document, if the set has one."""
     spans: Offsets | None = None
-    """Gold offsets in ``text`` of what the sources do not support; None where the set marks none."""
+    """Gold offsets in ``text`` of unsupported parts; None if the set marks none."""
     tokens: Offsets | None = None
-    """Offsets of the tokens that ``spans`` are counted in; None counts characters."""
+    """Offsets of the tokens in which ``spans`` are counted; None counts characters."""
     pair: str | None = None
-    """Name shared by the two rows of which people preferred one."""
+    """Name shared by the two rows of a preference pair."""
     preferred: bool | None = None
-    """Whether it is the preferred one of its pair."""
+    """Whether the row is the preferred one of its pair."""
 
 
 def group_keys(row: BenchRow) -> list[str]:
-    """What ties a row to others: its claim, its sources and its document, as short hashes without case and blanks.
-
-    Rows that share a key are not independent. They make a group and are drawn together.
+    """Hashes of the row's claim, sources and document, ignoring case and spacing. Rows that share one are dependent.
 
     >>> row = BenchRow("1", "It opened in 1937.", ("It opened in 1973.",), False)
     >>> other = BenchRow("2", "It  opened in 1973.", ("it opened in 1973.",), True)
@@ -68,18 +61,17 @@ def group_keys(row: BenchRow) -> list[str]:
     (2, 1)
     """
     texts = [("claim", row.text), *(("source", source) for source in row.sources), ("document", row.document or "")]
-    told = {f"{kind} {words}" for kind, text in texts if (words := " ".join(text.casefold().split()))}
-    return sorted(hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16] for key in told)
+    keys = {f"{kind} {words}" for kind, text in texts if (words := " ".join(text.casefold().split()))}
+    return sorted(hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16] for key in keys)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a set in one place."""
+    """A fault in a data set."""
 
     place: str
     """File and line, or the name of the row."""
     problem: str
-    """What was got and what was wanted."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.problem}"
@@ -87,14 +79,11 @@ class Fault:
 
 Made = TypeVar("Made")
 Convert: TypeAlias = Callable[[Record, str], Iterable[Made]]
-"""A record and a name for it -> its rows: none, one or two. Raises InputError for a record it cannot use."""
+"""Converts a record and its name to rows. Raises InputError for a record that cannot be used."""
 
 
 def converted(path: Path, convert: Convert[Made]) -> Iterator[Made | Fault]:
-    r"""The rows of a file, each record converted; what cannot be read or used comes as a fault.
-
-    Raises:
-        InputError: the file is missing, of another format, or breaks off.
+    r"""The rows of a file, each record converted; records that cannot be read or used become faults.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "set.jsonl"
@@ -102,13 +91,13 @@ def converted(path: Path, convert: Convert[Made]) -> Iterator[Made | Fault]:
     >>> for row in converted(path, lambda record, name: [BenchRow(name, text_of(record, "claim"), (), True)]):
     ...     print(row if isinstance(row, Fault) else row.text)
     It opened.
-    set.jsonl, line 2: it has the fields id, wanted "claim" as text
+    set.jsonl, line 2: it has the fields id, expected "claim" as text
     """
     with open_rows(str(path)) as reader:
         for row in reader:
             place = f"{reader.name}, {row.place}"
             if row.fields is None:
-                yield Fault(place, row.problem or "it cannot be read")
+                yield Fault(place, row.problem or "the row cannot be read")
                 continue
             try:
                 yield from convert(row.fields, row.name)
@@ -117,48 +106,44 @@ def converted(path: Path, convert: Convert[Made]) -> Iterator[Made | Fault]:
 
 
 def records(path: Path) -> Iterator[tuple[str, Record]]:
-    """The records of a file that others refer to, each with its id or number; what cannot be read is left out."""
+    """The readable records of a file, each with its id or number."""
     with open_rows(str(path)) as reader:
         yield from ((row.name, row.fields) for row in reader if row.fields is not None)
 
 
 def responses_of(path: str, key: str) -> Iterator[tuple[str, str, str]]:
-    """The rows of a file of responses: where each stands, what it is to (the text ``key``) and the response.
-
-    Raises:
-        InputError: the file cannot be read, or a row lacks one of the texts.
-    """
+    """The rows of a file of responses: place, the text under ``key``, and the response. Raises InputError."""
     with open_rows(path, ("response",)) as reader:
         for row in reader:
             place, fields = f"{reader.name}, {row.place}", row.fields or {}
             to, response = fields.get(key), fields.get("response")
             if not isinstance(to, str) or not isinstance(response, str):
-                raise InputError(f'{place}: {row.problem or "it has no text"}, wanted "{key}" and "response"')
+                raise InputError(f'{place}: {row.problem or "it has no text"}, expected "{key}" and "response"')
             yield place, to, response
 
 
 def is_broken(line: Record) -> bool:
-    """Whether a line stands for a row that could not be read."""
+    """Whether a line belongs to a row that could not be read."""
     return (line["failed"] or "").startswith(BROKEN)
 
 
 def text_of(record: Record, key: str) -> str:
-    """A text field that must be there and not be blank. Raises InputError."""
+    """A required text field that is not blank. Raises InputError."""
     value = record.get(key)
     if value is None:
-        raise InputError(f'it has the fields {", ".join(map(str, record)) or "none"}, wanted "{key}" as text')
+        raise InputError(f'it has the fields {", ".join(map(str, record)) or "none"}, expected "{key}" as text')
     if not isinstance(value, str):
-        raise InputError(f'its "{key}" is of type {type(value).__name__}, wanted text')
+        raise InputError(f'"{key}" is of type {type(value).__name__}, expected text')
     if not value.strip():
-        raise InputError(f'its "{key}" is empty, wanted text')
+        raise InputError(f'"{key}" is empty, expected text')
     return value
 
 
 def list_of(record: Record, key: str) -> list[Any]:
-    """A field that must be a list. Raises InputError."""
+    """A required list field. Raises InputError."""
     value = record.get(key)
     if not isinstance(value, list):
-        raise InputError(f'its "{key}" is {"missing" if value is None else type(value).__name__}, wanted a list')
+        raise InputError(f'"{key}" is {"missing" if value is None else type(value).__name__}, expected a list')
     return cast("list[Any]", value)
 
 
@@ -168,21 +153,21 @@ def texts_of(record: Record, key: str) -> tuple[str, ...]:
         return (text_of(record, key),)
     texts = list_of(record, key)
     if not texts or not all(isinstance(text, str) for text in texts):
-        raise InputError(f'its "{key}" must be a text or a list of texts, at least one')
+        raise InputError(f'"{key}" must be a text or a list of at least one text')
     return tuple(texts)
 
 
 def label_of(record: Record, key: str, meanings: Mapping[Any, bool]) -> bool:
-    """A gold label, True for Attributable, by the table of the set's own labels. Raises InputError."""
+    """A gold label, True for Attributable, from the set's own labels. Raises InputError."""
     value = record.get(key)
     if not isinstance(value, str | int) or value not in meanings:
-        wanted = ", ".join(repr(meaning) for meaning in meanings)
-        raise InputError(f'its "{key}" is {"missing" if value is None else repr(value)}, wanted one of {wanted}')
+        expected = ", ".join(repr(meaning) for meaning in meanings)
+        raise InputError(f'"{key}" is {"missing" if value is None else repr(value)}, expected one of {expected}')
     return meanings[value]
 
 
 def offsets_of(text: str, tokens: Iterable[str]) -> Offsets:
-    """Where each token stands in a text, in order. Raises InputError for one that is not there.
+    """The offsets of tokens in a text, in order. Raises InputError if one does not occur.
 
     >>> offsets_of("It opened.", ["It", "opened", "."])
     ((0, 2), (3, 9), (9, 10))
@@ -191,13 +176,13 @@ def offsets_of(text: str, tokens: Iterable[str]) -> Offsets:
     for token in tokens:
         start = text.find(token, found[-1][1] if found else 0)
         if start < 0:
-            raise InputError(f"its token {token!r} does not occur in the text after the one before it")
+            raise InputError(f"the token {token!r} does not occur in the text after the previous one")
         found.append((start, start + len(token)))
     return tuple(found)
 
 
 def spans_of(record: Record, key: str, text: str) -> Offsets:
-    """Marked stretches of ``text``: objects with start, end and, if given, the words there. Raises InputError.
+    """Marked spans of ``text``: objects with start, end and, optionally, the text there. Raises InputError.
 
     >>> spans_of({"spans": [{"start": 3, "end": 9, "text": "opened"}]}, "spans", "It opened.")
     ((3, 9),)
@@ -207,7 +192,7 @@ def spans_of(record: Record, key: str, text: str) -> Offsets:
         span: Record = cast("Record", given) if isinstance(given, Mapping) else {}
         start, end = span.get("start"), span.get("end")
         if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text)):
-            raise InputError(f'in "{key}", {start} to {end} is no stretch of a text of {len(text)} characters')
+            raise InputError(f'in "{key}", {start} to {end} is no span of a text of {len(text)} characters')
         if span.get("text", text[start:end]) != text[start:end]:
             raise InputError(f'in "{key}", {start} to {end} is {text[start:end]!r}, but it says {span["text"]!r}')
         spans.append((start, end))
@@ -222,14 +207,7 @@ _PROBE_LABELS = {"S": True, "C": False, "N": False}
 def claims(
     paths: Sequence[Path], split: Split, *, part: str | None = None, document: str | None = None
 ) -> Iterator[BenchRow | Fault]:
-    """Labelled claims.
-
-    Args:
-        paths: the set's one file.
-        split: not needed; every split has its own file.
-        part: field that names the part of the set a row belongs to.
-        document: field that names the document, beside the source text itself.
-    """
+    """Labelled claims; ``part`` and ``document`` name the fields with the part of the set and the document."""
     return converted(paths[0], partial(_claim, part=part, document=document))
 
 
@@ -244,7 +222,7 @@ def token_claims(paths: Sequence[Path], split: Split) -> Iterator[BenchRow | Fau
 
 
 def probes(paths: Sequence[Path], split: Split) -> Iterator[BenchRow | Fault]:
-    """Perturbed claims by strategy (SEVA); those without evidence, most of them, make no row."""
+    """Perturbed claims by strategy (SEVA); those without evidence, most of them, yield no row."""
     return converted(paths[0], _probe)
 
 
@@ -263,7 +241,7 @@ def _response(record: Record, name: str) -> Iterator[BenchRow]:
     response, attributable = text_of(record, "response"), label_of(record, "label", LABELS)
     spans = spans_of(record, "spans", response)
     if attributable == bool(spans):
-        raise InputError(f'its label is "{record["label"]}" with {len(spans)} spans: any span is Not Attributable')
+        raise InputError(f'the label is "{record["label"]}" with {len(spans)} spans: any span is Not Attributable')
     yield BenchRow(
         id=name,
         text=response,
@@ -280,7 +258,9 @@ def _token_claim(record: Record, name: str) -> Iterator[BenchRow]:
     [row] = _claim(record, name, part=None, document=None)
     tokens, marks = list_of(record, "claim_tokens"), list_of(record, "non_supported_spans")
     if len(tokens) != len(marks):
-        raise InputError(f'its "claim_tokens" are {len(tokens)}, its "non_supported_spans" {len(marks)}: one for each')
+        raise InputError(
+            f'"claim_tokens" has {len(tokens)} entries, "non_supported_spans" {len(marks)}: expected equal'
+        )
     offsets = offsets_of(row.text, tokens)
     spans = tuple(place for place, unsupported in zip(offsets, marks, strict=True) if unsupported)
     yield BenchRow(row.id, row.text, row.sources, row.attributable, spans=spans, tokens=offsets)
@@ -299,7 +279,7 @@ def _probe(record: Record, name: str) -> Iterator[BenchRow]:
 
 
 def _name(record: Record, key: str | None) -> str | None:
-    """A field as a name; None where there is none."""
+    """A field as a name, if given."""
     value = None if key is None else record.get(key)
     # BUMP writes some error types both with and without the last word.
     return None if value is None else str(value).removesuffix(" Error")

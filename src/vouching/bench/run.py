@@ -1,12 +1,11 @@
-"""``vouch bench run``: rows of some sets through what is measured, then figures and a report, into a folder.
+"""Runs of ``vouch bench run``: score the rows of some sets, then compute figures and write a report, into a folder.
 
-    run.json            what was asked for, of which data, where and when; there from the start
+    run.json            settings, data, machine and date; written first
     rows/<set>.jsonl    a line per row, appended as it is scored, with a note for resuming
     results.json        run.json and all figures
-    report.html         the same to look at
+    report.html         the report
 
-Killed at any moment, a run resumes where it stopped. What is done with the rows of a set is its task's (``task.py``).
-Not supported: scoring on several machines.
+An interrupted run resumes where it stopped. Not supported: scoring on several machines.
 """
 
 from __future__ import annotations
@@ -38,78 +37,67 @@ from vouching.version import __version__
 
 RUN, RESULTS, REPORT = "run.json", "results.json", "report.html"
 Record = dict[str, Any]
-"""What run.json or results.json holds."""
+"""The content of run.json or results.json."""
 TASKS: Mapping[Kind, type[Task[Any]]] = {
     "claims": ClaimsTask, "rankings": RankingsTask, "answers": AnswersTask, "judges": JudgesTask, "ifeval": IfevalTask,
     "math": MathTask, "taxes": TaxesTask,
 }  # fmt: skip
-"""The task of each kind of set."""
 _BLOCK = 1 << 20
 
 
 def validate(data_set: DataSet[Any], folder: Path, split: Split) -> Iterator[Fault]:
-    """What is wrong with one split of a set, without a model: rows, then ids, then what its task checks.
-
-    Raises:
-        InputError: the set has no such split or is not here.
-    """
+    """Faults of one split of a set, without a model: rows, then ids, then the checks of its task."""
     rows: list[Any] = []
     found = data_set.rows(folder, split)
-    sound = True
+    valid = True
     try:
         for row in found:
             if isinstance(row, Fault):
-                sound = False
+                valid = False
                 yield row
             else:
                 rows.append(row)
     except InputError as error:
-        sound = False
+        valid = False
         yield Fault("the whole set", str(error))
     yield from id_faults(rows)
-    if rows or sound:
+    if rows or valid:
         yield from TASKS[data_set.kind].validate(data_set, rows)
 
 
 def open_folder(out: Path, run: Record, resume: bool) -> None:
-    """Make the folder of a run, or see that it is the one to resume.
+    """Create the folder of a run, or confirm that it holds the run to resume.
 
-    Args:
-        out: the folder.
-        run: what is asked for: settings and data must be those of the run that is there.
-        resume: whether to resume a run.
-
-    Raises:
-        InputError: it holds a run and ``resume`` is not wanted, another run, or something else, or cannot be written.
+    Raises InputError if it holds another run, a run that should not be resumed, or anything else.
     """
     note = out / RUN
     try:
         if note.exists():
             _same_run(note, run, resume)
         elif out.is_dir() and (others := sorted(out.iterdir())):
-            raise InputError(f"{out} is not empty (it holds {others[0].name}): name a new folder for the run")
+            raise InputError(f"{out} is not empty (it holds {others[0].name}): choose a new folder for the run")
         (out / "rows").mkdir(parents=True, exist_ok=True)
         if not note.exists():
             write_json(note, run)
     except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror or error}; name a folder of yours") from None
+        raise InputError(f"{out} cannot be written: {error.strerror or error}; choose a folder you can write") from None
 
 
 def _same_run(note: Path, run: Record, resume: bool) -> None:
     if not resume:
-        raise InputError(f"{note.parent} holds a run: go on with it by --resume, or name another folder")
+        raise InputError(f"{note.parent} holds a run: resume it with --resume, or choose another folder")
     found = read_record(note.parent, note.name)
     try:
         old = {**found["settings"], "sets": found["data"]}
     except (KeyError, TypeError):
-        raise InputError(f"{note} is damaged, so what the run was is not known: name another folder") from None
+        raise InputError(f"{note} is damaged, so its run cannot be resumed: choose another folder") from None
     for key, value in {**run["settings"], "sets": run["data"]}.items():
         if old.get(key) != value:
             was, now = _words(old.get(key)), _words(value)
             same = "; their data differ" if was == now else ""
             raise InputError(
-                f"{note.parent} holds a run with {key} {was}, now it is {now}{same}: ask for the same, or name another "
-                "folder"
+                f"{note.parent} holds a run with {key} {was}, now it is {now}{same}: use the same settings, or choose "
+                "another folder"
             )
 
 
@@ -118,28 +106,28 @@ def _words(value: object) -> str:
 
 
 def write_json(path: Path, record: Record) -> None:
-    """Write a file as a whole, so that it is never half written."""
+    """Write a file atomically."""
     fresh = path.with_name(f"{path.name}.new")
     fresh.write_text(json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     fresh.replace(path)
 
 
 def read_scored(out: Path, name: str) -> list[Line]:
-    """The scored rows of a set in a run's folder. Raises InputError if they are not there or damaged."""
+    """The scored rows of a set in a run's folder. Raises InputError if they are missing or damaged."""
     path = rows_path(out, name)
     try:
         with path.open(encoding="utf-8", newline="\n") as lines:
             return [json.loads(line) for line in lines]
     except OSError as error:
         if (out / RUN).exists() and not path.exists():
-            raise InputError(f"the run in {out} is not finished, {name} is missing: go on with --resume") from None
+            raise InputError(f"the run in {out} is not finished, {name} is missing: resume it with --resume") from None
         raise InputError(f"{path} cannot be read: {error.strerror or error}; is {out} the folder of a run?") from None
     except ValueError as error:
         raise InputError(f"{path} is damaged: {error}; run the set again") from None
 
 
 def read_record(out: Path, name: str) -> Record:
-    """run.json or results.json of a run. Raises InputError if it is not there or damaged."""
+    """run.json or results.json of a run. Raises InputError if it is missing or damaged."""
     path = out / name
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -150,40 +138,39 @@ def read_record(out: Path, name: str) -> Record:
 
 
 def rows_path(out: Path, name: str) -> Path:
-    """Where the scored rows of a set lie."""
+    """Path of the scored rows of a set."""
     return out / "rows" / f"{name}.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What became of a run."""
+    """The result of a run."""
 
     results: dict[str, Any] | None
-    """What results.json holds; None if the run was stopped before."""
+    """The content of results.json; None if the run stopped early."""
     unverified: int
-    """Rows that what is measured failed on, or that are broken."""
+    """Number of rows that failed or are broken."""
     stopped: str | None = None
-    """Why the run ended early; it can be resumed."""
+    """Why the run stopped early; it can be resumed."""
 
 
 def run_task(
     task: Task[RowT], sets: Sequence[DataSet[RowT]], data: Path, out: Path, options: RunOptions, listener: Listener
 ) -> RunOutcome:
-    """Score the rows of some sets and write rows, figures and report into a folder.
+    """Score the rows of some sets; write rows, figures and report to a folder.
 
     Args:
-        task: what is done with the rows.
-        sets: what to run, at least one.
+        task: the task of the sets.
+        sets: the sets to run, at least one.
         data: the folder with the data sets.
-        out: the folder to write; made if it is not there.
+        out: the folder to write; created if necessary.
         options: split, limit, jobs.
-        listener: told how far it is.
+        listener: gets the progress.
 
     Raises:
-        InputError: a set is not here or not one row of it can be used, or the folder is that of another run, of a run
-            that is not to be resumed, or cannot be written.
-        ConfigError: what is measured cannot be opened.
-        OSError: the disk is full; what was finished is kept.
+        InputError: a set is missing or has no usable row, or the folder cannot be used.
+        ConfigError: the model cannot be opened.
+        OSError: the disk is full; finished rows are kept.
     """
     rows = {data_set.name: _limited(_rows(task, data_set, data, options), task, options.limit) for data_set in sets}
     run = _run_record(task, sets, data, rows, options)
@@ -207,15 +194,11 @@ def run_task(
 
 
 def _rows(task: Task[RowT], data_set: DataSet[RowT], data: Path, options: RunOptions) -> list[Row]:
-    """The rows of a set as a batch reads them; a broken one is a row with a problem.
-
-    Raises:
-        InputError: the set is not here, or not one of its rows can be used: then its format has changed.
-    """
+    """The rows of a set; a broken one becomes a row with a problem. Raises InputError if no row is usable."""
     found = [*task.rows(data_set, data, options.split)]
     if all(isinstance(row, Fault) for row in found):
         first = f"; the first: {found[0]}" if found else ""
-        raise InputError(f"{data_set.name} has no row that can be used of {len(found)}: has its format changed?{first}")
+        raise InputError(f"{data_set.name} has no usable row among {len(found)}: has its format changed?{first}")
     return [
         Row(number, f"{data_set.name}, {row.place}", None, row.problem)
         if isinstance(row, Fault)
@@ -225,15 +208,10 @@ def _rows(task: Task[RowT], data_set: DataSet[RowT], data: Path, options: RunOpt
 
 
 def _score(
-    name: str,
-    rows: Sequence[Row],
-    task: Task[RowT],
-    out: Path,
-    run: dict[str, Any],
-    jobs: int,
+    name: str, rows: Sequence[Row], task: Task[RowT], out: Path, run: Record, jobs: int,
     tell: Callable[[int, str | None], None],
-) -> str | None:
-    """Score the rows of a set that are not scored yet. Returns why it was stopped, if it was."""
+) -> str | None:  # fmt: skip
+    """Score the rows of a set that are not scored yet; returns why that stopped, if it did."""
     settings = {**run["settings"], "data": run["data"][name]["fingerprint"]}
 
     def seen(_: str, line: Line) -> Seen:
@@ -274,7 +252,7 @@ def _run_record(
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
-    """The first 16 digits of the SHA-256 of files, one after the other."""
+    """The first 16 digits of the SHA-256 of the concatenated files."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -284,7 +262,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
 
 
 def _all(data: Path, options: RunOptions) -> list[DataSet[Any]]:
-    """What "all" stands for; nothing where there is no set of claims."""
+    """The sets that "all" stands for."""
     try:
         return chosen([ALL], data, options.split)
     except InputError:
@@ -292,7 +270,7 @@ def _all(data: Path, options: RunOptions) -> list[DataSet[Any]]:
 
 
 def _limited(rows: list[Row], task: Task[RowT], limit: int | None) -> list[Row]:
-    """Rows drawn so that labels, or parts, keep their share, and every row that cannot be used, as these are told."""
+    """A sample stratified by label or part, plus every row that cannot be used."""
     usable = [(place, task.share_of(row.fields)) for place, row in enumerate(rows) if row.fields]
     if limit is None or limit >= len(usable):
         return rows

@@ -1,9 +1,7 @@
-"""One row through the verifier: what is kept of it is one JSON object, enough for every figure.
+"""Scoring of claims and responses: one JSON object per row, enough for every figure.
 
-Beside the score of the verifier stands that of the overlap of words, and how well the verdict fills SEVA's record
-(section 3.2, Table 5). The verdict itself is not kept; ``vouch check`` shows it. Then the scored rows that have a gold
-label and a verdict, as arrays: what the metrics take. Rows without either are counted elsewhere and never become a
-label or a 0.
+Besides the verifier's score it holds that of word overlap, and how well the verdict fills SEVA's record (section 3.2,
+Table 5). Rows with a gold label and a verdict become arrays for the metrics; other rows are only counted.
 """
 
 from __future__ import annotations
@@ -29,11 +27,11 @@ from vouching.rows.read import Row
 from vouching.types import Unverified, Verdict
 
 Scored = dict[str, Any]
-"""A line of ``rows/<set>.jsonl``; its keys are those that :func:`score_row` gives."""
+"""A line of ``rows/<set>.jsonl``; see :func:`score_row`."""
 NO_CLAIM = "no claim"
-"""Why a response has no score although nothing failed: it states nothing that could be checked."""
+"""Why a response that states nothing to check has no score."""
 MEASURES = ("format", "alignment", "chain", "grounded", "consistent")
-"""How well a verdict fills the record, see :func:`structure_of`."""
+"""How well a verdict fills the record; see :func:`structure_of`."""
 IGNORED = frozenset(
     "a an the of to in on at by for with from and or is are was were be been it its as that this".split()
 )
@@ -42,36 +40,34 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class ScoreRows:
-    """Makes the function that scores rows, in whichever process does it."""
+    """Creates the function that scores rows, in any process."""
 
     model: str
-    """Name of the verifier, as :class:`~vouching.checker.Checker` knows it."""
+    """Name of the verifier."""
 
     def __call__(self) -> Callable[[Row], str]:
-        """The function from a row of :mod:`vouching.rows` to its line."""
+        """The function from a row to its line."""
         checker = Checker(self.model)
         return lambda row: run(_scored(checker, row))
 
     def waiting(self, checker: Checker) -> AsyncWorkFactory:
-        """The same work with a checker whose model answers many rows at once."""
+        """The same work with a checker that handles many rows concurrently."""
         return AsyncWorkFactory(lambda: lambda row: _scored(checker, row), checker.aclose)
 
 
 async def score_row(row: BenchRow, checker: Checker) -> Scored:
     """Score a row and keep what the figures need.
 
-    A response is Attributable if every claim of it is; its score ranks responses and is no probability. A row that the
-    verifier failed on has no score and says why; so has a response without a claim.
+    A response is Attributable if all its claims are; its score ranks responses and is not a probability.
 
     Returns:
         id, is_response, attributable (gold), score in [0, 1] or None, label (True for Attributable) or None, unverified
-        (why there is none, else None), error_types, overlap, length (characters of the text), spans (characters or
-        tokens in both, predicted, gold, all; or None), structure, seconds (None with a language model, which rows wait
-        for side by side), keys (see :func:`~vouching.bench.rows.group_keys`), and the row's part, pair and preferred.
+        (why there is no score, or None), error_types, overlap, length (characters of the text), spans (characters or
+        tokens in both, predicted, gold, all; or None), structure, seconds (None with a language model), keys (see
+        :func:`~vouching.bench.rows.group_keys`), and the row's part, pair and preferred.
 
     Raises:
-        BackendError: the language model is out of reach, and the same row may be scored later.
-        ConfigError: it cannot be used at all.
+        BackendError: the language model cannot be reached; the row can be retried.
 
     >>> row = BenchRow("1", "It opened in 1937.", ("It opened in 1973.",), attributable=False)
     >>> scored = run(score_row(row, Checker("embedded:rules")))
@@ -135,9 +131,7 @@ def _line(
 
 
 def unsupported_spans(verdict: Verdict) -> Offsets:
-    """Offsets of the parts that mismatch or are not found, if the claim is Not Attributable; none if it is.
-
-    They count in the response where the claim stands in one, else in the claim.
+    """Offsets of the parts that mismatch or are not found, if the claim is Not Attributable; in the response, if any.
 
     >>> from vouching import check
     >>> unsupported_spans(check("It opened in 1937.", "It opened in 1973."))
@@ -154,7 +148,7 @@ def unsupported_spans(verdict: Verdict) -> Offsets:
 
 
 def span_counts_of(row: BenchRow, predicted: Offsets) -> list[int]:
-    """Characters or tokens of a row that are unsupported by both, by ``predicted``, by gold; and all there are."""
+    """Characters or tokens of a row that are unsupported by both, by ``predicted``, by gold; and the total."""
     gold = [row.spans or ()]
     counts = token_counts(gold, [predicted], [row.tokens]) if row.tokens else span_counts(gold, [predicted])
     return [*map(int, counts[0]), len(row.tokens or row.text)]
@@ -163,11 +157,11 @@ def span_counts_of(row: BenchRow, predicted: Offsets) -> list[int]:
 def overlap(claim: str, source: str) -> float:
     r"""Share of the claim's distinct lower-case words (``\w+``) that occur in the source, in [0, 1].
 
-    The 25 function words of ``IGNORED`` are left out; no stems. The definition was matched to AUROC figures reported
-    for this baseline on test sets: of the plain ones tried (tokens or types, letters only or ``\w+``, function words
-    kept or not, stems or not) it comes closest to attributionbench .736, faithbench .601, fever_symmetric .667,
-    fool_me_twice .559, healthver .593, ragtruth .776, seva_fever .676, seva_halueval .651, wice .691 (mean absolute
-    difference .0016). Nothing of a verifier was chosen so.
+    The 25 function words of ``IGNORED`` are excluded; no stemming. Of several plain definitions (tokens or types,
+    letters only or ``\w+``, with or without function words and stemming) this one matches the AUROC figures reported
+    for this baseline best: attributionbench .736, faithbench .601, fever_symmetric .667, fool_me_twice .559, healthver
+    .593, ragtruth .776, seva_fever .676, seva_halueval .651, wice .691 (mean absolute difference .0016). No part of a
+    verifier was selected this way.
 
     >>> overlap("The bridge is long.", "It is a bridge.")
     0.5
@@ -177,7 +171,7 @@ def overlap(claim: str, source: str) -> float:
 
 
 def record_of(verdict: Verdict) -> dict[str, object]:
-    """The verdict with SEVA's keys, as a model would write it."""
+    """The verdict as SEVA's record."""
     return {
         "evidence_alignment": [
             {
@@ -206,8 +200,8 @@ def record_of(verdict: Verdict) -> dict[str, object]:
 def structure_of(verdict: Verdict) -> dict[str, float]:
     """The measures of one verdict, each in [0, 1].
 
-    format: 1 if alignment and chain are there and a Not Attributable claim has an error type. alignment, chain: R_a and
-    R_c of SEVA's reward. grounded: share of its quotations that are in the texts. consistent: 1 if the label is
+    format: 1 if alignment and chain are present and a Not Attributable claim has an error type. alignment, chain: R_a
+    and R_c of SEVA's reward. grounded: share of quotations that occur in the texts. consistent: 1 if the label is
     Attributable exactly when every part of the claim matches.
     """
     record = record_of(verdict)
@@ -223,48 +217,48 @@ def structure_of(verdict: Verdict) -> dict[str, float]:
 
 
 def mean_structure(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    """The measures, averaged over the claims of a row; at least one."""
+    """The measures, averaged over the claims of a row."""
     each = [structure_of(verdict) for verdict in verdicts]
     return {name: round(sum(one[name] for one in each) / len(each), 6) for name in MEASURES}
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """The rows with a gold label and a verdict, as arrays of one entry per row."""
+    """The rows with a gold label and a verdict, as arrays with one entry per row."""
 
     gold: NDArray[np.bool_]
     """True for Attributable."""
     label: NDArray[np.bool_]
-    """What the verifier said."""
+    """Predicted label."""
     score: NDArray[np.float64]
-    """Its probability of Attributable."""
+    """Predicted probability of Attributable."""
     overlap: NDArray[np.float64]
-    """Score of the overlap of words."""
+    """Score by word overlap."""
     brevity: NDArray[np.float64]
-    """Score of the claim's length: minus its characters, since what says less has less to get wrong."""
+    """Score by length: minus the number of characters."""
     group: NDArray[np.intp]
     """Number of the row's group."""
     calibrated: bool
-    """Whether scores are probabilities: those of claims are, those of whole responses are not."""
+    """Whether scores are probabilities, which those of responses are not."""
 
     @property
     def both_classes(self) -> bool:
-        """Whether there are rows of both labels, without which AUROC is undefined."""
+        """Whether there are rows of both labels; if not, AUROC is undefined."""
         return bool(self.gold.any() and not self.gold.all())
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Whether the label is the gold one."""
+        """Whether the label is correct."""
         return self.gold == self.label
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        """Probability that the label is right."""
+        """Probability that the label is correct."""
         return np.where(self.label, self.score, 1 - self.score)
 
 
 def labelled(rows: Sequence[Scored]) -> Labelled | None:
-    """The rows that can be measured, as arrays; None if there are none."""
+    """The measurable rows as arrays; None if there are none."""
     kept = [row for row in rows if row["attributable"] is not None and row["score"] is not None]
     if not kept:
         return None
@@ -281,5 +275,5 @@ def labelled(rows: Sequence[Scored]) -> Labelled | None:
 
 
 def group_numbers(rows: Sequence[Scored]) -> NDArray[np.intp]:
-    """The number of each row's group: rows that share a source, a document or a claim, of whichever set."""
+    """The number of each row's group: rows that share a source, a document or a claim, across sets."""
     return document_numbers(row["keys"] for row in rows)

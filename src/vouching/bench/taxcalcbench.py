@@ -1,10 +1,9 @@
-"""TaxCalcBench: nineteen lines of Form 1040, 51 returns of 2024 (Bock et al. 2025), read from its folder.
+"""TaxCalcBench: nineteen lines of Form 1040 for 51 returns of 2024 (Bock et al. 2025), read from its folder.
 
-A case is ``<case>/input.json`` and ``<case>/output.xml``. The XML is read for the nineteen elements and nothing else:
-no document type, no entities, bounded in size and depth. A line of an answer is ``Line N: Description | explanation |
-amount``; the amount is what follows the last bar. Ids are matched exactly: a match by how a line's name ends takes
-line 9 for 19 and 29. Not supported: downloading, as the set is its publisher's (github.com/column-tax/tax-calc-bench),
-and cents in an expected amount.
+A case is ``<case>/input.json`` and ``<case>/output.xml``. Only the nineteen elements of the XML are read; document
+types and entities are rejected, size and depth limited. A line of an answer is ``Line N: Description | explanation |
+amount``. Line ids are matched exactly, so that 9 does not match 19. Not supported: downloading the set
+(github.com/column-tax/tax-calc-bench); cents in an expected amount.
 """
 
 from __future__ import annotations
@@ -31,13 +30,12 @@ class Line:
     """One line of Form 1040."""
 
     id: str
-    """Its number on the form, e.g. "25d"."""
+    """Its number on the form, such as "25d"."""
     element: str
     """Its element below /Return/ReturnData/IRS1040."""
     description: str
-    """What it is, in words."""
     depends_on: tuple[str, ...] = ()
-    """Ids of the lines before it that it is made from."""
+    """Ids of the earlier lines that it is computed from."""
 
 
 LINES: tuple[Line, ...] = (
@@ -63,11 +61,10 @@ LINES: tuple[Line, ...] = (
 )
 """In the order of the form."""
 BY_ID: Mapping[str, Line] = {line.id: line for line in LINES}
-"""The same by id."""
 
 
 def parse_return(text: str) -> dict[str, Decimal]:
-    r"""The amounts of an answer by line; of a line given twice the last one counts, other lines are passed over.
+    r"""The amounts of an answer by line; the last of duplicate lines counts, unknown lines are ignored.
 
     >>> parse_return("Line 9: Total income | 1a + 2b | $50,100\nLine 16: Tax | unclear | see above")
     {'9': Decimal('50100')}
@@ -84,42 +81,38 @@ def parse_return(text: str) -> dict[str, Decimal]:
 
 
 NAME = "taxcalcbench"
-"""What the set is called on the command line, and its folder below the data folder."""
-_LARGEST = 5_000_000
-_DEEPEST = 100
+"""Name of the set, and of its folder."""
+_MAX_BYTES = 5_000_000
+_MAX_DEPTH = 100
 _PLACE = ("Return", "ReturnData", "IRS1040")
 _LINE_OF = {line.element: line.id for line in LINES}
 
 
 @dataclass(frozen=True, slots=True)
 class TaxCase:
-    """A return: what it rests on, and the nineteen lines as its authors have them."""
+    """A return: its input, and the expected nineteen lines."""
 
     name: str
     """Name of its folder."""
     record: Mapping[str, Any] = field(hash=False)
-    """What input.json holds."""
+    """The content of input.json."""
     expected: Mapping[str, Decimal] = field(hash=False)
-    """All nineteen lines; those that output.xml does not have are 0."""
+    """All nineteen lines; 0 for those missing in output.xml."""
 
     @property
     def id(self) -> str:
-        """The same as ``name``."""
+        """Same as ``name``."""
         return self.name
 
 
 def read_output(content: bytes) -> dict[str, Decimal]:
-    """The nineteen lines of a return in the IRS's XML, whatever namespace it is in.
-
-    Raises:
-        InputError: it is no XML, declares a document type or entities, is too large or too deep, has no IRS1040, or an
-            amount is none.
+    """The nineteen lines of a return in the IRS's XML, in any namespace. Raises InputError.
 
     >>> read_output(b"<Return><ReturnData><IRS1040><WagesAmt>12</WagesAmt></IRS1040></ReturnData></Return>")["1a"]
     Decimal('12')
     """
-    if len(content) > _LARGEST:
-        raise InputError(f"the XML has {len(content):,} bytes, at most {_LARGEST:,} are read")
+    if len(content) > _MAX_BYTES:
+        raise InputError(f"the XML has {len(content):,} bytes, the limit is {_MAX_BYTES:,}")
     reader = _Reader()
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -131,18 +124,18 @@ def read_output(content: bytes) -> dict[str, Decimal]:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
-        raise InputError(f"it is no XML: {error}") from None
+        raise InputError(f"invalid XML: {error}") from None
     if not reader.seen:
         raise InputError(f"it has no element /{'/'.join(_PLACE)}")
     return {line.id: reader.found.get(line.id, Decimal(0)) for line in LINES}
 
 
 def _refuse(*_: object) -> NoReturn:
-    raise InputError("the XML declares a document type or entities: these are not read, for safety; remove them")
+    raise InputError("the XML declares a document type or entities, which are not allowed: remove them")
 
 
 class _Reader:
-    """Where in the document the parser is, and the amounts so far."""
+    """The parser's position in the document, and the amounts so far."""
 
     def __init__(self) -> None:
         self.found: dict[str, Decimal] = {}
@@ -155,8 +148,8 @@ class _Reader:
         self._path.append(name.rpartition(":")[2])
         self._text.clear()
         self.seen |= tuple(self._path) == _PLACE
-        if len(self._path) > _DEEPEST:
-            raise InputError(f"its elements are more than {_DEEPEST} deep: no return is")
+        if len(self._path) > _MAX_DEPTH:
+            raise InputError(f"its elements are nested more than {_MAX_DEPTH} deep")
 
     def text(self, data: str) -> None:
         """Text of an element."""
@@ -170,41 +163,33 @@ class _Reader:
             text = "".join(self._text).strip()
             amount = read_amount(text) if text else Decimal(0)
             if amount is None:
-                raise InputError(f"/{'/'.join(place)} is {text!r:.60}, wanted an amount")
+                raise InputError(f"/{'/'.join(place)} is {text!r:.60}, expected an amount")
             if line in self.found:
-                raise InputError(f"/{'/'.join(place)} occurs twice, wanted one amount")
+                raise InputError(f"/{'/'.join(place)} occurs twice, expected one amount")
             self.found[line] = amount
         self._path.pop()
         self._text.clear()
 
 
 def read_input(content: bytes, name: str = "the input") -> dict[str, Any]:
-    """What an input.json holds.
-
-    Raises:
-        InputError: it is too large, no JSON object, or holds NaN or an infinity.
-    """
-    if len(content) > _LARGEST:
-        raise InputError(f"{name} has {len(content):,} bytes, at most {_LARGEST:,} are read")
+    """The content of an input.json. Raises InputError if it is too large or not a JSON object of finite numbers."""
+    if len(content) > _MAX_BYTES:
+        raise InputError(f"{name} has {len(content):,} bytes, the limit is {_MAX_BYTES:,}")
     record = read_data(decode_text(content, name)[0], name, yaml=False)
     if not isinstance(record, dict):
-        raise InputError(f"{name} holds {type(cast('object', record)).__name__}, wanted a JSON object")
+        raise InputError(f"{name} holds {type(cast('object', record)).__name__}, expected a JSON object")
     return cast("dict[str, Any]", record)
 
 
 def read_case(folder: Path) -> TaxCase:
-    """One case.
-
-    Raises:
-        InputError: a file is missing or cannot be used; the message names it.
-    """
+    """Read a case. Raises InputError, naming the file that is missing or invalid."""
     contents: list[bytes] = []
     for name in ("input.json", "output.xml"):
         path = folder / name
         if not path.is_file():
             raise InputError(f"{path} is missing")
-        if path.stat().st_size > _LARGEST:
-            raise InputError(f"{path} has {path.stat().st_size:,} bytes, at most {_LARGEST:,} are read")
+        if path.stat().st_size > _MAX_BYTES:
+            raise InputError(f"{path} has {path.stat().st_size:,} bytes, the limit is {_MAX_BYTES:,}")
         contents.append(path.read_bytes())
     try:
         return TaxCase(folder.name, read_input(contents[0], "input.json"), read_output(contents[1]))
@@ -213,7 +198,7 @@ def read_case(folder: Path) -> TaxCase:
 
 
 def tax_cases(paths: Sequence[Path], split: Split) -> Iterator[TaxCase | Fault]:
-    """The cases whose ``input.json`` is given, in the order of their names, and what is wrong with the others."""
+    """The cases by name, and faults in place of unusable ones."""
     for path in sorted(paths, key=lambda path: path.parent.name):
         try:
             yield read_case(path.parent)
@@ -222,7 +207,7 @@ def tax_cases(paths: Sequence[Path], split: Split) -> Iterator[TaxCase | Fault]:
 
 
 def split_cases(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The paper's split: names sorted, shuffled by ``Random(42)``, the first 80 % for training, the others for testing.
+    """The paper's split: names sorted, shuffled by ``Random(42)``, the first 80 % for training.
 
     >>> train, test = split_cases([f"case-{i:02}" for i in range(51)])
     >>> len(train), len(test)

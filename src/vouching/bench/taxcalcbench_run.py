@@ -1,8 +1,8 @@
-"""The task of TaxCalcBench: how right answers to the returns of a folder are, all of them and each split.
+"""The task of TaxCalcBench: the share of right answers to its returns, in total and by split.
 
-An answer is nineteen lines of text. Several answers to one return are several attempts. Strict is equal; lenient is
-within five dollars. A line that an answer does not have is wrong, also where 0 is expected. Not supported: asking a
-model for the answers, and the score of explanations.
+An answer is nineteen lines of text; several answers to one return are several attempts. Strict means equal, lenient
+within five dollars. A missing line is wrong, even if 0 is expected. Not supported: asking a model; scoring
+explanations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vouching.errors import InputError
 from vouching.rows.read import Row
 
 LENIENT = 5
-"""Dollars by which a line may differ, leniently."""
+"""Tolerance of the lenient score, in dollars."""
 Amounts: TypeAlias = Mapping[str, Decimal]
 
 
@@ -32,15 +32,13 @@ class Attempt:
     """One answer to one return, line by line in the order of the form."""
 
     strict: tuple[bool, ...]
-    """Whether each line is equal."""
     lenient: tuple[bool, ...]
-    """Whether each line is within five dollars."""
     answered: tuple[bool, ...]
     """Whether the answer has the line."""
 
 
 def score_answer(expected: Amounts, answer: Amounts) -> Attempt:
-    """Compare an answer with the expected lines; ids are matched exactly.
+    """Compare an answer with the expected lines.
 
     >>> expected = {line.id: Decimal(100) for line in LINES}
     >>> attempt = score_answer(expected, {**expected, "9": Decimal(105), "19": Decimal(106)})
@@ -56,42 +54,26 @@ def score_answer(expected: Amounts, answer: Amounts) -> Attempt:
 
 
 def pass_power(right: int, attempts: int, k: int) -> float:
-    """Chance that k attempts, drawn without replacement from those made, are all right; k = 1 is pass@1.
-
-    Args:
-        right: attempts that are right.
-        attempts: attempts made.
-        k: how many are drawn, at most as many.
-
-    Raises:
-        InputError: there are fewer attempts than k.
+    """Probability that k of the attempts, drawn without replacement, are all right; k = 1 is pass@1.
 
     >>> pass_power(2, 4, 1), pass_power(2, 4, 2), pass_power(4, 4, 4)  # 1 of the 6 pairs is right
     (0.5, 0.16666666666666666, 1.0)
     """
     if not 1 <= k <= attempts:
-        raise InputError(f"got k = {k} and {attempts} attempts, wanted k from 1 to the attempts")
+        raise InputError(f"got k = {k} and {attempts} attempts, expected 1 <= k <= attempts")
     return comb(right, k) / comb(attempts, k)
 
 
 def score_attempts(attempts: Mapping[str, Sequence[Attempt]]) -> dict[str, dict[str, float]]:
-    """The shares of right returns and lines over several returns, each attempted equally often.
-
-    Args:
-        attempts: the attempts at each return.
+    """Shares of right returns and lines over several returns, each attempted equally often; raises InputError if not.
 
     Returns:
         For "strict" and "lenient": ``returns`` (pass@1), ``lines`` (mean share of lines), ``pass_power`` (pass^k with
         k all attempts).
-
-    Raises:
-        InputError: nothing was attempted, or returns unequally often.
     """
     counts = {len(each) for each in attempts.values()}
     if len(counts) != 1 or counts == {0}:
-        raise InputError(
-            f"got {sorted(counts) or 'no'} attempts at a return, wanted the same number at each, 1 or more"
-        )
+        raise InputError(f"got {sorted(counts) or 'no'} attempts per return, expected the same number for each")
     [k] = counts
     shares: dict[str, dict[str, float]] = {}
     for name in ("strict", "lenient"):
@@ -110,28 +92,25 @@ class TaxAnswer:
     """One answer to one return."""
 
     id: str
-    """The name of the case."""
+    """Name of the case."""
     case: TaxCase
-    """The return."""
     attempt: int
     """Number of the answer among those to the return, from 0."""
     response: str
-    """The answer."""
 
 
 class TaxesTask(Task[Any]):
-    """What answers to returns are measured by.
+    """The task of TaxCalcBench.
 
     Args:
-        responses: path of the rows with ``id``, the name of a case, and ``response``; as many to each case that is
-            answered.
+        responses: path of the rows with ``id`` (name of a case) and ``response``; equally many for each answered case.
     """
 
     headings = ("part", "cases >", "returns >", "within $5 >", "lines >", "within $5 >", "pass^k >")
 
     def __init__(self, responses: str | None) -> None:
         if responses is None:
-            raise InputError(f"{NAME} scores answers that are there: add --responses FILE, rows of id, response")
+            raise InputError(f"{NAME} needs your answers: add --responses FILE, rows of id, response")
         self._path = responses
         self._known: list[str] = []
         self._unreadable = 0
@@ -139,34 +118,35 @@ class TaxesTask(Task[Any]):
         self.settings = {"responses": Path(responses).name}
 
     def rows(self, data_set: DataSet[Any], folder: Path, split: Split) -> Iterator[TaxAnswer]:
-        """The answers; cases without one, and cases that cannot be read, are left out and counted.
+        """The answers; unanswered and unreadable cases are excluded and counted.
 
-        Raises:
-            InputError: no case can be read, an answer is to none, or cases are answered unequally often.
+        Raises InputError for unusable answers, or if the cases have different numbers of answers.
         """
         read = [*data_set.rows(folder, split)]
         known = {one.name: one for one in read if isinstance(one, TaxCase)}
         if not known:
-            raise InputError(f"none of the {len(read)} cases can be read: vouch bench validate {NAME} says why")
+            raise InputError(f"none of the {len(read)} cases can be read: see vouch bench validate {NAME}")
         self._known, self._unreadable = [*known], len(read) - len(known)
         found: dict[str, list[str]] = {}
         for place, name, response in responses_of(self._path, "id"):
             if name not in known:
-                raise InputError(f"{place}: {name[:80]!r} is none of the {len(known):,} cases: name a case's folder")
+                raise InputError(
+                    f"{place}: {name[:80]!r} is none of the {len(known):,} cases: use a case's folder name"
+                )
             found.setdefault(name, []).append(response)
         counts = {name: len(each) for name, each in found.items()}
         if len({*counts.values()}) != 1:
-            uneven = f"{min(counts, key=lambda name: counts[name])!r} is answered least" if counts else "it has no row"
-            raise InputError(f"{self._path}: {uneven}, wanted as many answers to each case, one or more")
+            uneven = f"{min(counts, key=lambda name: counts[name])!r} has the fewest" if counts else "it has no rows"
+            raise InputError(f"{self._path}: {uneven}, expected equally many answers to each case, at least one")
         for name, each in found.items():
             yield from (TaxAnswer(name, known[name], number, text) for number, text in enumerate(each))
 
     def work(self) -> Callable[[], Callable[[Row], str]]:
-        """What scores rows."""
+        """The work that scores rows."""
         return lambda: _scored
 
     def problem(self, line: Scored) -> str | None:
-        """An answer that cannot be read is wrong, not a problem."""
+        """An unreadable answer is wrong, not a problem."""
         return None
 
     def set_figures(self, lines: Sequence[Scored], resamples: int) -> Mapping[str, Any]:
@@ -186,7 +166,7 @@ class TaxesTask(Task[Any]):
         return f"{results['settings']['responses']} on {NAME}", f"{rows:,} answers"
 
     def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-        """Rows below ``headings``."""
+        """The figures of a set as table rows."""
         for part, score in found["scores"].items():
             strict, lenient = score["strict"], score["lenient"]
             figures = (strict["returns"], lenient["returns"], strict["lines"], lenient["lines"], strict["pass_power"])
@@ -194,16 +174,16 @@ class TaxesTask(Task[Any]):
 
     def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
         """Sentences below the table."""
-        yield "Returns: all nineteen lines right, pass@1. Train and test are the split of the DPA-GRPO paper."
-        yield f"pass^k: all of the {found['attempts']} attempts at a return are right."
+        yield "Returns: all nineteen lines right, pass@1. Train and test follow the split of the DPA-GRPO paper."
+        yield f"pass^k: all {found['attempts']} attempts at a return are right."
 
     def incomplete(self, results: Mapping[str, Any], failed: int) -> str | None:
-        """What is to be said of cases without an answer and of cases that cannot be read."""
+        """A message about unanswered and unreadable cases."""
         cases, answered = (results["sets"][NAME][key] for key in ("cases", "answered"))
-        told = f"cases without an answer: {cases - answered:,} of {cases:,}; cases that cannot be read: "
-        return (
-            f"{told}{self._unreadable:,}; the figures leave them out" if answered < cases or self._unreadable else None
-        )
+        if answered == cases and not self._unreadable:
+            return None
+        without = f"cases without an answer: {cases - answered:,} of {cases:,}"
+        return f"{without}; unreadable cases: {self._unreadable:,}; both are excluded from the figures"
 
 
 def _scored(row: Row) -> str:

@@ -1,12 +1,11 @@
-"""``vouch answer``: a question answered from its sources by a language model, the answer audited and repaired.
+"""``vouch answer`` and ``vouch rank``: answer a question from sources, and rank the answers to questions.
 
-Left out: a search for the sources; ``vouch index search`` finds passages.
+Not supported: searching for the sources of ``answer``.
 """
 
 from __future__ import annotations
 
-import json
-import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -14,57 +13,74 @@ import typer
 from vouching.answering.prompt import Style
 from vouching.cli.judge import write_record
 from vouching.cli.options import (
+    HOW,
+    ROWS,
+    Indexes,
     Json,
+    Output,
+    Resume,
     Seed,
     SourceFiles,
     SourceTexts,
+    WebEngines,
     argument_text,
     given_sources,
     is_read,
+    panel,
+    refuse_row_contradictions,
     refuse_second_stdin,
 )
-from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
-from vouching.errors import ConfigError, InputError
-from vouching.rows import read_as
+from vouching.cli.streams import (
+    Exit,
+    draw,
+    progress,
+    show_rows,
+    usage_errors,
+    write_error,
+    write_json,
+    write_summary,
+)
+from vouching.errors import InputError
+from vouching.rows import ROWS_AT_ONCE, BatchSummary, RowJob, read_as
+from vouching.search.options import SearchOptions
 from vouching.shortcuts import AuditMethod
+from vouching.types import VERDICT_VERSION, Ranking, RankMode
+from vouching.version import __version__
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from vouching.answering.answer import Answered
     from vouching.answering.prompt import Shot
-    from vouching.models.base import Model
+    from vouching.methods.discriminative.rank import Ranker
 
 app = typer.Typer()
 
-_Question = Annotated[str, typer.Option(metavar="TEXT", help="What to answer.")]
+_Question = Annotated[str, typer.Option(metavar="TEXT", help="The question.")]
 _Model = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", envvar="VOUCH_MODEL", help="The language model that writes, as http://host:8000/v1#name."
+        metavar="NAME", envvar="VOUCH_MODEL", help="Language model that answers, such as http://host:8000/v1#name."
     ),
 ]
-_Prompt = Annotated[Style, typer.Option(help="How it is asked: plainly, step by step, or after answered examples.")]
+_Prompt = Annotated[Style, typer.Option(help="Prompt style: direct, step by step, or with examples.")]
 _Shots = Annotated[
-    str | None,
-    typer.Option(metavar="ROWS", help="With --prompt few-shot: your examples, see docs/answer.md."),
+    str | None, typer.Option(metavar="ROWS", help="Your examples for --prompt few-shot, see docs/answer.md.")
 ]
-_Generations = Annotated[int, typer.Option(metavar="N", min=1, help="Drafts, of which the majority's answer is taken.")]
+_Generations = Annotated[int, typer.Option(metavar="N", min=1, help="Number of drafts; the majority answer is taken.")]
 _Method = Annotated[
-    AuditMethod,
-    typer.Option(help="How each draft is judged: asked again blind, or claim by claim; see docs/answer.md."),
+    AuditMethod, typer.Option(help="How drafts are audited: blind questions, or claim by claim; see docs/answer.md.")
 ]
-_Judge = Annotated[str, typer.Option(metavar="NAME", help="What judges: embedded, or a language model.")]
+_Judge = Annotated[str, typer.Option(metavar="NAME", help="The auditor: embedded, or a language model.")]
 _Repair = Annotated[
     Literal["mark", "remove", "keep"] | None,
-    typer.Option(help="Apply the fixes to the answer and audit it again; mark, remove or keep what has no fix."),
+    typer.Option(help="Apply fixes to the answer and audit it again; mark, remove or keep claims without a fix."),
 ]
-_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a draft; a model that thinks needs more.")]
-_Fail = Annotated[bool, typer.Option("--fail", metavar="", help="Exit with 1 if the answer's audit finds a fault.")]
-_ReportFile = Annotated[
-    str | None,
-    typer.Option(metavar="PATH", help="Also write a report on the answer: .html, or .md for Markdown."),
+_MaxTokens = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Maximum tokens of a draft; reasoning models need more.")
 ]
+_Fail = Annotated[bool, typer.Option("--fail", metavar="", help="Exit with 1 if the audit of the answer fails.")]
+_ReportFile = Annotated[str | None, typer.Option(metavar="PATH", help="Also write a report: .html, or .md.")]
 
 _EPILOG = """
 **Examples**
@@ -73,8 +89,8 @@ vouch answer --question "How high is the tower?" --source tower.txt --model http
 
 vouch answer --question "How many are there?" --source a.txt --source b.txt --prompt cot --generations 8 --repair mark
 
-**Exit status**: 0 done; 1 under --fail, the audit finds a fault; 2 the command line or a file cannot be used; 3 the
-audit could not tell, the language model was not reached, or the result could not be written; 130 interrupted.
+**Exit status**: 0 done; 1 with --fail, the audit fails; 2 invalid command line or file; 3 the audit is undecided, the
+language model could not be reached, or the result could not be written; 130 interrupted.
 """
 
 
@@ -96,22 +112,20 @@ def answer_command(
     as_json: Json = False,
     report: _ReportFile = None,
 ) -> None:
-    """Answer a question from sources by a language model, audit the answer and repair it.
+    """Answer a question from sources with a language model, audit the answer and repair it.
 
-    Each draft is audited against the same sources. With several drafts the answer that most of them give is taken, and
-    of these drafts the one that its audit finds best.
+    Each draft is audited against the same sources. Of several drafts, the answer that most of them give is taken, from
+    the draft with the best audit.
     """
-    from vouching.answering.answer import AnswerConfig, Answerer
+    from vouching.answering.answer import AnswerConfig, Answerer, open_writer
     from vouching.shortcuts import open_audit
 
     with usage_errors("--judge"):
         if not source and not source_text:
-            raise InputError("no source was given: say what to answer from with --source FILE or --source-text TEXT")
+            raise InputError("no source was given: give --source FILE or --source-text TEXT")
         refuse_second_stdin(*(source or ()))
         if shots is not None and prompt != "few-shot":
-            raise InputError(
-                "got --shots without --prompt few-shot, which alone shows examples: add it, or leave it out"
-            )
+            raise InputError("got --shots without --prompt few-shot: add it, or leave --shots out")
         given, _ = given_sources(source or (), source_text or ())
         asked = argument_text(question, "--question")
         config = AnswerConfig(prompt, generations, max_tokens=max_tokens, seed=seed, shots=_shots(shots))
@@ -120,8 +134,8 @@ def answer_command(
 
             page_target(report, markdown=True)
             if is_read(report, *(source or [])):
-                raise InputError(f"--report {report} is a source, and would be lost: name another place")
-        writer, audit = writing_model(model), open_audit(judge, method)
+                raise InputError(f"--report {report} is an input file and would be overwritten: choose another path")
+        writer, audit = open_writer(model), open_audit(judge, method)
         answerer = Answerer(writer, audit, config)
         with progress("Answering"):
             answered = answerer.answer(asked, given, repair)
@@ -129,28 +143,9 @@ def answer_command(
         _write_report(answered, report)
     _write(answered, as_json)
     if answered.report is not None and not answered.report.findings:
-        advice = ": --method embedded judges claim by claim" if method == "blinded" else ""
+        advice = "; --method embedded judges claim by claim" if method == "blinded" else ""
         write_error(f"the audit found nothing to judge in the answer{advice}")
     raise typer.Exit(_exit_status(answered, fail))
-
-
-def writing_model(name: str | None) -> Model:
-    """The language model that writes. Raises ConfigError if none is named, or if the name is no language model's.
-
-    >>> writing_model(None)
-    Traceback (most recent call last):
-    ...
-    vouching.errors.ConfigError: an answer is written by a language model, and none is named: set VOUCH_MODEL or ...
-    """
-    from vouching.models.open import FORMS, open_model
-
-    if not name or name.startswith("embedded"):
-        got = f"got {name}, which writes nothing" if name else "and none is named"
-        raise ConfigError(
-            f"an answer is written by a language model, {got}: set VOUCH_MODEL or give --model NAME; names look like "
-            f"{FORMS}"
-        )
-    return open_model(name)
 
 
 def _shots(path: str | None) -> tuple[Shot, ...] | None:
@@ -165,41 +160,198 @@ def _shots(path: str | None) -> tuple[Shot, ...] | None:
 
 
 def _exit_status(answered: Answered, fail: bool) -> Exit:
-    """How the command ends: by the audit of the answer before repair, as ``vouch check`` does."""
+    """The exit status, by the audit of the answer before repair."""
     if answered.report is None:
         return Exit.OK
-    good = answered.report.passed
-    if good is None:
+    passed = answered.report.passed
+    if passed is None:
         return Exit.INCOMPLETE
-    return Exit.FINDINGS if fail and not good else Exit.OK
+    return Exit.FINDINGS if fail and not passed else Exit.OK
 
 
 def _write_report(answered: Answered, path: str | None) -> None:
     if path is None:
         return
     if answered.report is None:
-        write_error(f"{path} was not written: the sources do not hold the answer, so there is nothing to report on")
+        write_error(f"{path} was not written: the sources do not contain the answer, so there is nothing to report")
         return
     write_record(path, answered.report, answered.report.sources, answered.question)
 
 
 def _write(answered: Answered, as_json: bool) -> None:
     if as_json:
-        write_result(json.dumps(answered.record(), indent=2 if sys.stdout.isatty() else None) + "\n")
+        write_json(answered.record())
         return
     from vouching.report.terminal import print_report
     from vouching.types.visible import visible, visible_line
 
     def paint(console: Console) -> None:
-        console.print(visible(answered.text) if answered.text else "The sources do not hold the answer.")
+        console.print(visible(answered.text) if answered.text else "The sources do not contain the answer.")
         drafts = len(answered.drafts)
         if drafts > 1:
-            judged = {True: "yes", False: "no", None: "not known"}[answered.faithful]
+            judged = {True: "yes", False: "no", None: "undecided"}[answered.faithful]
             console.print(
-                f"\n{visible_line(answered.answer)}: {answered.votes} of {drafts} drafts; most are faithful: {judged}"
+                f"\n{visible_line(answered.answer)}: {answered.votes} of {drafts} drafts; majority faithful: {judged}"
             )
         if answered.report is not None:
             console.print()
             print_report(console, answered.report)
 
     draw(paint)
+
+
+_RANKED = "What to rank"
+_AT_ONCE = 8
+"""Rows in flight for local scorers: enough to fill a batch, few enough that the first lines come soon."""
+
+_RANK_EPILOG = """
+**Examples**
+
+vouch rank --question "When did it open?" --answer "In 1937." --answer "In 1973." --source bridge.txt
+
+vouch rank --question "Who built it?" --answer Ada --answer Bob --index notes --web wikipedia --json
+
+vouch rank --input questions.jsonl --output rankings.jsonl --index notes --score-model discriminative:runs/rank/model
+
+vouch rank --input questions.jsonl --output rankings.jsonl --index notes --mode agentic
+    --search-model http://localhost:8000/v1#qwen --score-model http://localhost:8000/v1#qwen
+
+**Exit status**: 0 done; 2 invalid command line or file; 3 an answer has no score, a language model's reply is not a
+ranking, a row could not be used, a model could not be reached, or the result could not be written; 130 interrupted.
+"""
+
+
+_RankQuestion = Annotated[str | None, panel(_RANKED, metavar="TEXT", help="The question.")]
+_Answers = Annotated[list[str] | None, panel(_RANKED, metavar="TEXT", help="An answer. Repeatable.")]
+_Mode = Annotated[
+    RankMode | None,
+    panel(
+        HOW,
+        metavar="MODE",
+        help="The evidence that a scorer sees: compressed, facts, full or no-search; or how a language model ranks: "
+        "generative (from memory), agentic (after a search), points (1 to 10 for each answer, after a search).",
+    ),
+]
+_ScoreModel = Annotated[
+    str,
+    panel(
+        HOW,
+        metavar="NAME",
+        help="The scorer: embedded:rules, embedded, embedded:FOLDER, discriminative:PATH, minicheck:PATH, hhem:PATH, "
+        "factscore:MODEL; for the last three modes a language model such as http://host:8000/v1#name or openai/name.",
+    ),
+]
+_SearchModel = Annotated[
+    str | None,
+    panel(HOW, metavar="NAME", help="Language model that searches and compresses; default: word matching."),
+]
+_Input = Annotated[
+    str | None,
+    panel(ROWS, "--input", metavar="PATH|-", help="Rows with question, answers and, optionally, id and sources."),
+]
+
+
+@app.command("rank", epilog=_RANK_EPILOG)
+def rank_command(
+    question: _RankQuestion = None,
+    answer: _Answers = None,
+    source: SourceFiles = None,
+    source_text: SourceTexts = None,
+    index: Indexes = None,
+    web: WebEngines = None,
+    mode: _Mode = None,
+    score_model: _ScoreModel = "embedded:rules",
+    search_model: _SearchModel = None,
+    as_json: Json = False,
+    input: _Input = None,
+    output: Output = None,
+    resume: Resume = False,
+) -> None:
+    """Rank the answers to a question by how well given or found evidence supports them, and explain why.
+
+    Works offline unless a language model or a web search is used. Tied answers share a rank; answers without a score
+    are listed separately.
+    """
+    from vouching.inputs import as_sources
+    from vouching.methods.discriminative.open import NO_EVIDENCE_MODES, open_ranker
+    from vouching.models.running import run
+
+    with usage_errors():
+        search = SearchOptions.read(index, web)
+        singles = {
+            "--question": question, "--answer": answer, "--source": source, "--source-text": source_text,
+            "--json": as_json,
+        }  # fmt: skip
+        refuse_row_contradictions(singles, (input, output, resume))
+        evidence = bool(source or source_text or search)
+        if input is None and (question is None or not answer):
+            raise InputError(
+                "nothing to rank: give --question TEXT and --answer TEXT for each answer, or --input ROWS (see --help)"
+            )
+        _refuse_mode(mode, search_model, evidence, needed=input is None)
+        refuse_second_stdin(*(source or ()))
+        engines = search.engines() if search else []
+        if input is not None and output is not None:
+            # An invalid setting shows before any file is created.
+            ranker = open_ranker(score_model, mode, search_model=search_model, engines=engines, queries=search.queries)
+            needed = not search and mode not in NO_EVIDENCE_MODES
+            job = _job((input, output, resume), ranker, (score_model, search_model), search, needed)
+            raise typer.Exit(_summarize(show_rows(job)))
+        given, warnings = given_sources(source or (), source_text or ())
+        asked, texts = argument_text(question or "", "--question"), [argument_text(a, "--answer") for a in answer or ()]
+        ranker = open_ranker(score_model, mode, search_model=search_model, engines=engines, queries=search.queries)
+        with progress("Ranking"):
+            ranking = run(ranker.rank(asked, texts, as_sources(given) if given else ()))
+            run(ranker.aclose())
+        ranking = replace(ranking, warnings=(*ranking.warnings, *warnings))
+        _write_ranking(ranking, as_json)
+    raise typer.Exit(Exit.INCOMPLETE if ranking.unverified or ranking.invalid is not None else Exit.OK)
+
+
+def _refuse_mode(mode: RankMode | None, search_model: str | None, evidence: bool, needed: bool) -> None:
+    """Raise InputError if the mode does not fit the evidence and models."""
+    from vouching.methods.discriminative.open import NO_EVIDENCE_MODES
+
+    if needed and not evidence and mode not in NO_EVIDENCE_MODES:
+        raise InputError("nothing to rank by: give --source FILE, --source-text TEXT, --index PATH or --web ENGINE")
+    if mode in NO_EVIDENCE_MODES and evidence:
+        raise InputError(f"got --mode {mode}, which uses no evidence, with sources or search engines: leave them out")
+    if mode in NO_EVIDENCE_MODES and search_model is not None:
+        raise InputError(f"got --search-model with --mode {mode}, which does not search: leave it out")
+
+
+def _job(
+    files: tuple[str, str, bool], ranker: Ranker, models: tuple[str, str | None], search: SearchOptions, needed: bool
+) -> RowJob:
+    """The job that ranks a file of rows; ``models`` names the scorer and the search model."""
+    from vouching.methods.discriminative.rank import rank_work, seen_ranking
+    from vouching.models.open import is_model
+
+    input, output, resume = files
+    asked = any(is_model(name or "") for name in models) or search.web
+    settings = {
+        "command": "rank", "mode": ranker.mode, "score model": models[0], "search model": models[1],
+        **search.settings, "calibrator": ranker.calibrator, "record": VERDICT_VERSION, "vouching": __version__,
+    }  # fmt: skip
+    work = rank_work(ranker, needed, ROWS_AT_ONCE if asked else _AT_ONCE)
+    return RowJob(input, output, work, seen_ranking, settings, ("question",), resume)
+
+
+def _summarize(summary: BatchSummary) -> Exit:
+    """Report on the rows and return the exit status."""
+    counts = summary.counts
+    words = f", {counts['answers']:,} answers"
+    words += f", {counts['without a score']:,} without a score" if counts["without a score"] else ""
+    words += f", {counts['no ranking']:,} rows whose reply is not a ranking" if counts["no ranking"] else ""
+    write_summary(summary, words)
+    open_rows = counts["without a score"] or counts["no ranking"]
+    return Exit.OK if summary.complete and not open_rows else Exit.INCOMPLETE
+
+
+def _write_ranking(ranking: Ranking, as_json: bool) -> None:
+    if as_json:
+        write_json(ranking)
+        return
+    from vouching.report.terminal import print_ranking
+
+    draw(lambda console: print_ranking(console, ranking))

@@ -1,7 +1,7 @@
-"""The command line: which commands there are, and how they end.
+"""The command line: the commands, and how they end.
 
-Commands parse, call one function and print; each lives in a module of ``vouching.cli``. Left out: a file of
-settings; options and environment variables say everything there is to say.
+Commands parse options, call one function and print. Not supported: a configuration file; use options and environment
+variables.
 """
 
 from __future__ import annotations
@@ -19,23 +19,7 @@ from typing import Annotated, Literal
 import typer
 from typer.exceptions import TyperException
 
-from vouching.cli import (
-    answer,
-    audit,
-    bench,
-    calibrate,
-    challenge,
-    check,
-    data,
-    diagnose,
-    evolve,
-    follow,
-    index,
-    rank,
-    reward,
-    runs,
-    train,
-)
+from vouching.cli import answer, bench, check, data, diagnose, evolve, follow, index, reward, train
 from vouching.cli.streams import Exit, output_failed, usage_errors, write_error, write_result
 from vouching.version import __version__
 
@@ -47,24 +31,20 @@ app = typer.Typer(
 )
 app.add_typer(check.app)
 app.add_typer(follow.app)
-app.add_typer(audit.app)
 app.add_typer(answer.app)
-app.add_typer(rank.app)
-app.add_typer(challenge.app)
 app.add_typer(index.app, name="index")
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 app.add_typer(reward.app)
 app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app)
-app.add_typer(runs.app, name="runs")
+app.add_typer(train.runs_app, name="runs")
 app.add_typer(evolve.app, name="evolve")
-app.add_typer(calibrate.app)
-diagnose.app.add_typer(runs.diagnosis)
+diagnose.app.add_typer(train.diagnosis)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(given: bool) -> None:
+    if given:
         typer.echo(f"vouch {__version__}")
         raise typer.Exit
 
@@ -76,7 +56,7 @@ def vouch(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
-    """Check what language models say against the evidence, and say why."""
+    """Check what language models say against the evidence, and explain the verdicts."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -86,7 +66,7 @@ _SCHEMA_EPILOG = """
 
 vouch schema report > report.schema.json
 
-**Exit status**: 0 done; 2 there is no such record.
+**Exit status**: 0 done; 2 unknown record.
 """
 
 
@@ -94,7 +74,7 @@ vouch schema report > report.schema.json
 def schema_command(
     record: Annotated[
         Literal["verdict", "unverified", "report", "ranking", "assurance", "reviewed"],
-        typer.Argument(help="Which record."),
+        typer.Argument(help="The record."),
     ] = "verdict",
 ) -> None:
     """Print the JSON Schema of a record.
@@ -115,51 +95,51 @@ def _no_option(found: re.Match[str]) -> str:
 
 
 def _choices(found: re.Match[str]) -> str:
-    return f"{found[1]} is missing: wanted one of {', '.join(found[2].replace(',', ' ').split())}"
+    return f"{found[1]} is missing: expected one of {', '.join(found[2].replace(',', ' ').split())}"
 
 
 _COMMAND_OF = {
     "blinded": "vouch audit", **dict.fromkeys(("checklist", "holistic", "rules"), "vouch follow"),
     "assurance": "vouch challenge",
 }  # fmt: skip
-"""Which command does what another one's --method does not."""
+"""The command for a method that another command's --method does not offer."""
 
 
 def _no_method(found: re.Match[str]) -> str:
-    return f"{found[1]}got {found[2]}, wanted one of {found[3]}; {_COMMAND_OF[found[2]]} does {found[2]}"
+    return f"{found[1]}got {found[2]}, expected one of {found[3]}; use {_COMMAND_OF[found[2]]} for {found[2]}"
 
 
 _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
-    (r"No such command 'search'.*", "there is no command search; vouch index search looks into an index"),
+    (r"No such command 'search'.*", "there is no command search; vouch index search searches an index"),
     (r"No such command '(.*?)'\. Did you mean (.*?)(?:, .*)?\?", r"there is no command \1; did you mean \2?"),
     (r"No such command '(.*?)'.*", r"there is no command \1"),
     (
         r"No such option: (?:-[\s,.].*|-)$",
-        "there is no option -; a text that begins with - goes behind --, or into a file that an option names, as "
-        "with --response",
+        "there is no option -; put a text that begins with - after --, or into a file given with an option such as "
+        "--response",
     ),
     (r"No such option: (\S+) \(Possible options: (.*)\)", _no_option),
     (r"No such option: (\S+).*", r"there is no option \1"),
     (
         r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)",
-        r"got \1 too many: put a text with blanks in quotes, behind its option if it has one",
+        r"got unexpected arguments (\1): put a text with spaces in quotes, after its option if it has one",
     ),
     (rf"('--method'.*?)'({'|'.join(_COMMAND_OF)})' is not one of (.*?)\.?$", _no_method),
-    (r"'([^']*)' is not one of (.*?)\.?$", r"got \1, wanted one of \2"),
+    (r"'([^']*)' is not one of (.*?)\.?$", r"got \1, expected one of \2"),
     (r"Option '(.*?)' requires an argument\.?", r"\1 needs a value"),
     (r"Missing option '(.*?)' \(env var: '(.*?)'\)\.?", r"\1 is missing, and \2 is not set"),
     (r"Missing (?:option|argument) '(.*?)'\. Choose from:?\s*(.*?)\.?\s*$", _choices),
     (r"Missing (?:option|argument) '(.*?)'\.?", r"\1 is missing"),
-    (r"Input should be greater than or equal to (\S+)", r"wanted at least \1"),
-    (r"Input should be a valid number.*", "wanted a number"),
-    (r"Input should be a valid integer.*", "wanted a whole number"),
+    (r"Input should be greater than or equal to (\S+)", r"expected at least \1"),
+    (r"Input should be a valid number.*", "expected a number"),
+    (r"Input should be a valid integer.*", "expected a whole number"),
     (r"Invalid value for '(.*?)': (?:Value error, )?", r"\1: "),
 )
-"""What the library says, as patterns, and the same in plain words; of several guesses the nearest."""
+"""Patterns of the library's messages, with replacements."""
 
 
 def _plain(message: str) -> str:
-    """The message of a usage error in plain words."""
+    """A usage error in plain words."""
     for pattern, words in _PLAIN:
         message = re.sub(pattern, words, message, count=1, flags=re.DOTALL)
     return message
@@ -170,10 +150,9 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _open_closed_streams() -> None:
-    """Put streams in place of standard ones that the caller closed, as in ``>&-``.
+    """Replace standard streams that the caller closed (``>&-``), so that no later file gets their number.
 
-    Input is then empty, messages go nowhere, and a result cannot be written, which ends a command as a full disk does.
-    Without them the next file that is opened would get their number, and what is written there.
+    Input is then empty, messages are discarded, and writing a result fails as on a full disk.
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -182,9 +161,9 @@ def _open_closed_streams() -> None:
 
 
 def main() -> int:
-    """Run the command line. Returns the exit status; usage errors are one line on standard error."""
+    """Run the command line and return the exit status; usage errors are one line on standard error."""
     _open_closed_streams()
-    # asyncio replaces only Python's own handler, by one that waits until the running work yields.
+    # asyncio replaces only Python's default handler, with one that waits until the running work yields.
     signal.signal(signal.SIGINT, _interrupt)
     try:
         return int(app(prog_name="vouch", standalone_mode=False) or Exit.OK)

@@ -1,12 +1,7 @@
-"""``vouch bench``: the public data sets there are, whether they are sound, runs, two runs compared, a set built.
-
-``bench run`` is in ``bench_run``. Not supported: downloading data sets.
-"""
+"""``vouch bench``: list and validate public data sets, compare runs, build ranking sets; ``bench_run`` has ``run``."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,82 +9,58 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vouching.cli import bench_run
-from vouching.cli.streams import Exit, draw, progress, show_rows, usage_errors, write_error, write_result
+from vouching.cli.streams import (
+    Exit,
+    draw,
+    progress,
+    show_rows,
+    usage_errors,
+    write_error,
+    write_json,
+    write_result,
+)
 from vouching.errors import ConfigError, InputError
 from vouching.types.visible import visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vouching.bench.build import RankingBuilder
     from vouching.bench.rows import Fault, Split
     from vouching.bench.task import DataSet
-    from vouching.rows import AsyncWorkFactory
 
 app = typer.Typer()
 app.add_typer(bench_run.app)
 
 _LEGEND = """
-1st only, 2nd only: rows that one run gets right and the other does not; p: exact McNemar test of these.
-Differences: the second run less the first, 95 % by paired bootstrap over groups of rows."""
+1st only, 2nd only: rows that only one of the runs gets right; p: exact McNemar test on them.
+Differences: second run minus first, with 95 % intervals by a paired bootstrap over groups of rows."""
 _MAX_FAULTS = 20
-"""Faults of a set that are told one by one."""
-_SomeNames = Annotated[list[str] | None, typer.Argument(help="Sets; without any, all that are here.")]
-_AnySplit = Annotated[
-    Literal["train", "dev", "test"] | None,
-    typer.Option(help="Which part of each set; without it, all parts."),
-]
+"""Faults of a set that are listed one by one."""
+_SomeNames = Annotated[list[str] | None, typer.Argument(help="Data sets; default: all that are available.")]
+_AnySplit = Annotated[Literal["train", "dev", "test"] | None, typer.Option(help="Split of each set; default: all.")]
 _Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
-_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of a table.")]
-_Input = Annotated[
-    Path, typer.Option("--input", metavar="ROWS", help="Questions with references; in later steps, built rows.")
-]
-_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="Rows, or votes: .jsonl.")]
-_Models = Annotated[
-    list[str] | None, typer.Option("--model", metavar="NAME", help="A language model that answers. Repeatable.")
-]
-_Judge = Annotated[str | None, typer.Option(metavar="NAME", help="The language model that labels and compares.")]
-_PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Answers of each model.")]
-_Voter = Annotated[bool, typer.Option("--voter", metavar="", help="Ask at the terminal whether each row is right.")]
-_Votes = Annotated[
-    list[Path] | None, typer.Option(metavar="PATH", help="The votes of one person, id and vote. Three times.")
-]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Of all chance.")]
-_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume what was cut short.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of a table.")]
 
 _LIST_EPILOG = """
 **Example**
 
 vouch bench list --split test
 
-**Exit status**: 0 done; 2 the command line or a data set cannot be used.
+**Exit status**: 0 done; 2 invalid command line or data set.
 """
 _VALIDATE_EPILOG = """
 **Example**
 
 vouch bench validate wice ragtruth --split test
 
-**Exit status**: 0 all is sound; 2 the command line or a file cannot be used; 3 something is wrong.
+**Exit status**: 0 no faults; 2 invalid command line or file; 3 faults were found.
 """
 _COMPARE_EPILOG = """
 **Example**
 
 vouch bench compare runs/first runs/second
 
-**Exit status**: 0 done, whatever came out; 2 the runs cannot be read or are not on the same rows.
-"""
-_BUILD_EPILOG = """
-**Examples**
-
-vouch bench build --input questions.jsonl --model openai/gpt-4o-mini --model local:/qwen --judge openai/gpt-4o
---output built.jsonl
-
-vouch bench build --input built.jsonl --voter --output ada.jsonl
-
-vouch bench build --input built.jsonl --votes ada.jsonl --votes bob.jsonl --votes cy.jsonl --output mine.jsonl
-
-**Exit status**: 0 done; 2 the command line, the input or the output cannot be used; 3 some questions could not be used,
-or it ended early: finish it with --resume.
+**Exit status**: 0 done, whatever the result; 2 the runs cannot be read or are not on the same rows.
 """
 
 
@@ -97,7 +68,7 @@ or it ended early: finish it with --resume.
 def bench(context: typer.Context) -> None:
     """Run a verifier or a language model over public data sets, with intervals and baselines, and compare runs.
 
-    Data sets are read from the folder that the variable VOUCH_DATA names.
+    Data sets are read from the folder named by the environment variable VOUCH_DATA.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -105,7 +76,7 @@ def bench(context: typer.Context) -> None:
 
 @app.command("list", epilog=_LIST_EPILOG)
 def list_command(split: _AnySplit = None) -> None:
-    """List the data sets: rows, groups of rows, labels, licence, and how to get those that are not here."""
+    """List data sets: rows, groups of rows, labels, license, and how to obtain those that are missing."""
     from vouching.bench.catalog import DATA_SETS, data_folder
     from vouching.bench.rows import Fault
 
@@ -116,7 +87,7 @@ def list_command(split: _AnySplit = None) -> None:
         write_error(str(error).removesuffix(" (see vouch bench list)"))
     else:
         with usage_errors(), progress("Counting rows"):
-            for one, part in _here(folder, split):
+            for one, part in _available(folder, split):
                 try:
                     rows = [row for row in one.rows(folder, part) if not isinstance(row, Fault)]
                 except InputError as error:
@@ -129,7 +100,7 @@ def list_command(split: _AnySplit = None) -> None:
         for name, parts in here.items():
             _paint_set(console, DATA_SETS[name], parts)
         if missing:
-            console.print("\nNot here:\n", *map(_missing_words, missing), sep="\n", soft_wrap=True)
+            console.print("\nNot available here:\n", *map(_missing_text, missing), sep="\n", soft_wrap=True)
 
     draw(paint)
 
@@ -139,7 +110,7 @@ def _about(data_set: DataSet[Any]) -> str:
 
 
 def _paint_set(console: Console, data_set: DataSet[Any], parts: dict[Split, list[Any]]) -> None:
-    """Show what a set is whose files are there, and what was counted in each part of it."""
+    """Show an available set and the counts of each of its parts."""
     from rich.table import Column, Table
 
     from vouching.bench.run import TASKS
@@ -151,10 +122,10 @@ def _paint_set(console: Console, data_set: DataSet[Any], parts: dict[Split, list
     console.print(_about(data_set), counts, *([f"  note  {data_set.remark}"] if data_set.remark else []), sep="\n")
 
 
-def _missing_words(data_set: DataSet[Any]) -> str:
-    """What a set is whose files are not there, how to get them and where to put them."""
-    wanted = dict.fromkeys(pattern for patterns in data_set.files.values() for pattern in patterns)
-    return f"{_about(data_set)}\n  get  {data_set.get}\n  as   {', '.join(wanted)}"
+def _missing_text(data_set: DataSet[Any]) -> str:
+    """A missing set, how to obtain it and where to put it."""
+    files = dict.fromkeys(pattern for patterns in data_set.files.values() for pattern in patterns)
+    return f"{_about(data_set)}\n  get  {data_set.get}\n  as   {', '.join(files)}"
 
 
 @app.command("validate", epilog=_VALIDATE_EPILOG)
@@ -166,7 +137,7 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
     faulty = False
     with usage_errors():
         folder = data_folder()
-        for data_set, part in _wanted(names, folder, split):
+        for data_set, part in _chosen(names, folder, split):
             with progress(f"Reading {data_set.name}"):
                 faults = [*validate(data_set, folder, part)]
             faulty = faulty or bool(faults)
@@ -175,14 +146,14 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
 
 
 def _write_faults(name: str, faults: list[Fault]) -> None:
-    lines = [f"{name}: {f'faults: {len(faults):,}' if faults else 'sound'}"]
+    lines = [f"{name}: {f'faults: {len(faults):,}' if faults else 'valid'}"]
     lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MAX_FAULTS]]
     lines += [f"  and {len(faults) - _MAX_FAULTS:,} more"] if len(faults) > _MAX_FAULTS else []
     write_result("".join(f"{line}\n" for line in lines))
 
 
-def _here(folder: Path, split: Split | None) -> Iterator[tuple[DataSet[Any], Split]]:
-    """Every set and part whose files are there."""
+def _available(folder: Path, split: Split | None) -> Iterator[tuple[DataSet[Any], Split]]:
+    """Every set and split whose files are available."""
     from vouching.bench.catalog import DATA_SETS
 
     for data_set in DATA_SETS.values():
@@ -191,26 +162,26 @@ def _here(folder: Path, split: Split | None) -> Iterator[tuple[DataSet[Any], Spl
                 yield data_set, part
 
 
-def _wanted(names: list[str] | None, folder: Path, split: Split | None) -> list[tuple[DataSet[Any], Split]]:
-    """The sets to validate with their parts: those that are here, of the named ones all that are wanted."""
+def _chosen(names: list[str] | None, folder: Path, split: Split | None) -> list[tuple[DataSet[Any], Split]]:
+    """The sets and splits to validate."""
     from vouching.bench.catalog import ALL, chosen
 
-    here = [*_here(folder, split)]
-    if not here:
+    available = [*_available(folder, split)]
+    if not available:
         raise InputError(f"there is no data set in {folder}: see vouch bench list")
     if not names or ALL in names:
-        return here
-    wanted: list[tuple[DataSet[Any], Split]] = []
+        return available
+    found: list[tuple[DataSet[Any], Split]] = []
     for one in chosen(names, folder, split or "test"):
-        parts: list[Split] = [split] if split else [part for known, part in here if known == one]
-        # A set that is not here is asked for its rows all the same: the refusal says how to get it.
-        wanted.extend((one, part) for part in parts or one.files)
-    return wanted
+        parts: list[Split] = [split] if split else [part for known, part in available if known == one]
+        # A missing set is read all the same: its error says how to obtain it.
+        found.extend((one, part) for part in parts or one.files)
+    return found
 
 
 @app.command("compare", epilog=_COMPARE_EPILOG)
 def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
-    """Compare two runs on the same rows: what the second gains over the first, and whether that could be luck."""
+    """Compare two runs on the same rows: the differences, their intervals and significance."""
     from vouching.bench.claims import comparison_table
     from vouching.bench.compare import compare
     from vouching.bench.report import difference_table
@@ -218,7 +189,7 @@ def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
     with usage_errors(), progress("Comparing"):
         kind, comparison = compare(first, second)
     if as_json:
-        write_result(json.dumps(comparison, indent=2 if sys.stdout.isatty() else None) + "\n")
+        write_json(comparison)
         return
 
     def paint(console: Console) -> None:
@@ -230,76 +201,68 @@ def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
     draw(paint)
 
 
+_Input = Annotated[
+    Path, typer.Option("--input", metavar="ROWS", help="Questions with references; in steps 2 and 3, built rows.")
+]
+_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="Rows, or votes: .jsonl.")]
+_Models = Annotated[
+    list[str] | None, typer.Option("--model", metavar="NAME", help="A language model that answers. Repeatable.")
+]
+_Judge = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The language model that labels and compares answers.")
+]
+_PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Answers of each model.")]
+_Voter = Annotated[bool, typer.Option("--voter", metavar="", help="Ask at the terminal whether each row is right.")]
+_Votes = Annotated[
+    list[Path] | None, typer.Option(metavar="PATH", help="The votes of one person: id and vote. Up to three times.")
+]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all sampling.")]
+_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted step.")]
+_BUILD_EPILOG = """
+**Examples**
+
+vouch bench build --input questions.jsonl --model openai/gpt-4o-mini --model local:/qwen --judge openai/gpt-4o
+--output built.jsonl
+
+vouch bench build --input built.jsonl --voter --output ada.jsonl
+
+vouch bench build --input built.jsonl --votes ada.jsonl --votes bob.jsonl --votes cy.jsonl --output mine.jsonl
+
+**Exit status**: 0 done; 2 invalid command line, input or output; 3 some questions could not be used, or the step ended
+early: resume with --resume.
+"""
+
+
 @app.command("build", epilog=_BUILD_EPILOG)
 def build_command(
     input: _Input, output: _Output, model: _Models = None, judge: _Judge = None, per_model: _PerModel = 1,
     voter: _Voter = False, votes: _Votes = None, seed: _Seed = 0, resume: _Resume = False,
 ) -> None:  # fmt: skip
-    """Make a ranking set of your own as FGVeriBench was made: answers, labels by a model, votes of three people.
+    """Build a ranking set of your own as FGVeriBench was built: answers, labels by a model, votes of three people.
 
-    Without votes a row is marked as verified by a model alone. Put the set into the folder rankings of the data folder
-    and run it as own_rankings.
+    Rows without votes are marked as verified by a model only. Put the finished set into the folder rankings of the data
+    folder and run it as own_rankings.
     """
-    from vouching.bench.build import built_rows, count_votes, vote
+    from vouching.bench.build import built_rows, count_votes, ranking_work, vote
 
     with usage_errors():
         if output.suffix != ".jsonl":
-            raise InputError(f"{output}: wanted an output that ends in .jsonl")
+            raise InputError(f"{output}: expected an output that ends in .jsonl")
         if voter + bool(votes) + (judge is not None) != 1:
-            raise InputError("say which step this is: --judge NAME to build rows, --voter to vote, --votes to count")
+            raise InputError("choose one step: --judge NAME to build rows, --voter to vote, --votes to count votes")
         if judge is None and model:
-            raise InputError("got --model without --judge: only the first step asks models")
+            raise InputError("got --model without --judge: models answer in the first step only")
         if voter:
-            done, told = vote(input, output, resume, typer.get_text_stream("stdin"), typer.echo)
+            done, report = vote(input, output, resume, typer.get_text_stream("stdin"), typer.echo)
         elif votes:
-            done, told = True, count_votes(input, output, votes)
+            done, report = True, count_votes(input, output, votes)
         else:
             settings = {
                 "command": "bench build", "models": ",".join(model or ()), "judge": judge or "",
                 "per_model": per_model, "seed": seed,
             }  # fmt: skip
-            work = _building(model or [], judge or "", per_model, seed)
-            done, told = built_rows(str(input), output, work, settings, resume, show_rows)
-    for line in told:
+            work = ranking_work(model or [], judge or "", per_model, seed)
+            done, report = built_rows(str(input), output, work, settings, resume, show_rows)
+    for line in report:
         write_error(line)
     raise typer.Exit(Exit.OK if done else Exit.INCOMPLETE)
-
-
-def _building(names: list[str], judging: str, per_model: int, seed: int) -> AsyncWorkFactory:
-    """What makes a row of a question, with its models opened."""
-    from vouching.bench.build import Asked, PoolAnswer, RankingBuilder
-    from vouching.models.open import open_model
-    from vouching.rows import AsyncWorkFactory, Row, async_work, fields_of
-    from vouching.train.rank_judge import Judge, answers_of
-    from vouching.train.rank_rows import RankQuestion, question_of
-
-    models = [open_model(name) for name in names]
-    judge = Judge(open_model(judging), seed)
-
-    def question(asked: Asked) -> RankQuestion:
-        return RankQuestion(asked.id, asked.question, asked.references)
-
-    async def propose(asked: Asked) -> list[PoolAnswer]:
-        if not models:
-            raise InputError("it comes without answers: name who answers (--model), or give answers")
-        said = await answers_of(models, asked.question, per_model, seed)
-        return [PoolAnswer(one.answer, one.by) for one in said]
-
-    async def mark(asked: Asked, answer: str) -> tuple[str | None, str | None]:
-        return await judge.mark(question(asked), answer)
-
-    async def confirm(asked: Asked, better: str, worse: str) -> str | None:
-        return await judge.confirm(question(asked), better, worse)
-
-    builder: RankingBuilder = RankingBuilder(propose, mark, confirm, seed)
-
-    async def build(row: Row) -> dict[str, Any]:
-        read = question_of(fields_of(row), row.name, "")
-        pool = tuple(PoolAnswer(one.answer, one.by, one.label) for one in read.candidates)
-        return await builder.build(Asked(read.id, read.question, read.references, pool))
-
-    async def close() -> None:
-        for one in (*models, judge.model):
-            await one.aclose()
-
-    return AsyncWorkFactory(lambda: async_work(build), close)

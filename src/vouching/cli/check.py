@@ -1,6 +1,7 @@
-"""``vouch check``: a claim, a whole answer claim by claim, or a file of either, against sources given or searched for.
+"""``vouch check`` and ``vouch audit``: check claims and answers against their sources.
 
-Not here: a question with a single claim, and rows that lean on each other.
+``check`` judges claim by claim; ``audit`` asks for the values of an answer again, from the sources only and blind to
+the answer. Not supported: several processes for ``audit``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from vouching.cli.options import (
     Output,
     ReportFile,
     Resume,
+    Seed,
     SourceFiles,
     SourceTexts,
     StopOnError,
@@ -41,6 +43,8 @@ from vouching.cli.options import (
 )
 from vouching.cli.streams import progress, usage_errors, write_error
 from vouching.errors import InputError
+from vouching.judging.matching import Match
+from vouching.methods.blinded.verify import Scope
 from vouching.rows import ROWS_AT_ONCE, BatchSummary, LookIn, RowJob
 from vouching.search.options import SearchOptions
 from vouching.types import Report
@@ -65,19 +69,19 @@ vouch check --input rows.jsonl --output verdicts.jsonl --jobs 0 --resume
 
 vouch check "It rained." --source notes.txt --model http://localhost:8000/v1#qwen --votes 3
 
-**Exit status**: 0 done; 1 under --fail, a claim is not attributable; 2 the command line or a file cannot be used; 3 a
-claim could not be verified or no evidence was found for it, a row could not be used, a language model was not reached,
---fail found nothing to check, or the result could not be written; 130 interrupted.
+**Exit status**: 0 done; 1 with --fail, a claim is not attributable; 2 invalid command line or file; 3 a claim could not
+be verified or has no evidence, a row could not be used, a language model could not be reached, --fail found nothing to
+check, or the result could not be written; 130 interrupted.
 """
 
-_Claim = Annotated[str | None, typer.Argument(help="The statement to check; - reads it from standard input.")]
+_Claim = Annotated[str | None, typer.Argument(help="The claim to check; - reads it from standard input.")]
 _Response = Annotated[
     str | None, panel(_WHAT, metavar="PATH|-", help="A file with a whole answer, checked claim by claim.")
 ]
-_Question = Annotated[str | None, panel(_WHAT, metavar="TEXT", help="The question that the answer is to.")]
+_Question = Annotated[str | None, panel(_WHAT, metavar="TEXT", help="The question that the answer responds to.")]
 _Repair = Annotated[
     Literal["mark", "remove", "keep"] | None,
-    panel(HOW, help="Apply the fixes to the answer and check it again; mark, remove or keep claims that have no fix."),
+    panel(HOW, help="Apply fixes to the answer and recheck it; mark, remove or keep claims without a fix."),
 ]
 _Model = Annotated[
     str,
@@ -85,7 +89,7 @@ _Model = Annotated[
         HOW,
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="What judges: embedded, embedded:rules (faster, blind to paraphrase), embedded:FOLDER (a round of vouch "
+        help="The judge: embedded, embedded:rules (faster, misses paraphrases), embedded:FOLDER (a round of vouch "
         "evolve), a language model such as http://host:8000/v1#name or openai/name, or a scorer such as "
         "minicheck:PATH.",
     ),
@@ -95,8 +99,8 @@ _Method = Annotated[
     Literal["embedded", "structured", "label"] | None,
     panel(
         HOW,
-        help="How it judges: without a language model, or by asking one for the whole record or for the label alone. "
-        "(what suits the model: embedded or structured)",
+        help="How to judge: without a language model, or by asking one for a whole record or for a label only. "
+        "(embedded or structured, depending on the model)",
     ),
 ]
 _Fail = Annotated[bool, panel(OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable.")]
@@ -127,9 +131,9 @@ def check_command(
     jobs: _Jobs = 1,
     stop_on_error: StopOnError = False,
 ) -> None:
-    """Check a claim, a whole answer claim by claim, or a file of either, against its sources, and say why.
+    """Check a claim, a whole answer claim by claim, or a file of either, against its sources, and explain why.
 
-    Works offline unless a language model or a web engine is named. "Attributable" says that the sources support the
+    Works offline unless a language model or a web search is used. "Attributable" means that the sources support the
     claim, not that it is true.
     """
     with usage_errors():
@@ -138,22 +142,22 @@ def check_command(
         judging = Judging(model, method, threshold, settings, search, repair)
         subject = Subject("CLAIM", claim, response, source or (), source_text or (), as_json, report)
         of_rows = {"--jobs": jobs != 1, "--stop-on-error": stop_on_error}
-        asked = {"--question": question}
-        subject.refuse((input, output, resume), asked, search.record, search.replay, of_rows=of_rows)
+        question_given = {"--question": question}
+        subject.refuse((input, output, resume), question_given, search.record, search.replay, of_rows=of_rows)
         if input is not None and output is not None:
             job = check_job((input, output, resume), judging, jobs, stop_on_error)
             raise typer.Exit(finish_rows(job, CLAIMS, fail, RowPage(report, search, threshold)))
         text, given = subject.read()
         if not given and not search:
             raise InputError(
-                "no source was given: say what to check against with --source FILE or --source-text TEXT, or where to "
-                "search with --index PATH or --web ENGINE"
+                "no source was given: give --source FILE or --source-text TEXT, or search with --index PATH or "
+                "--web ENGINE"
             )
         checker = judging.checker()
         with progress("Checking"):
             if claim is not None:
                 for name in (name for name, value in (("--question", question), ("--repair", repair)) if value):
-                    raise InputError(f"got {name} with a CLAIM, but it belongs to a whole answer: use --response")
+                    raise InputError(f"got {name} with a CLAIM, but it applies to a whole answer: use --response")
                 [record], sources = checker.check_with_sources([text.strip()], given)
             else:
                 asked = None if question is None else argument_text(question, "--question")
@@ -162,30 +166,29 @@ def check_command(
             checker.close()
         subject.finish(record, sources)
     if fail and isinstance(record, Report) and not record.findings:
-        write_error("no claim was found: the answer states nothing that could be checked")
+        write_error("no claim was found: the answer states nothing that can be checked")
     raise typer.Exit(exit_status(record, fail))
 
 
 def check_job(files: tuple[str, str, bool], judging: Judging, jobs: int = 1, stop: bool = False) -> RowJob:
-    """The rows to check.
+    """The job that checks a file of rows.
 
     Args:
         files: input and output, and whether to resume.
-        judging: how.
-        jobs: how many processes; 0 for one per core.
+        judging: how to judge.
+        jobs: number of processes; 0 for one per core.
         stop: whether to stop before the first row that cannot be used.
 
     Raises:
-        ConfigError: an unknown model, or a setting that does not fit: it shows before any file is made.
-        InputError: several processes for what is waited for.
+        ConfigError: an unknown model or an invalid setting; raised before any file is created.
+        InputError: several processes with a language model or a web search.
     """
     checker = judging.checker()
     waits = judging.waits(checker)
     if waits and jobs != 1:
         what = "a web engine" if checker.embedded else "a language model"
         raise InputError(
-            f"got --jobs {jobs} with {what}, which is waited for: leave it out, one process has {ROWS_AT_ONCE} rows "
-            "under way at once"
+            f"got --jobs {jobs} with {what}: leave it out, one process handles {ROWS_AT_ONCE} rows concurrently"
         )
     work = judging.waiting(checker) if waits else judging
     input, output, resume = files
@@ -198,11 +201,10 @@ def _count(findings: list[dict[str, Any]]) -> Mapping[str, int]:
 
 
 LOOK: LookIn = look_at(_count)
-"""Tells what a run needs to know about a line."""
 
 
 def _words(summary: BatchSummary) -> str:
-    """What became of the claims of the rows, of which an answer has any number."""
+    """A summary of the claims; an answer may have any number of them."""
     counts = summary.counts
     outcomes = {
         "attributable": counts["Attributable"],
@@ -222,4 +224,117 @@ CLAIMS = RowKind(
     open=("unverified",),
     some=lambda summary: summary.rows and not summary.counts[_NO_CLAIM],
 )
-"""What is said of rows with claims."""
+
+
+_AUDITED = "What to audit"
+_FAULTS = ("different", "not_found", "contradictory")
+_OPEN = ("leaked", "unverified")
+
+_AUDIT_EPILOG = """
+**Examples**
+
+vouch audit "It opened in 1937 and has 2 towers." --source bridge.txt
+
+vouch audit --response answer.txt --source report.txt --model http://localhost:8000/v1#qwen --votes 3 --scope facts
+
+vouch audit --input answers.jsonl --output audits.jsonl --resume
+
+**Exit status**: 0 done; 1 with --fail, the sources give another value, none, or several; 2 invalid command line or
+file; 3 a question was not asked or not answered, a row could not be used, a language model could not be reached, --fail
+found nothing to ask, or the result could not be written; 130 interrupted.
+"""
+
+_Answer = Annotated[str | None, typer.Argument(help="The answer to audit; - reads it from standard input.")]
+_AuditResponse = Annotated[str | None, panel(_AUDITED, metavar="PATH|-", help="A file with the answer.")]
+_AuditQuestion = Annotated[str | None, panel(_AUDITED, metavar="TEXT", help="The question of the answer.")]
+_AuditModel = Annotated[
+    str,
+    panel(
+        HOW,
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="Asks and answers: embedded, or a language model such as http://host:8000/v1#name.",
+    ),
+]
+_Scope = Annotated[
+    Scope | None, panel(HOW, help="Ask about numbers only, or also dates and names. (numbers for a language model)")
+]
+_Match = Annotated[Match | None, panel(HOW, help="Compare values with units, or like the paper's code. (units)")]
+_AuditFail = Annotated[
+    bool, panel(OUTPUT, "--fail", metavar="", help="Exit with 1 if the sources do not give the answer's value.")
+]
+
+
+@app.command("audit", epilog=_AUDIT_EPILOG)
+def audit_command(
+    answer: _Answer = None,
+    response: _AuditResponse = None,
+    question: _AuditQuestion = None,
+    source: SourceFiles = None,
+    source_text: SourceTexts = None,
+    model: _AuditModel = "embedded",
+    scope: _Scope = None,
+    match: _Match = None,
+    votes: Votes = 1,
+    seed: Seed = None,
+    max_tokens: MaxTokens = None,
+    fail: _AuditFail = False,
+    as_json: Json = False,
+    report: ReportFile = None,
+    input: Input = None,
+    output: Output = None,
+    resume: Resume = False,
+    stop_on_error: StopOnError = False,
+) -> None:
+    """Ask for each number of an answer again, from its sources only and blind to the answer, and compare.
+
+    Works offline unless a language model is used. Each number becomes a question; the model that answers it sees the
+    sources but not the answer.
+    """
+    with usage_errors():
+        settings = {"scope": scope, "match": match, "votes": votes, "seed": seed, "max_tokens": max_tokens}
+        judging = Judging(model, "blinded", settings=settings)
+        subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report)
+        subject.refuse((input, output, resume), {"--question": question}, of_rows={"--stop-on-error": stop_on_error})
+        if input is not None and output is not None:
+            checker = judging.checker()  # an invalid setting shows before any file is created
+            job = RowJob(
+                input, output, judging.waiting(checker), look_at(_count_pairs), judging.note("audit", checker),
+                ("response", "claim"), resume, stop_on_problem=stop_on_error,
+            )  # fmt: skip
+            raise typer.Exit(finish_rows(job, _PAIRS, fail, RowPage(report)))
+        text, given = subject.read()
+        if not given:
+            raise InputError("no source was given: give --source FILE or --source-text TEXT")
+        asked = None if question is None else argument_text(question, "--question")
+        checker = judging.checker()
+        with progress("Auditing"):
+            record = checker.check_response(text, given, asked)
+            checker.close()
+        subject.finish(record, record.sources)
+    if fail and not record.findings:
+        write_error("no number was found: the answer states nothing to ask about")
+    raise typer.Exit(exit_status(record, fail))
+
+
+def _count_pairs(findings: list[dict[str, Any]]) -> Mapping[str, int]:
+    """The number of questions, and of each outcome.
+
+    >>> failed = {"kind": "unverified", "reason": "truncated"}
+    >>> dict(_count_pairs([{"kind": "pair", "outcome": "same"}, {"kind": "pair", "outcome": "leaked"}, failed]))
+    {'questions': 2, 'same': 1, 'leaked': 1, 'unverified': 1}
+    """
+    asked = sum(one["kind"] == "pair" for one in findings)
+    return {
+        "questions": asked,
+        **Counter(one["outcome"] if one["kind"] == "pair" else "unverified" for one in findings),
+    }
+
+
+def _pair_words(summary: BatchSummary) -> str:
+    counts = summary.counts
+    parts = [f"{counts[one]:,} {one.replace('_', ' ')}" for one in ("same", *_FAULTS, *_OPEN) if counts[one]]
+    return f", {counts['questions']:,} questions" + (f": {', '.join(parts)}" if parts else "")
+
+
+_PAIRS = RowKind(_pair_words, wrong=_FAULTS, open=_OPEN, some=lambda summary: summary.counts["questions"])

@@ -1,14 +1,12 @@
-"""``vouch data``: data for training and testing verifiers, made of data.
+"""``vouch data``: make data for training and testing verifiers.
 
-``perturb`` changes claims on purpose; ten thousand take less than a minute, so it is not resumed. ``annotate``,
-``checklist``, ``gold`` and ``pairs`` keep what became of each row in a journal beside the output, which a run that was
-cut short resumes; the other files are written from it anew each time.
+``annotate``, ``checklist``, ``gold`` and ``pairs`` keep the result of each row in a journal next to the output, from
+which an interrupted run resumes; the other files are rewritten from it each time. Not supported: resuming ``perturb``.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
@@ -25,11 +23,8 @@ from vouching.rows import Made, MadeFiles, new_output, open_rows
 from vouching.search.options import SearchOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from vouching.methods.structured.teacher import Demand
     from vouching.perturb import Strategy, Tally
-    from vouching.train.rank_pairs import PairMaker
 
 app = typer.Typer()
 
@@ -41,16 +36,12 @@ def _rows_option(help: str) -> Any:
 _Claims = Annotated[str, _rows_option("Rows with claim, source and, if known, label")]
 _Probes = Annotated[str, typer.Option("--output", metavar="PROBES", help="A new .jsonl file; - prints the lines.")]
 _Strategies = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Which strategies, by their names in docs/perturb.md; all without it."),
+    str | None, typer.Option(metavar="A,B", help="Strategies, see docs/perturb.md for their names; default: all.")
 ]
-_PerRow = Annotated[int, typer.Option("--per-row", metavar="N", min=1, help="Most perturbations of one row.")]
-_Limit = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Stop after so many perturbations; without it, when the rows end."),
-]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all that is drawn: equal runs give equal lines.")]
-_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="What was accepted: .jsonl.")]
+_PerRow = Annotated[int, typer.Option("--per-row", metavar="N", min=1, help="Maximum perturbations per row.")]
+_Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N perturbations.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all sampling.")]
+_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="Accepted rows: .jsonl.")]
 _Writer = Annotated[
     str,
     typer.Option(
@@ -59,15 +50,17 @@ _Writer = Annotated[
         help="The language model that writes, such as http://host:8000/v1#name or openai/name.",
     ),
 ]
-_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a reply; a model that thinks needs more.")]
-_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume a run that was cut short.")]
-_Demand = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Beyond the form: label, error_type, fix, grounded; none without it.")
+_MaxTokens = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Maximum tokens of a reply; reasoning models need more.")
 ]
-_Prompts = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write prompts alone, for GRPO: .jsonl.")]
+_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted run.")]
+_Demand = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Checks beyond the format: label, error_type, fix, grounded.")
+]
+_Prompts = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write prompts only, for GRPO: .jsonl.")]
 _Instructions = Annotated[str, _rows_option("Rows with instruction, prompt or messages")]
 _Critic = Annotated[
-    str | None, typer.Option(metavar="NAME", help="A language model that looks for faults too; rules alone without it.")
+    str | None, typer.Option(metavar="NAME", help="A language model that also looks for faults; default: rules only.")
 ]
 _Rules = Annotated[
     bool, typer.Option("--rules", metavar="", help="Bind items to exact rules where the instruction asks for one.")
@@ -76,13 +69,13 @@ _Checklists = Annotated[str, _rows_option("Rows with an instruction and its chec
 _Policy = Annotated[
     str, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="The policy, such as http://host:8000/v1#name.")
 ]
-_Samples = Annotated[int, typer.Option(metavar="N", min=1, help="Answers to each instruction.")]
+_Samples = Annotated[int, typer.Option(metavar="N", min=1, help="Answers per instruction.")]
 _Labels = Annotated[
-    str | None, typer.Option(metavar="PATH", help="Rows with id and l that a person filled in; with --resume.")
+    str | None, typer.Option(metavar="PATH", help="Rows with id and l, labelled by a person; use with --resume.")
 ]
 _Evaluation = Annotated[
     list[str] | None,
-    typer.Option(metavar="ROWS", help="Prompts that must not be in it, beside IFEval's in VOUCH_DATA. Repeatable."),
+    typer.Option(metavar="ROWS", help="Evaluation prompts to exclude, besides IFEval's in VOUCH_DATA. Repeatable."),
 ]
 _Questions = Annotated[str, _rows_option("Rows with question and reference, or of a multi-hop data set")]
 _Models = Annotated[
@@ -90,8 +83,8 @@ _Models = Annotated[
 ]
 _Judge = Annotated[str | None, typer.Option(metavar="NAME", help="The language model that marks and compares answers.")]
 _PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Answers of each model.")]
-_Wrong = Annotated[int, typer.Option(metavar="N", min=1, help="Wrong short answers, where no model answers.")]
-_Pairs = Annotated[int, typer.Option("--pairs", metavar="N", min=1, help="Pairs of a question, at most.")]
+_Wrong = Annotated[int, typer.Option(metavar="N", min=1, help="Wrong short answers per question without --model.")]
+_Pairs = Annotated[int, typer.Option("--pairs", metavar="N", min=1, help="Maximum pairs per question.")]
 _SearchModel = Annotated[
     str | None, typer.Option("--search-model", metavar="NAME", help="The language model that searches and compresses.")
 ]
@@ -99,12 +92,12 @@ _Dpo = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write pref
 
 
 def _epilog(*examples: str, resumes: bool = True) -> str:
-    early = "the run ended early (finish it with --resume), " if resumes else ""
-    ended = (
-        "**Exit status**: 0 done; 2 the command line, the input or an output cannot be used; 3 some rows could not be "
-        f"used, {early}or the output takes no more."
+    early = "the run ended early (resume with --resume), " if resumes else ""
+    status = (
+        "**Exit status**: 0 done; 2 invalid command line, input or output; 3 some rows could not be used, "
+        f"{early}or the output could not be written."
     )
-    return "\n\n".join([f"**Example{'s' * (len(examples) > 1)}**", *examples, ended])
+    return "\n\n".join([f"**Example{'s' * (len(examples) > 1)}**", *examples, status])
 
 
 @app.callback(invoke_without_command=True)
@@ -115,9 +108,9 @@ def data(context: typer.Context) -> None:
 
 
 def ended(made: Made) -> Exit:
-    """Say what was made, and how the command ends."""
-    complete, told = made
-    for line in told:
+    """Print the lines about what was made, and return the exit status."""
+    complete, report = made
+    for line in report:
         write_error(line)
     return Exit.OK if complete else Exit.INCOMPLETE
 
@@ -133,10 +126,10 @@ def perturb_command(
     input: _Claims, output: _Probes, strategies: _Strategies = None, per_row: _PerRow = 4, seed: _Seed = 0,
     limit: _Limit = None,
 ) -> None:  # fmt: skip
-    """Change Attributable claims on purpose: typed, located errors, and rewrites that mean the same.
+    """Change Attributable claims: typed, located errors, and rewrites with the same meaning.
 
-    Each line is a row with claim, source and label, and says where, how and from what the claim was changed. Rows that
-    are Not Attributable are passed over; rows without a label count as Attributable.
+    Each line is a row with claim, source and label, and says where, how and from what the claim was changed. Rows
+    labelled Not Attributable are skipped; rows without a label count as Attributable.
     """
     from vouching.perturb import STRATEGIES, Tally, perturb_rows, to_json
 
@@ -153,9 +146,13 @@ def perturb_command(
                 sink.write(f"{to_json(perturbation)}\n".encode())
             sink.flush()
         except OSError as error:
-            raise typer.Exit(cannot_write(error, output, "make room and start again")) from None
-    for line in _rows_told(seen):
-        write_error(line)
+            raise typer.Exit(cannot_write(error, output, "free some space and start again")) from None
+    if seen.counts["none"]:
+        write_error(f"{_rows(seen.counts['none'])} without a label, treated as Attributable: please check")
+    if seen.counts["Not Attributable"]:
+        write_error(f"{_rows(seen.counts['Not Attributable'])} Not Attributable, skipped")
+    if seen.broken:
+        write_error(f"{_rows(seen.broken)} cannot be used")
     print(_table(tally), file=sys.stderr)
     write_error(f"{sum(tally.kept.values()):,} perturbations of {sum(seen.counts.values()):,} rows")
     raise typer.Exit(Exit.INCOMPLETE if seen.broken else Exit.OK)
@@ -172,9 +169,9 @@ def annotate_command(
     input: _Claims, output: _Output, model: _Writer, demand: _Demand = None, prompts: _Prompts = None, seed: _Seed = 0,
     max_tokens: _MaxTokens = 1024, resume: _Resume = False,
 ) -> None:  # fmt: skip
-    """Let a language model write the records that a smaller one learns from.
+    """Let a language model write records that a smaller model learns from.
 
-    The output has a chat per accepted row, as TRL's SFT reads it; rejected rows go to another file, with reasons.
+    The output has one chat per accepted row, as TRL's SFT expects it; rejected rows and the reasons go to another file.
     """
     with usage_errors():
         from vouching.methods.structured.teacher import Teacher, annotate_rows
@@ -193,17 +190,17 @@ def checklist_command(
     input: _Instructions, output: _Output, model: _Writer, critic: _Critic = None, rules: _Rules = False,
     seed: _Seed = 0, max_tokens: _MaxTokens = 2048, resume: _Resume = False,
 ) -> None:  # fmt: skip
-    """Let a language model write a checklist for each instruction, lint it, and have it written again if it has faults.
+    """Let a language model write a checklist for each instruction; lists with lint faults are rewritten.
 
-    A row of the output has id, instruction, checklist and attempts. Lists whose faults stay go to another file.
+    An output row has id, instruction, checklist and attempts. Lists with remaining faults go to another file.
     """
     with usage_errors():
         from vouching.methods.checklist.lint import encoder_nearness
         from vouching.methods.checklist.make import ChecklistMaker, make_checklists
         from vouching.models.open import open_model
 
-        heard = None if critic is None else open_model(critic)
-        maker = ChecklistMaker(open_model(model), seed, max_tokens, heard, encoder_nearness())
+        critic_model = None if critic is None else open_model(critic)
+        maker = ChecklistMaker(open_model(model), seed, max_tokens, critic_model, encoder_nearness())
         raise typer.Exit(ended(make_checklists(MadeFiles(input, output, resume), maker, rules, show_rows)))
 
 
@@ -219,23 +216,23 @@ def gold_command(
     input: _Checklists, output: _Output, model: _Policy, samples: _Samples = 1, labels: _Labels = None,
     evaluation: _Evaluation = None, seed: _Seed = 0, max_tokens: _MaxTokens = 1024, resume: _Resume = False,
 ) -> None:  # fmt: skip
-    """Let a policy answer, and label each item of the checklist: examples that a verifier learns from.
+    """Let a policy answer, and label each checklist item of its answers: training examples for a verifier.
 
     Each line has id, x (the instruction), y (the answer), c (the item), l (1 or 0) and by (rule or person). Items
-    without a rule or a person's label go to another file, rows that were not used to a third.
+    without a rule or a person's label go to a second file, unused rows to a third.
     """
     with usage_errors():
         from vouching.methods.checklist.gold import GoldOptions, forbidden_prompts, make_gold, read_labels
         from vouching.models.open import open_model
 
-        said = read_labels(labels) if labels is not None else {}
-        options = GoldOptions(forbidden_prompts(evaluations(evaluation or [])), samples, said, seed, max_tokens)
+        labelled = read_labels(labels) if labels is not None else {}
+        options = GoldOptions(forbidden_prompts(evaluations(evaluation or [])), samples, labelled, seed, max_tokens)
         run = partial(show_rows, idle=False)
         raise typer.Exit(ended(make_gold(MadeFiles(input, output, resume), options, open_model(model), run)))
 
 
 def evaluations(files: list[str]) -> list[str]:
-    """Files of prompts that must not be trained on: those named, and IFEval's where ``VOUCH_DATA`` has them."""
+    """Files of evaluation prompts that must not be trained on: those named, and IFEval's if ``VOUCH_DATA`` has them."""
     from vouching.bench.catalog import data_folder
     from vouching.bench.ifeval import FILE
 
@@ -260,65 +257,26 @@ def pairs_command(
     wrong: _Wrong = 4, pairs: _Pairs = 6, search_model: _SearchModel = None, index: Indexes = None,
     web: WebEngines = None, dpo: _Dpo = None, seed: _Seed = 0, resume: _Resume = False,
 ) -> None:  # fmt: skip
-    """Make pairs of answers, the better and the worse, each with its evidence: what vouch train learns a ranking from.
+    """Make pairs of a better and a worse answer, each with its evidence: training data for a ranking model.
 
-    Language models answer and a judge marks and compares by the reference. Without --model the right answer is set
-    against wrong ones that could be right, from the paragraphs of the question or with an error put in. Rejected
-    answers and pairs go to another file, with reasons.
+    Language models answer; a judge marks and compares the answers by the reference. Without --model the right answer is
+    paired with plausible wrong ones, from the question's paragraphs or with an inserted error. Rejected answers and
+    pairs go to another file, with the reasons.
     """
     with usage_errors():
-        from vouching.train.rank_pairs import make_pairs
+        from vouching.train.rank_pairs import make_pairs, open_pair_maker
         from vouching.version import __version__
 
         search = SearchOptions.read(index, web)
         if model and judge is None:
-            raise InputError("got --model without --judge: name the language model that marks the answers")
+            raise InputError("got --model without --judge: name a language model that marks the answers")
         settings = {
             "command": "data pairs", "models": ",".join(model or ()), "judge": judge or "", "per_model": per_model,
             "wrong": wrong, "pairs": pairs, "seed": seed, **search.settings, "search_model": search_model or "",
             "vouching": __version__,
         }  # fmt: skip
-        work = partial(_pairing, model or [], judge, per_model, wrong, pairs, search, search_model, seed)
+        work = partial(open_pair_maker, model or [], judge, per_model, wrong, pairs, search, search_model, seed)
         raise typer.Exit(ended(make_pairs(MadeFiles(input, output, resume), work, settings, dpo, show_rows)))
-
-
-def _pairing(
-    names: list[str], judging: str | None, per_model: int, wrong: int, pairs: int, search: SearchOptions,
-    search_model: str | None, seed: int,
-) -> tuple[PairMaker, Callable[[], Awaitable[None]]]:  # fmt: skip
-    """What makes pairs, with its models and engines opened, and what closes them."""
-    from vouching.methods.discriminative.open import open_search
-    from vouching.models.open import open_model
-    from vouching.train.rank_candidates import made_candidates
-    from vouching.train.rank_judge import Judge, answers_of
-    from vouching.train.rank_pairs import PairMaker
-
-    models = [open_model(name) for name in names]
-    judge = open_model(judging) if judging else None
-
-    async def propose(asked: Any, rng: Any) -> list[Any]:
-        if models:
-            return await answers_of(models, asked.question, per_model, seed)
-        return made_candidates(asked, wrong, rng)
-
-    searcher = open_model(search_model) if search_model else None
-    find, compress, opened = open_search(searcher, search.engines(), search.queries)
-
-    async def close() -> None:
-        for one in (*models, *([judge] if judge else []), *opened):
-            await one.aclose()
-
-    return PairMaker(propose, Judge(judge, seed) if judge else None, find, compress, pairs, seed), close
-
-
-def _rows_told(seen: SeenRows) -> Iterator[str]:
-    """What is to be known about the rows."""
-    if seen.counts["none"]:
-        yield f"{_rows(seen.counts['none'])} without a label, taken as Attributable: make sure of that"
-    if seen.counts["Not Attributable"]:
-        yield f"{_rows(seen.counts['Not Attributable'])} Not Attributable, passed over"
-    if seen.broken:
-        yield f"{_rows(seen.broken)} cannot be used"
 
 
 def _rows(count: int) -> str:
@@ -326,7 +284,7 @@ def _rows(count: int) -> str:
 
 
 def _table(tally: Tally) -> str:
-    """What became of the drafts: kept and dropped, by strategy and filter."""
+    """A table of kept and dropped drafts, by strategy and filter."""
     from vouching.perturb import ERROR_TYPE_OF, STRATEGIES
     from vouching.perturb.filters import FILTERS
 

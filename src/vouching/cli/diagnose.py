@@ -1,13 +1,10 @@
-"""``vouch diagnose``: what rewards say about themselves, what a verifier falls for, and what to train with.
+"""``vouch diagnose``: find problems in rewards and verifiers, and plan what to train with.
 
-Not here: files that do not fit into memory, as a diagnosis compares all rows of a group; and a verdict on a verifier,
-whose rates are those of one corpus.
+Not supported: files that do not fit into memory.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from vouching.cli.options import refuse_second_stdin
-from vouching.cli.streams import MAX_NAMED, Exit, draw, progress, usage_errors, write_error, write_result
+from vouching.cli.streams import MAX_NAMED, Exit, draw, progress, usage_errors, write_error, write_json, write_result
 from vouching.errors import InputError
 from vouching.methods.structured.reward_weights import Equal, Variant
 from vouching.rows import STDIN
-from vouching.types.serial import defined
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,66 +26,63 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_MAX_OF_A_NUMBER = 40
-"""Letters of a cell that stands to the right, as numbers do."""
-_File = Annotated[
-    str, typer.Argument(help="Rewards, as vouch reward writes them for all methods but assurance; - is stdin.")
-]
+_MAX_NUMBER = 40
+"""Maximum length of a right-aligned cell."""
+_File = Annotated[str, typer.Argument(help="Rewards from vouch reward, for all methods but assurance; - is stdin.")]
 _VariantName = Annotated[
-    Variant, typer.Option("--variant", help="The rules whose exact ranges to show beside the rows.")
+    Variant, typer.Option("--variant", help="The reward variant whose exact ranges are shown next to the rows.")
 ]
 _Equal = Annotated[
     Equal | None,
-    typer.Option("--equal", help="First give the part diagnosis one range, or mean, under both gold labels."),
+    typer.Option("--equal", help="First give the part diagnosis the same range, or mean, for both gold labels."),
 ]
-_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of tables.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")]
 _Report = Annotated[
     Path | None,
-    typer.Option("--report", metavar="PATH", help="Also write a page with charts: .html; of a verifier with --labels."),
+    typer.Option("--report", metavar="PATH", help="Also write a page with charts: .html; for a verifier: --labels."),
 ]
 _Injections = Annotated[
-    bool, typer.Option("--injections", metavar="", help="Put injections into sources and count the verdicts that turn.")
+    bool, typer.Option("--injections", metavar="", help="Put injections into sources and count flipped verdicts.")
 ]
 _Corpus = Annotated[
-    str | None,
-    typer.Option(metavar="ROWS", help="Injections of your own: rows with text and, if you like, id and kind."),
+    str | None, typer.Option(metavar="ROWS", help="Your own injections: rows with text and, optionally, id and kind.")
 ]
 _Pairs = Annotated[
-    str | None, typer.Option(metavar="ROWS", help="Claims of your own with sources that do not support them.")
+    str | None, typer.Option(metavar="ROWS", help="Your own claims with sources that do not support them.")
 ]
 _Model = Annotated[
     str,
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="What judges: embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), or a language model "
+        help="The judge: embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), or a language model "
         "such as http://host:8000/v1#name.",
     ),
 ]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the places where injections go, and of intervals.")]
-_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a language model's reply.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the positions of injections, and of intervals.")]
+_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum tokens of a language model's reply.")]
 _Items = Annotated[
-    str | None, typer.Option(metavar="REPORTS", help="Plan checklists: what vouch follow --method checklist wrote.")
+    str | None, typer.Option(metavar="REPORTS", help="Reports of vouch follow --method checklist, to plan training.")
 ]
 _Whole = Annotated[
-    str | None, typer.Option(metavar="REPORTS", help="With --items: what vouch follow --method holistic wrote.")
+    str | None, typer.Option(metavar="REPORTS", help="With --items: reports of vouch follow --method holistic.")
 ]
 _Labels = Annotated[
     str | None,
     typer.Option(
         metavar="ROWS",
-        help="With --items and --whole: what --method rules wrote, or rows with id and labels, one per item. Alone: "
+        help="With --items and --whole: reports of --method rules, or rows with id and labels, one per item. Alone: "
         "completions with labels and votes, see docs/theory.md.",
     ),
 ]
-_Tau = Annotated[float, typer.Option(metavar="T", help="Share of yes among votes from which a judgment is yes.")]
+_Tau = Annotated[float, typer.Option(metavar="T", help="Share of yes votes from which a judgment is yes.")]
 
 _EPILOG = """
 **Example**
 
 vouch diagnose rewards rewards.jsonl --report rewards.html
 
-**Exit status**: 0 done; 2 the command line or the file cannot be used; 3 some rows could not be used.
+**Exit status**: 0 done; 2 invalid command line or file; 3 some rows could not be used.
 """
 _VERIFIER_EPILOG = """
 **Examples**
@@ -98,14 +91,14 @@ vouch diagnose verifier --injections --model http://localhost:8000/v1#qwen
 
 vouch diagnose verifier --items items.jsonl --whole whole.jsonl --labels ruled.jsonl --report plan.html
 
-**Exit status**: 0 done; 2 the command line or a file cannot be used; 3 the model was not reached, or some rows could
-not be used.
+**Exit status**: 0 done; 2 invalid command line or file; 3 the model could not be reached, or some rows could not be
+used.
 """
 
 
 @app.callback(invoke_without_command=True)
 def diagnose(context: typer.Context) -> None:
-    """Find out what is wrong with rewards or with a verifier, and how much."""
+    """Find problems in rewards, verifiers and training runs, and measure them."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -118,10 +111,10 @@ def rewards_command(
     as_json: _Json = False,
     report: _Report = None,
 ) -> None:
-    """Tell how much the rewards differ inside groups, which part makes them differ, and which label they favour.
+    """Show how much rewards differ within groups, which part makes them differ, and which label they favor.
 
     Rows have id, group, total and parts, or the totals of a ranking, which is one group; gold and predicted labels are
-    used if they are there.
+    used if present.
     """
     from vouching.methods.structured.diagnostics import diagnose as diagnosed
     from vouching.report.reward_diagnosis import equal_rewards, read_rewards, tables_of, write_diagnosis
@@ -132,7 +125,7 @@ def rewards_command(
             page_target(report)
         with progress("Reading"):
             rows, problems = read_rewards(file)
-            _name(problems)
+            _report(problems)
             rows = equal_rewards(rows, equal) if equal else rows
             diagnosis = diagnosed(rows, variant)
         if report is not None:
@@ -156,11 +149,11 @@ def verifier_command(
     report: _Report = None,
     as_json: _Json = False,
 ) -> None:
-    """Measure what a verifier falls for, or how often it is right about wholes and about the items of checklists.
+    """Measure which injections flip a verifier, or how accurate it is on whole answers and on checklist items.
 
-    --injections tries a language model with the screen for injections and without it. --labels reads judgments that
-    were made before, and tells which way of asking to train with. Responses that are not in all files, or that the
-    judge failed on, are named.
+    --injections compares a language model with and without the injection filter. --labels reads existing judgments and
+    recommends a way of asking for training. Responses that are missing in a file, or that could not be judged, are
+    reported.
     """
     from vouching.bench.injection_flips import (
         UNSUPPORTED,
@@ -180,7 +173,7 @@ def verifier_command(
             found = diagnose_injections(model, tried, claims, seed, max_tokens)
         if as_json:
             result = {"model": model, "seed": seed, "arms": {arm: asdict(flips) for arm, flips in found.items()}}
-            write_result(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+            write_json(result)
         else:
             write_result("\n".join(_table(found)) + "\n")
 
@@ -192,26 +185,26 @@ def _refuse_verifier(
     of_injections: tuple[str | None, str | None],
     report: Path | None,
 ) -> None:
-    """Raise InputError if the options do not say one thing to diagnose."""
+    """Raise InputError unless the options select one diagnosis."""
     together = "--items, --whole and --labels go together: name all three, or --labels alone"
     if not injections and labels is None and any(judged):
         raise InputError(together)
     if injections == (labels is not None):
-        what = "got --injections and --labels: take one of them" if injections else "add --injections or --labels ROWS"
-        raise InputError(f"wanted one thing to diagnose: {what}")
+        what = "got both --injections and --labels" if injections else "add --injections or --labels ROWS"
+        raise InputError(f"expected one diagnosis: {what}")
     if (judged[0] is None) != (judged[1] is None) or (injections and judged[0] is not None):
         raise InputError(together)
     if labels is not None and any(of_injections):
-        raise InputError("--corpus and --pairs need --injections: with --labels the judgments are there")
+        raise InputError("--corpus and --pairs need --injections")
     if injections and report is not None:
-        raise InputError("--report needs --labels: injections have no page")
+        raise InputError("--report needs --labels: there is no page for injections")
     refuse_second_stdin(*judged, labels)
 
 
 def _plan(
     files: tuple[str | None, str | None, str], tau: float, seed: int, report: Path | None, as_json: bool
 ) -> NoReturn:
-    """Print the plan for judged completions, and write its page; ends the command."""
+    """Print the plan for judged completions, write its page, and end the command."""
     from vouching.methods.checklist.judged import join_judged, read_judged
     from vouching.methods.checklist.plan import plan_verification
     from vouching.report.checklist_plan import plan_tables, write_plan
@@ -223,10 +216,10 @@ def _plan(
     with progress("Reading"):
         joined = items is not None and whole is not None
         rows, problems = join_judged(items, whole, labels) if items and whole else read_judged(labels)
-        _name(problems)
+        _report(problems)
         if joined:
-            excluded = f"; {len(problems):,} left out" if problems else ""
-            write_error(f"{len(rows):,} response{'s' * (len(rows) != 1)} judged in both ways{excluded}")
+            excluded = f"; {len(problems):,} excluded" if problems else ""
+            write_error(f"{len(rows):,} response{'s' * (len(rows) != 1)} judged both ways{excluded}")
         plan = plan_verification(rows, tau, seed)
     if report is not None:
         write_plan(report, _title(labels), plan)
@@ -239,15 +232,15 @@ def _title(file: str) -> str:
     return "standard input" if file == STDIN else Path(file).name
 
 
-def _name(problems: Sequence[str]) -> None:
-    """Name the first rows that cannot be used."""
+def _report(problems: Sequence[str]) -> None:
+    """Report the first rows that cannot be used."""
     for problem in problems[:MAX_NAMED]:
         write_error(problem)
 
 
 def _print(record: dict[str, Any], tables: Iterable[Table], as_json: bool) -> None:
     if as_json:
-        write_result(json.dumps(defined(record), indent=2 if sys.stdout.isatty() else None) + "\n")
+        write_json(record)
     else:
         draw_tables(tables)
 
@@ -262,7 +255,7 @@ def draw_tables(tables: Iterable[Table]) -> None:
             console.print(table.heading, style="bold")
             drawn = Table(box=None, show_header=any(table.head))
             for number, name in enumerate(table.head):
-                words = number == 0 or any(len(row[number]) > _MAX_OF_A_NUMBER for row in table.rows)
+                words = number == 0 or any(len(row[number]) > _MAX_NUMBER for row in table.rows)
                 drawn.add_column(name, justify="left" if words else "right", overflow="fold")
             for row in table.rows:
                 drawn.add_row(*row)
@@ -273,9 +266,9 @@ def draw_tables(tables: Iterable[Table]) -> None:
 
 
 def _end_with(problems: Sequence[str]) -> NoReturn:
-    """End a command that left out some rows."""
+    """End the command, reporting how many rows were excluded."""
     if broken := len(problems):
-        write_error(f"{broken:,} row{'s' * (broken != 1)} cannot be used and {'are' if broken != 1 else 'is'} left out")
+        write_error(f"{broken:,} row{'s' * (broken != 1)} cannot be used and {'are' if broken != 1 else 'is'} excluded")
     raise typer.Exit(Exit.INCOMPLETE if problems else Exit.OK)
 
 
@@ -294,26 +287,24 @@ def _table(found: dict[str, Flips]) -> Iterator[str]:
             yield f"{arm}: {', '.join(kinds)}"
         if flips.passed_over:
             claims = f"{flips.passed_over} claim{'s' * (flips.passed_over != 1)}"
-            yield f"{arm}: {claims} left out, as no injection could turn them: not found Not Attributable as they are"
+            yield f"{arm}: {claims} excluded: not found Not Attributable without an injection"
 
 
-_IfWrong = Annotated[float, typer.Option(metavar="P", help="How often the revision of a wrong proposal is right.")]
-_IfRight = Annotated[float, typer.Option(metavar="P", help="How often the revision of a right proposal is right.")]
+_IfWrong = Annotated[float, typer.Option(metavar="P", help="Probability that the revision of a wrong value is right.")]
+_IfRight = Annotated[float, typer.Option(metavar="P", help="Probability that the revision of a right value is right.")]
 _Beta = Annotated[
-    float, typer.Option(metavar="B", help="Weight of the KL terms, which keep both players near their start; above 0.")
+    float, typer.Option(metavar="B", help="Weight of the KL terms that keep both players near their start; above 0.")
 ]
-_CaseCost = Annotated[float, typer.Option(metavar="C", help="Taken from the verifier's reward for a case.")]
-_RevisionCost = Annotated[float, typer.Option(metavar="C", help="Taken from the generator's reward for a revision.")]
-_Time = Annotated[
-    float, typer.Option(metavar="T", help="How long the dynamics run; they start from policies that toss a coin.")
-]
+_CaseCost = Annotated[float, typer.Option(metavar="C", help="Cost of a case, for the verifier.")]
+_RevisionCost = Annotated[float, typer.Option(metavar="C", help="Cost of a revision, for the generator.")]
+_Time = Annotated[float, typer.Option(metavar="T", help="Duration of the dynamics, which start from uniform policies.")]
 
 _GAME_EPILOG = """
 **Example**
 
 vouch diagnose game --revision-wrong 0.6 --revision-right 0.9 --revision-cost 0.05
 
-**Exit status**: 0 done; 2 the command line cannot be used.
+**Exit status**: 0 done; 2 invalid command line.
 """
 
 
@@ -327,10 +318,10 @@ def game_command(
     time: _Time = 200.0,
     as_json: _Json = False,
 ) -> None:
-    """Tell where the game of structured work leads for given payoffs: its equilibrium, and how far its dynamics come.
+    """Solve the game of structured work for given payoffs: its equilibrium, and where its dynamics lead.
 
-    What is printed are probabilities: of a right proposal, and of a case and of a revision where the proposal is wrong
-    or right.
+    The output consists of probabilities: of a right proposal, and of a case and of a revision for wrong and for right
+    proposals.
     """
     import numpy as np
 
@@ -344,7 +335,7 @@ def game_command(
         game = TabularGame(np.ones(1), revisions, even_logits(1), beta, intervention_cost, revision_cost)
         found = outlook(game, time)
     if as_json:
-        write_result(json.dumps(found, indent=2 if sys.stdout.isatty() else None) + "\n")
+        write_json(found)
         return
     head = ("", "start", f"after {time:g}", "equilibrium", "gain of deviating")
     rows = [(name, *(f"{value:.3f}" for value in each.values())) for name, each in found.items()]

@@ -1,4 +1,4 @@
-"""``vouch evolve``: a verifier that looks at its failures and learns from what they call for."""
+"""``vouch evolve``: a verifier that analyzes its failures and learns from them, round by round."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vouching.rows import json_output
 from vouching.version import __version__
 
 app = typer.Typer()
-_AGAIN = "start again: what was answered is kept"
+_AGAIN = "start again: finished answers are kept"
 _Model = Annotated[
     str,
     typer.Option(
@@ -29,8 +29,8 @@ _REFLECT_EPILOG = """
 
 vouch evolve reflect --input dev.jsonl --output reflection.json
 
-**Exit status**: 0 done; 2 the command line, the input or an output cannot be used; 3 some rows could not be used, or
-the model was not reached: start again.
+**Exit status**: 0 done; 2 invalid command line, input or output; 3 some rows could not be used, or the model could not
+be reached: start again.
 """
 _RUN_EPILOG = """
 **Examples**
@@ -41,8 +41,8 @@ vouch evolve run recipes/evolve/embedded.toml source=random --out runs/random
 
 vouch evolve run recipes/evolve/embedded.toml gate=harm --out runs/gated
 
-**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the second verifier or the teacher was
-not reached; 130 stopped. After 3 and 130 resume with --resume.
+**Exit status**: 0 done; 2 invalid setting, row or folder; 3 the second verifier or the teacher could not be reached;
+130 interrupted. After 3 and 130, resume with --resume.
 """
 _ROUTE_EPILOG = """
 **Examples**
@@ -51,20 +51,20 @@ vouch evolve route runs/evolve --out router.json
 
 vouch evolve route first=a.judged.jsonl second=b.judged.jsonl --against mean=mean.judged.jsonl --out router.json
 
-**Exit status**: 0 done; 2 the command line, an input or the output cannot be used.
+**Exit status**: 0 done; 2 invalid command line, input or output.
 """
 _TEST_EPILOG = """
 **Example**
 
 vouch evolve test runs/weakness wice fool_me_twice --limit 200
 
-**Exit status**: 0 done; 2 a set or the folder cannot be used, or the test was done before; 130 stopped, start again.
+**Exit status**: 0 done; 2 invalid set or folder, or the test was done before; 130 interrupted, start again.
 """
 
 
 @app.callback(invoke_without_command=True)
 def evolve(context: typer.Context) -> None:
-    """Let a verifier find its weaknesses and learn from probes at them, round by round."""
+    """Let a verifier find its weaknesses and learn from probes for them, round by round."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -72,25 +72,24 @@ def evolve(context: typer.Context) -> None:
 @app.command("reflect", epilog=_REFLECT_EPILOG)
 def reflect_command(
     input: Annotated[
-        Path,
-        typer.Option(metavar="ROWS", help="Rows with claim, source, label; error_type and set if known."),
+        Path, typer.Option(metavar="ROWS", help="Rows with claim, source, label; error_type and set if known.")
     ],
     output: Annotated[Path, typer.Option(metavar="PATH", help="The reflection: .json.")],
     model: _Model = "embedded",
     method: Annotated[
         Literal["structured", "label"] | None,
-        typer.Option(help="How a language model is asked: for the whole record (which has error types), or a label."),
+        typer.Option(help="How a language model is asked: for a whole record (with an error type), or for a label."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of a language model's sampling.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Sampling seed of a language model.")] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Length of a language model's reply. (1024)")
+        int | None, typer.Option(metavar="N", min=1, help="Maximum tokens of a language model's reply. (1024)")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Find a verifier's weaknesses: accuracy by error type and by set, the weights of the next probes, and rules.
 
-    Take rows that may guide training, never those of a test. vouch data perturb makes rows of known type. The answers
-    are kept beside the output, as NAME.judged.jsonl: a run that was cut short goes on from them.
+    Use rows that may guide training, never test rows. vouch data perturb makes rows of known error types. Answers are
+    kept next to the output, as NAME.judged.jsonl, from which an interrupted run resumes.
     """
     from vouching.checker import Checker
     from vouching.evolve.records import Reflection, read_answers, read_record, write_record
@@ -119,16 +118,16 @@ def reflect_command(
 @app.command("run", epilog=_RUN_EPILOG)
 def run_command(
     config: Annotated[Path, typer.Argument(help="TOML file with the settings.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the evolution: a folder for each round.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the evolution, with a folder per round.")],
     settings: Annotated[
-        list[str] | None, typer.Argument(help="Settings over those of the file, such as source=random.")
+        list[str] | None, typer.Argument(help="Settings that override those of the file, such as source=random.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume the evolution that is in DIR.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume the evolution in DIR.")] = False,
 ) -> None:
-    """Evolve a verifier: several rounds, each learning from probes at what the one before failed at.
+    """Evolve a verifier: several rounds, each learning from probes for the failures of the previous one.
 
-    Only rows that may guide training are read. A run that was killed and resumed ends like one that was not.
-    DIR/fingerprint.html shows what each round did to each set.
+    Only rows that may guide training are read. An interrupted and resumed run gives the same result as an uninterrupted
+    one. DIR/fingerprint.html shows how each round changed the accuracy on each set.
     """
     with usage_errors():
         from vouching.evolve.config import EvolveConfig
@@ -154,13 +153,13 @@ def route_command(
     out: Annotated[Path, typer.Option(metavar="PATH", help="The router: .json.")],
     against: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="Answers to compare with that the router does not choose among."),
+        typer.Option(metavar="NAME=PATH", help="Answers for comparison only, that the router does not choose."),
     ] = None,
 ) -> None:
-    """Fit a router that sends each claim to the specialist for its kind of text, and measure it by folds.
+    """Fit a router that sends each claim to the specialist for its kind of text, with cross-validation.
 
-    Answers are files of vouch evolve run or reflect, all to the same rows, which may guide training and are never those
-    of a test. What is printed of the router are answers to documents that it was not fitted on.
+    Answers are files of vouch evolve run or reflect, all on the same rows, which may guide training and are never test
+    rows. The router's figures are for documents that it was not fitted on.
     """
     with usage_errors():
         from vouching.evolve.contest import answers_named, compared, contest_lines
@@ -177,13 +176,13 @@ def route_command(
 def score_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the evolution.")],
     sets: Annotated[list[str], typer.Argument(help="Test sets, see vouch bench list; claims only.")],
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Rows of a set, at most, by whole groups.")] = 200,
-    again: Annotated[bool, typer.Option("--again", metavar="", help="Score anew what was scored before.")] = False,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum rows per set, in whole groups.")] = 200,
+    again: Annotated[bool, typer.Option("--again", metavar="", help="Repeat a test that was done before.")] = False,
 ) -> None:
-    """Score every round of an evolution on test sets, at the end and once.
+    """Score every round of an evolution on test sets, once, at the end.
 
-    Nothing else in vouch evolve reads a test set. A finished test is refused the second time. DIR/test/fingerprint.html
-    shows what each round did to each set.
+    No other vouch evolve command reads a test set. A finished test cannot be repeated without --again.
+    DIR/test/fingerprint.html shows how each round changed the accuracy on each set.
     """
     with usage_errors():
         from vouching.evolve.loop import score_by
@@ -191,7 +190,7 @@ def score_command(
         try:
             page = score_by(folder, sets, limit, again, _say)
         except KeyboardInterrupt:
-            write_error("stopped; start again, what was answered is kept")
+            write_error("stopped; start again, finished answers are kept")
             raise typer.Exit(Exit.INTERRUPTED) from None
         write_result(f"{page}\n")
 

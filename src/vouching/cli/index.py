@@ -5,9 +5,7 @@ Not supported: serving an index to other machines, and watching folders for chan
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vouching.cli.options import argument_text
-from vouching.cli.streams import Exit, RowProgress, draw, progress, usage_errors, write_error, write_result
+from vouching.cli.streams import Exit, RowProgress, draw, progress, usage_errors, write_error, write_json, write_result
 from vouching.errors import InputError
 from vouching.types.visible import visible, visible_line
 
@@ -73,14 +71,14 @@ _SEARCH_EPILOG = """
 
 vouch index search handbook.index "Who may sign contracts?" --limit 3
 
-**Exit status**: 0 done, whatever was found; 2 the command line or the index cannot be used; 3 a file of it is damaged.
+**Exit status**: 0 done, whatever was found; 2 invalid command line or index; 3 a file of the index is damaged.
 """
 _INFO_EPILOG = """
 **Example**
 
 vouch index info handbook.index --json
 
-**Exit status**: 0 done; 2 the index cannot be used.
+**Exit status**: 0 done; 2 invalid index.
 """
 
 
@@ -183,7 +181,7 @@ def info_command(folder: _Folder, as_json: _Json = False) -> None:
     with usage_errors(), progress("Counting"):
         facts = index_facts(folder)
     if as_json:
-        write_result(json.dumps(facts, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None) + "\n")
+        write_json(facts)
     else:
         draw(lambda console: _paint_facts(console, facts))
 

@@ -1,11 +1,7 @@
-"""What ``vouch check``, ``follow`` and ``audit`` share: a checker, one answer or a file of rows, and what came out.
-
-Not here: which options each has, which are in the modules of the commands.
-"""
+"""Shared by ``vouch check``, ``follow`` and ``audit``: the checker, one text or a file of rows, and the results."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +18,7 @@ from vouching.cli.options import (
     refuse_row_contradictions,
     refuse_second_stdin,
 )
-from vouching.cli.streams import AGAIN, Exit, draw, show_rows, tell_rows, write_error, write_result
+from vouching.cli.streams import AGAIN, Exit, draw, show_rows, write_error, write_json, write_summary
 from vouching.errors import InputError
 from vouching.repair import Rest
 from vouching.rows import AsyncWorkFactory, BatchSummary, Line, LookIn, Row, RowJob, Seen, Work, count_retryable
@@ -38,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How claims or answers are judged; makes the function from a row to its record, also in worker processes.
+    """How claims or answers are judged; creates the work for rows, also in worker processes.
 
     >>> check = Judging("embedded")()
     >>> check(Row(1, "line 1", {"id": "a", "claim": "It opened in 1973.", "source": "It opened in 1973."}))[:51]
@@ -46,22 +42,20 @@ class Judging:
     """
 
     model: str | Model
-    """What judges."""
     method: str | None = None
-    """Which method; None for what suits the model."""
+    """None for the method that suits the model."""
     threshold: float = 0.5
-    """Score from which a claim counts as Attributable, or an item passes."""
+    """Score from which a claim is Attributable, or an item passes."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the method."""
     search: SearchOptions = field(default_factory=SearchOptions)
-    """Where to search for sources."""
     repair_rest: Rest | None = None
     """What to do with claims that have no fix; None for no repair."""
     row_defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What a row has that does not bring its own."""
+    """Fields for rows that do not have them."""
 
     def checker(self) -> Checker:
-        """What judges. Raises ConfigError for an unknown model, or a setting that does not fit."""
+        """The checker. Raises ConfigError for an unknown model or an invalid setting."""
         engines = self.search.engines() if self.search else None
         return Checker(
             self.model, self.threshold, method=self.method, search=engines, queries=self.search.queries, **self.settings
@@ -70,22 +64,22 @@ class Judging:
     def __call__(self) -> Work:
         """The function from a row to its line."""
         checker = self.checker()
-        return lambda row: self._unread(row) or to_json(checker.check_row(*self._asked(row)))
+        return lambda row: self._unreadable(row) or to_json(checker.check_row(*self._arguments(row)))
 
     def waiting(self, checker: Checker) -> AsyncWorkFactory:
-        """The same work with a checker whose model answers many rows at once."""
+        """The same work with a checker that handles many rows concurrently."""
 
         async def judge(row: Row) -> str:
-            return self._unread(row) or to_json(await checker.acheck_row(*self._asked(row)))
+            return self._unreadable(row) or to_json(await checker.acheck_row(*self._arguments(row)))
 
         return AsyncWorkFactory(lambda: judge, checker.aclose)
 
     def waits(self, checker: Checker) -> bool:
-        """Whether others are waited for: a language model, or an engine on the web."""
+        """Whether the work waits for others: a language model, or a web search engine."""
         return not checker.embedded or self.search.waits
 
     def note(self, command: str, checker: Checker) -> dict[str, str | float | bool | None]:
-        """What makes the lines, for the note beside them."""
+        """The settings that determine the lines, for the note next to them."""
         return {
             "command": command,
             "model": self.model if isinstance(self.model, str) else self.model.name,
@@ -97,11 +91,11 @@ class Judging:
             **(self.search.settings if self.search else {}),
         }
 
-    def _asked(self, row: Row) -> tuple[dict[str, Any], int, Rest | None, str]:
+    def _arguments(self, row: Row) -> tuple[dict[str, Any], int, Rest | None, str]:
         return {**self.row_defaults, **(row.fields or {})}, row.number, self.repair_rest, row.place
 
-    def _unread(self, row: Row) -> str | None:
-        """The line of a row that cannot be read; None for any other."""
+    def _unreadable(self, row: Row) -> str | None:
+        """The line of a row that cannot be read; None for other rows."""
         if row.fields is not None:
             return None
         return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
@@ -109,24 +103,22 @@ class Judging:
 
 @dataclass(slots=True)
 class Subject:
-    """One text to judge, what it is judged by, and where the record goes, as given."""
+    """One text to judge, its sources, and where the record goes, as given on the command line."""
 
     what: str
-    """What the argument of the command is called."""
+    """Name of the command's argument."""
     text: str | None
-    """The argument, "-" being standard input."""
+    """The argument; "-" for standard input."""
     response: str | None
     """Path of a file with the text."""
     source: Sequence[str]
     """Paths of sources."""
     source_text: Sequence[str]
-    """Sources themselves."""
     as_json: bool
-    """Whether to print JSON."""
     report: str | None
     """Path of a report."""
     warnings: list[VerdictWarning] = field(default_factory=list["VerdictWarning"])
-    """What is to be known about the files that were read."""
+    """Warnings about the files that were read."""
 
     def refuse(
         self,
@@ -135,16 +127,13 @@ class Subject:
         *paths: str | None,
         of_rows: Mapping[str, object],
     ) -> None:
-        """Refuse what does not go with a file of rows, or needs one, and a report that could not be written.
+        """Raise InputError for options that contradict a file of rows or need one, and for an unusable report path.
 
         Args:
             files: ``--input``, ``--output`` and ``--resume``.
-            others: further options about a single text, with their values.
+            others: further options for a single text, with their values.
             paths: further files that are read or written.
-            of_rows: further options about a file of rows, with whether each is given.
-
-        Raises:
-            InputError: the most important thing that is wrong.
+            of_rows: further options for a file of rows, with whether they were given.
         """
         singles = {
             self.what: self.text, "--response": self.response, "--source": self.source,
@@ -154,21 +143,14 @@ class Subject:
         _refuse_report(self.report, files[:2], self.response, *self.source)
 
     def read(self, *others: str) -> tuple[str, list[Source | str]]:
-        """The text and the sources.
-
-        Args:
-            others: further paths that are read.
-
-        Raises:
-            InputError: no text, two of them, one that cannot be read, or standard input twice.
-        """
+        """The text and the sources; ``others`` are further paths that are read. Raises InputError."""
         what, text, path = self.what, self.text, self.response
         if text is None and path is None:
             raise InputError(f"nothing to check: give {what}, --response FILE or --input ROWS (see --help)")
         if text is not None and path is not None:
-            raise InputError(f"got {what} and --response, wanted one of them: check them one after the other")
+            raise InputError(f"got {what} and --response, expected one of them: check one after the other")
         if text is not None and _is_file(text):
-            raise InputError(f"{what} {text} is a file, wanted a text: check what is in it with --response {text}")
+            raise InputError(f"{what} {text} is a file, expected a text: check its content with --response {text}")
         refuse_second_stdin(text, path, *self.source, *others)
         if path is not None:
             found = read_text(path, "--response")
@@ -179,13 +161,13 @@ class Subject:
         return found.text, given
 
     def finish(self, record: Verdict | Unverified | Report, sources: tuple[Source, ...]) -> None:
-        """Write the report on a record and print it. Raises InputError if the report cannot be written."""
+        """Write the report and print the record. Raises InputError if the report cannot be written."""
         record = replace(record, warnings=(*record.warnings, *self.warnings))
         if self.report is not None:
             title = Path(self.response).name if self.response not in (None, STDIN) else ""
             write_record(self.report, record, sources, title)
         if self.as_json:
-            write_result(to_json(record, indent=2 if sys.stdout.isatty() else None) + "\n")
+            write_json(record)
             return
         from vouching.report.terminal import print_report, print_verdict
 
@@ -196,7 +178,7 @@ class Subject:
 
 
 def _is_file(text: str) -> bool:
-    """Whether a text is the path of a file; a single word could be both, and is a text."""
+    """Whether a text is the path of a file; a single word counts as a text."""
     try:
         return ("." in text or "/" in text) and Path(text).is_file()
     except (OSError, ValueError):
@@ -204,29 +186,23 @@ def _is_file(text: str) -> bool:
 
 
 def _refuse_report(path: str | None, rows: tuple[str | None, str | None], *read: str | None) -> None:
-    """Raise InputError, before anything is judged, if a report could not be written afterwards.
-
-    Args:
-        path: of the report; None for none.
-        rows: ``--input`` and ``--output``.
-        read: paths of what is read.
-    """
+    """Raise InputError early if the report could not be written; ``read`` are paths of files that are read."""
     from vouching.report.skeleton import page_target
 
     if path is None:
         return
     if is_read(path, *read):
-        raise InputError(f"--report {path} is a file that is read here, and would be lost: name another place")
+        raise InputError(f"--report {path} is an input file and would be overwritten: choose another path")
     input, output = rows
     if input is not None and STDIN in rows:
-        raise InputError("got --report with -, but it is made from the files of the rows and the results: name both")
+        raise InputError("got --report with -, but the report is made from files: give paths for both")
     if output is not None and Path(output).exists() and not Path(output).is_file():
-        raise InputError(f"got --report with --output {output}, but it is made from files: name a file")
+        raise InputError(f"got --report with --output {output}, but the report is made from files: give a file")
     page_target(path, markdown=input is None)
 
 
 def write_record(path: str, record: Verdict | Unverified | Report, sources: tuple[Source, ...], title: str) -> None:
-    """Write the report on one record: a page, or Markdown if the path ends in .md. Raises InputError if it cannot."""
+    """Write the report on one record: HTML, or Markdown if the path ends in .md. Raises InputError if that fails."""
     from vouching.report.skeleton import is_markdown
 
     if not is_markdown(path):
@@ -244,9 +220,9 @@ def write_record(path: str, record: Verdict | Unverified | Report, sources: tupl
 
 
 def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
-    """How the command ends: what is wrong counts under ``fail`` only, what could not be judged always.
+    """The exit status: negative findings count only with ``fail``, findings that could not be verified always.
 
-    Under ``fail`` an answer without anything to judge does not pass either.
+    With ``fail``, an answer without anything to judge is incomplete.
     """
     findings = record.findings if isinstance(record, Report) else (record,)
     found = {finding.status for finding in findings}
@@ -257,34 +233,30 @@ def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
 
 @dataclass(frozen=True, slots=True)
 class RowKind:
-    """What a command says about its rows, and how it ends."""
+    """How a command reports on its rows, and its exit status."""
 
     words: Callable[[BatchSummary], str]
-    """What is said behind the number of rows."""
+    """The text after the number of rows."""
     wrong: Sequence[str]
-    """Which counts make ``--fail`` fail."""
+    """Counts that make ``--fail`` fail."""
     open: Sequence[str]
-    """Which counts leave the result incomplete."""
+    """Counts that make the result incomplete."""
     some: Callable[[BatchSummary], object]
-    """Whether there was anything to judge, without which ``--fail`` does not pass."""
+    """Whether there was anything to judge; if not, ``--fail`` does not pass."""
 
 
 def finish_rows(job: RowJob, kind: RowKind, fail: bool, page: RowPage, again: str = AGAIN) -> Exit:
-    """Judge the rows of a file, tell how it went and write the page.
+    """Judge the rows of a file, report on them, write the page and return the exit status.
 
     Args:
         job: rows, work and output.
-        kind: what to say.
-        fail: whether what is wrong ends the command with 1.
-        page: the report on the rows.
-        again: how to resume, for the message.
-
-    Raises:
-        InputError: the input or the output cannot be used, or the output belongs to other rows.
-        typer.Exit: the output takes no more.
+        kind: how to report.
+        fail: whether negative findings end the command with 1.
+        page: the HTML report.
+        again: how to resume.
     """
     summary = show_rows(job, again)
-    tell_rows(summary, kind.words(summary))
+    write_summary(summary, kind.words(summary))
     if not page.write(job):
         return Exit.INCOMPLETE
     if fail and any(summary.counts[name] for name in kind.wrong):
@@ -296,19 +268,17 @@ def finish_rows(job: RowJob, kind: RowKind, fail: bool, page: RowPage, again: st
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """The HTML report on a finished file of rows."""
+    """The HTML report on a completed file of rows."""
 
     path: str | None = None
-    """Where it goes; None for none."""
+    """None for no report."""
     search: SearchOptions = field(default_factory=SearchOptions)
-    """Where sources were searched for."""
     threshold: float = 0.5
-    """Of the check."""
     make_record: Callable[[Line], Record] | None = None
-    """Where a line is no record itself, what makes one of it."""
+    """Converts a line to a record, if it is not one."""
 
     def write(self, job: RowJob) -> bool:
-        """Write it, if one is wanted; False if it could not be written, and standard error then says why."""
+        """Write it, if requested; False after reporting that it cannot be written."""
         if self.path is None:
             return True
         from vouching.report.rows import write_row_report
@@ -317,21 +287,18 @@ class RowPage:
             write_row_report(self.path, str(job.input), job.output, self.make_record, self.search, self.threshold)
         except InputError as error:
             write_error(
-                f"the verdicts are written, the report is not: {error}; --resume with another --report makes it"
+                f"the verdicts are written, but not the report: {error}; --resume with another --report makes it"
             )
             return False
         return True
 
 
 def look_at(count: Callable[[list[dict[str, Any]]], Mapping[str, int]]) -> LookIn:
-    """Tells what a run needs to know about a record: its row, what is wrong with that, and the outcomes to count.
+    """A :data:`LookIn` for records; ``count`` returns the counts of the findings of a row.
 
-    Args:
-        count: gives the counts from the findings of a row that could be used.
-
-    >>> record = {"kind": "unverified", "claim": {"id": "a"}, "reason": "input", "message": "line 3: it is no JSON"}
+    >>> record = {"kind": "unverified", "claim": {"id": "a"}, "reason": "input", "message": "line 3: invalid JSON"}
     >>> look_at(lambda findings: {})("rows.jsonl", record).problem
-    'rows.jsonl, line 3: it is no JSON'
+    'rows.jsonl, line 3: invalid JSON'
     """
 
     def look(input_name: str, record: Line) -> Seen:

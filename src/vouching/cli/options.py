@@ -1,7 +1,4 @@
-"""Options that several commands share, and reading what they name: files, texts, "-" for standard input.
-
-Not here: folders, addresses on the web, and formats other than text.
-"""
+"""Options shared by several commands, and reading the texts they name. Not supported: folders, URLs, binary formats."""
 
 from __future__ import annotations
 
@@ -22,11 +19,11 @@ from vouching.text.encoding import decode_text, looks_like_html
 from vouching.types import Source, VerdictWarning
 
 AGAINST, HOW, OUTPUT, ROWS = "What to check it against", "How", "Output", "Many rows"
-"""Titles under which ``--help`` lists options."""
+"""Panels of ``--help``."""
 
 
 def panel(title: str, *names: str, **settings: Any) -> Any:
-    """An option, listed by ``--help`` under ``title``."""
+    """An option, shown by ``--help`` in the panel ``title``."""
     return typer.Option(*names, rich_help_panel=title, **settings)
 
 
@@ -51,18 +48,15 @@ WebEngines = Annotated[
         AGAINST,
         "--web",
         metavar="ENGINE",
-        help="Search with searxng=URL, wikipedia, brave, tavily, serper or ddgs; what is asked is sent to it. Or a "
-        "setting: pages (read the pages found, not snippets), queries=N (for each claim or question, at most; 5), "
-        "record=PATH (keep what engines find), replay=PATH (take it from there, offline). Repeatable.",
+        help="Search the web: searxng=URL, wikipedia, brave, tavily, serper or ddgs; queries are sent there. Or a "
+        "setting: pages (read whole pages, not snippets), queries=N (maximum per claim or question; 5), record=PATH "
+        "(save the results), replay=PATH (reuse them offline). Repeatable.",
     ),
 ]
 Votes = Annotated[
-    int,
-    panel(HOW, "--votes", metavar="N", min=1, help="Answers of a language model, of which the majority decides."),
+    int, panel(HOW, "--votes", metavar="N", min=1, help="Replies of a language model, for a majority vote.")
 ]
-Seed = Annotated[
-    int | None, panel(HOW, "--seed", metavar="N", help="Seed of a language model's sampling; without it, none.")
-]
+Seed = Annotated[int | None, panel(HOW, "--seed", metavar="N", help="Sampling seed of a language model.")]
 MaxTokens = Annotated[
     int | None,
     panel(
@@ -70,71 +64,42 @@ MaxTokens = Annotated[
         "--max-tokens",
         metavar="N",
         min=1,
-        help="Length of a language model's reply; one that thinks needs more. (1024)",
+        help="Maximum tokens of a language model's reply; reasoning models need more. (1024)",
     ),
 ]
 Json = Annotated[bool, panel(OUTPUT, "--json", metavar="", help="Print the record as JSON; see vouch schema.")]
 ReportFile = Annotated[
     str | None,
-    panel(
-        OUTPUT,
-        "--report",
-        metavar="PATH",
-        help="Also write a report: .html, or .md for Markdown (of one text, not of rows).",
-    ),
+    panel(OUTPUT, "--report", metavar="PATH", help="Also write a report: .html, or .md (single texts only)."),
 ]
 Input = Annotated[
     str | None,
-    panel(
-        ROWS,
-        "--input",
-        metavar="PATH|-",
-        help="Rows to check: .jsonl, .jsonl.gz, .csv or .parquet; see docs/batch.md.",
-    ),
+    panel(ROWS, "--input", metavar="PATH|-", help="Rows: .jsonl, .jsonl.gz, .csv or .parquet, see docs/batch.md."),
 ]
-Output = Annotated[
-    str | None, panel(ROWS, "--output", metavar="PATH|-", help="Where the results go, one line per row: .jsonl.")
-]
+Output = Annotated[str | None, panel(ROWS, "--output", metavar="PATH|-", help="The results, one line per row: .jsonl.")]
 Resume = Annotated[
-    bool,
-    panel(
-        ROWS,
-        "--resume",
-        metavar="",
-        help="Finish an output; rows that failed for a reason that may pass are tried again.",
-    ),
+    bool, panel(ROWS, "--resume", metavar="", help="Resume an output; rows with temporary failures are retried.")
 ]
-
 StopOnError = Annotated[
     bool, panel(ROWS, "--stop-on-error", metavar="", help="Stop before the first row that cannot be used.")
 ]
 
 _MAX_NAMES = 10_000
-_LONGEST_ECHO = 80
+_MAX_ECHO = 80
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """The text of a file and what to know about it."""
+    """The text of a file, with warnings about a guessed encoding or about markup."""
 
     name: str
     """File name without its folder, or "stdin"."""
     text: str
-    """The whole text, unaltered."""
     warnings: tuple[VerdictWarning, ...]
-    """A guessed encoding, or markup that counts as text."""
 
 
 def read_text(path: str, option: str) -> TextFile:
-    """Read a text file.
-
-    Args:
-        path: The file, or "-" for standard input.
-        option: Where the path was given, e.g. "--source", for messages.
-
-    Raises:
-        InputError: There is no such file, it is a folder, it cannot be read, or it holds no text.
-    """
+    """Read a text file, or "-" for standard input. Raises InputError, naming the ``option`` that gave the path."""
     if path == STDIN:
         name, raw = "stdin", sys.stdin.buffer.read()
     else:
@@ -144,7 +109,7 @@ def read_text(path: str, option: str) -> TextFile:
 
 
 def given_sources(paths: Sequence[str], texts: Sequence[str]) -> tuple[list[Source | str], list[VerdictWarning]]:
-    """The sources that ``--source`` and ``--source-text`` give, and what to know about the files. Raises InputError."""
+    """The sources of ``--source`` and ``--source-text``, and warnings about the files. Raises InputError."""
     files = source_files(paths)
     sources = [Source(file.text, id=file.name) for file in files]
     warnings = [warning for file in files for warning in file.warnings]
@@ -152,7 +117,7 @@ def given_sources(paths: Sequence[str], texts: Sequence[str]) -> tuple[list[Sour
 
 
 def source_files(paths: Sequence[str]) -> list[TextFile]:
-    """The sources that are files; where two have the same name, each goes by its path as given. Raises InputError."""
+    """The source files; files with the same name are called by their paths instead. Raises InputError."""
     files = [read_text(path, "--source") for path in paths]
     names = Counter(file.name for file in files)
     return [
@@ -162,14 +127,7 @@ def source_files(paths: Sequence[str]) -> list[TextFile]:
 
 
 def argument_text(value: str, name: str) -> str:
-    r"""A text given on the command line itself, read as UTF-8 whatever the locale says.
-
-    Args:
-        value: The argument, in which Python left bytes it could not read as lone surrogates.
-        name: Which argument, for messages.
-
-    Raises:
-        InputError: Its bytes are not UTF-8.
+    r"""A text of the command line, decoded as UTF-8 in every locale. Raises InputError if its bytes are not UTF-8.
 
     >>> argument_text("caf\udcc3\udca9", "CLAIM")
     'café'
@@ -179,36 +137,34 @@ def argument_text(value: str, name: str) -> str:
     try:
         return value.encode("utf-8", "surrogateescape").decode("utf-8")
     except UnicodeError:
-        raise InputError(f"{name} is not valid UTF-8: put the text into a file and name that") from None
+        raise InputError(f"{name} is not valid UTF-8: put the text into a file and give its path") from None
 
 
 def _warnings(name: str, text: str, guess: str | None) -> Iterator[VerdictWarning]:
     if guess:
         yield VerdictWarning("encoding", f"{guess}.")
     if looks_like_html(text):
-        message = (
-            f"{name} looks like HTML; its tags were read as part of the text. Extract the text for a better verdict."
-        )
+        message = f"{name} looks like HTML; its tags were read as text. Extract the text for a better verdict."
         yield VerdictWarning("encoding", message)
 
 
 def _read_bytes(path: str, option: str) -> bytes:
-    shown = path if len(path) <= _LONGEST_ECHO else f"{path[:_LONGEST_ECHO]}..."
+    shown = path if len(path) <= _MAX_ECHO else f"{path[:_MAX_ECHO]}..."
     try:
         return Path(path).read_bytes()
     except IsADirectoryError:
-        raise InputError(f"{option} {shown} is a folder; name the files in it, each with its own {option}") from None
+        raise InputError(f"{option} {shown} is a folder; give its files, each with its own {option}") from None
     except FileNotFoundError:
-        raise InputError(f"{option} {shown}: there is no such file; {_advice(path, option)}") from None
+        raise InputError(f"{option} {shown}: no such file; {_advice(path, option)}") from None
     except PermissionError:
-        raise InputError(f"{option} {shown} may not be read by you; check its permissions") from None
+        raise InputError(f"{option} {shown}: permission denied; check the permissions of the file") from None
     except (OSError, ValueError) as error:  # a name that is too long or holds a NUL
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{option} {shown} cannot be read ({reason}); {_advice(path, option)}") from None
 
 
 def _advice(path: str, option: str) -> str:
-    """What to do about a file that is not there."""
+    """What to do about a missing file."""
     near = _nearest_name(path)
     if near:
         return f"did you mean {near}?"
@@ -218,24 +174,24 @@ def _advice(path: str, option: str) -> str:
 
 
 def _nearest_name(path: str) -> str | None:
-    """The file beside ``path`` whose name is most like it."""
-    wanted = Path(path)
+    """The file in the same folder with the most similar name."""
+    given = Path(path)
     try:
-        names = [entry.name for entry in islice(wanted.parent.iterdir(), _MAX_NAMES) if entry.is_file()]
+        names = [entry.name for entry in islice(given.parent.iterdir(), _MAX_NAMES) if entry.is_file()]
     except (OSError, ValueError):
         return None
-    found = get_close_matches(wanted.name, names, n=1, cutoff=0.7)
-    return str(wanted.parent / found[0]) if found else None
+    found = get_close_matches(given.name, names, n=1, cutoff=0.7)
+    return str(given.parent / found[0]) if found else None
 
 
 def given_here(context: typer.Context, name: str) -> bool:
-    """Whether an option was given on the command line, not by its default or a variable of the environment."""
+    """Whether an option was given on the command line, not by a default or an environment variable."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
 def is_read(output: str, *inputs: str | None) -> bool:
-    """Whether an output is one of the files that are read.
+    """Whether an output is also one of the inputs.
 
     >>> is_read("page.html", "-", None, "./page.html"), is_read("page.html", "other.html")
     (True, False)
@@ -249,31 +205,26 @@ def refuse_row_contradictions(
     *others: str | None,
     of_rows: Mapping[str, object] | None = None,
 ) -> None:
-    """Refuse options that do not go with ``--input``, or that need it.
+    """Raise InputError for options that contradict ``--input``, or that need it.
 
     Args:
-        singles: the options for a single text, with their values, none of which goes with rows.
+        singles: options for a single text, with their values.
         rows: ``--input``, ``--output`` and ``--resume``.
         others: further files that are written or read.
-        of_rows: further options that need ``--input``, with whether each is given.
-
-    Raises:
-        InputError: the most important thing that is wrong.
+        of_rows: further options that need ``--input``, with whether they were given.
     """
     input, output, resume = rows
     if input is None:
         for name, used in (("--output", output is not None), ("--resume", resume), *(of_rows or {}).items()):
             if used:
-                raise InputError(f"got {name} without --input, but it belongs to a file of rows: add --input ROWS")
+                raise InputError(f"got {name} without --input, but it applies to a file of rows: add --input ROWS")
         return
     for name in (name for name, value in singles.items() if value not in (None, False, (), [])):
-        raise InputError(f"got {name} with --input, but each row brings its own and gives a line of JSON: leave it out")
+        raise InputError(f"got {name} with --input, but it applies to a single text: leave it out")
     if output is None:
-        raise InputError(
-            "got --input without --output: say where the results go, a file that ends in .jsonl, or - to print them"
-        )
+        raise InputError("got --input without --output: give a file that ends in .jsonl, or - to print the results")
     if resume and output == STDIN:
-        raise InputError("got --resume with --output -, but only a file can be resumed: name a file")
+        raise InputError("got --resume with --output -, but only a file can be resumed: give a file")
     files = [Path(path).resolve() for path in (input, output, *others) if path and path != STDIN]
     if len({*files}) < len(files):
         raise InputError("--input, --output, --report, record and replay must be different files")
@@ -282,4 +233,4 @@ def refuse_row_contradictions(
 def refuse_second_stdin(*paths: str | None) -> None:
     """Raise InputError if standard input is named more than once."""
     if paths.count(STDIN) > 1:
-        raise InputError("got - more than once, but standard input can be read only once: name a file for the others")
+        raise InputError("got - more than once, but standard input can be read only once: use a file for the others")

@@ -1,7 +1,8 @@
-"""``vouch reward METHOD``: rows from files, scored as training scores them.
+"""``vouch reward METHOD``: score rows of a file as training scores them; ``vouch calibrate``: calibrate scores.
 
-One command for every method that has a reward: each is the function ``reward_row`` of ``vouching.methods.METHODS``,
-whose parameters are the options. Not here: worker processes; one core scores some ten thousand replies a second.
+The options of ``reward`` are the parameters of the function ``reward_row`` of each method in
+``vouching.methods.METHODS``. Not supported: worker processes; calibrating the embedded verifier, which is calibrated
+already, or rows whose sources are searched for, as a calibration is for one kind of evidence.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from vouching.cli.options import HOW, OUTPUT, panel
-from vouching.cli.streams import Exit, show_rows, tell_rows, usage_errors
+from vouching.cli.judge import Judging
+from vouching.cli.options import HOW, OUTPUT, MaxTokens, Seed, Votes, panel
+from vouching.cli.streams import Exit, show_rows, usage_errors, write_error, write_summary
 from vouching.errors import InputError
 from vouching.judging.matching import Match
 from vouching.judging.votes import Aggregate
@@ -22,101 +26,76 @@ from vouching.methods import METHODS
 from vouching.methods.blinded.reward import Scale
 from vouching.methods.rewards import lines_of, reward_job
 from vouching.methods.structured.reward_weights import Calibration, Split, Variant
+from vouching.rows import json_output
 
 app = typer.Typer()
 
 _NAMES = [name for name, method in METHODS.items() if method.reward_row is not None]
-_STRUCTURED, _CHECKLIST, _BLINDED, _ASSURANCE = (f"Of {n}" for n in ("structured", "checklist", "blinded", "assurance"))
+_STRUCTURED, _CHECKLIST, _BLINDED, _ASSURANCE = (
+    f"For {n}" for n in ("structured", "checklist", "blinded", "assurance")
+)
 
-_Method = Annotated[str, typer.Argument(metavar="METHOD", help=f"Whose reward: {', '.join(_NAMES)}.")]
+_Method = Annotated[str, typer.Argument(metavar="METHOD", help=f"The method: {', '.join(_NAMES)}.")]
 _Input = Annotated[
     str,
     panel(
         HOW,
         "--input",
         metavar="ROWS",
-        help="What the method wrote: replies, votes, audits, rankings or units; see docs/rewards.md. - is stdin.",
+        help="Output of the method: replies, votes, audits, rankings or units; see docs/rewards.md. - is stdin.",
     ),
 ]
 _Output = Annotated[str, panel(OUTPUT, "--output", metavar="REWARDS", help="A .jsonl file; - prints the lines.")]
-_Resume = Annotated[bool, panel(OUTPUT, "--resume", metavar="", help="Finish an output that was cut short.")]
+_Resume = Annotated[bool, panel(OUTPUT, "--resume", metavar="", help="Resume an interrupted output.")]
 _Variant = Annotated[
     Literal[Variant, "binary"] | None,
-    panel(
-        _STRUCTURED,
-        "--variant",
-        help="The rules; grounded needs claim and source, binary looks at the label alone. (paper)",
-    ),
+    panel(_STRUCTURED, "--variant", help="grounded needs claim and source, binary scores the label only. (paper)"),
 ]
 _Split = Annotated[
-    Split | None, panel(_STRUCTURED, "--split", help="Shares of process and outcome in the reward. (70/30)")
+    Split | None, panel(_STRUCTURED, "--split", help="Weights of process and outcome in the reward. (70/30)")
 ]
 _Calibration = Annotated[
     Calibration | None,
-    panel(
-        _STRUCTURED,
-        "--calibration",
-        help="The term for stated confidence: on, off, or symmetric, which loses as much as it wins. (on)",
-    ),
+    panel(_STRUCTURED, "--calibration", help="Confidence term: on, off, or symmetric (equal gain and loss). (on)"),
 ]
 _Tau = Annotated[
-    float | None, panel(_CHECKLIST, "--tau", metavar="T", help="Share of yes from which an item passes. (0.75)")
+    float | None, panel(_CHECKLIST, "--tau", metavar="T", help="Share of yes votes for an item to pass. (0.75)")
 ]
 _TauMinus = Annotated[
     float | None,
-    panel(
-        _CHECKLIST,
-        "--tau-minus",
-        metavar="T",
-        help="Share of yes up to which an item goes to replay as a no. (0.375)",
-    ),
+    panel(_CHECKLIST, "--tau-minus", metavar="T", help="Share of yes votes up to which replay learns a no. (0.375)"),
 ]
 _Aggregate = Annotated[
     Aggregate | None,
-    panel(_CHECKLIST, "--aggregate", help="How the votes on an item become a judgment. (threshold)"),
+    panel(_CHECKLIST, "--aggregate", help="How the votes on an item are combined. (threshold)"),
 ]
 _Beta = Annotated[
     float | None,
-    panel(
-        _CHECKLIST,
-        "--beta",
-        metavar="B",
-        help="What the share of items passed counts if not all pass. (0.5)",
-    ),
+    panel(_CHECKLIST, "--beta", metavar="B", help="Weight of the share of passed items if some fail. (0.5)"),
 ]
 _Match = Annotated[
     Match | None,
-    panel(_BLINDED, "--match", help="How answers are compared: with units, or as the released code does. (units)"),
+    panel(_BLINDED, "--match", help="Compare answers with units, or like the paper's code. (units)"),
 ]
 _Scale = Annotated[
     Scale | None,
-    panel(
-        _BLINDED,
-        "--scale",
-        help="All or nothing on either scale, or the paper's or the released error rate. (-1/0)",
-    ),
+    panel(_BLINDED, "--scale", help="All or nothing on one of two scales, or an error rate. (-1/0)"),
 ]
 _MinQuestions = Annotated[
     int | None,
-    panel(
-        _BLINDED,
-        "--min-questions",
-        metavar="K",
-        min=0,
-        help="Questions due, if there are as many numbers; 0 for none. (3)",
-    ),
+    panel(_BLINDED, "--min-questions", metavar="K", min=0, help="Required questions, if there are enough numbers. (3)"),
 ]
 _MinNumbers = Annotated[
     int | None,
-    panel(_BLINDED, "--min-numbers", metavar="N", min=0, help="Numbers that a response must state; 0 for none. (0)"),
+    panel(_BLINDED, "--min-numbers", metavar="N", min=0, help="Numbers that a response must state. (0)"),
 ]
 _InterventionCost = Annotated[
     float | None,
-    panel(_ASSURANCE, "--intervention-cost", metavar="C", help="Taken from the verifier's reward for a case. (0)"),
+    panel(_ASSURANCE, "--intervention-cost", metavar="C", help="Cost of a case, for the verifier. (0)"),
 ]
 _RevisionCost = Annotated[
     float | None,
-    panel(_ASSURANCE, "--revision-cost", metavar="C", help="Taken from the generator's reward for a revision. (0)"),
+    panel(_ASSURANCE, "--revision-cost", metavar="C", help="Cost of a revision, for the generator. (0)"),
 ]
 
 _EPILOG = """
@@ -132,8 +111,8 @@ vouch reward discriminative --input rankings.jsonl --output rewards.jsonl
 
 vouch reward assurance --input units.jsonl --output rewards.jsonl --intervention-cost 0.05 --revision-cost 0.05
 
-**Exit status**: 0 done; 2 the command line, the input or the output cannot be used; 3 some rows could not be used, or
-the output takes no more.
+**Exit status**: 0 done; 2 invalid command line, input or output; 3 some rows could not be used, or the output could not
+be written.
 """
 
 
@@ -159,34 +138,28 @@ def reward_command(
 ) -> None:
     """Score rows as training scores them: replies, votes, audits or decision units, part by part.
 
-    A line of structured, checklist and blinded has id, total, parts and the group of its row, if that has one; of
-    discriminative, which reads what vouch rank wrote, a total and parts for each answer; of assurance the case, and
-    what either action would have earned. A row that cannot be used, or whose judge failed, has no
-    total, and a problem. What a policy wrote is never a problem: a reply that cannot be read earns 0.
+    Lines have id, total, parts and the row's group, if any; for discriminative, which reads the output of vouch rank, a
+    total and parts per answer; for assurance the case, and the reward of each action. A row that cannot be used, or
+    that could not be judged, has a problem instead of a total. An unreadable reply of a policy scores 0.
     """
     given = {
         "variant": variant, "split": split, "calibration": calibration, "tau": tau, "tau_minus": tau_minus,
         "aggregate": aggregate, "beta": beta, "match": match, "scale": scale, "min_questions": min_questions,
-        "min_numbers": min_numbers,
-        "intervention_cost": intervention_cost, "revision_cost": revision_cost,
+        "min_numbers": min_numbers, "intervention_cost": intervention_cost, "revision_cost": revision_cost,
     }  # fmt: skip
     with usage_errors():
         job = reward_job(method, (input, output, resume), _settings_of(method, given))
         summary = show_rows(job)
-    tell_rows(summary, lines_of(method).summary(summary.counts))
+    write_summary(summary, lines_of(method).summary(summary.counts))
     raise typer.Exit(Exit.OK if summary.complete else Exit.INCOMPLETE)
 
 
 def _settings_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a method's reward: what was given, and the method's own value for what was not.
-
-    Raises:
-        InputError: a method without rewards, or a setting that it does not have.
-    """
+    """The settings of a method's reward: given values, else defaults. Raises InputError for what does not apply."""
     if method not in _NAMES:
         near = get_close_matches(method, _NAMES, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f"got {method}, wanted a method that has a reward: {', '.join(_NAMES)}{meant}")
+        raise InputError(f"got {method}, expected a method with a reward: {', '.join(_NAMES)}{meant}")
     parameters = inspect.signature(METHODS[method].load("reward_row")).parameters
     own = {name: one.default for name, one in parameters.items() if name in given}
     for name in (name for name, value in given.items() if value is not None and name not in own):
@@ -197,3 +170,112 @@ def _settings_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
+
+
+_Labelled = Annotated[str, typer.Option("--input", metavar="ROWS", help="At least 20 rows: claim, source and label.")]
+_CalibrationFile = Annotated[Path, typer.Option("--output", metavar="PATH", help="The calibration: .json.")]
+_Calibrated = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="The language model (http://host:8000/v1#name, openai/name) or scorer.",
+    ),
+]
+_Verdicts = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Verdicts of vouch check on the rows, instead of new ones.")
+]
+_CurveKind = Annotated[
+    Literal["temperature", "platt", "isotonic"] | None,
+    typer.Option(help="One parameter (for language models), a line (for scorers), or any curve (some hundred rows)."),
+]
+_Asking = Annotated[
+    Literal["structured", "label"],
+    typer.Option(help="How the model is asked: for a whole record, or for label and confidence."),
+]
+_CALIBRATE_EPILOG = """
+**Examples**
+
+vouch calibrate --input dev.jsonl --model http://localhost:8000/v1#qwen --output calibrations/qwen.json
+
+vouch calibrate --input dev.jsonl --model discriminative:runs/rank/model --output calibrations/rank.json
+
+export VOUCH_CALIBRATION=calibrations    # a file or a folder; applied by model name from now on
+
+**Exit status**: 0 done; 2 invalid command line or file; 3 the model could not be reached: start again, finished
+verdicts are kept next to the output.
+"""
+
+
+@app.command("calibrate", epilog=_CALIBRATE_EPILOG)
+def calibrate_command(
+    input: _Labelled,
+    output: _CalibrationFile,
+    model: _Calibrated = None,
+    verdicts: _Verdicts = None,
+    kind: _CurveKind = None,
+    method: _Asking = "structured",
+    votes: Votes = 1,
+    seed: Seed = None,
+    max_tokens: MaxTokens = None,
+) -> None:
+    """Fit a map from the scores of a language model or a scorer to probabilities; measure the gain on held-out rows.
+
+    Verdicts are kept next to the output, as NAME.verdicts.jsonl: start again to resume an interrupted run.
+    """
+    from vouching.judging.calibration import calibrate, load_calibration
+    from vouching.methods.calibrate import calibrated_scorer, labelled_verdicts, scores_beside
+    from vouching.methods.discriminative.open import is_scorer
+
+    with usage_errors():
+        json_output(output, load_calibration, "calibration")
+        if verdicts is None and model is not None and is_scorer(model):
+            run = partial(show_rows, again=f"start again, finished scores are kept in {scores_beside(output)}")
+            calibration = calibrated_scorer(model, (input, output), kind or "platt", run, write_error)
+            if calibration is None:
+                raise typer.Exit(Exit.INCOMPLETE)
+        else:
+            if verdicts is None:
+                if model is None:
+                    raise InputError("got neither --model nor --verdicts: give a language model, or finished verdicts")
+                verdicts = str(output.with_suffix(".verdicts.jsonl"))
+                settings = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
+                _ask(input, verdicts, Judging(model, method, settings=settings))
+            found, missing = labelled_verdicts(input, verdicts)
+            if missing:
+                write_error(f"{missing:,} rows without a label or a verdict are skipped")
+            if not found:
+                raise InputError(f"{verdicts} has no verdict on a labelled row: see its lines for the reasons")
+            calibration = calibrate(found, kind or "temperature")
+        try:
+            calibration.save(output)
+        except OSError as error:
+            raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
+    measured = calibration.measured
+    write_error(f"{output}: {calibration.name} for {calibration.model}, from {measured['rows']:,.0f} rows")
+    for name, title in (("ece", "ECE"), ("brier", "Brier score")):
+        after = measured.get(f"{name}_held_out")
+        words = "too few rows to measure the gain" if after is None else f"{after:.3f} on held-out rows"
+        before = f"{measured[name]:.3f} before, " if name in measured else ""
+        write_error(f"{title}: {before}{words}")
+    if "brier" in measured and measured.get("brier_held_out", 0.0) >= measured["brier"]:
+        write_error("no gain on held-out rows: label more rows, or do not use this calibration")
+
+
+def _ask(input: str, output: str, judging: Judging) -> None:
+    """Verify the remaining rows; ends the command if that stops early."""
+    from vouching.cli.check import CLAIMS, check_job
+    from vouching.judging.calibration import VARIABLE
+    from vouching.methods.calibrate import refuse_too_few_labels
+    from vouching.methods.embedded.verify import is_embedded
+
+    if is_embedded(judging.model):
+        raise InputError(f"--model is {judging.model}, which is calibrated already: give a language model")
+    refuse_too_few_labels(input)
+    checker = judging.checker()
+    if checker.decoding is not None and checker.decoding["calibrator"] is not None:
+        raise InputError(f"{VARIABLE} has a calibration for {judging.model} already: unset it, or move that file")
+    summary = show_rows(check_job((input, output, True), judging), "start again: finished verdicts are kept")
+    write_summary(summary, CLAIMS.words(summary))
+    if summary.stopped is not None:
+        raise typer.Exit(Exit.INCOMPLETE)

@@ -1,11 +1,11 @@
-"""Where a command writes: results to standard output, errors and progress to standard error, and how it ends.
+"""Output of the commands: results to standard output, errors and progress to standard error, and exit statuses.
 
-Files of rows tell how far they are by a bar on a terminal, else by a line now and then, and by nothing in a short run.
-Not here: log files, and an estimate where nobody knows how long the input is (standard input).
+Progress is a bar on a terminal, otherwise an occasional line; short runs show none. Not supported: log files.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -32,34 +32,33 @@ if TYPE_CHECKING:
 PATIENCE = 1.0
 """Seconds before progress is shown."""
 LINE_SECONDS = 10.0
-"""Between two lines where there is no terminal."""
+"""Seconds between two progress lines without a terminal."""
 BAR_SECONDS = 0.2
-"""Between two changes of the bar."""
+"""Seconds between two updates of the bar."""
 MAX_NAMED = 100
-"""Rows with a problem that are named; further ones are counted."""
+"""Rows with a problem that are reported one by one; further ones are only counted."""
 AGAIN = "finish with --resume"
-"""How to go on with an output that is a file."""
+"""How to resume an output that is a file."""
 
 
 class Exit(IntEnum):
-    """What the exit status of a command means."""
+    """Exit statuses."""
 
     OK = 0
-    """Done."""
     FINDINGS = 1
-    """Under --fail: a claim is Not Attributable."""
+    """With --fail: a claim is Not Attributable."""
     USAGE = 2
-    """The command line or a file it names cannot be used."""
+    """The command line or an input file is invalid."""
     INCOMPLETE = 3
-    """A claim could not be verified, there was none under --fail, or the result could not be written."""
+    """A claim could not be verified, --fail found nothing to check, or the result could not be written."""
     INTERRUPTED = 130
-    """Ctrl-C, as shells count it: 128 + SIGINT."""
+    """Ctrl-C: 128 + SIGINT."""
     PIPE_CLOSED = 141
-    """The reader of the output went away, as shells count it: 128 + SIGPIPE."""
+    """The reader of the output is gone: 128 + SIGPIPE."""
 
 
 def write_error(message: str) -> None:
-    """Write one line to standard error, with nothing in it that could disturb a terminal."""
+    """Write one line to standard error, without control characters."""
     from vouching.types.visible import visible_line
 
     line = f"vouch: {visible_line(message)}"
@@ -68,21 +67,31 @@ def write_error(message: str) -> None:
 
 
 def write_result(text: str) -> None:
-    """Write a result for programs to standard output: always UTF-8, whatever the terminal speaks."""
+    """Write machine-readable output to standard output, always as UTF-8."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure:
         reconfigure(encoding="utf-8", errors="backslashreplace")
     _write(text)
 
 
+def write_json(value: Any) -> None:
+    """Write a JSON value (null for NaN and infinity) or a record to standard output; indented on a terminal."""
+    from vouching.types.serial import defined, to_json
+
+    indent = 2 if sys.stdout.isatty() else None
+    is_plain = isinstance(value, dict | list)
+    text = json.dumps(defined(value), indent=indent, ensure_ascii=False) if is_plain else to_json(value, indent=indent)
+    write_result(f"{text}\n")
+
+
 def draw(paint: Callable[[Console], None]) -> None:
-    """Let ``paint`` draw on a console, then write what it drew to standard output."""
+    """Render with ``paint`` and write the result to standard output."""
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
     with console.capture() as drawn:
         paint(console)
-    # Blanks at a line's end, which fill up table cells, only get in the way of copying.
+    # Remove the padding of table cells at the end of lines.
     _write("\n".join(line.rstrip(" ") for line in drawn.get().split("\n")))
 
 
@@ -95,8 +104,8 @@ def _write(text: str) -> None:
 
 
 def output_failed(error: OSError) -> Exit:
-    """Say that standard output takes no more, unless its reader just went away, and how the command ends."""
-    # The interpreter flushes once more at its end, which must not fail again.
+    """Report that standard output cannot be written, unless its reader is gone, and return the exit status."""
+    # The interpreter flushes again at exit, which must not fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return Exit.PIPE_CLOSED
@@ -105,20 +114,14 @@ def output_failed(error: OSError) -> Exit:
 
 
 def cannot_write(error: OSError, output: str, advice: str | None = None) -> Exit:
-    """Say that an output takes no more, a file or standard output ("-"), and how the command ends.
-
-    Args:
-        error: what happened.
-        output: path of the output.
-        advice: what to do; None is to resume a file.
-    """
+    """Report that an output file or "-" cannot be written, and return the exit status; default advice: resume."""
     if output == "-":
         return output_failed(error)
     if advice is None:
         advice = (
-            "the rows finished so far are kept, make room and finish with --resume"
+            "the finished rows are kept; free some space and finish with --resume"
             if Path(output).is_file()
-            else "it is no regular file, so it cannot be resumed: begin again with a file"
+            else "it is not a regular file, so it cannot be resumed: start again with a file"
         )
     write_error(f"cannot write to {output}: {error.strerror or error}; {advice}")
     return Exit.INCOMPLETE
@@ -126,38 +129,38 @@ def cannot_write(error: OSError, output: str, advice: str | None = None) -> Exit
 
 @contextmanager
 def usage_errors(judge: str = "--model") -> Generator[None]:
-    """Turn errors that vouching raises on purpose into one line and exit status 2, or 3 if a model is not reached.
+    """Turn vouching's errors into one line and exit status 2, or 3 if a model cannot be reached.
 
     Args:
-        judge: the option that names what judges, for messages.
+        judge: the option that names the judge, for messages.
     """
     try:
         yield
     except BackendError as error:
-        write_error(f"{error}{'; see that the server runs, or try again later' if error.can_retry else ''}")
+        write_error(f"{error}{'; check that the server is running, or try again later' if error.can_retry else ''}")
         raise typer.Exit(Exit.INCOMPLETE) from None
     except NoLanguageModelError as error:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in error.settings)
-        got = f"{names} with {judge} {error.model}, which is no language model"
-        write_error(f"got {got}: name one with {judge}, or leave out {names}")
+        got = f"{names} with {judge} {error.model}, which is not a language model"
+        write_error(f"got {got}: give a language model with {judge}, or leave out {names}")
         raise typer.Exit(Exit.USAGE) from None
     except VouchError as error:
         write_error(str(error))
         raise typer.Exit(Exit.USAGE) from None
     except MemoryError:
-        write_error(str(InputError("the texts do not fit into memory; check smaller ones")))
+        write_error(str(InputError("the texts do not fit into memory; use smaller ones")))
         raise typer.Exit(Exit.USAGE) from None
 
 
 @contextmanager
 def interruptible(again: str) -> Generator[None]:
-    """Say how to go on with what an interrupt (Ctrl-C) ends; an empty ``again`` says nothing."""
+    """On Ctrl-C, say how to resume; an empty ``again`` prints nothing."""
     try:
         yield
     except KeyboardInterrupt:
         if again:
             write_error(f"interrupted; {again}")
-        # What the interrupt leaves half done, such as a coroutine that never ran, is nothing to tell the user.
+        # Suppress warnings about unfinished work, such as a coroutine that never ran.
         warnings.simplefilter("ignore")
         logging.disable()
         raise
@@ -165,7 +168,7 @@ def interruptible(again: str) -> Generator[None]:
 
 @contextmanager
 def progress(message: str) -> Generator[None]:
-    """Show a spinner on standard error if that is a terminal and the work takes longer than ``PATIENCE``."""
+    """Show a spinner on standard error if it is a terminal and the work takes longer than ``PATIENCE``."""
     if not sys.stderr.isatty():
         yield
         return
@@ -185,16 +188,16 @@ def progress(message: str) -> Generator[None]:
 
 
 def show_rows(job: RowJob, again: str = AGAIN, idle: bool = True) -> BatchSummary:
-    """Run a file of rows; tell how far it is, name the rows that cannot be used, and say why it stopped.
+    """Run a file of rows with progress; report the rows that cannot be used, and why the run stopped.
 
     Args:
         job: rows, work and output.
         again: how to resume an output that is a file.
-        idle: whether to say that nothing was left to do.
+        idle: whether to report that nothing was left to do.
 
     Raises:
         InputError: the input or the output cannot be used, or the output belongs to other rows.
-        typer.Exit: the output takes no more.
+        typer.Exit: the output cannot be written.
     """
     again = again if job.output != STDIN and (not Path(job.output).exists() or Path(job.output).is_file()) else ""
     with RowProgress() as progress, interruptible(again):
@@ -209,19 +212,19 @@ def show_rows(job: RowJob, again: str = AGAIN, idle: bool = True) -> BatchSummar
         except OSError as error:
             raise typer.Exit(cannot_write(error, job.output)) from None
     if summary.again:
-        write_error(f"{_rows(summary.again)} of an earlier run, not verified then, tried again")
+        write_error(f"{_rows(summary.again)} of an earlier run retried")
     if summary.left and again:
-        write_error(f"{_rows(summary.left)} not verified for now: --resume tries again")
+        write_error(f"{_rows(summary.left)} not verified because of temporary failures: retry with --resume")
     if summary.stopped is not None:
-        write_error(f"stopped: {summary.stopped}" + (f"; mend that and {again}" if again else ""))
+        write_error(f"stopped: {summary.stopped}" + (f"; fix this and {again}" if again else ""))
     elif idle and summary.found and summary.found == summary.rows:
-        write_error(f"nothing to do: {job.output} is finished")
+        write_error(f"nothing to do: {job.output} is complete")
     return summary
 
 
-def tell_rows(summary: BatchSummary, more: str = "") -> None:
-    """Say how many rows there are, ``more`` about them, and how many cannot be used."""
-    broken = f"; {summary.problems:,} of the rows cannot be used, the output says why" if summary.problems else ""
+def write_summary(summary: BatchSummary, more: str = "") -> None:
+    """Report the number of rows, ``more`` about them, and how many cannot be used."""
+    broken = f"; {summary.problems:,} of the rows cannot be used, see the output" if summary.problems else ""
     write_error(f"{_rows(summary.rows)}{more}{broken}")
 
 
@@ -230,11 +233,11 @@ def _rows(number: int) -> str:
 
 
 class RowProgress:
-    """Tells how many rows are done, how fast, and how long it will take.
+    """Shows how many rows are done, the rate, and the remaining time.
 
     Args:
-        share: tells how much of the input has been read, from 0 to 1; None if nobody knows.
-        what: what is counted.
+        share: returns the share of the input read so far, from 0 to 1, or None if unknown.
+        what: the unit that is counted.
     """
 
     def __init__(self, share: Callable[[], float | None] = lambda: None, what: str = "rows") -> None:
@@ -256,11 +259,11 @@ class RowProgress:
             self._bar.stop()
 
     def advance(self, share: Callable[[], float | None] | None = None) -> None:
-        """Count a row; ``share`` tells how much has been read, where that was not known at the start."""
+        """Count a row; ``share`` replaces the function given at the start."""
         self._share = share or self._share
         now = time.monotonic()
         if self._rows == 0:
-            # The rows that an earlier run finished were only read again; the rate is that of the new ones.
+            # Rows of an earlier run were only read; the rate covers the new ones.
             self._start, self._first_share = now, self._share()
         self._rows += 1
         if now < self._next:
@@ -274,12 +277,12 @@ class RowProgress:
             write_error(words)
 
     def name(self, problem: str) -> None:
-        """Name a row that cannot be used."""
+        """Report a row that cannot be used."""
         self._named += 1
         if self._named <= MAX_NAMED:
             write_error(problem)
         if self._named == MAX_NAMED:
-            write_error(f"further {self._what} with a problem are counted, and no longer named here")
+            write_error(f"further {self._what} with a problem are only counted")
 
     def _draw(self, words: str, share: float | None) -> None:
         if self._bar is None:
@@ -296,26 +299,19 @@ class RowProgress:
 def progress_words(
     rows: int, seconds: float, share: float | None, first_share: float | None = 0.0, what: str = "rows"
 ) -> str:
-    """Rows done, rate, and the time left if the share of the input that has been read is known.
-
-    Args:
-        rows: rows done in this run.
-        seconds: how long they took.
-        share: how much of the input has been read, from 0 to 1; None if nobody knows.
-        first_share: the same at the start of this run.
-        what: what is counted.
+    """The progress as text: rows done, rate and, if the share of the input is known, the remaining time.
 
     >>> progress_words(1200, 10, 0.25, 0.0)
-    '1,200 rows, 120 a second, 25 %, 30 s left'
+    '1,200 rows, 120 per second, 25 %, 30 s left'
     >>> progress_words(1200, 10, None)
-    '1,200 rows, 120 a second'
+    '1,200 rows, 120 per second'
     >>> progress_words(1, 0, 0.25)
     '1 row'
     """
-    if rows == 1 or not seconds:  # the clock starts with the first row, so there is no rate yet
+    if rows == 1 or not seconds:  # the clock starts with the first row
         return f"{rows:,} {what if rows != 1 else what.removesuffix('s')}"
     rate = (rows - 1) / seconds
-    words = f"{rows:,} {what}, {rate:,.0f} a second" if rate >= 10 else f"{rows:,} {what}, {rate:.1f} a second"
+    words = f"{rows:,} {what}, {rate:,.0f} per second" if rate >= 10 else f"{rows:,} {what}, {rate:.1f} per second"
     if share is None or first_share is None or share <= first_share:
         return words
     left = seconds * (1 - share) / (share - first_share)

@@ -1,45 +1,47 @@
-"""``vouch train``: training runs that can be killed and resumed, each described by one TOML file.
+"""``vouch train``, ``vouch runs`` and ``vouch diagnose run``: start, show and diagnose training runs.
 
-Not supported: other people's games; ``vouching.train.fit`` takes any.
+Not supported: custom games; use ``vouching.train.fit``.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from vouching.cli.streams import Exit, usage_errors, write_error
+from vouching.cli.diagnose import draw_tables
+from vouching.cli.streams import Exit, usage_errors, write_error, write_json
 
 app = typer.Typer()
 Method: TypeAlias = Literal["structured", "checklist", "blinded", "assurance", "sft", "rank", "encoder"]
-"""What can be trained: the names of ``vouching.train.trainers.TRAINERS``."""
+"""The names of ``vouching.train.trainers.TRAINERS``."""
 
 _EPILOG = """
 **Methods**
 
-structured: a verifier, by GRPO: several records on each claim, each rewarded part by part. Prompts come from vouch data
-annotate --prompts, the start from vouch train sft.
+structured: a verifier, by GRPO: several records per claim, each rewarded part by part. Prompts come from vouch data
+annotate --prompts, the initial model from vouch train sft.
 
-checklist: a generator, by GRPO on the share of a checklist that its responses pass. A judge goes item by item, or the
-policy itself does and learns to judge as well. Rows come from vouch data checklist, labelled items from vouch data
+checklist: a generator, by GRPO on the share of checklist items that its responses pass. A judge scores item by item, or
+the policy judges itself and learns to judge, too. Rows come from vouch data checklist, labelled items from vouch data
 gold.
 
-blinded: a model that answers from documents, by PPO: blind checkers, who are the model itself, audit every answer. Rows
+blinded: a model that answers from documents, by PPO: the model itself, as a blind checker, audits every answer. Rows
 are questions with their documents.
 
-assurance: a generator and a verifier of structured work against each other, as adapters on one model, DIR/model and
-DIR/model/verifier. Rows are tasks with their right values, or folders of them.
+assurance: a generator and a verifier of structured work, trained against each other as adapters on one model, DIR/model
+and DIR/model/verifier. Rows are tasks with their right values, or folders of such tasks.
 
-sft: a language model that writes records, by imitation. Rows come from vouch data annotate. DIR/model is where vouch
-train structured starts.
+sft: a language model that writes records, by imitation. Rows come from vouch data annotate. vouch train structured
+starts from DIR/model.
 
 rank: the scorer of vouch rank: the better of two answers above the worse, by a margin. Pairs come from vouch data
-pairs. What comes out ranks by vouch rank --score-model discriminative:DIR/model.
+pairs. Use the result with vouch rank --score-model discriminative:DIR/model.
 
-encoder: the encoder of the embedded verifier, exported as int8 ONNX to DIR/export. Data are read from the folder that
-VOUCH_DATA names.
+encoder: the encoder of the embedded verifier, exported as int8 ONNX to DIR/export. Data are read from the folder named
+by VOUCH_DATA.
 
 **Examples**
 
@@ -55,25 +57,25 @@ vouch train assurance recipes/assurance/dpa-4b.toml 'rows=["returns"]' 'dev=[]' 
 
 vouch train encoder recipes/encoder/attribution.toml encoder=runs/nli/model epochs=3 --out runs/attribution
 
-**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the judge is out of reach; 130 stopped, go
-on with --resume.
+**Exit status**: 0 done; 2 invalid setting, row or folder; 3 the judge could not be reached; 130 interrupted, resume
+with --resume.
 """
 
 
 @app.command("train", epilog=_EPILOG)
 def train_command(
-    method: Annotated[Method, typer.Argument(help="What is trained; see below.")],
+    method: Annotated[Method, typer.Argument(help="What to train; see below.")],
     config: Annotated[Path, typer.Argument(help="TOML file with the settings of the run.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run: checkpoint, log and what comes out.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run: checkpoint, log and results.")],
     settings: Annotated[
-        list[str] | None, typer.Argument(help="Settings over those of the file, such as epochs=2.")
+        list[str] | None, typer.Argument(help="Settings that override those of the file, such as epochs=2.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume the run that is in DIR.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume the run in DIR.")] = False,
 ) -> None:
-    """Train what verifies, or what answers and is verified. Needs the extra "train".
+    """Train a verifier, or a model whose answers are verified. Needs the extra "train".
 
-    Every step is logged and watched: vouch runs shows it, and monitors tell early what goes wrong. A run that was
-    killed and resumed ends like one that was not.
+    Every step is logged, see vouch runs, and monitors raise alarms early. An interrupted and resumed run gives the same
+    result as an uninterrupted one.
     """
     with usage_errors():
         from vouching.train.trainers import train
@@ -81,5 +83,109 @@ def train_command(
         try:
             train(method, config, settings or (), out, resume)
         except KeyboardInterrupt:
-            write_error(f"stopped; go on with --resume --out {out}")
+            write_error(f"stopped; resume with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+runs_app = typer.Typer()
+diagnosis = typer.Typer()
+
+_Run = Annotated[Path, typer.Argument(help="Folder of a run, from vouch train --out.")]
+_Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, from vouch train --out.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")]
+_Root = Annotated[Path, typer.Argument(help="Folder that is searched for runs, recursively.")]
+_Report = Annotated[Path, typer.Option("--report", metavar="PATH", help="The page: .html.")]
+_Export = Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder for the model.")]
+
+
+def _epilog(*examples: str, wrong: str = "a folder holds no run, or is invalid") -> str:
+    lines = "\n\n".join(examples)
+    headline = "Examples" if len(examples) > 1 else "Example"
+    return f"\n**{headline}**\n\n{lines}\n\n**Exit status**: 0 done; 2 {wrong}.\n"
+
+
+@runs_app.callback(invoke_without_command=True)
+def runs(context: typer.Context) -> None:
+    """List, show, compare, plot and export training runs."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@runs_app.command("list", epilog=_epilog("vouch runs list runs", wrong="the folder does not exist"))
+def list_command(root: _Root = Path("runs"), as_json: _Json = False) -> None:
+    """List the runs in a folder: steps, reward, loss, carbon, alarms."""
+    from vouching.train.run_page import runs_table
+    from vouching.train.runs import find_runs
+
+    with usage_errors():
+        found = find_runs(root)
+    if as_json:
+        write_json([run.summary() for run in found])
+    else:
+        draw_tables([runs_table(found)] if found else [])
+    if not found:
+        write_error(f"there is no run in {root}: make one with vouch train --out")
+
+
+@runs_app.command("show", epilog=_epilog("vouch runs show runs/grpo"))
+def show_command(run: _Run, as_json: _Json = False) -> None:
+    """Show one run: alarms, first and last metrics, when each part of the reward improved, settings."""
+    from vouching.train.run_page import run_tables
+    from vouching.train.runs import improvements, read_run
+
+    with usage_errors():
+        found = read_run(run)
+        tables = [*run_tables(found)]
+    if as_json:
+        record = {"settings": found.settings, "improvements": [one.summary() for one in improvements(found)]}
+        write_json({**found.summary(), **record})
+    else:
+        draw_tables(tables)
+
+
+@runs_app.command("compare", epilog=_epilog("vouch runs compare runs/process runs/binary"))
+def compare_command(runs: _Runs, as_json: _Json = False) -> None:
+    """Compare runs: the settings in which they differ, and their final metrics."""
+    from vouching.train.run_page import comparison
+    from vouching.train.runs import differing, read_run
+
+    with usage_errors():
+        found = [read_run(run) for run in runs]
+    if as_json:
+        write_json({"settings": differing(found), "runs": [run.summary() for run in found]})
+    else:
+        draw_tables(comparison(found))
+
+
+@runs_app.command("plot", epilog=_epilog("vouch runs plot runs/grpo --report grpo.html"))
+def plot_command(runs: _Runs, report: _Report) -> None:
+    """Write a page with the curves of one or more runs, and when each part of the reward improved."""
+    from vouching.train.run_page import write_runs
+    from vouching.train.runs import read_run
+
+    with usage_errors():
+        write_runs(report, [read_run(run) for run in runs])
+    write_error(f"written to {report}")
+
+
+@runs_app.command("export", epilog=_epilog("vouch runs export runs/7b-lora-128 --out models/verifier-7b"))
+def export_command(run: _Run, out: _Export) -> None:
+    """Export the model of a run: adapters merged, with a model card that names data, settings and figures."""
+    from vouching.train.export import export_run
+
+    with usage_errors():
+        write_error(f"written to {export_run(run, out)}")
+
+
+@diagnosis.command("run", epilog=_epilog("vouch diagnose run runs/grpo"))
+def diagnose_command(run: _Run, as_json: _Json = False) -> None:
+    """Report problems of a training run and when they began: collapse, format, length, drift, bias, reward hacking."""
+    from vouching.train.run_page import alarm_table
+    from vouching.train.runs import read_run
+
+    with usage_errors():
+        found = read_run(run)
+    if as_json:
+        write_json({"steps": found.steps, "alarms": [asdict(alarm) for alarm in found.alarms()]})
+    else:
+        draw_tables([alarm_table(found)])

@@ -1,7 +1,6 @@
-"""Many rows through one function: read, worked on in order by one process or several, kept line by line, resumable.
+"""Run many rows through one function: in order, on one process or several, with a resumable output.
 
-Nothing here knows what is done with a row: who runs rows passes a :class:`RowJob`, with a factory of functions from a
-row to a line of JSON, to :func:`run_rows`.
+Callers pass a :class:`RowJob` with a factory of functions from a row to a line of JSON to :func:`run_rows`.
 """
 
 from vouching.rows.lines import (
@@ -26,13 +25,12 @@ from vouching.rows.outputs import (
     write_lines,
 )
 from vouching.rows.pool import ROWS_AT_ONCE, AsyncWorkFactory
-from vouching.rows.read import FORMATS, STDIN, RowReader, open_rows, read_as, read_rows
-from vouching.rows.row import Fields, Row, row_name
+from vouching.rows.read import STDIN, RowReader, open_rows, read_as, read_rows
+from vouching.rows.row import Fields, Row
 from vouching.rows.run import BatchSummary, Progress, RowJob, run_rows
-from vouching.rows.worker import Work, WorkFactory
+from vouching.rows.worker import Work
 
 __all__ = [
-    "FORMATS",
     "ROWS_AT_ONCE",
     "STDIN",
     "BatchSummary",
@@ -49,7 +47,6 @@ __all__ = [
     "Seen",
     "AsyncWorkFactory",
     "Work",
-    "WorkFactory",
     "fields_of",
     "journal_beside",
     "json_output",
@@ -62,7 +59,6 @@ __all__ = [
     "read_lines",
     "read_rows",
     "record_work",
-    "row_name",
     "run_rows",
     "async_work",
     "write_lines",

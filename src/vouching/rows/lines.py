@@ -1,4 +1,4 @@
-"""Lines of output: made of a row, or saying why it cannot be used, and what a run needs to know about them."""
+"""Output lines: results, or the problem of a row that cannot be used."""
 
 from __future__ import annotations
 
@@ -13,58 +13,56 @@ from vouching.rows.read import Row
 from vouching.rows.worker import Work
 from vouching.types import Claim, Unverified
 
-_MAY_PASS = ("backend", "unparsable")
-"""Reasons of an Unverified that may not hold a second time: out of reach, too slow, too many calls, a garbled reply."""
+_RETRYABLE = ("backend", "unparsable")
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a batch needs to know about a line of its output."""
+    """What a run needs to know about an output line."""
 
     name: str
-    """Id of the row it belongs to."""
+    """Id of its row."""
     problem: str | None = None
-    """What is wrong with that row; None if it could be worked on."""
+    """What is wrong with the row; None if it could be processed."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What the line adds to the counts of the batch."""
+    """What the line adds to the counts of the run."""
     again: int = 0
-    """How many parts of the row could not be worked on for now, so that a resumed run is to try again."""
+    """How many parts of the row failed for now; a resumed run retries them."""
 
 
 Line = dict[str, Any]
-"""A line of output, as the JSON object it is."""
+"""An output line, parsed."""
 Look: TypeAlias = Callable[[Line], Seen]
-"""Tells about a line of output, new or found."""
 LookIn: TypeAlias = Callable[[str, Line], Seen]
-"""The same, from the name of the input, which a problem names, and the line."""
+"""As :data:`Look`, with the name of the input first, which problems mention."""
 
 
 def fields_of(row: Row, *keys: str) -> dict[str, Any]:
-    """The fields of a row. Raises InputError if it cannot be read, or lacks one of the keys.
+    """The fields of a row. Raises InputError if the row cannot be read or lacks one of the keys.
 
-    >>> fields_of(Row(1, "line 1", None, "it is no JSON"))
+    >>> fields_of(Row(1, "line 1", None, "invalid JSON"))
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: it is no JSON
+    vouching.errors.InputError: invalid JSON
     """
     if row.fields is None:
         raise InputError(row.problem or "it cannot be read")
     for key in keys:
         if row.fields.get(key) is None:
-            raise InputError(f'the row has the keys {[*row.fields]}, wanted "{key}"')
+            raise InputError(f'the row has the keys {[*row.fields]}, expected "{key}"')
     return row.fields
 
 
 def json_work(make: Callable[[Row], Line], blank: Line | None = None, ensure_ascii: bool = False) -> Work:
-    """Work that writes what ``make`` makes of a row; of one that it refuses, its id and the problem.
+    """Work that writes the line made from a row; if ``make`` raises InputError, the row's id and the problem.
 
     Args:
-        make: gives the line of a row, and raises InputError for one that cannot be used.
-        blank: what stands between id and problem in the line of a row that cannot be used.
-        ensure_ascii: whether to write other letters as escapes.
+        make: returns the line of a row, or raises InputError.
+        blank: placed between id and problem in the line of a row that cannot be used.
+        ensure_ascii: whether to escape non-ASCII characters.
 
-    >>> json_work(lambda row: fields_of(row), {"total": None})(Row(1, "line 1", None, "it is no JSON"))
-    '{"id": "row-1", "total": null, "problem": "line 1: it is no JSON"}'
+    >>> json_work(lambda row: fields_of(row), {"total": None})(Row(1, "line 1", None, "invalid JSON"))
+    '{"id": "row-1", "total": null, "problem": "line 1: invalid JSON"}'
     """
 
     def work(row: Row) -> str:
@@ -80,7 +78,7 @@ def json_work(make: Callable[[Row], Line], blank: Line | None = None, ensure_asc
 def async_work(
     make: Callable[[Row], Awaitable[Line]], blank: Line | None = None, ensure_ascii: bool = False
 ) -> AsyncWork:
-    """As :func:`json_work`, for what is waited for."""
+    """:func:`json_work` for an asynchronous ``make``."""
 
     async def work(row: Row) -> str:
         try:
@@ -93,11 +91,7 @@ def async_work(
 
 
 def record_work(make: Callable[[Row], Awaitable[Any]]) -> AsyncWork:
-    """Work that writes the record which ``make`` makes of a row; of a row that it refuses, an Unverified that says why.
-
-    Args:
-        make: gives a verdict, a report or the like, and raises InputError for a row that cannot be used.
-    """
+    """Work that writes the record made from a row, or an Unverified with the message of the InputError raised."""
     from vouching.types.serial import to_json
 
     async def work(row: Row) -> str:
@@ -114,13 +108,13 @@ def _refused(row: Row, error: InputError, blank: Line | None) -> Line:
 
 
 def looker(count: Callable[[Line], Mapping[str, int]] = lambda line: {}) -> LookIn:
-    """Tells about lines with an ``id`` and, where a row cannot be used, a ``problem``.
+    """A :data:`LookIn` for lines with an ``id`` and, if the row cannot be used, a ``problem``.
 
     Args:
-        count: what a line of a row that can be used adds to the counts.
+        count: what the line of a usable row adds to the counts.
 
-    >>> looker()("rows.jsonl", {"id": "a", "problem": "line 3: it is no JSON"}).problem
-    'rows.jsonl, line 3: it is no JSON'
+    >>> looker()("rows.jsonl", {"id": "a", "problem": "line 3: invalid JSON"}).problem
+    'rows.jsonl, line 3: invalid JSON'
     """
 
     def look(input_name: str, line: Line) -> Seen:
@@ -132,21 +126,18 @@ def looker(count: Callable[[Line], Mapping[str, int]] = lambda line: {}) -> Look
 
 
 def count_retryable(findings: Iterable[Mapping[str, Any]]) -> int:
-    """How many findings of a row failed in a way that another try may repair.
-
-    Args:
-        findings: the JSON of verdicts and of what else a row gave.
+    """How many findings (verdicts and other records, as JSON) failed in a way that a retry may fix.
 
     >>> count_retryable([{"kind": "unverified", "reason": reason} for reason in ("backend", "refused")])
     1
     """
     return sum(
-        finding["kind"] == "unverified" and (finding["reason"] in _MAY_PASS or _half_searched(finding))
+        finding["kind"] == "unverified" and (finding["reason"] in _RETRYABLE or _half_searched(finding))
         for finding in findings
     )
 
 
 def _half_searched(finding: Mapping[str, Any]) -> bool:
-    """Whether nothing was found where one of the engines failed."""
+    """Whether no evidence was found while one of the search engines failed."""
     warnings = finding.get("warnings", ())
     return finding["reason"] == "no_evidence" and any(warning["kind"] == "engine" for warning in warnings)

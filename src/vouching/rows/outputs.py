@@ -1,4 +1,4 @@
-"""Outputs that are written anew: new files, and those beside a journal: accepted rows, rejected rows and the like."""
+"""Output files that are rewritten: new files, and files made from a journal (accepted rows, rejected rows)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,7 @@ from vouching.rows.run import BatchSummary, RowJob
 
 
 def journal_beside(input: str, output: Path, *others: Path) -> Path:
-    """The path of the journal of an output, ``OUTPUT.journal.jsonl`` without its ending.
-
-    Args:
-        input: path of the rows.
-        output: path of the accepted rows.
-        others: paths of what else is written.
-
-    Raises:
-        InputError: a file that would be written is something else's.
+    """The path of the journal of an output. Raises InputError if a file to be written belongs to something else.
 
     >>> journal_beside("rows.jsonl", Path("nowhere/gold.jsonl"), Path("nowhere/gold.rejected.jsonl")).name
     'gold.journal.jsonl'
@@ -34,94 +26,87 @@ def journal_beside(input: str, output: Path, *others: Path) -> Path:
     written = (output, *others)
     for path in written:
         if path.suffix != ".jsonl":
-            raise InputError(f"{path}: wanted an output that ends in .jsonl")
+            raise InputError(f"{path}: expected an output that ends in .jsonl")
     journal = output.with_suffix(".journal.jsonl")
     places = [path.resolve() for path in (*written, journal, Path(input))]
     if len({*places}) < len(places):
-        raise InputError(f"{', '.join(map(str, (*written, input)))}: two of these are one file, name another")
-    there = [path for path in written if path.exists() and path.stat().st_size]
-    if there and not journal.exists():
-        raise InputError(f"{' and '.join(map(str, there))} is there already, but not its journal: name another output")
+        raise InputError(f"{', '.join(map(str, (*written, input)))}: two of these are the same file, choose another")
+    existing = [path for path in written if path.exists() and path.stat().st_size]
+    if existing and not journal.exists():
+        names = " and ".join(map(str, existing))
+        raise InputError(f"{names} exists already, but its journal does not: choose another output")
     return journal
 
 
 RunJob: TypeAlias = Callable[[RowJob], BatchSummary]
-"""Runs a job: :func:`~vouching.rows.run.run_rows`, or what also shows how far it is."""
+"""Runs a job: :func:`~vouching.rows.run.run_rows`, possibly with a progress display."""
 Made: TypeAlias = tuple[bool, list[str]]
-"""Whether every row was finished and could be used, and what is to be said about what was made."""
+"""Whether every row was finished and usable, and the lines to print about the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadeFiles:
-    """What is made of a file of rows, written anew each time from a journal of what became of each row."""
+    """Files made from a file of rows; rewritten each time from a journal of the results of all rows."""
 
     input: str
     """Path of the rows, or "-"."""
     output: Path
-    """Path of what was accepted; the journal stands beside it, ``OUTPUT.journal.jsonl`` without its ending."""
+    """Path of the accepted rows."""
     resume: bool = False
-    """Whether to resume a run that was cut short."""
 
     @property
     def rejected(self) -> Path:
-        """Path of what was rejected, with the reasons."""
+        """Path of the rejected rows, with reasons."""
         return self.output.with_suffix(".rejected.jsonl")
 
     def journal(self, *others: Path) -> Path:
-        """Path of the journal. Raises InputError if a file that would be written is something else's."""
+        """Path of the journal; see :func:`journal_beside`."""
         return journal_beside(self.input, self.output, self.rejected, *others)
 
     def job(
         self, work: AsyncWorkFactory, look: LookIn, settings: Settings, columns: Collection[str] = (), *others: Path
     ) -> RowJob:
-        """What makes the lines of the journal; see :class:`~vouching.rows.run.RowJob` and :meth:`journal`."""
+        """The job that writes the journal."""
         return RowJob(self.input, str(self.journal(*others)), work, look, settings, columns, self.resume)
 
 
 def json_output(path: Path, read: Callable[[Path], object], what: str) -> None:
-    """See that an output of one record may be written: it is new, empty, or an older one of the same kind.
+    """Raise InputError unless a JSON output may be written: new, empty, or an earlier record of the same kind.
 
     Args:
-        path: the output.
+        path: the output, which must end in .json.
         read: reads what the command writes, and raises VouchError for anything else.
-        what: what that is called.
-
-    Raises:
-        InputError: its ending is not .json, or a file is there that is something else.
+        what: what the record is called in messages.
     """
     if path.suffix != ".json":
-        raise InputError(f"{path}: wanted an output that ends in .json")
+        raise InputError(f"{path}: expected an output that ends in .json")
     if path.is_file() and path.stat().st_size:
         try:
             read(path)
         except VouchError:
-            raise InputError(f"{path} is there already and no {what}: name another output") from None
+            raise InputError(f"{path} exists already and is not a {what}: choose another output") from None
 
 
 def new_output(output: str) -> IO[bytes]:
-    """An output opened for writing, new or empty; "-" is standard output.
-
-    Raises:
-        InputError: there is something in it, or it cannot be written.
-    """
+    """Open an output that must be new or empty for writing; "-" is standard output."""
     if output == STDIN:
         return open(sys.stdout.fileno(), "wb", closefd=False)
     path = Path(output)
     try:
         if path.exists() and path.stat().st_size:
-            raise InputError(f"{output} is there already and not empty: name a new file, or remove that one")
+            raise InputError(f"{output} exists already and is not empty: choose a new file, or remove it")
         return path.open("wb")
     except OSError as error:
         raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a journal or of another output of this program, one JSON object each."""
+    """The lines of a journal or another JSONL output of this package."""
     with path.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows anew, a line of JSON each."""
+    """Overwrite a JSONL file."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

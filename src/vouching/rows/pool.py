@@ -1,12 +1,8 @@
-"""Work on rows, in this process or in several, with the results in the order of the rows.
+"""Process rows in this process, in several, or as concurrent coroutines; results come in the order of the rows.
 
-Only a few chunks of rows are under way at a time, and a chunk holds little text, so memory does not grow with the
-input; results that are ready wait for those before them. Left out: more than one machine.
-
-Work that waits for others, such as a language model behind a network: many rows at once in one process, in order.
-
-Processes would wait as well and cost memory each. Left out: how many questions are under way at once; the model knows
-what its server bears.
+Only a few chunks of rows are in flight and a chunk holds a limited amount of text, so memory does not grow with the
+input; finished results wait for those before them. Work that waits for others, such as a language model server, runs
+as many coroutines in one process. Not supported: several machines; limits on concurrent requests, which the model sets.
 """
 
 from __future__ import annotations
@@ -26,46 +22,38 @@ from vouching.rows.read import Row
 from vouching.rows.worker import ChunkResult, Work, Worker, WorkFactory, line_of
 
 AsyncWork: TypeAlias = Callable[[Row], Awaitable[str]]
-"""Works on a row and returns its line of output, without a newline."""
+"""Processes a row and returns its output line, without a newline."""
 ROWS_AT_ONCE = 256
-"""Rows under way or finished behind a slower one: some times what a server answers at once, so that it never waits."""
+"""Rows in flight or waiting for a slower one; a few times what a server answers at once keeps the server busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncWorkFactory:
-    """A factory of work that waits; :func:`~vouching.rows.run.run_rows` takes it like any other."""
+    """A factory of asynchronous work; :func:`~vouching.rows.run.run_rows` accepts it like a :data:`WorkFactory`."""
 
     make_work: Callable[[], AsyncWork]
-    """Makes the work."""
     aclose: Callable[[], Awaitable[None]] | None = None
-    """Called at the end, in the event loop of the work, however it ended."""
+    """Always called at the end, in the event loop of the work."""
     rows_at_once: int = ROWS_AT_ONCE
-    """Rows under way at the same time, at least 1."""
+    """Rows in flight at the same time, at least 1."""
 
     def in_order(self, rows: Iterable[Row]) -> Generator[tuple[Row, str]]:
-        """Every row with its line, in order; an error in one gives up those behind it.
-
-        >>> async def shout(row):
-        ...     return row.place.upper()
-        >>> rows = [Row(number, f"line {number}", {}) for number in (1, 2, 3)]
-        >>> [line for row, line in AsyncWorkFactory(lambda: shout, rows_at_once=2).in_order(rows)]
-        ['LINE 1', 'LINE 2', 'LINE 3']
-        """
+        """Yield every row with its line, in order; an error in one cancels those after it."""
         work = self.make_work()
         waiting = iter(rows)
-        under_way: deque[tuple[Row, asyncio.Task[str]]] = deque()
+        in_flight: deque[tuple[Row, asyncio.Task[str]]] = deque()
         with asyncio.Runner() as runner:
             loop = runner.get_loop()
             try:
                 while True:
-                    while len(under_way) < self.rows_at_once and (row := next(waiting, None)) is not None:
-                        under_way.append((row, loop.create_task(_line(work, row))))
-                    if not under_way:
+                    while len(in_flight) < self.rows_at_once and (row := next(waiting, None)) is not None:
+                        in_flight.append((row, loop.create_task(_line(work, row))))
+                    if not in_flight:
                         return
-                    row, task = under_way.popleft()
+                    row, task = in_flight.popleft()
                     yield row, runner.run(_result(task))
             finally:
-                runner.run(self._end([task for _, task in under_way]))
+                runner.run(self._end([task for _, task in in_flight]))
 
     async def _end(self, left: Sequence[asyncio.Task[str]]) -> None:
         for task in left:
@@ -76,7 +64,7 @@ class AsyncWorkFactory:
 
 
 async def _line(work: AsyncWork, row: Row) -> str:
-    """The line of a row; an error that nobody expected says which row it was."""
+    """The line of a row; unexpected errors get a note that names the row."""
     try:
         return await work(row)
     except Exception as error:
@@ -89,38 +77,34 @@ async def _result(task: asyncio.Task[str]) -> str:
 
 
 PATIENCE = 1.0
-"""Seconds of work before worker processes are started: in less time they would not pay for their start."""
+"""Seconds of work before worker processes are started; for less, starting them does not pay."""
 CHUNK_SECONDS = 0.1
-"""How long a chunk should take: long beside the passing on of its rows, short beside the wait for a result."""
+"""Target processing time of a chunk: long against the transfer of its rows, short against the wait for a result."""
 MAX_ROWS = 1_000
-"""Rows in a chunk at most; the first has one, as rows may be slow."""
+"""Rows in a chunk; the first chunk has one, as rows may be slow."""
 CHUNK_TEXT = 1_000_000
-"""Characters of text from which a chunk takes no further row, so that large rows do not fill the memory."""
+"""Characters of text after which a chunk is closed, so that large rows do not fill the memory."""
 _CHUNKS_PER_WORKER = 3
 
 
 def cores() -> int:
-    """Cores that this process may use, or that there are where the system does not say."""
+    """Number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_order(
     make_work: WorkFactory | AsyncWorkFactory, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE
 ) -> Generator[tuple[Row, str]]:
-    """Work on each row and yield it with its line, in order, as they are ready.
+    """Process each row and yield it with its line, in order.
 
     Args:
-        make_work: makes the function from a row to its line; with several processes it must be picklable.
+        make_work: makes the function from a row to its line; must be picklable if there are several processes.
         rows: read as they are needed.
-        jobs: how many processes work; work that waits is done in one.
-        patience: seconds of work in this process before others are started.
+        jobs: number of processes; asynchronous work always runs in one.
+        patience: seconds of work in this process before workers are started.
 
     Raises:
-        WorkerError: a worker process ended; results before its rows have been yielded.
-
-    >>> rows = [Row(number, f"line {number}", {}) for number in (1, 2)]
-    >>> [line for row, line in in_order(lambda: lambda row: row.place.upper(), rows)]
-    ['LINE 1', 'LINE 2']
+        WorkerError: a worker process ended; the results before its rows have been yielded.
     """
     if isinstance(make_work, AsyncWorkFactory):
         yield from make_work.in_order(rows)
@@ -197,7 +181,7 @@ class _Workers:
 
 
 def _text_size(value: object) -> int:
-    """Characters of the texts in a value, and one for anything else in it."""
+    """Number of characters in a nested value; anything but text counts one."""
     if isinstance(value, str | bytes):
         return len(value)
     if isinstance(value, dict):

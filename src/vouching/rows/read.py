@@ -1,7 +1,7 @@
-"""Rows of a file, one after the other: JSONL, gzipped JSONL, CSV, Parquet, or JSONL on standard input.
+"""Read rows from JSONL, gzipped JSONL, CSV and Parquet files, or JSONL on standard input.
 
-A row that cannot be read is a row too, one with a problem instead of fields, so that output lines pair up with input
-rows. Left out: folders, addresses on the web, JSON that is one big list, and guessing an encoding.
+A row that cannot be read is yielded with a problem instead of fields, so that output lines still match input rows.
+Not supported: folders, URLs, files with one large JSON array, detection of the encoding.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ from vouching.rows.row import Fields, Row, read_json
 from vouching.rows.tables import csv_rows, parquet_rows
 
 STDIN = "-"
-"""What stands for standard input."""
 FORMATS = (".jsonl", ".jsonl.gz", ".csv", ".parquet")
-"""Endings of files that can be read."""
+"""File endings that can be read."""
 Made = TypeVar("Made")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _GZIP = b"\x1f\x8b"
-_JSON_TYPES: dict[type, str] = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+_JSON_TYPES: dict[type, str] = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
 
 class RowReader:
-    """The rows of one input, in order, once; a context that closes the input at its end.
+    """The rows of one input, in order, once; a context manager that closes the input.
 
     Args:
         name: what the input is called in messages.
         rows: the rows.
-        share: tells how much of the input has been read, from 0 to 1; None if nobody knows.
+        share: returns the share of the input read so far, from 0 to 1, or None if unknown.
         close: closes the input.
 
     >>> with RowReader("two", iter([Row(1, "line 1", {}), Row(2, "line 2", {})])) as reader:
@@ -64,23 +63,19 @@ class RowReader:
         self._close()
 
     def __iter__(self) -> Iterator[Row]:
-        """The rows. Raises InputError where the input breaks off (a cut gzip file, a bad disk)."""
+        """Iterate over the rows. Raises InputError if the input breaks off (a truncated gzip file, a disk error)."""
         try:
             yield from self._rows
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{self.name} cannot be read to its end: {_reason(error)}") from error
+            raise InputError(f"{self.name} cannot be read to the end: {_reason(error)}") from error
 
 
 def open_rows(path: str, columns: Collection[str] = ()) -> RowReader:
-    r"""Open an input; its beginning is read at once, the rest when asked for.
+    r"""Open an input; its beginning is read at once, the rest on demand. Raises InputError.
 
     Args:
-        path: the file, its format told by its ending, or "-" for JSONL on standard input.
-        columns: a table must have at least one of these; none given means that any table will do.
-
-    Raises:
-        InputError: no such file, a folder, another format, another encoding, a table without these columns.
-        MissingExtraError: Parquet without pyarrow.
+        path: the file, with an ending of :data:`FORMATS`, or "-" for JSONL on standard input.
+        columns: a table must have at least one of these columns; empty allows any table.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
@@ -89,7 +84,7 @@ def open_rows(path: str, columns: Collection[str] = ()) -> RowReader:
     ...     for row in reader:
     ...         print(row.number, row.place, row.fields or row.problem)
     1 line 1 {'claim': 'It opened.'}
-    2 line 3 it is no JSON: Expecting value at character 10
+    2 line 3 invalid JSON: Expecting value at character 10
     """
     if path == STDIN:
         return RowReader("stdin", _json_rows(_primed(sys.stdin.buffer, "stdin")))
@@ -103,22 +98,12 @@ def open_rows(path: str, columns: Collection[str] = ()) -> RowReader:
 
 
 def read_as(path: str, make: Callable[[Fields, str], Made]) -> Iterator[Made]:
-    r"""What ``make`` makes of the fields and the name of each row of a file.
-
-    Raises:
-        InputError: the file cannot be opened, or a row cannot be read or used; the message has its place.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
-    >>> _ = path.write_text('{"id": "a", "claim": "It opened."}\n', encoding="utf-8")
-    >>> [*read_as(str(path), lambda fields, name: (name, fields["claim"]))]
-    [('a', 'It opened.')]
-    """
+    """Apply ``make`` to the fields and the name of each row; an InputError names the file and line."""
     with open_rows(path) as reader:
         for row in reader:
             try:
                 if row.fields is None:
-                    raise InputError(row.problem or "it cannot be read")
+                    raise InputError(row.problem or "the row cannot be read")
                 made = make(row.fields, row.name)
             except InputError as error:
                 raise InputError(f"{reader.name}, {row.place}: {error}") from None
@@ -172,7 +157,7 @@ def _ending(path: str) -> str:
     found = next((ending for ending in FORMATS if lower.endswith(ending)), None)
     if found is None:
         raise InputError(
-            f"{path}: got a file that ends in {Path(path).suffix or 'nothing'}, wanted rows in "
+            f"{path}: got a file that ends in {Path(path).suffix or 'nothing'}, expected rows in "
             f"{', '.join(FORMATS)}, or - for JSONL on standard input"
         )
     return found
@@ -182,23 +167,23 @@ def _opened(path: str) -> IO[bytes]:
     try:
         return Path(path).open("rb")
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; give the path of a file of rows") from None
+        raise InputError(f"{path}: no such file; give the path of a file of rows") from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a folder; give the path of one file of rows") from None
+        raise InputError(f"{path} is a folder; give the path of a file of rows") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {_reason(error)}") from None
 
 
 def _primed(lines: IO[bytes], name: str) -> Iterator[bytes]:
-    """The lines, the first of them read now: what is wrong with the whole file shows there."""
+    """The lines, the first one read now so that problems with the whole file show up at once."""
     try:
         first = lines.readline()
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name} cannot be read: {_reason(error)}") from error
     if first.startswith(_GZIP):
-        raise InputError(f"{name} holds gzip data, wanted text: give it a name that ends in .jsonl.gz, or unpack it")
+        raise InputError(f"{name} holds gzip data, expected text: rename it to .jsonl.gz, or unpack it")
     if first.startswith(_OTHER_ENCODINGS):
-        raise InputError(f"{name} is UTF-16, wanted UTF-8: save it again as UTF-8")
+        raise InputError(f"{name} is UTF-16, expected UTF-8: save it as UTF-8")
     return chain([first.removeprefix(codecs.BOM_UTF8)], lines)
 
 
@@ -218,21 +203,21 @@ def _json_row(number: int, place: str, line: bytes) -> Row:
     try:
         value = read_json(line.decode().strip())
     except UnicodeDecodeError as error:
-        problem = f"its byte {error.start + 1} is not UTF-8: save the file as UTF-8"
+        problem = f"byte {error.start + 1} is not valid UTF-8: save the file as UTF-8"
     except ValueError as error:
         problem = str(error)
     else:
         if isinstance(value, dict):
             return Row(number, place, cast("Fields", value))
-        problem = f"it is {_JSON_TYPES.get(type(value), 'a number')}, wanted a JSON object on each line"
+        problem = f"got {_JSON_TYPES.get(type(value), 'a number')}, expected a JSON object on each line"
     return Row(number, place, None, problem)
 
 
 def with_unique_ids(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows. Raises InputError if two have the same id."""
+    """The rows, unchanged. Raises InputError if two have the same id."""
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:
-            raise InputError(f"two rows have the id {row['id']!r}: groups are told apart by it, give each its own")
+            raise InputError(f"two rows have the id {row['id']!r}: ids identify groups, so each must be unique")
         seen.add(row["id"])
     return rows

@@ -1,4 +1,4 @@
-"""A row of an input, and JSON as rows hold it, read strictly."""
+"""An input row, and strict reading of JSON rows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 Fields = dict[str, Any]
-_DEEPEST = 50
-"""Levels of nesting in a row; Python itself gives up at some hundreds, in whatever it is doing then."""
+_MAX_NESTING = 50
+"""Far below Python's recursion limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class Row:
     """
 
     number: int
-    """Which row it is, from 1; blank lines and headers do not count."""
+    """Starts at 1; blank lines and headers do not count."""
     place: str
-    """Where it stands, for messages: "line 4" of a text, "row 3" of a table without lines."""
+    """For messages: "line 4" of a text file, "row 3" of a table without lines."""
     fields: Fields | None
-    """What it holds; None if it cannot be read."""
+    """None if the row cannot be read."""
     problem: str | None = None
-    """Why it cannot be read; None if it can."""
+    """Why the row cannot be read."""
 
     @property
     def name(self) -> str:
@@ -37,9 +37,9 @@ class Row:
 
 
 def row_name(fields: Mapping[str, Any], number: int) -> str:
-    """The id of a row as text; "row-N" if it has none, or one that no file can hold (a lone surrogate).
+    """The id of a row as text; "row-N" if it has none, or one that cannot be encoded (a lone surrogate).
 
-    A record of what could not be verified has its id in its claim.
+    The id of an unverified record is that of its claim.
 
     >>> row_name({"id": 7}, 1), row_name({}, 1), row_name({"kind": "unverified", "claim": {"id": "a"}}, 1)
     ('7', 'row-1', 'a')
@@ -54,27 +54,26 @@ def row_name(fields: Mapping[str, Any], number: int) -> str:
 
 
 def read_json(text: str) -> object:
-    """What a JSON text holds. Raises ValueError, in words for a reader; a key that occurs twice is an error too.
+    """Parse JSON; raises ValueError with a readable message, also for duplicate keys and deep nesting.
 
     >>> read_json('{"id": 1, "id": 2}')
     Traceback (most recent call last):
     ...
-    ValueError: the key 'id' occurs twice in an object
+    ValueError: the key 'id' occurs twice in one object
     """
-    too_deep = ValueError(f"it is nested more than {_DEEPEST} levels deep")
+    too_deep = ValueError(f"JSON is nested more than {_MAX_NESTING} levels deep")
     try:
         value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole)
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON: {error.msg} at character {error.pos + 1}") from None
+        raise ValueError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
     except RecursionError:
         raise too_deep from None
-    if text.count("[") + text.count("{") > _DEEPEST and _is_deep(value):
+    if text.count("[") + text.count("{") > _MAX_NESTING and _is_deep(value):
         raise too_deep
     return value
 
 
-def _is_deep(value: object, levels: int = _DEEPEST) -> bool:
-    """Whether lists and objects are nested in more than so many levels."""
+def _is_deep(value: object, levels: int = _MAX_NESTING) -> bool:
     if not isinstance(value, dict | list):
         return False
     members = cast("Iterable[object]", value.values() if isinstance(value, dict) else value)
@@ -86,12 +85,12 @@ def _object(pairs: list[tuple[str, Any]]) -> Fields:
     if len(fields) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} occurs twice in an object")
+        raise ValueError(f"the key {twice!r} occurs twice in one object")
     return fields
 
 
 def _whole(digits: str) -> int:
     try:
         return int(digits)
-    except ValueError:  # Python reads some thousands of digits, as their time grows with the square of their number
-        raise ValueError(f"it has a number of {len(digits):,} digits: put it in quotes, as a text") from None
+    except ValueError:  # Python limits the digits of integers
+        raise ValueError(f"a number has {len(digits):,} digits: put it in quotes, as text") from None

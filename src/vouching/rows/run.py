@@ -1,10 +1,6 @@
-"""A file of rows from its first row to its finished output: what is there is confirmed, the rest is worked on.
+"""Run a file of rows: confirm what an earlier run finished, process the rest in order, write and count the lines.
 
-``run_rows`` is the one way to run a file of rows: it opens the input and the output, confirms what an earlier run
-finished, works on the rest in order, tells about each line as it is written, and counts. A line may say that its row
-is to be worked on again; a resumed run does these rows first, then those without a line.
-
-Not here: reading, writing and working themselves (``read``, ``journal``, ``pool``), and all printing.
+A line may say that its row should be retried; a resumed run does those rows first, then the rows without a line.
 """
 
 from __future__ import annotations
@@ -28,35 +24,34 @@ from vouching.rows.read import STDIN, Row, RowReader, open_rows
 from vouching.rows.worker import WorkerError, WorkFactory
 
 _IN_MEMORY = 1 << 24
-"""Bytes of rows to be worked on again; more of them wait on the disk."""
+"""Bytes of rows to retry that are kept in memory; more are spooled to disk."""
 
 
 Watch: TypeAlias = Callable[[Row, Seen], None]
-"""Told about each new line when it has been written."""
 
 
 @dataclass(slots=True)
 class BatchSummary:
-    """What became of a batch."""
+    """The result of a run."""
 
     rows: int = 0
     """Finished lines in the output."""
     found: int = 0
-    """How many of them were there already, and stayed."""
+    """How many of them an earlier run had finished."""
     problems: int = 0
     """How many of them belong to rows with a problem."""
     counts: Counter[str] = field(default_factory=Counter[str])
-    """Sum of the counts of all finished lines."""
+    """Sum over all finished lines."""
     stopped: str | None = None
-    """Why the batch ended early; None if every row is finished."""
+    """Why the run ended early; None if every row is finished."""
     again: int = 0
-    """How many rows that an earlier run had to leave open were worked on again."""
+    """How many open rows of an earlier run were retried."""
     left: int = 0
-    """How many lines are open now: a resumed run tries these rows again."""
+    """How many lines are still open; a resumed run retries their rows."""
 
     @property
     def complete(self) -> bool:
-        """Whether every row is finished and could be used."""
+        """Whether every row is finished and was usable."""
         return self.stopped is None and not self.problems
 
     def add(self, seen: Seen) -> None:
@@ -76,55 +71,51 @@ class BatchSummary:
 
 @dataclass(frozen=True, slots=True)
 class RowJob:
-    """A file of rows, what is done with each of them, and where the lines go."""
+    """A file of rows, how to process each row, and where the lines go."""
 
     input: str | RowReader
     """Path of the rows, "-" for JSONL on standard input, or the rows themselves."""
     output: str
     """Path of the lines, which ends in .jsonl, or "-" for standard output."""
     work: WorkFactory | AsyncWorkFactory
-    """Makes the function from a row, with or without a problem, to its line (a JSON object)."""
+    """Makes the function from a row, which may have a problem, to its line (a JSON object)."""
     look: LookIn
-    """Tells what a line says."""
+    """Reads the status of a line."""
     settings: Settings
-    """What makes the lines, for the note beside the output."""
+    """The settings that determine the lines, for the note next to the output."""
     columns: Collection[str] = ()
     """A table of rows must have one of these."""
     resume: bool = False
-    """Whether to finish an output that is there already."""
+    """Whether to continue an existing output."""
     jobs: int = 1
-    """How many processes work; 0 for one per core."""
+    """Number of processes; 0 for one per core."""
     stop_on_problem: bool = False
-    """Whether to end before the first row with a problem, so that a resumed run begins with it."""
+    """Whether to stop before the first row with a problem; a resumed run starts with it."""
     patience: float = PATIENCE
-    """Seconds of work before several processes do it; see :func:`~vouching.rows.pool.in_order`."""
+    """Seconds of work before worker processes are started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is, after each new line."""
+    """The progress of a run after a new line."""
 
     seen: Seen
-    """What the line says."""
     rows: int
-    """Finished lines, with those of earlier runs."""
+    """Finished lines, including those of earlier runs."""
     share: Callable[[], float | None]
-    """Tells how much of the input has been read, from 0 to 1; None if nobody knows."""
+    """Returns the share of the input read so far, from 0 to 1, or None if unknown."""
 
 
 def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: None) -> BatchSummary:
-    r"""Run a file of rows, or what is left of it.
+    r"""Run a file of rows, or what an earlier run left of it.
 
     Args:
         job: rows, work and output.
-        watch: told about each new line when it has been written.
-
-    Returns:
-        The counts over old and new lines, and why the run had to stop, if it had; it can be resumed then.
+        watch: called after each new line is written.
 
     Raises:
-        InputError: the input or the output cannot be used, or the output belongs to other rows or settings.
-        OSError: the output takes no more.
+        InputError: the input or output cannot be used, or the output belongs to other rows or settings.
+        OSError: the output cannot be written, for example because the disk is full.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -136,7 +127,7 @@ def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: N
     >>> job = RowJob(str(folder / "rows.jsonl"), str(folder / "out.jsonl"), lambda: work, look, {"command": "square"})
     >>> summary = run_rows(job, lambda progress: print(progress.rows, progress.seen.problem))
     1 None
-    2 rows.jsonl, line 2: the row has the keys ['id'], wanted "x"
+    2 rows.jsonl, line 2: the row has the keys ['id'], expected "x"
     >>> summary.rows, summary.problems, summary.counts["squares"]
     (2, 1, 1)
     """
@@ -160,35 +151,9 @@ def run_batch(
     rows: Iterable[Row], journal: Journal, make_work: WorkFactory | AsyncWorkFactory, look: Look, *, jobs: int = 1,
     stop_on_problem: bool = False, watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
 ) -> BatchSummary:  # fmt: skip
-    """Work on every row whose line is not in the output yet or is open, and write the lines in the order of the rows.
+    """Process every row whose line is missing or open, and write the lines in the order of the rows.
 
-    Args:
-        rows: the input.
-        journal: the output, opened.
-        make_work: makes the function from a row, with or without a problem, to its line (a JSON object).
-        look: tells what a line says.
-        jobs: how many processes work.
-        stop_on_problem: end before the first row with a problem, so that a resumed run begins with it.
-        watch: told about each new line, for progress.
-        patience: seconds of work before several processes do it; see :func:`~vouching.rows.pool.in_order`.
-
-    Returns:
-        The counts over old and new lines, and why the batch had to stop, if it had; it can be resumed then.
-
-    Raises:
-        InputError: the finished lines do not belong to these rows.
-        OSError: the output takes no more.
-
-    >>> import io
-    >>> stream = io.BytesIO()
-    >>> rows = [Row(1, "line 1", {"id": "a", "x": 3}), Row(2, "line 2", {"id": "b", "x": 4})]
-    >>> def make_work():
-    ...     return lambda row: json.dumps({"id": row.name, "square": row.fields["x"] ** 2})
-    >>> run_batch(rows, Journal(stream), make_work, lambda line: Seen(line["id"], counts={"sum": line["square"]}))
-    BatchSummary(rows=2, found=0, problems=0, counts=Counter({'sum': 25}), stopped=None, again=0, left=0)
-    >>> print(stream.getvalue().decode(), end="")
-    {"id": "a", "square": 9}
-    {"id": "b", "square": 16}
+    Raises InputError if the finished lines do not belong to these rows, OSError if the output cannot be written.
     """
     summary = BatchSummary()
     waiting, broken = iter(rows), list[str]()
@@ -219,7 +184,7 @@ def run_batch(
 
 
 class _OpenRows:
-    """Rows whose lines are open, in order, with the numbers of these and what failed; many rows wait on the disk."""
+    """Rows with open lines, in order, each with its line number and number of failures; spooled to disk."""
 
     def __init__(self) -> None:
         self.lines = deque[tuple[int, int]]()
@@ -236,7 +201,7 @@ class _OpenRows:
         self.lines.append((line, failed))
 
     def repair(self, journal: Journal, line: str, seen: Seen, look: Look, summary: BatchSummary) -> None:
-        """Put a line in place of the first open one, unless more failed than before."""
+        """Replace the first open line, unless more parts failed than last time."""
         number, failed = self.lines.popleft()
         summary.again += 1
         if seen.again <= failed:
@@ -249,28 +214,30 @@ class _OpenRows:
 
 
 def _confirmed(rows: Iterator[Row], journal: Journal, look: Look) -> Iterator[tuple[Row, Seen]]:
-    """The rows of the finished lines and what these say, each checked to belong to the next row."""
+    """The rows of the finished lines with the status of these, each line checked against its row."""
     for number, line in enumerate(journal.finished(), 1):
         try:
             seen = look(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
-                f"line {number} of the output is not one that this command writes: cut the file off before it"
+                f"line {number} of the output was not written by this command: truncate the file before that line"
             ) from None
         row = next(rows, None)
         if row is None:
-            raise InputError(f"the output has more lines than the input has rows ({number - 1:,}): name another output")
+            raise InputError(
+                f"the output has more lines than the input has rows ({number - 1:,}): choose another output"
+            )
         if row.name != seen.name:
             raise InputError(
-                f"line {number} of the output belongs to row {seen.name!r}, the input has {row.name!r} there: take the "
-                "same input again, or another output"
+                f"line {number} of the output belongs to row {seen.name!r}, but the input has {row.name!r} there: use "
+                "the same input, or choose another output"
             )
         journal.confirm(row)
         yield row, seen
 
 
 def _until_broken(rows: Iterator[Row], broken: list[str]) -> Iterator[Row]:
-    """The rows up to where the input breaks off; what was read before is still worked on."""
+    """The rows up to where the input breaks off; rows read before that are still processed."""
     try:
         yield from rows
     except InputError as error:

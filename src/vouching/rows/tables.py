@@ -1,7 +1,6 @@
 """Rows of CSV and Parquet files.
 
-An empty cell of CSV is a missing value. Left out: files without a header, other quoting than that of RFC 4180, and
-spreadsheets.
+Empty CSV cells are missing values. Not supported: files without a header, quoting other than RFC 4180, spreadsheets.
 """
 
 from __future__ import annotations
@@ -17,37 +16,35 @@ from vouching.rows.row import Fields, Row, read_json
 
 _DELIMITERS = (",", ";", "\t")
 _LIST_COLUMN = "sources"
-_NOTHING: list[str] = []
+_EMPTY: list[str] = []
 _PARQUET_BATCH = 128
 """Rows read from a Parquet file at a time."""
 
 
 def csv_rows(lines: Iterator[bytes], name: str, columns: Collection[str] = ()) -> Iterator[Row]:
-    r"""Rows of CSV with a header; the delimiter is the one of comma, semicolon and tab that gives it most columns.
+    r"""Rows of CSV with a header; of comma, semicolon and tab, the delimiter that yields the most columns is used.
 
-    A cell of the column "sources" that starts with "[" is read as a JSON list. A row that is quoted wrongly, is no
-    UTF-8 or has more or fewer cells than the header is a row with a problem.
+    A cell of the column "sources" that starts with "[" is parsed as a JSON list. A row with broken quoting, invalid
+    UTF-8 or the wrong number of cells becomes a row with a problem.
 
     Args:
-        lines: the file, cut after newlines; a byte order mark taken off.
+        lines: the file without its byte order mark, split after newlines.
         name: what the file is called in messages.
-        columns: the header must have at least one of these.
-
-    Raises:
-        InputError: no header, or one without these columns.
+        columns: the header must have at least one of these, else InputError.
 
     >>> [row.fields for row in csv_rows(iter([b"id;claim\n", b'1;"It opened;\n', b'late."\n']), "x.csv", ["claim"])]
     [{'id': '1', 'claim': 'It opened;\nlate.'}]
     """
+    # This limit is process-wide; the value is the largest that every platform accepts.
     # The limit is one of the whole process; a source may be long. This is the largest that every platform takes.
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    # Bytes that are no UTF-8 become lone surrogates, which strike only the row that has them.
+    # Invalid UTF-8 becomes lone surrogates, which affect only their own row.
     text = (line.decode("utf-8", "surrogateescape") for line in lines)
     first = next(text, "")
-    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), _NOTHING)))
+    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), _EMPTY)))
     reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
     try:
-        header = next(reader, _NOTHING)
+        header = next(reader, _EMPTY)
     except csv.Error as error:
         raise InputError(f"{name}: its header cannot be read: {error}") from None
     _refuse_header(header, name, columns)
@@ -55,11 +52,11 @@ def csv_rows(lines: Iterator[bytes], name: str, columns: Collection[str] = ()) -
 
 
 def _refuse_header(header: Sequence[str], name: str, columns: Collection[str]) -> None:
-    wanted = f"wanted a column named {' or '.join(columns)}" if columns else "wanted named columns"
+    expected = f"expected a column named {' or '.join(columns)}" if columns else "expected named columns"
     if not any(header):
-        raise InputError(f"{name} has no header in its first line, {wanted}")
+        raise InputError(f"{name} has no header in its first line, {expected}")
     if columns and not set(columns) & set(header):
-        raise InputError(f"{name} has the columns {[*header]}, {wanted}")
+        raise InputError(f"{name} has the columns {[*header]}, {expected}")
     twice = next((column for column in header if header.count(column) > 1), None)
     if twice is not None:
         raise InputError(f"{name} has two columns named {twice!r}: rename or remove one of them")
@@ -73,7 +70,7 @@ def _cells(reader: Any, header: Sequence[str]) -> Iterator[Row]:
             cells: list[str] | None = next(reader, None)
         except csv.Error as error:
             number += 1
-            yield Row(number, place, None, f"its quotes or cells cannot be read: {error}")
+            yield Row(number, place, None, f"invalid CSV: {error}")
             continue
         if cells is None:
             return
@@ -84,17 +81,17 @@ def _cells(reader: Any, header: Sequence[str]) -> Iterator[Row]:
 
 def _csv_row(number: int, place: str, header: Sequence[str], cells: Sequence[str]) -> Row:
     if len(cells) != len(header):
-        return Row(number, place, None, f"it has {len(cells)} cells, the header has {len(header)}")
+        return Row(number, place, None, f"the row has {len(cells)} cells, the header has {len(header)}")
     try:
         "".join(cells).encode()
     except UnicodeEncodeError:
-        return Row(number, place, None, "it is not UTF-8: save the file as UTF-8")
+        return Row(number, place, None, "not valid UTF-8: save the file as UTF-8")
     fields: Fields = {column: cell for column, cell in zip(header, cells, strict=True) if cell}
     if fields.get(_LIST_COLUMN, "").startswith("["):
         try:
             fields[_LIST_COLUMN] = read_json(fields[_LIST_COLUMN])
         except ValueError as error:
-            problem = f'its "{_LIST_COLUMN}" starts with [ like a JSON list, but {error}; put one text under "source"'
+            problem = f'"{_LIST_COLUMN}" starts with [ like a JSON list, but: {error}; put a single text under "source"'
             return Row(number, place, None, problem)
     return Row(number, place, fields)
 
@@ -102,23 +99,13 @@ def _csv_row(number: int, place: str, header: Sequence[str], cells: Sequence[str
 def parquet_rows(
     file: IO[bytes], name: str, columns: Collection[str] = ()
 ) -> tuple[Iterator[Row], Callable[[], float]]:
-    """Rows of a Parquet file, a batch at a time, and how much of it has been read, from 0 to 1.
-
-    Args:
-        file: the open file.
-        name: what it is called in messages.
-        columns: it must have at least one of these.
-
-    Raises:
-        InputError: no Parquet, or none of ``columns`` in it.
-        MissingExtraError: pyarrow is not installed.
-    """
+    """Rows of a Parquet file, read in batches, and a function that returns the share read so far, from 0 to 1."""
     parquet = needed("pyarrow.parquet", "data", "reading Parquet")
     broken: type[Exception] = needed("pyarrow", "data", "reading Parquet").ArrowException
     try:
         table = parquet.ParquetFile(file)
     except (broken, OSError) as error:
-        raise InputError(f"{name} is no Parquet file that can be read: {error}") from None
+        raise InputError(f"{name} cannot be read as Parquet: {error}") from None
     _refuse_header(table.schema_arrow.names, name, columns)
     done = [0]
 

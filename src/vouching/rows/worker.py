@@ -1,8 +1,8 @@
-"""A process that works on rows for another one: it reads chunks from standard input and answers on standard output.
+"""Worker processes: they read chunks of rows from standard input and answer on standard output.
 
-It ends when its input does, so it never outlives whoever started it, however that ended. ``multiprocessing`` is not
-used because its processes load the main program again and its pools stay behind when their parent is killed. Left out:
-work that keeps something between rows.
+A worker exits when its input closes, so it never outlives its parent, even one that was killed. ``multiprocessing`` is
+not used: its processes import the main program again, and its pools survive a killed parent. Not supported: work that
+keeps state between rows.
 """
 
 from __future__ import annotations
@@ -22,42 +22,34 @@ from vouching.errors import VouchError
 from vouching.rows.read import Row
 
 Work: TypeAlias = Callable[[Row], str]
-"""Works on a row and returns its line of output, without a newline."""
+"""Processes a row and returns its output line, without a newline."""
 WorkFactory: TypeAlias = Callable[[], Work]
-"""Makes the work in the process that does it; pickled to get there, so it is of a class or a function of a module."""
+"""Creates the work inside the worker process; must be picklable: a class or a function at module level."""
 
 
 class WorkerError(VouchError):
-    """A worker process ended before its work was done."""
+    """A worker process ended before its work was done, or could not start."""
 
     can_retry = True
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkResult:
-    """What a worker says to a chunk."""
+    """A worker's answer to a chunk of rows."""
 
     lines: list[str]
-    """A line per row."""
     seconds: float
-    """How long the work took."""
+    """Processing time."""
     refusal: str | None = None
     """Why the work could not be done; None if it was."""
 
 
 class Worker:
-    """A worker process, seen from the one that started it.
-
-    Args:
-        make_work: makes the work in the process.
-
-    Raises:
-        WorkerError: the process cannot be started or, from :meth:`ask`, has ended or refuses the work.
-    """
+    """A worker process as its parent sees it; raises WorkerError if it cannot start, has ended or refuses the work."""
 
     def __init__(self, make_work: WorkFactory) -> None:
-        # The interpreter must find the same modules, and nothing that lies about in the current folder (-P). A process
-        # group of its own keeps Ctrl-C from reaching the worker: it ends when its input does.
+        # The worker must find the same modules, but nothing from the current folder (-P). Its own process group shields
+        # it from Ctrl-C.
         places = os.pathsep.join(place for place in sys.path if place)
         try:
             self._process = subprocess.Popen(
@@ -72,7 +64,7 @@ class Worker:
         self._make_work: WorkFactory | None = make_work
 
     def ask(self, rows: Sequence[Row]) -> ChunkResult:
-        """The worker's answer to a chunk of rows; waits for it."""
+        """Send a chunk of rows and wait for the answer."""
         assert self._process.stdin
         assert self._process.stdout
         try:
@@ -89,11 +81,11 @@ class Worker:
         return answer
 
     def kill(self) -> None:
-        """End the process now; whoever waits for its answer gets an error."""
+        """End the process now; a pending :meth:`ask` raises."""
         self._process.kill()
 
     def close(self) -> None:
-        """Give back what a process holds that was killed."""
+        """Release the resources of a killed process."""
         with suppress(OSError), self._process:
             pass
 
@@ -102,11 +94,11 @@ class Worker:
         if status >= 0:
             return f"with status {status}"
         name = signal.Signals(-status).name
-        return f"killed by {name}, perhaps for want of memory" if name == "SIGKILL" else f"killed by {name}"
+        return f"killed by {name}, possibly out of memory" if name == "SIGKILL" else f"killed by {name}"
 
 
 def line_of(work: Work, row: Row) -> str:
-    """The line of a row; an error that nobody expected says which row it was."""
+    """The line of a row; unexpected errors get a note that names the row."""
     try:
         return work(row)
     except Exception as error:
@@ -115,7 +107,7 @@ def line_of(work: Work, row: Row) -> str:
 
 
 def answer_chunks(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Read a factory, then chunks of rows until there are no more, and answer each."""
+    """Read a factory, then chunks of rows until the input ends; answer each chunk."""
     make_work: WorkFactory = pickle.load(requests)
     work: Work | None = None
     while True:
@@ -136,9 +128,9 @@ def answer_chunks(requests: IO[bytes], answers: IO[bytes]) -> None:
 def main() -> None:
     """Run a worker process."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # What the work prints goes to standard error: it must not get between the answers.
+    # Whatever the work prints goes to standard error, away from the answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:
         answer_chunks(sys.stdin.buffer, answers)
     except BrokenPipeError:
-        os._exit(0)  # nobody waits for the answer any more
+        os._exit(0)  # the parent is gone

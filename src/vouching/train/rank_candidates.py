@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
+from vouching.methods.discriminative.marking import Candidate, RankQuestion
 from vouching.perturb import Strategy, perturb
 from vouching.perturb.name_kinds import name_type
 from vouching.text.comparison import compare_dates, compare_quantities
@@ -22,7 +23,6 @@ from vouching.text.entities import Entity, find_entities, name_key, same_entity
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.quantities import find_quantities
 from vouching.text.sentences import sentence_spans
-from vouching.train.rank_rows import Candidate, RankQuestion
 
 _YES_NO = {"yes": "no", "no": "yes"}
 _FORMS = ("{}", "{}", "{}.", "The answer is {}.", "It is {}.")

@@ -16,8 +16,12 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from vouching.bench.multihop import question_of
 from vouching.errors import InputError, ModelError, SearchError
 from vouching.methods.discriminative.input import Compress, Find, gather
+from vouching.methods.discriminative.marking import Candidate, Judge, RankQuestion, answers_of
+from vouching.methods.discriminative.open import open_search
+from vouching.models.open import open_model
 from vouching.models.running import all_of
 from vouching.rows import (
     AsyncWorkFactory,
@@ -33,8 +37,9 @@ from vouching.rows import (
 )
 from vouching.rows.journal import Settings
 from vouching.search.history import history_text
-from vouching.train.rank_judge import Judge
-from vouching.train.rank_rows import WORTH, Candidate, RankQuestion, question_of
+from vouching.search.options import SearchOptions
+from vouching.train.rank_candidates import made_candidates
+from vouching.train.rank_rows import WORTH
 from vouching.types import Compression
 
 Propose: TypeAlias = Callable[[RankQuestion, random.Random], Awaitable[list[Candidate]]]
@@ -50,7 +55,7 @@ class PairMaker:
 
     >>> import asyncio
     >>> from vouching.train.rank_candidates import made_candidates
-    >>> from vouching.train.rank_rows import question_of
+    >>> from vouching.bench.multihop import question_of
     >>> async def propose(asked, rng):
     ...     return made_candidates(asked, 1, rng)
     >>> asked = question_of({"question": "Is Ulm in France?", "reference": "no"}, "q", "")
@@ -252,3 +257,36 @@ def _counts_in_words(counts: Counter[str], rejected: Path) -> Iterator[str]:
 
 def _share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,}" + (f" ({100 * part / whole:.1f} %)" if whole else "")
+
+
+def open_pair_maker(
+    models: Sequence[str], judge: str | None, per_model: int, wrong: int, pairs: int, search: SearchOptions,
+    search_model: str | None, seed: int,
+) -> tuple[PairMaker, Callable[[], Awaitable[None]]]:  # fmt: skip
+    """A maker of pairs with its models and search engines opened, and a function that closes them.
+
+    Args:
+        models: names of the language models that answer; none to make wrong answers without a model.
+        judge: name of the language model that marks and compares answers.
+        per_model: answers of each model to a question.
+        wrong: wrong short answers to a question if no model answers.
+        pairs: maximum number of pairs of a question.
+        search: where to search for evidence.
+        search_model: name of the language model that searches and compresses.
+        seed: seed of all sampling.
+    """
+    writers = [open_model(name) for name in models]
+    marker = open_model(judge) if judge else None
+    searcher = open_model(search_model) if search_model else None
+    find, compress, opened = open_search(searcher, search.engines(), search.queries)
+
+    async def propose(asked: RankQuestion, rng: random.Random) -> list[Candidate]:
+        if writers:
+            return await answers_of(writers, asked.question, per_model, seed)
+        return made_candidates(asked, wrong, rng)
+
+    async def close() -> None:
+        for one in (*writers, *([marker] if marker else []), *opened):
+            await one.aclose()
+
+    return PairMaker(propose, Judge(marker, seed) if marker else None, find, compress, pairs, seed), close

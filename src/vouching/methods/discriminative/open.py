@@ -20,6 +20,8 @@ from vouching.search.compress import ModelCompressor, SentenceCompressor
 from vouching.search.steps import QUERIES, StepSearch
 from vouching.types import RankMode
 
+NO_EVIDENCE_MODES = ("no-search", "generative")
+"""Modes that use no evidence."""
 SCORERS = (
     "embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), discriminative:PATH[#ADAPTER] (what vouch "
     "train rank saved), minicheck:PATH, hhem:PATH[#TOKENIZER], factscore:MODEL"

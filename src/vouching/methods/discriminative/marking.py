@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar, cast, get_args
+from typing import Literal, TypeAlias, TypeVar, cast, get_args
 
 from vouching.errors import ModelError
 from vouching.judging.ask import ReplyError, Unread, ask
@@ -19,14 +20,46 @@ from vouching.methods.discriminative.generative import read_places, verdict_of
 from vouching.models.base import Message, Model, Sampling, spoken
 from vouching.models.running import all_of
 from vouching.prompts import Prompt, load_prompt
-from vouching.train.rank_rows import AnswerLabel, Candidate, RankQuestion
+from vouching.types import Source
 
-_PACKAGE = "vouching.train"
+_PACKAGE = "vouching.methods.discriminative"
 _ANSWER_TOKENS, _REPLY_TOKENS = 128, 512
 _ATTEMPTS = 2
 """Replies of a judge to one question; the first is greedy."""
 _TEMPERATURE = 0.7
 R = TypeVar("R")
+AnswerLabel: TypeAlias = Literal["correct", "intermediate", "irrelevant", "incorrect"]
+"""How an answer compares with the reference, in FGVeriBench's terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An answer to a question."""
+
+    answer: str
+    by: str
+    """Its origin: "reference", "passages", "perturb:date_shift", or a model's name."""
+    label: AnswerLabel | None = None
+    """How it compares with the reference; None if not labelled yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankQuestion:
+    """A question to make answers for."""
+
+    id: str
+    question: str
+    """Its text."""
+    references: tuple[str, ...]
+    """The right answer, then other wordings of it."""
+    set: str = ""
+    """Where it is from."""
+    sources: tuple[Source, ...] = ()
+    """Paragraphs to take wrong answers from; supporting ones first."""
+    explanation: str = ""
+    """An explanation that ends in the right answer, or empty."""
+    candidates: tuple[Candidate, ...] = ()
+    """Answers that came with it."""
 
 
 async def answers_of(models: Sequence[Model], question: str, per_model: int, seed: int = 0) -> list[Candidate]:
@@ -42,7 +75,7 @@ async def answers_of(models: Sequence[Model], question: str, per_model: int, see
     >>> [(one.answer, one.by) for one in asyncio.run(answers_of(models, "When did it open?", 2))]
     [('In 1973.', 'a'), ('In 1937.', 'b')]
     """
-    messages = _messages(load_prompt(_PACKAGE, "rank_answer"), {"question": question})
+    messages = _messages(load_prompt(_PACKAGE, "prompts/rank_answer"), {"question": question})
     sampling = Sampling(max_tokens=_ANSWER_TOKENS, temperature=1.0, n=per_model, seed=seed)
     found: dict[str, Candidate] = {}
     for model, said in zip(models, await all_of(_said(model, messages, sampling) for model in models), strict=True):
@@ -64,7 +97,7 @@ class Judge:
     def __init__(self, model: Model, seed: int = 0) -> None:
         self.model = model
         """What judges."""
-        self._mark, self._prefer = (load_prompt(_PACKAGE, name) for name in ("rank_label", "rank_prefer"))
+        self._mark, self._prefer = (load_prompt(_PACKAGE, f"prompts/{name}") for name in ("rank_label", "rank_prefer"))
         self._seed = seed
 
     @property
