@@ -66,7 +66,7 @@ def test_a_claim_row_has_its_part_and_document(tmp_path: Path) -> None:
         ({"claim": ""}, '"claim" is empty, expected text'),
         ({"claim": 7}, '"claim" is of type int, expected text'),
         ({"source": None}, 'it has the fields id, claim, source, label, fine_label, expected "source" as text'),
-        ({"source": []}, '"source" must be a text or a list of texts, at least one'),
+        ({"source": []}, '"source" must be a text or a list of at least one text'),
     ],
 )
 def test_a_row_that_lacks_what_it_needs_is_a_fault_with_its_place(
@@ -86,8 +86,8 @@ def test_ragtruth_rows_are_responses_with_spans(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"label": "Attributable"}, 'its label is "Attributable" with 1 spans: any span is Not Attributable'),
-        ({"spans": []}, 'its label is "Not Attributable" with 0 spans'),
+        ({"label": "Attributable"}, 'the label is "Attributable" with 1 spans: any span is Not Attributable'),
+        ({"spans": []}, 'the label is "Not Attributable" with 0 spans'),
         ({"spans": [{"start": 13, "end": 19}]}, 'in "spans", 13 to 19 is no span of a text of 18 characters'),
         ({"spans": [{"start": 3, "end": 9, "text": "1937"}]}, "3 to 9 is 'opened', but it says '1937'"),
         ({"spans": ["1937"]}, "None to None is no span"),
@@ -111,7 +111,7 @@ def test_tokens_are_found_in_the_claim(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"claim_tokens": ["It", "closed"], "non_supported_spans": [False, True]}, "'closed' does not occur"),
-        ({"non_supported_spans": [True]}, 'its "claim_tokens" are 5, its "non_supported_spans" 1: one for each'),
+        ({"non_supported_spans": [True]}, '"claim_tokens" has 5, "non_supported_spans" 1 entries: expected equal'),
     ],
 )
 def test_tokens_that_do_not_fit_are_faults(tmp_path: Path, change: dict[str, Any], said: str) -> None:

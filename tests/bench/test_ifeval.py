@@ -121,7 +121,7 @@ def test_it_is_run_alone_and_with_responses(tmp_path: Path) -> None:
 
 def test_validate_and_list_know_it(tmp_path: Path) -> None:
     sound = bench(data(tmp_path / "sound", ROWS), "validate", "ifeval")
-    assert (sound.exit_code, sound.stdout) == (0, "ifeval, test: sound\n")
+    assert (sound.exit_code, sound.stdout) == (0, "ifeval, test: valid\n")
     broken = [*ROWS, ROWS[0], {**ROWS[0], "prompt": "x", "kwargs": [{"num_words": 3}]}, {**ROWS[0], "kwargs": []}]
     folder = data(tmp_path / "broken", broken)
     faulty = bench(folder, "validate", "ifeval")

@@ -61,7 +61,7 @@ def test_answers_come_with_other_ways_to_put_them() -> None:
         ({"supporting_facts": []}, "none of its paragraphs is marked as supporting"),
         ({"supporting_facts": ["Mill"]}, "unknown layout of its paragraphs or answers"),
         ({"answers": []}, "it has no answer"),
-        ({"question": " "}, 'its "question" is empty'),
+        ({"question": " "}, '"question" is empty'),
     ],
 )
 def test_a_question_that_cannot_be_used_says_why(change: dict[str, Any], said: str) -> None:

@@ -63,7 +63,7 @@ def test_validate_names_the_faults_and_ends_with_3(tmp_path: Path) -> None:
     assert result.exit_code == 3
     assert result.stdout.startswith('wice, test: faults: 1\n  wice.jsonl.gz, line 1: its "label" is missing')
     sound = bench("validate", "anli", "--split", "test", data=folder)
-    assert (sound.exit_code, sound.stdout) == (0, "anli, test: sound\n")
+    assert (sound.exit_code, sound.stdout) == (0, "anli, test: valid\n")
 
 
 def test_run_prints_the_figures_with_their_remarks_and_where_everything_is(data: Path, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> N
     data = tmp_path / "data"
     write_rows(data / "rankings" / "mine.jsonl", read(built))
     result = bench("validate", "own_rankings", data=data)
-    assert result.stdout == "own_rankings, test: sound\n"
+    assert result.stdout == "own_rankings, test: valid\n"
 
 
 @pytest.mark.parametrize(

@@ -153,4 +153,4 @@ def test_list_and_validate_know_these_sets_too(data: Path) -> None:
     assert "12 questions" in listed.stdout
     result = bench("validate", "fgveribench", "fgveribench_long", data=data)
     assert result.exit_code == 0
-    assert result.stdout == "fgveribench, test: sound\nfgveribench_long, test: sound\n"
+    assert result.stdout == "fgveribench, test: valid\nfgveribench_long, test: valid\n"

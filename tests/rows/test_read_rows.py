@@ -66,17 +66,17 @@ def test_an_empty_file_has_no_rows(file: Path) -> None:
     [
         (b'{"id": "a", ', "invalid JSON: Expecting property name enclosed in double quotes at character 12"),
         (b"It opened in 1973.", "invalid JSON: Expecting value at character 1"),
-        (b'["a"]', "it is a list, expected a JSON object on each line"),
+        (b'["a"]', "got a list, expected a JSON object on each line"),
         (b'"a"', "got a string, expected"),
         (b"7", "got a number, expected"),
         (b"null", "got null, expected"),
         (b'{"id": "a", "id": "b"}', "the key 'id' occurs twice"),
         (b'{"sources": [{"text": "a", "text": "b"}]}', "the key 'text' occurs twice"),
-        (b'{"id": "caf\xe9"}', "its byte 12 is not UTF-8"),  # {"id": "caf has eleven bytes
+        (b'{"id": "caf\xe9"}', "byte 12 is not valid UTF-8"),  # {"id": "caf has eleven bytes
         (b"[" * 100_000, "nested more than 50 levels deep"),
         (b'{"id": ' + b"[" * 50 + b"]" * 50 + b"}", "nested more than 50 levels deep"),
         (b'{"\\ud800": 1, "\\ud800": 2}', r"the key '\ud800' occurs twice"),
-        (b'{"id": ' + b"9" * 5_000 + b"}", "it has a number of 5,000 digits: put it in quotes, as a text"),
+        (b'{"id": ' + b"9" * 5_000 + b"}", "a number has 5,000 digits: put it in quotes, as text"),
         (b'{"id": "a\x01"}', "invalid JSON: Invalid control character"),
     ],
 )
@@ -152,7 +152,7 @@ def refusal(path: Path) -> str:
 
 
 def test_a_missing_file_a_folder_and_an_unknown_ending_are_refused(tmp_path: Path) -> None:
-    assert "there is no such file" in refusal(tmp_path / "none.jsonl")
+    assert "no such file" in refusal(tmp_path / "none.jsonl")
     folder = tmp_path / "folder.jsonl"
     folder.mkdir()
     assert "is a folder" in refusal(folder)

@@ -69,7 +69,7 @@ def test_several_sources_are_a_json_list_in_their_cell() -> None:
     cell = json.dumps(sources).replace('"', '""')
     assert of_csv(f'claim,sources\nx,"{cell}"\ny,plain\n'.encode())[0].fields == {"claim": "x", "sources": sources}
     [row] = of_csv(b"claim,sources\nx,[1] See the notes.\n")
-    assert "starts with [ like a JSON list, but invalid JSON" in str(row.problem)
+    assert "starts with [ like a JSON list, but: invalid JSON" in str(row.problem)
     # Under "source" the same text is one text.
     assert of_csv(b"claim,source\nx,[1] See the notes.\n")[0].fields == {"claim": "x", "source": "[1] See the notes."}
 
@@ -84,10 +84,10 @@ def test_a_cell_may_be_long() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"1,a,b", "it has 3 cells, the header has 2"),
-        (b"1", "it has 1 cells, the header has 2"),
+        (b"1,a,b", "the row has 3 cells, the header has 2"),
+        (b"1", "the row has 1 cells, the header has 2"),
         (b'1,"a"b', "invalid CSV"),
-        (b"1,caf\xe9", "not UTF-8"),
+        (b"1,caf\xe9", "not valid UTF-8"),
     ],
 )
 def test_a_wrong_row_is_a_row_with_a_problem_and_the_next_is_read(line: bytes, reason: str) -> None:
@@ -146,6 +146,6 @@ def test_a_parquet_file_of_many_groups_is_read_in_order(tmp_path: Path) -> None:
 def test_what_is_no_parquet_or_has_other_columns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"PAR1 and then nothing of the kind PAR1")
-    assert "is no Parquet file" in refusal(path)
+    assert "cannot be read as Parquet" in refusal(path)
     write_parquet(path, [{"id": 1}])
     assert "has the columns ['id'], expected a column named claim" in refusal(path, "claim")

@@ -259,7 +259,7 @@ def _token_claim(record: Record, name: str) -> Iterator[BenchRow]:
     tokens, marks = list_of(record, "claim_tokens"), list_of(record, "non_supported_spans")
     if len(tokens) != len(marks):
         raise InputError(
-            f'"claim_tokens" has {len(tokens)} entries, "non_supported_spans" {len(marks)}: expected equal'
+            f'"claim_tokens" has {len(tokens)}, "non_supported_spans" {len(marks)} entries: expected equal'
         )
     offsets = offsets_of(row.text, tokens)
     spans = tuple(place for place, unsupported in zip(offsets, marks, strict=True) if unsupported)

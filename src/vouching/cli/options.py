@@ -18,7 +18,7 @@ from vouching.rows import STDIN
 from vouching.text.encoding import decode_text, looks_like_html
 from vouching.types import Source, VerdictWarning
 
-AGAINST, HOW, OUTPUT, ROWS = "What to check it against", "How", "Output", "Many rows"
+AGAINST, HOW, OUTPUT, ROWS = "Sources", "Method", "Output", "Files of rows"
 """Panels of ``--help``."""
 
 
