@@ -50,7 +50,7 @@ def test_the_blinded_audit_is_the_default_and_needs_no_second_model() -> None:
 def test_an_answer_without_a_number_is_not_known_to_be_right_by_the_blinded_audit() -> None:
     result = answer(*ASKED, said="Response: It opened long ago.\nAnswer: long ago")
     assert result.exit_code == Exit.INCOMPLETE
-    assert "nothing to judge in the answer: --method embedded judges claim by claim" in result.stderr
+    assert "nothing to judge in the answer; --method embedded judges claim by claim" in result.stderr
 
 
 def test_of_eight_drafts_the_majority_is_told() -> None:
@@ -70,7 +70,7 @@ def test_json_has_every_draft_and_the_report() -> None:
 def test_no_answer_in_the_sources_is_said_in_words(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     result = answer(*ASKED, *RULES, "--report", page, said="Answer: not in the sources")
-    assert (result.exit_code, result.stdout) == (Exit.OK, "The sources do not hold the answer.\n")
+    assert (result.exit_code, result.stdout) == (Exit.OK, "The sources do not contain the answer.\n")
     assert not page.exists()
 
 
@@ -113,7 +113,7 @@ def test_without_a_language_model_the_error_names_the_variable(
         (("--question", "When?", "--source", "-", "--source", "-"), "standard input can be read only once"),
         (
             (*ASKED, "--method", "structured"),
-            "got --method with --judge embedded, which is no language model: name one",
+            "got --method with --judge embedded, which is not a language model: give",
         ),
     ],
 )

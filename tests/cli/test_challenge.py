@@ -173,7 +173,7 @@ def test_a_model_that_fails_half_way_leaves_the_finished_steps(tmp_path: Path) -
     ("arguments", "message"),
     [
         ([], "give either --proposal PATH to verify values, or --fill"),
-        (["--proposal", PROPOSAL, "--fill", "--model", "m"], "one of the two"),
+        (["--proposal", PROPOSAL, "--fill", "--model", "m"], "give either --proposal PATH"),
         (["--fill"], "got --fill without --model"),
         (["--proposal", PROPOSAL, "--output", "x.jsonl"], "got --output without --fill"),
         (["--proposal", PROPOSAL, "--resume"], "got --resume without --output"),

@@ -112,7 +112,7 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
         ([*ASKED[1:], "--web", "bogus"], "no search engine is called 'bogus'"),
         ([*ASKED[1:], "--source", "nowhere.txt"], "no such file"),
         (["--input", "a.jsonl"], "without --output"),
-        (["--input", "a.jsonl", "--output", "b.jsonl", "--answer", "a"], "each row brings its own"),
+        (["--input", "a.jsonl", "--output", "b.jsonl", "--answer", "a"], "applies to a single text"),
         (["--input", "a.jsonl", "--output", "a.jsonl"], "different files"),
         (["--input", "a.jsonl", "--output", "-", "--resume"], "only a file can be resumed"),
     ],
