@@ -186,7 +186,10 @@ def test_models_answer_each_text_once_and_those_that_fail_for_good_are_passed_ov
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"question": "When?"}, r"the row has the keys \['question'\], expected .question. and .reference. \(two texts"),
+        (
+            {"question": "When?"},
+            r"the row has the keys \['question'\], expected .question. and .reference. \(two texts",
+        ),
         ({"question": "When?", "reference": "1973", "answers": "1937"}, "answers is '1937', expected a list"),
         ({"question": "When?", "reference": "1973", "answers": [3]}, "an answer is 3, expected a text"),
         ({"question": "When?", "reference": "1973", "answers": [{"answer": "1", "label": "ok"}]}, "label .* is 'ok'"),

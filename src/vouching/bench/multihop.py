@@ -152,7 +152,9 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
         return RankQuestion(row.id, row.question, row.answers, place, tuple(sources), explanation)
     question, reference = record.get("question"), record.get("reference", record.get("answer"))
     if not isinstance(question, str) or not question.strip() or not isinstance(reference, str) or not reference.strip():
-        raise InputError(f'the row has the keys {[*record]}, expected "question" and "reference" (two texts, neither of them empty)')
+        raise InputError(
+            f'the row has the keys {[*record]}, expected "question" and "reference" (two texts, neither of them empty)'
+        )
     aliases, answers, sources = (_list(record, key) for key in ("aliases", "answers", "sources"))
     return RankQuestion(
         id=name, question=question.strip(), references=(reference.strip(), *map(str, aliases)), set=place,

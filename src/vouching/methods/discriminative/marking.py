@@ -1,8 +1,8 @@
 """Language models that answer, mark and compare: steps 1, 2 and 4 of how DiVA builds its pairs (section 3.2).
 
-The judge sees the reference. It compares two answers in both orders and must say the same twice, so that a bias for
-one place decides nothing; the paper asks once. A judge that fails leaves an answer unmarked or a pair unconfirmed,
-with the reason. The prompts are our own words. Left out: several judges.
+The judge sees the reference. It compares two answers in both orders and must agree with itself, so that position bias
+decides nothing. A judge that fails leaves an answer unmarked or a pair unconfirmed, with the reason. Departures: the
+paper asks once; the prompts are our own. Not supported: several judges.
 """
 
 from __future__ import annotations
