@@ -34,7 +34,7 @@ def test_a_full_device_is_one_line_and_status_3(extra: list[str]) -> None:
     ("closed", "claim", "status", "told"),
     [
         (">&-", "It opened.", 3, b"vouch: cannot write the result: Bad file descriptor\n"),
-        ("<&-", "-", 2, b"vouch: the claim is empty: got '', wanted a statement with at least one word or number\n"),
+        ("<&-", "-", 2, b"vouch: the claim is empty: got '', expected a statement with at least one word or number\n"),
     ],
 )
 def test_a_stream_that_the_caller_closed_is_no_crash(closed: str, claim: str, status: int, told: bytes) -> None:

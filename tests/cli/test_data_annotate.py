@@ -157,7 +157,7 @@ def test_no_file_is_written_over_another(options: AnnotateOptions, resume: bool)
 
 def test_a_file_of_rejected_rows_that_is_somebody_elses_stays(options: AnnotateOptions) -> None:
     options.rejected.write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match=r"sft\.rejected\.jsonl is there already"):
+    with pytest.raises(InputError, match=r"sft\.rejected\.jsonl exists already"):
         annotate_rows(options, ScriptedModel(SCRIPT))
     assert options.rejected.read_text(encoding="utf-8") == "mine"
 

@@ -63,12 +63,12 @@ def test_the_threshold_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"labels": [1], "votes": [[1]]}, 'wanted "holistic"'),
+        ({"labels": [1], "votes": [[1]]}, 'expected "holistic"'),
         (
             {"holistic": 1, "labels": [1], "votes": [["yes"]]},
-            "item 0 has the vote 'yes', wanted 1 (yes), 0 (no) or null",
+            "item 0 has the vote 'yes', expected 1 (yes), 0 (no) or null",
         ),
-        ({"holistic": 1, "labels": [1, 1], "votes": [1, None]}, "item 1 has no votes, its judge failed"),
+        ({"holistic": 1, "labels": [1, 1], "votes": [1, None]}, "item 1 has no votes: its judge failed"),
         ({"holistic": 1, "labels": [None], "votes": [[1]]}, "the label of an item is None"),
         ({"holistic": 1, "labels": 1, "votes": [[1]]}, "its labels are 1, expected a list"),
         ({"holistic": 1, "labels": [1], "votes": [[1], [1]]}, "got 1 labels and 2 items with votes"),
