@@ -158,7 +158,7 @@ def test_a_run_that_is_there_is_gone_on_with_only_when_asked(data: Path, tmp_pat
     out = tmp_path / "out"
     run(data, out)
     before = lines_of(out)
-    with pytest.raises(InputError, match="holds a run: go on with it by --resume, or name another folder"):
+    with pytest.raises(InputError, match="holds a run: resume it with --resume, or choose another folder"):
         run(data, out)
     notes = Notes()
     run(data, out, options=replace(QUICK, resume=True), notes=notes)

@@ -125,7 +125,7 @@ def test_several_processes_and_another_way_of_asking_are_refused(
 ) -> None:
     out = tmp_path / "out"
     with chat_server(record) as model:
-        with pytest.raises(ConfigError, match="256 rows under way"):
+        with pytest.raises(ConfigError, match="256 rows concurrently"):
             run(data, out, options=options(model, jobs=2))
         assert not out.exists()
         run(data, out, options=options(model))

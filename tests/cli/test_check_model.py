@@ -118,7 +118,7 @@ def test_options_that_do_not_fit_the_model_are_refused(rows: Path) -> None:
     assert "which is not a language model: give a language model" in vouch(*one, "--method", "structured").stderr
     assert "which is not a language model: give a language model" in vouch(*one, "--votes", "3").stderr
     many = ("check", "--input", rows, "--output", output, "--model", "http://localhost:9/v1#x")
-    assert "256 rows under way" in vouch(*many, "--jobs", "4").stderr
+    assert "256 rows concurrently" in vouch(*many, "--jobs", "4").stderr
     with pytest.raises(ConfigError, match="expected structured or label"):
         Checker("http://localhost:9/v1#x", method="embedded")
     assert not output.exists()

@@ -76,7 +76,7 @@ def test_large_rows_are_read_a_few_at_a_time_after_chunks_of_many_small_ones() -
 @pytest.mark.parametrize(
     ("make_work", "reason"),
     [
-        (works.die_at_50, r"a worker process ended \(killed by SIGKILL, perhaps for want of memory\)"),
+        (works.die_at_50, r"a worker process ended \(killed by SIGKILL, possibly out of memory\)"),
         (works.refuse_at_50, "no more of this"),
         (works.fail_at_50, r"a worker process ended \(with status 1\)"),
     ],

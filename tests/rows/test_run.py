@@ -103,7 +103,7 @@ def test_a_worker_that_dies_stops_the_batch_and_what_was_finished_is_kept(output
 def test_an_output_of_other_rows_is_refused_and_left_alone(output: Path) -> None:
     batch(output, rows_of(5))
     raw = output.read_bytes()
-    with pytest.raises(InputError, match="belongs to row 'id-1', the input has 'id-11' there"):
+    with pytest.raises(InputError, match="belongs to row 'id-1', but the input has 'id-11' there"):
         batch(output, rows_of(5, first=11))
     with pytest.raises(InputError, match=r"more lines than the input has rows \(3\)"):
         batch(output, rows_of(3))
@@ -117,7 +117,7 @@ def test_a_line_that_no_batch_wrote_is_named(output: Path) -> None:
     for foreign in (b"\0\0\0\n", b"[]\n", b"{}\n", b"\n"):
         raw = output.read_bytes()
         output.write_bytes(raw + foreign)
-        with pytest.raises(InputError, match="line 3 of the output is not one that this command writes"):
+        with pytest.raises(InputError, match="line 3 of the output was not written by this command"):
             batch(output, rows_of(3))
         output.write_bytes(raw)
 
