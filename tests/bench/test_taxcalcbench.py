@@ -54,7 +54,8 @@ OUTSIDE = b'<!DOCTYPE r [<!ENTITY x SYSTEM "secret.txt">]><Return><ReturnData>&x
     [
         (BOMB, "document type"), (OUTSIDE, "document type"),
         (b"<Return>" + b"<a>" * 200 + b"</a>" * 200 + b"</Return>", "100 deep"),
-        (b" " * 5_000_001, "the limit is 5,000,000"), (b"{}", "invalid XML"), (b"", "invalid XML"), (b"<Return/>", "IRS1040"),
+        (b" " * 5_000_001, "the limit is 5,000,000"), (b"{}", "invalid XML"), (b"", "invalid XML"),
+        (b"<Return/>", "IRS1040"),
         (XML.replace(b"50000", b"lots"), "WagesAmt is 'lots'"),
         (XML.replace(b"<Other>", b"<WagesAmt>3</WagesAmt><Other>"), "occurs twice"),
     ],

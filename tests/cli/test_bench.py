@@ -46,7 +46,7 @@ def test_list_counts_what_is_here_and_says_how_to_get_the_rest(data: Path) -> No
     # 30 rows, three on each of 10 sources, half of them right.
     assert counts.split() == ["test", "30", "rows", "10", "groups", "50%", "attributable"]
     assert "broken slice" in result.stdout
-    assert "llm_aggrefact: generated claims" in result.stdout.partition("Not here:")[2]
+    assert "llm_aggrefact: generated claims" in result.stdout.partition("Not available here:")[2]
 
 
 def test_list_works_without_data_and_says_what_to_set() -> None:
@@ -61,7 +61,7 @@ def test_validate_names_the_faults_and_ends_with_3(tmp_path: Path) -> None:
     folder = data_folder(tmp_path / "data", wice=[{**first, "label": None}, *rest])
     result = bench("validate", "wice", "--split", "test", data=folder)
     assert result.exit_code == 3
-    assert result.stdout.startswith('wice, test: faults: 1\n  wice.jsonl.gz, line 1: its "label" is missing')
+    assert result.stdout.startswith('wice, test: faults: 1\n  wice.jsonl.gz, line 1: "label" is missing')
     sound = bench("validate", "anli", "--split", "test", data=folder)
     assert (sound.exit_code, sound.stdout) == (0, "anli, test: valid\n")
 
@@ -162,7 +162,7 @@ def test_a_file_that_cannot_be_read_spoils_only_its_own_set(data: Path) -> None:
     listed, validated = bench("list", data=data), bench("validate", data=data)
     assert listed.exit_code == 0
     assert "vouch: wice, test: " in listed.stderr
-    assert "seva_truthfulqa: " in listed.stdout.partition("Not here:")[0]
+    assert "seva_truthfulqa: " in listed.stdout.partition("Not available here:")[0]
     assert validated.exit_code == 3
     assert "wice, test: faults: 1" in validated.stdout
     assert "seva_truthfulqa, test: " in validated.stdout

@@ -115,4 +115,4 @@ def test_a_scorer_from_a_folder_is_calibrated_and_then_checks(tmp_path: Path, mo
     result = CliRunner().invoke(
         app, ["calibrate", "--input", str(mixed), "--model", model, "--output", str(tmp_path / "m.json")]
     )
-    assert (result.exit_code, "calibrate each kind by itself" in result.stderr) == (Exit.USAGE, True)
+    assert (result.exit_code, "calibrate each kind separately" in result.stderr) == (Exit.USAGE, True)

@@ -79,7 +79,7 @@ def test_the_record_follows_its_schema_and_gold_counts_cases(tmp_path: Path) -> 
 def test_right_values_pass_under_fail(tmp_path: Path) -> None:
     good = written(tmp_path / "good.json", {"values": GOLD})
     result = run("--task", TASK, "--proposal", good, "--fail")
-    assert (result.exit_code, "10 let pass" in result.stdout) == (Exit.OK, True)
+    assert (result.exit_code, "10 accepted" in result.stdout) == (Exit.OK, True)
 
 
 def test_a_unit_with_a_rule_in_words_is_unverified_without_a_model(tmp_path: Path) -> None:

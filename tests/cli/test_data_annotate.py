@@ -87,8 +87,8 @@ def test_accepted_rows_become_chats_and_rejected_ones_go_apart_with_reasons(
     # 3 of 4 rows have a record; of the 3 with a label, a and b have the right one, and a has a type and a fix.
     assert capsys.readouterr().err.splitlines() == [
         f"vouch: 3 of 4 rows accepted (75.0 %); the others are in {options.output.with_suffix('')}"
-        ".rejected.jsonl",
-        "vouch: of the right form: 3 (75.0 %)",
+        ".rejected.jsonl, with reasons",
+        "vouch: with the right form: 3 (75.0 %)",
         "vouch: with the gold label, type and fix too: 2 (66.7 %) of those with a label, though not all of that was "
         "demanded",
     ]
@@ -167,7 +167,7 @@ def test_a_label_is_not_demanded_of_rows_without_one_and_that_is_told(
 ) -> None:
     annotate_rows(replace(options, demands=("label",)), ScriptedModel(SCRIPT))
     # Of the four rows only d has none.
-    assert capsys.readouterr().err.splitlines()[0] == "vouch: 1 row without a label: there none was demanded"
+    assert capsys.readouterr().err.splitlines()[0] == "vouch: 1 row without a label: their label was not checked"
 
 
 def test_a_run_with_other_demands_is_named(options: AnnotateOptions) -> None:

@@ -50,7 +50,7 @@ def test_a_setting_that_there_is_not_is_refused_with_the_nearest(toml: Path, tmp
 def test_rows_that_cannot_be_read_are_refused(toml: Path, tmp_path: Path) -> None:
     result = vouch("run", toml, f'train=["{tmp_path}/none.jsonl"]', "--out", tmp_path / "out")
     assert result.exit_code == Exit.USAGE
-    assert f"train names {tmp_path}/none.jsonl, and there is no such file" in result.stderr
+    assert f"train names {tmp_path}/none.jsonl, which does not exist" in result.stderr
     assert "recipes/evolve/rows.py makes those of the recipes" in result.stderr
 
 

@@ -69,7 +69,7 @@ def test_a_row_comes_back_with_its_strict_and_loose_outcomes(tmp_path: Path) -> 
     result, [line] = checked(tmp_path, {"id": 7, **NAMED})
     assert result.exit_code == 0, result.stderr
     assert line == {"id": 7, **NAMED, "strict": [False, True], "loose": [True, True]}
-    assert "prompts followed: 0.000 strictly, 1.000 loosely; rules followed: 0.500 strictly" in result.stderr
+    assert "prompts followed: 0.000 strict, 1.000 loose; rules followed: 0.500 strict" in result.stderr
 
 
 def test_a_row_without_rules_gets_those_found_in_its_prompt_and_says_so(tmp_path: Path) -> None:
