@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vouching.cli.options import argument_text
-from vouching.cli.streams import Exit, RowProgress, draw, progress, usage_errors, write_error, write_json, write_result
+from vouching.cli.streams import Exit, RowProgress, draw, progress, usage_errors, write_error, write_json
 from vouching.errors import InputError
 from vouching.types.visible import visible, visible_line
 
@@ -166,9 +166,7 @@ def search_command(folder: _Folder, query: _Query, limit: _Limit = 5, as_json: _
     if reason is not None:
         write_error(f"nothing was found: {reason}")
     if as_json:
-        record = {"query": query, "passages": [asdict(passage) for passage in found]}
-        text = json.dumps(record, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
-        write_result(f"{text}\n")
+        write_json({"query": query, "passages": [asdict(passage) for passage in found]})
     elif found:
         draw(lambda console: _paint(console, found))
 
