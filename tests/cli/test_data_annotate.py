@@ -89,7 +89,7 @@ def test_accepted_rows_become_chats_and_rejected_ones_go_apart_with_reasons(
         f"vouch: 3 of 4 rows accepted (75.0 %); the others are in {options.output.with_suffix('')}"
         ".rejected.jsonl, with reasons",
         "vouch: with the right form: 3 (75.0 %)",
-        "vouch: with the gold label, type and fix too: 2 (66.7 %) of those with a label, though not all of that was "
+        "vouch: also with the gold label, type and fix: 2 (66.7 %) of the rows with a label; not all of these were "
         "demanded",
     ]
 

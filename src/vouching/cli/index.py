@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vouching.cli.options import argument_text
-from vouching.cli.streams import Exit, RowProgress, draw, progress, usage_errors, write_error, write_json
+from vouching.cli.streams import Exit, RowProgress, draw, progress, usage_errors, write_error, write_json, write_result
 from vouching.errors import InputError
 from vouching.types.visible import visible, visible_line
 
