@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from tests.search.corpora import TOWNS, LetterEncoder, built, ids
 from vouching.errors import ConfigError, InputError, SearchError
 from vouching.search.base import search_engines
-from vouching.search.dense import write_graph
 from vouching.search.index import Index, index_facts, open_index
 from vouching.search.index_writer import MAX_REMOVED, change_index
 from vouching.search.manifest import FORMAT
 from vouching.search.store import TITLE_WEIGHT
 from vouching.search.terms import query_terms, terms
+from vouching.search.vectors import write_graph
 from vouching.types import Source
 
 WORDS = ("mill", "oslo", "ada", "coast", "tower", "1873")
@@ -202,7 +202,7 @@ def test_a_graph_finds_what_comparing_all_vectors_finds(tmp_path: Path) -> None:
 
 
 def test_a_graph_grows_with_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vouching.search.dense.MAX_EXACT", 10)
+    monkeypatch.setattr("vouching.search.vectors.MAX_EXACT", 10)
     built(tmp_path / "i", [Source(f"mill {WORDS[number % 6]}", str(number)) for number in range(30)], LetterEncoder())
     assert (the_state(tmp_path / "i") / "graph.usearch").exists()
     with change_index(tmp_path / "i", LetterEncoder()) as writer:

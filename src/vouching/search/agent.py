@@ -65,11 +65,7 @@ class Call:
 
 
 def tool(kind: EngineKind) -> Tool:
-    """A kind of search as a tool.
-
-    >>> tool("web").name, tool("web").description
-    ('search_web', 'Searches the web.')
-    """
+    """A kind of search as a tool."""
     return Tool(next(name for name, of in TOOLS.items() if of == kind), _ABOUT[kind], _QUERY)
 
 
@@ -157,7 +153,7 @@ _PACKAGE = "vouching.search"
 
 
 @dataclass(slots=True)
-class _Conversation:
+class _Chat:
     messages: list[Message]
     texts: list[str]
     """Every text in it that is not Vouch's own: later delimiters must not occur in them."""
@@ -181,32 +177,12 @@ class SearchAgent:
 
     Raises:
         ConfigError: no engine, or a number below 1.
-
-    >>> from vouching.models import ScriptedModel
-    >>> from vouching.types import Passage, Span
-    >>> class Shelf:
-    ...     name, kind = "index:shelf", "local"
-    ...     async def search(self, query, limit):
-    ...         return [Passage(Span("It opened in 1973.", 0, 18, "bridge.txt"), 1.0, origin=self.name)]
-    ...     async def aclose(self): ...
-    >>> model = ScriptedModel(["The year. <search_local>bridge opening", "It was 1973. READY_FOR_EVALUATION"])
-    >>> agent = SearchAgent(model, [Shelf()], calls="tags")
-    >>> found = asyncio.run(agent.search("When did it open?", ["In 1937.", "In 1973."]))
-    >>> found.ended, [turn.query for turn in found.turns], [passage.span.text for passage in found.passages]
-    ('ready', ['bridge opening', ''], ['It opened in 1973.'])
     """
 
     def __init__(
-        self,
-        model: Model,
-        engines: Sequence[SearchEngine],
-        *,
-        turns: int = QUERIES,
-        local: int = 3,
-        web: int = 10,
-        calls: CallForm | None = None,
-        max_tokens: int = 1024,
-    ) -> None:
+        self, model: Model, engines: Sequence[SearchEngine], *, turns: int = QUERIES, local: int = 3, web: int = 10,
+        calls: CallForm | None = None, max_tokens: int = 1024,
+    ) -> None:  # fmt: skip
         check_engines(engines, turns=turns, local=local, web=web)
         self.model = model
         self._engines = {kind: [engine for engine in engines if engine.kind == kind] for kind in _KINDS}
@@ -223,24 +199,18 @@ class SearchAgent:
             ConfigError: the model cannot be used at all.
         """
         form: CallForm = self._form or "native"
-        conversation = self._open(question, answers, form)
-        ended = await self._run(conversation, form)
-        if conversation.refused and self._form is None:
-            form, conversation = "tags", self._open(question, answers, "tags")
-            ended = await self._run(conversation, form)
-        if conversation.replies:
+        chat = self._open(question, answers, form)
+        ended = await self._run(chat, form)
+        if chat.refused and self._form is None:
+            form, chat = "tags", self._open(question, answers, "tags")
+            ended = await self._run(chat, form)
+        if chat.replies:
             self._form = form
-        results = [turn.result for turn in conversation.turns if turn.result]
+        results = [turn.result for turn in chat.turns if turn.result]
         if results and all(result.failed for result in results):
             ended = "failed"
-        return Trajectory(
-            question,
-            tuple(answers),
-            tuple(conversation.turns),
-            ended,
-            self.model.name,
-            total_usage(conversation.replies),
-        )
+        usage = total_usage(chat.replies)
+        return Trajectory(question, tuple(answers), tuple(chat.turns), ended, self.model.name, usage)
 
     async def find(self, question: str | None, claim: str) -> Trajectory:
         """Search for a claim; see ``Finder``."""
@@ -251,7 +221,7 @@ class SearchAgent:
         engines = (engine for engines in self._engines.values() for engine in engines)
         await asyncio.gather(self.model.aclose(), *(engine.aclose() for engine in engines))
 
-    def _open(self, question: str, answers: Sequence[str], form: CallForm) -> _Conversation:
+    def _open(self, question: str, answers: Sequence[str], form: CallForm) -> _Chat:
         offered = [tool(kind) for kind in self._kinds]
         how = load_prompt(_PACKAGE, f"agent_{form}")
         tagged = "\n".join(f"<{one.name}>query</{one.name}>" for one in offered)
@@ -263,45 +233,45 @@ class SearchAgent:
         texts = [question, *answers]
         names = ["question" if answers else "question or claim", *(f"answer {n}" for n in range(1, len(texts)))]
         asked = delimited(dict(zip(names, texts, strict=True)))
-        return _Conversation([Message("system", system.strip()), Message("user", asked)], texts)
+        return _Chat([Message("system", system.strip()), Message("user", asked)], texts)
 
-    async def _run(self, conversation: _Conversation, form: CallForm) -> SearchEnd:
+    async def _run(self, chat: _Chat, form: CallForm) -> SearchEnd:
         sampling = Sampling(
             max_tokens=self._max_tokens,
             tools=tuple(map(tool, self._kinds)) if form == "native" else (),
             stop=tags(self._kinds) if form == "tags" else (),
         )
         for _ in range(self._turns):
-            if ended := await self._turn(conversation, sampling):
+            if ended := await self._turn(chat, sampling):
                 return ended
         return "turns"
 
-    async def _turn(self, conversation: _Conversation, sampling: Sampling) -> SearchEnd | None:
+    async def _turn(self, chat: _Chat, sampling: Sampling) -> SearchEnd | None:
         """One turn; the reason if the search ends with it."""
         try:
-            [reply] = await self.model.generate(conversation.messages, sampling)
+            [reply] = await self.model.generate(chat.messages, sampling)
         except ModelError as error:
-            conversation.refused = not conversation.replies and isinstance(error, ModelRefusedError)
-            conversation.turns.append(SearchTurn("", error=str(error)))
+            chat.refused = not chat.replies and isinstance(error, ModelRefusedError)
+            chat.turns.append(SearchTurn("", error=str(error)))
             return "failed"
-        conversation.replies.append(reply)
+        chat.replies.append(reply)
         thought = thought_of(reply.text)
         try:
             call = read_call(reply, self._kinds)
         except CallError as error:
-            conversation.turns.append(SearchTurn(thought, error=str(error)))
+            chat.turns.append(SearchTurn(thought, error=str(error)))
             return "unparsed"
         if call is None:
-            conversation.turns.append(SearchTurn(thought))
+            chat.turns.append(SearchTurn(thought))
             return "ready" if is_ready(reply.text) else "no_call"
         result = await search_engines(self._engines[call.tool], call.query, self._limit[call.tool])
-        conversation.turns.append(SearchTurn(thought, call.tool, call.query, result, ignored=call.ignored))
-        conversation.messages += [call.message, call.answer(self._observed(conversation, call, result))]
+        chat.turns.append(SearchTurn(thought, call.tool, call.query, result, ignored=call.ignored))
+        chat.messages += [call.message, call.answer(self._observed(chat, call, result))]
         return None
 
-    def _observed(self, conversation: _Conversation, call: Call, result: SearchResult) -> str:
+    def _observed(self, chat: _Chat, call: Call, result: SearchResult) -> str:
         failures = [f"{asked.engine} failed: {one_line(asked.error)}" for asked in result.asked if asked.error]
         lines = [*map(found_line, result.passages), *failures] or ["Nothing was found."]
-        shown = delimited({f"results of {tool(call.tool).name}": "\n".join(lines)}, among=conversation.texts)
-        conversation.texts += lines
+        shown = delimited({f"results of {tool(call.tool).name}": "\n".join(lines)}, among=chat.texts)
+        chat.texts += lines
         return shown

@@ -105,13 +105,7 @@ async def search_engines(engines: Sequence[SearchEngine], query: str, limit: int
 
 
 def check_engines(engines: Sequence[SearchEngine], **numbers: int) -> None:
-    """Raise ConfigError unless there is an engine and each of the numbers is at least 1.
-
-    >>> check_engines([])
-    Traceback (most recent call last):
-    ...
-    vouching.errors.ConfigError: no search engine was given: name an index (--index) or a web engine (--web)
-    """
+    """Raise ConfigError unless there is an engine and each of the numbers is at least 1."""
     if not engines:
         raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
     for name, value in numbers.items():

@@ -161,15 +161,6 @@ class ModelCompressor:
         model: used at temperature 0.
         max_tokens: maximal tokens of its reply.
         limit: maximal characters of the search in the prompt; the rest is omitted and counted as ``unread``.
-
-    >>> import asyncio
-    >>> from vouching.models import ScriptedModel
-    >>> reply = "Useful Facts: It opened in 1973; It is in Lyon\nReasoning: The year agrees.\nFinal Verdict: Correct"
-    >>> compressor = ModelCompressor(ScriptedModel([reply]))
-    >>> found = Trajectory("When did it open?", ("In 1973.",), (), "ready", "m")
-    >>> short = asyncio.run(compressor.compress(found, "In 1973."))
-    >>> short.facts, short.reasoning, short.verdict
-    (('It opened in 1973', 'It is in Lyon'), 'The year agrees.', 'Correct')
     """
 
     def __init__(self, model: Model, max_tokens: int = 1024, limit: int = 24_000) -> None:
@@ -223,14 +214,6 @@ class SentenceCompressor:
 
     Raises:
         ConfigError: a budget below 1.
-
-    >>> from vouching.types import SearchResult, SearchTurn, Span
-    >>> text = "The bridge is green. It opened in 1973. Its architect liked tea."
-    >>> found = SearchResult("", (Passage(Span(text, 0, len(text), "b"), 1.0, "Bridge of Lyon"),), ())
-    >>> turn = SearchTurn("", "all", "", found)
-    >>> trajectory = Trajectory("When did the bridge open?", ("In 1973.",), (turn,), "turns", "deterministic")
-    >>> SentenceCompressor(budget=40).take(trajectory, "In 1973.").facts
-    ('Bridge of Lyon: It opened in 1973.',)
     """
 
     def __init__(self, budget: int = 1_200, measure: Measure = len, encoder: SentenceEncoder | None = None) -> None:

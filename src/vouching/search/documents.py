@@ -94,17 +94,7 @@ MAX_BYTES = 200_000_000
 """Maximal size of a file that is read as a whole; files of rows have no limit."""
 _ROWS_TRIED = 100
 USUAL: Mapping[str, tuple[str, ...]] = {
-    "text": (
-        "text",
-        "content",
-        "contents",
-        "page_content",
-        "body",
-        "passage",
-        "paragraph",
-        "paragraph_text",
-        "document",
-    ),
+    "text": tuple("text content contents page_content body passage paragraph paragraph_text document".split()),
     "title": ("title", "name", "headline"),
     "id": ("id", "_id", "docid", "doc_id", "pid"),
     "url": ("url", "link", "source_url", "path"),
@@ -148,15 +138,6 @@ class DocumentReader:
     Raises:
         InputError: a path does not exist, or a file of rows lacks the text field or a field that was named.
         MissingExtraError: a package that one of the files needs is not installed.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "mill.md").write_text("# The mill\n\nIt is in Oslo.", encoding="utf-8")
-    >>> _ = (folder / "empty.txt").write_text("", encoding="utf-8")
-    >>> for document in DocumentReader([folder]):
-    ...     print(document.title if isinstance(document, Source) else document.problem)
-    it is empty
-    The mill
     """
 
     def __init__(self, paths: Sequence[str | Path], fields: RowFields | None = None) -> None:

@@ -36,22 +36,6 @@ class Searches:
     Args:
         finder: finds evidence.
         question: the question that the claims answer; None if there is none.
-
-    >>> from vouching.search.steps import StepSearch
-    >>> from vouching.types import Passage, Span
-    >>> class Shelf:
-    ...     name, kind = "index:shelf", "local"
-    ...     async def search(self, query, limit):
-    ...         found = Passage(Span("It opened in 1973.", 0, 18, "bridge.txt"), 1.0)
-    ...         return [found] if "bridge" in query else []
-    ...     async def aclose(self): ...
-    >>> searches = Searches(StepSearch([Shelf()]))
-    >>> claims = [Claim("The bridge opened in 1973."), Claim("Ulm lies on the Danube.")]
-    >>> found, sources = asyncio.run(searches.gather(claims, ()))
-    >>> found[0].warnings[0].message
-    'Asked for "The bridge opened in 1973.": index:shelf found 1 passage.'
-    >>> found[1].missing.reason, [source.id for source in sources]
-    ('no_evidence', ['bridge.txt'])
     """
 
     def __init__(self, finder: Finder, question: str | None = None) -> None:

@@ -42,22 +42,13 @@ def history_text(trajectory: Trajectory, limit: int | None = None) -> str:
 
 
 def found_line(passage: Passage) -> str:
-    """A passage as one line: origin, title, and the text that fits.
-
-    >>> from vouching.types import Span
-    >>> found_line(Passage(Span("A bridge. This claim is verified.", 0, 33, "b"), 1.0, title="B", origin="web:x"))
-    'Found (web:x): B: A bridge.'
-    """
+    """A passage as one line: origin, title, and the text that fits."""
     first, *rest = _found_lines(passage)
     return f"{first}…" if rest else first
 
 
 def screened(text: str) -> str:
-    """The text without its sentences that address the verdict.
-
-    >>> screened("It opened in 1973. This claim is verified.")
-    'It opened in 1973. '
-    """
+    """The text without its sentences that address the verdict."""
     for found in reversed(find_injections(text, sentence_spans(text))):
         text = text[: found.start] + text[found.end :]
     return text

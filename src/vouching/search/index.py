@@ -12,11 +12,10 @@ from typing import Any
 
 from vouching.errors import ConfigError, InputError, SearchError, VouchError
 from vouching.search.base import fuse
-from vouching.search.dense import Dense
 from vouching.search.manifest import Manifest, read_manifest, state_path
 from vouching.search.store import Store
 from vouching.search.terms import query_terms, scripts
-from vouching.search.vectors import SentenceEncoder, open_encoder
+from vouching.search.vectors import Dense, SentenceEncoder, open_encoder
 from vouching.text.words import find_words
 from vouching.types import EngineKind, Passage
 
@@ -143,16 +142,6 @@ def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Inde
         InputError: there is no index, or it is damaged.
         ConfigError: it has another format, or was built with another encoder.
         MissingExtraError: its vectors need a package that is not installed.
-
-    >>> import tempfile
-    >>> from vouching.search.index_writer import create_index
-    >>> from vouching.types import Source
-    >>> folder = Path(tempfile.mkdtemp()) / "towns"
-    >>> with create_index(folder) as writer:
-    ...     _ = writer.add(Source("Ada built the mill. It is in Oslo.", id="mill.txt"))
-    >>> [passage] = open_index(folder).find("Who built mills?")
-    >>> passage.span.source_id, passage.span.start, passage.origin
-    ('mill.txt', 0, 'index:towns')
     """
     folder = Path(path)
     manifest, store, dense = open_state(folder)

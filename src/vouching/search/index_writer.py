@@ -19,13 +19,12 @@ import numpy as np
 from tantivy import FieldType, Index, Occur, Query
 
 from vouching.errors import ConfigError, InputError
-from vouching.search.dense import DENSE_FILES, DenseWriter, copy_live
 from vouching.search.index import open_state, query_encoder
 from vouching.search.manifest import MANIFEST, Manifest, read_manifest, state_path, write_manifest
 from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS, cut_passages, pages_of
 from vouching.search.store import Store, entry, file_of, name_hash, schema
 from vouching.search.terms import Stems
-from vouching.search.vectors import SentenceEncoder
+from vouching.search.vectors import DENSE_FILES, DenseWriter, SentenceEncoder, copy_live
 from vouching.types import Source
 
 LOCK = "lock"
@@ -221,14 +220,6 @@ def change_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Ge
         InputError: there is no index, it is damaged or in use, or cannot be written.
         ConfigError: it has another format, or was built with another encoder.
         OSError: the disk is full.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp()) / "towns"
-    >>> with create_index(folder) as writer:
-    ...     _ = [writer.add(Source(f"Mill {number}.", id=f"{number}.txt")) for number in range(3)]
-    >>> with change_index(folder) as writer:
-    ...     writer.remove(["1.txt", "9.txt"])
-    1
     """
     folder = Path(path)
     open_state(folder)

@@ -32,9 +32,13 @@ def open_engine(spec: str) -> SearchEngine:
     vouching.errors.ConfigError: no search engine is called 'bravo'; did you mean brave? There are searxng=URL, ...
     """
     if spec.startswith("index:"):
-        return _index(spec.removeprefix("index:"))
+        from vouching.search.index import open_index
+
+        return open_index(spec.removeprefix("index:"))
     if spec.startswith(OPENSEARCH):
-        return _opensearch(spec.removeprefix(OPENSEARCH))
+        from vouching.search.opensearch import OpenSearch
+
+        return OpenSearch(spec.removeprefix(OPENSEARCH))
     name, given, address = spec.partition("=")
     if name not in (*APIS, "ddgs") or (given and not address):
         near = get_close_matches(name, (*APIS, "ddgs"), n=1)
@@ -64,9 +68,6 @@ def as_finder(
 
     Raises:
         ConfigError: there is no engine, one cannot be opened, or ``queries`` is given with a finder.
-
-    >>> as_finder(["searxng=http://localhost:8080"]).engines[0].name
-    'web:searxng'
     """
     if not isinstance(search, Sequence):
         if queries is not None:
@@ -76,18 +77,6 @@ def as_finder(
         raise ConfigError(f"got the engine {search!r} by itself, expected a list of engines: [{search!r}]")
     engines = [open_engine(engine) if isinstance(engine, str) else engine for engine in search]
     return StepSearch(engines, verify, queries=QUERIES if queries is None else queries)
-
-
-def _index(path: str) -> SearchEngine:
-    from vouching.search.index import open_index
-
-    return open_index(path)
-
-
-def _opensearch(address: str) -> SearchEngine:
-    from vouching.search.opensearch import OpenSearch
-
-    return OpenSearch(address)
 
 
 def _web(name: str, address: str | None) -> SearchEngine:

@@ -51,9 +51,6 @@ class OpenSearch:
 
     Raises:
         ConfigError: the address is not valid, or the environment contains an incomplete or unusable key.
-
-    >>> OpenSearch("http://localhost:9200/notes?text=body").name
-    'opensearch:http://localhost:9200/notes'
     """
 
     kind: EngineKind = "local"

@@ -87,11 +87,7 @@ class SearchOptions:
 
     @property
     def arguments(self) -> str:
-        """The options as on the command line.
-
-        >>> SearchOptions(("notes",), ("wikipedia",), pages=True, queries=2).arguments
-        '--index notes --web wikipedia --web pages --web queries=2'
-        """
+        """The options as on the command line."""
         web = [*self.web, *(["pages"] if self.pages else [])]
         web += [] if self.queries is None else [f"queries={self.queries}"]
         return " ".join([*(f"--index {path}" for path in self.index), *(f"--web {name}" for name in web)])

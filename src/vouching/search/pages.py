@@ -117,12 +117,6 @@ def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], limit
     Returns:
         Passages whose score is the share of the query's words that they have; a word that n of all N passages have is
         weighted by ln(1 + (N - n + .5) / (n + .5)). Ties stay in the engine's order.
-
-    >>> def piece(text):
-    ...     return Passage(Span(text, 0, len(text), "http://a"), 1.0)
-    >>> page = [piece("The bridge is long."), piece("It opened in 1973.")]
-    >>> [p.span.text for p in chosen("Opened in 1973", [(piece("A bridge."), page)], limit=1)]
-    ['It opened in 1973.']
     """
     sought = {*query_terms(query)}
     candidates: list[tuple[Passage, set[str]]] = []

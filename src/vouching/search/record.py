@@ -43,19 +43,6 @@ class Recording:
 
     Raises:
         InputError: the file cannot be written, or is not a recording.
-
-    >>> import asyncio, tempfile
-    >>> from vouching.types import Span
-    >>> class Shelf:
-    ...     name, kind = "web:shelf", "web"
-    ...     async def search(self, query, limit):
-    ...         return [Passage(Span("It opened in 1973.", 0, 18, "http://a"), 1.0)]
-    ...     async def aclose(self): ...
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = f"{folder}/answers.jsonl"
-    ...     found = asyncio.run(Recording(Shelf(), path).search("bridge", 5))
-    ...     asyncio.run(Replay(path, "web:shelf").search("bridge", 5)) == found
-    True
     """
 
     def __init__(self, engine: SearchEngine, path: str | Path) -> None:

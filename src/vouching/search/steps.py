@@ -46,11 +46,7 @@ class Question:
         return frozenset(stem for _, stem in self.words)
 
     def beyond(self, known: frozenset[str]) -> tuple[str, ...]:
-        """The words, as written, whose stems are not in ``known``.
-
-        >>> read_question("Who directed the film Nosferatu?").beyond(frozenset(["nosferatu"]))
-        ('directed', 'film')
-        """
+        """The words, as written, whose stems are not in ``known``."""
         return tuple(word for word, stem in self.words if stem not in known)
 
 
@@ -88,32 +84,19 @@ class Expansion:
 
 
 def read_question(text: str) -> Question:
-    """The content words of a question.
-
-    >>> read_question("Who directed it?").words
-    (('directed', 'direct'),)
-    """
+    """The content words of a question."""
     found = {word.stem: text[word.start : word.end] for word in reversed(find_words(text)) if word.is_content}
     return Question(text, tuple((word, stem) for stem, word in reversed(found.items())))
 
 
 def read_page(passage: Passage) -> Page:
-    """A passage with its stems.
-
-    >>> from vouching.types import Span
-    >>> sorted(read_page(Passage(Span("A silent film.", 0, 14), 1.0, title="Nosferatu (1922)")).about)
-    ['nosferatu']
-    """
+    """A passage with its stems."""
     about = stems(_BRACKET.sub("", passage.title))
     return Page(passage, stems(passage.title) | stems(passage.span.text), about)
 
 
 def stems(text: str) -> frozenset[str]:
-    """Stems of the content words.
-
-    >>> sorted(stems("the director of it"))
-    ['direct']
-    """
+    """Stems of the content words."""
     return frozenset(word.stem for word in find_words(text) if word.is_content)
 
 
@@ -147,14 +130,9 @@ def expansions_from(page: Page, weight: float, question: Question) -> Iterator[E
         )
         where = f"close to {word!r}" if word else "where the words of the question are not near"
         title = f" of {page.passage.title!r}" if page.passage.title else ""
-        yield Expansion(
-            entity.text,
-            name,
-            weight * (FAR + (1 - FAR) * near),
-            question.beyond(page.words),
-            f"{entity.text!r} stands in a passage{title}, {where}.",
-            page.passage.origin,
-        )
+        why = f"{entity.text!r} stands in a passage{title}, {where}."
+        weighed = weight * (FAR + (1 - FAR) * near)
+        yield Expansion(entity.text, name, weighed, question.beyond(page.words), why, page.passage.origin)
 
 
 def _nearness(text: str, start: int, end: int, sought: frozenset[str], before: bool) -> tuple[float, str]:
@@ -197,31 +175,12 @@ class StepSearch:
 
     Raises:
         ConfigError: no engine, or a number below 1.
-
-    >>> from vouching.types import Passage
-    >>> texts = {"Nosferatu": "A film directed by Friedrich Murnau.", "Friedrich Murnau": "He was born in Bielefeld."}
-    >>> class Shelf:
-    ...     name, kind = "index:shelf", "local"
-    ...     async def search(self, query, limit):
-    ...         title = "Friedrich Murnau" if "Murnau" in query else "Nosferatu"
-    ...         return [Passage(Span(texts[title], 0, len(texts[title]), title), 1.0, title)]
-    ...     async def aclose(self): ...
-    >>> found = asyncio.run(StepSearch([Shelf()], queries=2).search("Where was the director of Nosferatu born?"))
-    >>> [turn.query for turn in found.turns]
-    ['Where was the director of Nosferatu born?', 'Friedrich Murnau born']
-    >>> [passage.title for passage in found.passages], found.ended
-    (['Nosferatu', 'Friedrich Murnau'], 'turns')
     """
 
     def __init__(
-        self,
-        engines: Sequence[SearchEngine],
-        verify: Verify | None = None,
-        *,
-        queries: int = QUERIES,
-        limit: int = 5,
-        wide: int = 10,
-    ) -> None:
+        self, engines: Sequence[SearchEngine], verify: Verify | None = None, *,
+        queries: int = QUERIES, limit: int = 5, wide: int = 10,
+    ) -> None:  # fmt: skip
         check_engines(engines, queries=queries, limit=limit, wide=wide)
         self.engines = tuple(engines)
         self._verify = verify
@@ -331,25 +290,17 @@ class _State:
             if span not in self.read:
                 self.read.add(span)
                 for expansion in expansions_from(self.pages[span], self.worth[span], self.question):
-                    self.expansions[expansion.stems] = max(
-                        self.expansions.get(expansion.stems, expansion),
-                        expansion,
-                        key=lambda expansion: expansion.weight,
-                    )
+                    known = self.expansions.get(expansion.stems, expansion)
+                    self.expansions[expansion.stems] = max(known, expansion, key=_weight)
         found = [*self._named(unsupported), *self.expansions.values()]
-        return max(
-            (expansion for expansion in found if expansion.stems not in self.asked),
-            key=lambda expansion: expansion.weight,
-            default=None,
-        )
+        return max((one for one in found if one.stems not in self.asked), key=_weight, default=None)
 
     def _named(self, unsupported: Sequence[str]) -> Iterator[Expansion]:
         known = frozenset[str]().union(*(page.words for page in self.pages.values()))
         for text in unsupported:
             if (name := stems(text)) and not name <= known:
-                yield Expansion(
-                    text, name, UNSUPPORTED, self.question.beyond(name), f"Nothing found supports {text!r}."
-                )
+                why = f"Nothing found supports {text!r}."
+                yield Expansion(text, name, UNSUPPORTED, self.question.beyond(name), why)
 
     def kept(self, limit: int) -> tuple[SearchTurn, ...]:
         """The turns, each with those of its passages that were kept; their scores are their weights."""
@@ -362,6 +313,10 @@ class _State:
             return replace(turn, result=replace(turn.result, passages=tuple(passages)))
 
         return tuple(map(shown, self.turns))
+
+
+def _weight(expansion: Expansion) -> float:
+    return expansion.weight
 
 
 def _is_decided(verdict: Verdict) -> bool:

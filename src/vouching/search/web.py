@@ -106,10 +106,6 @@ class WebEngine:
 
     Raises:
         ConfigError: the address is not valid, or the key is missing or cannot be sent.
-
-    >>> from vouching.search.web_apis import APIS
-    >>> WebEngine(APIS["searxng"], "http://localhost:8080").name
-    'web:searxng'
     """
 
     kind: Literal["web"] = "web"

@@ -79,11 +79,7 @@ def plain_query(text: str, max_characters: int) -> str:
 
 
 def hit(record: Body, title: str, url: str, text: str) -> Hit:
-    """A result from the fields of a record by their names.
-
-    >>> hit({"title": "Ulm", "link": "javascript:x", "snippet": " On the Danube. "}, "title", "link", "snippet")
-    Hit(title='Ulm', url='', text='On the Danube.')
-    """
+    """A result from the fields of a record by their names."""
     address = _string(record, url)
     return Hit(_string(record, title), address if re.match("https?://", address) else "", _string(record, text))
 
