@@ -19,8 +19,7 @@ from vouching.errors import ConfigError, InputError, SearchError
 from vouching.search.base import search_engines
 from vouching.search.index import Index, index_facts, open_index
 from vouching.search.index_writer import MAX_REMOVED, change_index
-from vouching.search.manifest import FORMAT
-from vouching.search.store import TITLE_WEIGHT
+from vouching.search.store import FORMAT, TITLE_WEIGHT
 from vouching.search.terms import query_terms, terms
 from vouching.search.vectors import write_graph
 from vouching.types import Source

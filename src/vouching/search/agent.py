@@ -100,12 +100,8 @@ def thought_of(text: str) -> str:
 def read_call(reply: Completion, kinds: Collection[EngineKind]) -> Call | None:
     """The first call of a turn; None if there is none.
 
-    Args:
-        reply: the turn.
-        kinds: the available searches. A plain <search> means the first available of local and web.
-
-    Raises:
-        CallError: another tool, no query, arguments that are not a JSON object, or a call that was cut off.
+    A plain <search> means the first available of local and web. Raises CallError for another tool, no query, arguments
+    that are not a JSON object, or a call that was cut off.
 
     >>> from vouching.types import Usage
     >>> call = read_call(Completion("<search_web>bridge", "stop", Usage()), ["web"])
@@ -164,7 +160,7 @@ class _Chat:
 
 
 class SearchAgent:
-    """Searches with a language model.
+    """Searches with a language model. Raises ConfigError without an engine, or for a number below 1.
 
     Args:
         model: searches, at temperature 0.
@@ -174,9 +170,6 @@ class SearchAgent:
         web: number of passages from a web search.
         calls: form of the calls; None tries native calls, and tags if the model refuses tools.
         max_tokens: maximal tokens per turn.
-
-    Raises:
-        ConfigError: no engine, or a number below 1.
     """
 
     def __init__(
@@ -195,8 +188,7 @@ class SearchAgent:
     async def search(self, question: str, answers: Sequence[str] = ()) -> Trajectory:
         """Search for a question and its answers; ``ended`` is the reason for the end.
 
-        Raises:
-            ConfigError: the model cannot be used at all.
+        Raises ConfigError if the model cannot be used at all.
         """
         form: CallForm = self._form or "native"
         chat = self._open(question, answers, form)

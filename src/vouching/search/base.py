@@ -92,11 +92,7 @@ class Finder(Protocol):
 
 
 async def search_engines(engines: Sequence[SearchEngine], query: str, limit: int = 5) -> SearchResult:
-    """Ask all engines at once and fuse their rankings; ``limit`` passages are taken from each and kept.
-
-    Raises:
-        ConfigError: no engine was given.
-    """
+    """Ask all engines at once and fuse their rankings; ``limit`` passages are taken from each and kept."""
     check_engines(engines)
     answers = await asyncio.gather(*(_ask(engine, query, limit) for engine in engines))
     return SearchResult(

@@ -171,9 +171,7 @@ class ModelCompressor:
     async def compress(self, trajectory: Trajectory, answer: str) -> Compression:
         """Shorten a trajectory for one of its answers.
 
-        Raises:
-            ModelError: the model failed, or its reply has neither facts nor reasoning or was cut off.
-            ConfigError: the model cannot be used at all.
+        Raises ModelError if the model failed, or its reply has neither facts nor reasoning or was cut off.
         """
         shown = history_text(trajectory, self._limit)
         named = {
@@ -211,9 +209,6 @@ class SentenceCompressor:
         budget: maximal total length of the facts, at least 1.
         measure: measures length.
         encoder: adds its similarity, if positive, to the score of the words; None scores by words alone.
-
-    Raises:
-        ConfigError: a budget below 1.
     """
 
     def __init__(self, budget: int = 1_200, measure: Measure = len, encoder: SentenceEncoder | None = None) -> None:

@@ -27,15 +27,9 @@ PAGE_BREAK = "\f"
 
 
 def html_text(raw: bytes | str, name: str) -> tuple[str, str]:
-    """Title and main text of a web page.
+    """Title and main text of a web page; bytes are decoded as the page declares. ``name`` is shown in messages.
 
-    Args:
-        raw: the page; bytes are decoded as the page itself declares.
-        name: its name in messages.
-
-    Raises:
-        InputError: it has no text, or is too broken to be read.
-        MissingExtraError: trafilatura is not installed.
+    Raises InputError if it has no text or is too broken to be read.
 
     >>> html_text("<html><title>Mill</title><body><p>The mill is in Oslo.</p></body></html>", "mill.html")
     ('Mill', 'The mill is in Oslo.')
@@ -51,16 +45,9 @@ def html_text(raw: bytes | str, name: str) -> tuple[str, str]:
 
 
 def pdf_text(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[str, str]:
-    """Title and text of a PDF, with a form feed between pages.
+    """Title and text of at most ``max_pages`` of a PDF, with a form feed between pages; ``name`` is shown in messages.
 
-    Args:
-        file: the open file.
-        name: its name in messages.
-        max_pages: maximal number of pages; None for all.
-
-    Raises:
-        InputError: it is not a PDF, is broken or encrypted, or has no text (scanned pages).
-        MissingExtraError: pypdf is not installed.
+    Raises InputError if it is not a PDF, is broken or encrypted, or has no text (scanned pages).
     """
     reader = need("pypdf").PdfReader
     try:
@@ -77,11 +64,7 @@ def pdf_text(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[
 
 
 def need(module: str) -> Any:
-    """Import a package that extracts text. Its log messages are only shown if the application configures logging.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
+    """Import a package that extracts text. Its log messages are only shown if the application configures logging."""
     logging.getLogger(module).addHandler(logging.NullHandler())
     return needed(module, "search", "reading web pages and PDFs")
 

@@ -31,12 +31,7 @@ class ClaimEvidence:
 
 
 class Searches:
-    """The searches of one call; equal claims are searched for once.
-
-    Args:
-        finder: finds evidence.
-        question: the question that the claims answer; None if there is none.
-    """
+    """The searches of one call; equal claims are searched for once."""
 
     def __init__(self, finder: Finder, question: str | None = None) -> None:
         self._finder = finder

@@ -62,15 +62,8 @@ def is_public(address: Address) -> bool:
 async def resolve(host: str, port: int, allow: Sequence[Network] = ()) -> list[str]:
     """The addresses of a host, all of them public or in a network of ``allow``.
 
-    A host with any other address is refused.
-
-    Args:
-        host: a name, or an address in any notation that the system reads (127.1, 0x7f000001 and the like).
-        port: the port.
-        allow: networks that may be reached although they are not public.
-
-    Raises:
-        FetchError: the host has no address, or one that is not allowed.
+    The host may be an address in any notation that the system reads (127.1, 0x7f000001 and the like). A host with any
+    other address is refused. Raises FetchError.
     """
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -137,9 +130,8 @@ class Fetcher:
     async def fetch(self, url: str) -> Page:
         """Fetch a page.
 
-        Raises:
-            FetchError: the address or a redirect is not allowed, the page is missing, too large or of another type,
-                or the time limit is exceeded.
+        Raises FetchError if the address or a redirect is not allowed, the page is missing, too large or of another
+        type, or the time limit is exceeded.
         """
         try:
             async with self._slots.get(), asyncio.timeout(self._seconds):
@@ -236,14 +228,9 @@ class _Pinned(AbstractResolver):
 
 
 def checked_url(url: str, base: URL | None = None) -> URL:
-    """Parse and check the address of a page, without a lookup.
+    """Parse and check the address of a page, without a lookup; it may be relative to the page ``base``.
 
-    Args:
-        url: the address; with ``base`` it may be relative.
-        base: the page that contains it.
-
-    Raises:
-        FetchError: it is not valid, not http or https, or has a user name or password.
+    Raises FetchError if it is not valid, not http or https, or has a user name or password.
     """
     shown = url[:200]
     if len(url) > _LONGEST_URL:

@@ -18,11 +18,7 @@ MAX_CHARACTERS = 1_500
 
 
 def history_text(trajectory: Trajectory, limit: int | None = None) -> str:
-    """A whole search: thoughts, queries, and passages with their origin.
-
-    Args:
-        trajectory: the search.
-        limit: maximal number of characters; lines at the end are omitted. None shows all.
+    """A whole search: thoughts, queries, and passages with their origin; lines beyond ``limit`` characters are omitted.
 
     >>> from vouching.types import SearchResult, SearchTurn, Span
     >>> found = Passage(Span("It opened in 1973.", 0, 18, "bridge"), 1.0, title="Bridge", origin="index:wiki")

@@ -12,8 +12,7 @@ from typing import Any
 
 from vouching.errors import ConfigError, InputError, SearchError, VouchError
 from vouching.search.base import fuse
-from vouching.search.manifest import Manifest, read_manifest, state_path
-from vouching.search.store import Store
+from vouching.search.store import Manifest, Store, read_manifest, state_path
 from vouching.search.terms import query_terms, scripts
 from vouching.search.vectors import Dense, SentenceEncoder, open_encoder
 from vouching.text.words import find_words
@@ -31,15 +30,7 @@ _ATTEMPTS = 5
 
 
 class Index:
-    """An open index; a search engine, see ``search/base.py``.
-
-    Args:
-        folder: its folder.
-        manifest: its manifest.
-        store: its passages.
-        dense: their vectors; None to search by words alone.
-        encoder: computes the vectors of queries; None to search by words alone.
-    """
+    """An open index; a search engine, see ``search/base.py``. Without ``dense``, it is searched by words alone."""
 
     kind: EngineKind = "local"
 
@@ -74,11 +65,8 @@ class Index:
     def find(self, query: str, limit: int = 5) -> list[Passage]:
         """At most ``limit`` passages, best first: by words, or if the index has vectors, by words and meaning fused.
 
-        Nothing is found if no word of the query occurs in the index, see :meth:`foreign`.
-
-        Raises:
-            InputError: ``limit`` is less than 1.
-            SearchError: a file of the index cannot be read, or is damaged.
+        Nothing is found if no word of the query occurs in the index, see :meth:`foreign`. Raises InputError if
+        ``limit`` is less than 1, and SearchError if a file of the index is damaged or cannot be read.
         """
         if limit < 1:
             raise InputError(f"expected a limit of at least 1 passage, got {limit}")
@@ -170,9 +158,7 @@ def index_facts(path: str | Path) -> dict[str, Any]:
 def query_encoder(folder: Path, manifest: Manifest, encoder: SentenceEncoder | None) -> SentenceEncoder | None:
     """The encoder of an index: the given one, or the one that its manifest names.
 
-    Raises:
-        ConfigError: it is another one, or the index has no vectors.
-        MissingExtraError: it needs a package that is not installed.
+    Raises ConfigError if it is another one, or the index has no vectors.
     """
     if manifest.encoder is None:
         if encoder is not None:

@@ -20,9 +20,19 @@ from tantivy import FieldType, Index, Occur, Query
 
 from vouching.errors import ConfigError, InputError
 from vouching.search.index import open_state, query_encoder
-from vouching.search.manifest import MANIFEST, Manifest, read_manifest, state_path, write_manifest
 from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS, cut_passages, pages_of
-from vouching.search.store import Store, entry, file_of, name_hash, schema
+from vouching.search.store import (
+    MANIFEST,
+    Manifest,
+    Store,
+    entry,
+    file_of,
+    name_hash,
+    read_manifest,
+    schema,
+    state_path,
+    write_manifest,
+)
 from vouching.search.terms import Stems
 from vouching.search.vectors import DENSE_FILES, DenseWriter, SentenceEncoder, copy_live
 from vouching.types import Source
@@ -38,13 +48,8 @@ _OWN = ("state-*", "*.new")
 class IndexWriter:
     """Changes an index; made by :func:`create_index` and :func:`change_index`, which commit the changes at their end.
 
-    tantivy counts removed passages in its statistics. Once they exceed a tenth, the index is rewritten.
-
-    Args:
-        folder: the index.
-        manifest: its manifest.
-        old: its passages; None for a new index.
-        encoder: computes the vectors of passages; None without vectors.
+    tantivy counts removed passages in its statistics. Once they exceed a tenth, the index is rewritten. ``old`` are the
+    passages of an existing index; ``encoder`` computes vectors, if there are any.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, old: Store | None, encoder: SentenceEncoder | None) -> None:
@@ -111,10 +116,9 @@ class IndexWriter:
         return len(entries)
 
     def remove(self, names: Iterable[str]) -> int:
-        """Remove documents that existed before: by id, or all rows of a file by its path. Unknown names are ignored.
+        """Remove documents that existed before: by id, or all rows of a file by its path. Returns how many.
 
-        Returns:
-            The number of removed documents.
+        Unknown names are ignored.
         """
         hashes = [*map(name_hash, names)]
         if self._old is None or not hashes:

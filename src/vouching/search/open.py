@@ -19,10 +19,8 @@ OPENSEARCH = "opensearch:"
 def open_engine(spec: str) -> SearchEngine:
     """Open a search engine by its name, see ``FORMS``.
 
-    Raises:
-        ConfigError: the engine is unknown, its address is not valid, or its key is missing.
-        InputError: an index does not exist or cannot be read.
-        MissingExtraError: a package that it needs is not installed.
+    Raises ConfigError if the engine is unknown, its address is not valid or its key is missing, and InputError if an
+    index does not exist or cannot be read.
 
     >>> open_engine("searxng=http://localhost:8080").name
     'web:searxng'
@@ -59,15 +57,9 @@ def web_name(spec: str) -> str:
 def as_finder(
     search: Finder | Sequence[SearchEngine | str], verify: Verify | None = None, queries: int | None = None
 ) -> Finder:
-    """A finder unchanged, or a multi-step search in engines.
+    """A finder unchanged, or a multi-step search in engines; see :class:`~vouching.search.steps.StepSearch`.
 
-    Args:
-        search: the finder, or engines and names of engines.
-        verify: decides when the search ends; see :class:`~vouching.search.steps.StepSearch`.
-        queries: maximal number of queries; None for the default.
-
-    Raises:
-        ConfigError: there is no engine, one cannot be opened, or ``queries`` is given with a finder.
+    Raises ConfigError if there is no engine, one cannot be opened, or ``queries`` is given with a finder.
     """
     if not isinstance(search, Sequence):
         if queries is not None:

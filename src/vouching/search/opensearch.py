@@ -49,8 +49,7 @@ class OpenSearch:
             "_id" and "url", e.g. ``http://localhost:9200/notes?text=body&title=heading``.
         seconds: time limit for a search with its retries.
 
-    Raises:
-        ConfigError: the address is not valid, or the environment contains an incomplete or unusable key.
+    Raises ConfigError if the address is not valid, or the environment contains an incomplete or unusable key.
     """
 
     kind: EngineKind = "local"
@@ -68,11 +67,7 @@ class OpenSearch:
         self._server = SearchServer("OpenSearch", checked, advice, seconds=seconds)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """At most ``limit`` passages of different documents, best first, with the scores of OpenSearch.
-
-        Raises:
-            SearchError: no answer in time, a refusal, or an answer that cannot be read.
-        """
+        """At most ``limit`` passages of different documents, best first, scored by OpenSearch. Raises SearchError."""
         if not query_terms(query):
             return []
         names = self._fields

@@ -38,8 +38,7 @@ class SearchOptions:
     def read(cls, index: Sequence[str] | None, web: Sequence[str] | None) -> SearchOptions:
         """The options from the values of --index and --web; the latter may contain settings of the search.
 
-        Raises:
-            InputError: a setting has no value or contradicts another, or there is nothing to search.
+        Raises InputError if a setting has no value or contradicts another, or there is nothing to search.
 
         >>> SearchOptions.read(["notes"], ["wikipedia", "pages", "queries=2"])
         SearchOptions(index=('notes',), web=('wikipedia',), pages=True, record=None, replay=None, queries=2)
@@ -93,12 +92,7 @@ class SearchOptions:
         return " ".join([*(f"--index {path}" for path in self.index), *(f"--web {name}" for name in web)])
 
     def engines(self) -> list[SearchEngine]:
-        """The engines, opened.
-
-        Raises:
-            ConfigError: an engine is unknown, or its key is missing.
-            InputError: an index or a file cannot be read or written.
-        """
+        """Open the engines. Raises ConfigError and InputError as ``open_engine``."""
         from vouching.search.open import OPENSEARCH, open_engine
 
         own = (path if path.startswith(OPENSEARCH) else f"index:{path}" for path in self.index)

@@ -34,16 +34,7 @@ _NO_CHARSETS = {"punycode", "idna", "unicode-escape", "raw-unicode-escape"}
 
 
 class Pages:
-    """Reads the pages that an engine finds.
-
-    Args:
-        engine: finds the pages.
-        fetcher: fetches them; None for one with the default limits.
-        seconds: time limit for extracting the text of a page.
-
-    Raises:
-        MissingExtraError: a package that extracts text is not installed.
-    """
+    """Reads the pages that an engine finds; ``seconds`` limits the time to extract the text of a page."""
 
     def __init__(self, engine: SearchEngine, fetcher: Fetcher | None = None, seconds: float = 30.0) -> None:
         for module in ("trafilatura", "pypdf"):
@@ -58,8 +49,7 @@ class Pages:
     async def search(self, query: str, limit: int) -> list[Passage]:
         """At most ``limit`` passages of the pages found, best first; the score is the share of the query they cover.
 
-        Raises:
-            SearchError: the engine inside failed.
+        Raises SearchError if the engine inside failed.
         """
         found = await self._engine.search(query, limit)
         pages = await asyncio.gather(*(self._passages(passage) for passage in found))
@@ -81,11 +71,7 @@ class Pages:
 
 
 def page_passages(page: Page, found: Passage) -> list[Passage]:
-    """The passages of a page, with the title and origin of ``found``.
-
-    Raises:
-        InputError: the page cannot be read.
-    """
+    """The passages of a page, with the title and origin of ``found``. Raises InputError if it cannot be read."""
     text = page_text(page)
     return [
         replace(found, span=Span(text[start:end], start, end, page.url), url=page.url)
@@ -94,11 +80,7 @@ def page_passages(page: Page, found: Passage) -> list[Passage]:
 
 
 def page_text(page: Page) -> str:
-    """The main text of a page, without menus.
-
-    Raises:
-        InputError: the page cannot be read.
-    """
+    """The main text of a page, without menus. Raises InputError if it cannot be read."""
     if page.content_type == "application/pdf":
         return pdf_text(BytesIO(page.body), page.url, MAX_PDF_PAGES)[1]
     if page.content_type == "text/plain":
@@ -109,14 +91,13 @@ def page_text(page: Page) -> str:
 def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], limit: int) -> list[Passage]:
     """The passages that cover most of a query, with more weight for rare words; best first, at most ``limit``.
 
+    The score is the share of the query's words in a passage; a word in n of all N passages is weighted by
+    ln(1 + (N - n + .5) / (n + .5)). Ties stay in the engine's order.
+
     Args:
         query: the query.
         pages: the engine's snippet of each page, in its order, and the passages of the page.
-        limit: how many to keep.
-
-    Returns:
-        Passages whose score is the share of the query's words that they have; a word that n of all N passages have is
-        weighted by ln(1 + (N - n + .5) / (n + .5)). Ties stay in the engine's order.
+        limit: maximal number of passages.
     """
     sought = {*query_terms(query)}
     candidates: list[tuple[Passage, set[str]]] = []

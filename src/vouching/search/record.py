@@ -35,14 +35,9 @@ class RecordedAnswer:
 
 
 class Recording:
-    """Appends every answer of an engine to a file, which several engines may share.
+    """Appends every answer of an engine to a file of JSON lines, which several engines may share.
 
-    Args:
-        engine: the engine inside.
-        path: the file, JSON lines; an existing recording is continued.
-
-    Raises:
-        InputError: the file cannot be written, or is not a recording.
+    An existing recording is continued. Raises InputError if the file cannot be written, or is not a recording.
     """
 
     def __init__(self, engine: SearchEngine, path: str | Path) -> None:
@@ -74,13 +69,7 @@ class Recording:
 class Replay:
     """Answers as the recorded engine did. A query that was asked several times gets its answers in order.
 
-    Args:
-        path: a file that ``Recording`` wrote.
-        name: of the engine, e.g. "web:searxng".
-        kind: the kind of that engine.
-
-    Raises:
-        InputError: the file cannot be read, or contains a broken line.
+    Raises InputError if the file cannot be read, or contains a broken line.
     """
 
     def __init__(self, path: str | Path, name: str, kind: EngineKind = "web") -> None:

@@ -38,11 +38,11 @@ class Question:
 
     text: str
     words: tuple[tuple[str, str], ...]
-    """As written and as stems, in order."""
+    """As written and as stems."""
 
     @property
     def stems(self) -> frozenset[str]:
-        """The stems alone."""
+        """Stems of the words."""
         return frozenset(stem for _, stem in self.words)
 
     def beyond(self, known: frozenset[str]) -> tuple[str, ...]:
@@ -69,17 +69,15 @@ class Expansion:
     stems: frozenset[str]
     """Stems of its content words; names with the same stems are one."""
     weight: float
-    """How promising it is."""
     open: tuple[str, ...]
     """Words that are added to the query."""
     why: str
-    """The reason, as a sentence."""
     origin: str = ""
     """The engine whose passage has the name; empty for a name from the question or an answer."""
 
     @property
     def query(self) -> str:
-        """The query: the name and the additional words."""
+        """The name and the additional words."""
         return " ".join((self.name, *self.open))
 
 
@@ -101,12 +99,9 @@ def stems(text: str) -> frozenset[str]:
 
 
 def expansions_from(page: Page, weight: float, question: Question) -> Iterator[Expansion]:
-    """Names in a passage that are neither in the question nor in the passage's title.
+    """Names in a passage of the given weight that are neither in the question nor in the passage's title.
 
-    Args:
-        page: the passage.
-        weight: the weight of the passage.
-        question: names close to its words, except those in the title, get more weight.
+    Names close to words of the question, except those in the title, get more weight.
 
     >>> from vouching.types import Span
     >>> text = "Nosferatu is a silent film directed by Ada Byron and shot in Oslo."
@@ -173,8 +168,7 @@ class StepSearch:
         limit: number of passages to keep; the turns of the trajectory show only these, best first.
         wide: number of passages to take from each engine per query.
 
-    Raises:
-        ConfigError: no engine, or a number below 1.
+    Raises ConfigError without an engine, or for a number below 1.
     """
 
     def __init__(

@@ -56,11 +56,7 @@ class SentenceEncoder(Protocol):
 
 
 def open_encoder(name: str) -> SentenceEncoder:
-    """Open an encoder: "shipped", or the path of a folder.
-
-    Raises:
-        ConfigError: the folder does not exist, or has no encoder that can be used.
-        MissingExtraError: the encoder is in a folder, and torch or transformers is not installed.
+    """Open an encoder: "shipped", or the path of a folder. Raises ConfigError if it cannot be used.
 
     >>> open_encoder(SHIPPED).vectors(["The mill is in Oslo."]).shape
     (1, 384)
@@ -88,11 +84,7 @@ class ShippedEncoder:
 class FolderEncoder:
     """A folder with config.json, model.safetensors and a tokenizer; token states are pooled as the folder specifies.
 
-    Without ``1_Pooling/config.json``, their mean is used.
-
-    Raises:
-        ConfigError: it is not such a folder, or pools neither by the mean nor by the first token.
-        MissingExtraError: torch or transformers is not installed.
+    Without ``1_Pooling/config.json``, their mean is used. Raises ConfigError for another folder or way of pooling.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -157,13 +149,7 @@ DENSE_FILES = _VECTORS, _ROWS, _GRAPH = "vectors.f32", "rows.npy", "graph.usearc
 
 
 class Dense:
-    """The vectors of one state of an index.
-
-    Raises:
-        OSError: a file is missing.
-        ValueError: a file is damaged.
-        MissingExtraError: there is a graph, and usearch is not installed.
-    """
+    """The vectors of one state of an index. Raises OSError if a file is missing, ValueError if it is damaged."""
 
     def __init__(self, state: Path) -> None:
         self._rows: NDArray[np.int64] = np.load(state / _ROWS)
@@ -197,13 +183,7 @@ class Dense:
 
 
 class DenseWriter:
-    """Appends vectors of passages to those of the previous state.
-
-    Args:
-        state: folder of the new state.
-        encoder: computes the vectors.
-        before: folder of the previous state; None if there is none.
-    """
+    """Appends vectors of passages to those of the previous state ``before``, if there is one."""
 
     def __init__(self, state: Path, encoder: SentenceEncoder, before: Path | None) -> None:
         self._state, self._encoder = state, encoder

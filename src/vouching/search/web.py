@@ -45,12 +45,7 @@ _NOTHING = "No results found."
 class SearchServer:
     """Sends requests to a server that responds in JSON, and retries while it is busy.
 
-    Args:
-        label: its name in messages.
-        address: its address, checked.
-        advice: what to do about a wrong address or key.
-        at_once: maximal number of concurrent requests.
-        seconds: time limit for a search with its retries.
+    ``advice`` says what to do about a wrong address or key; ``seconds`` limits a search with its retries.
     """
 
     def __init__(self, label: str, address: str, advice: str, at_once: int = 4, seconds: float = 60.0) -> None:
@@ -96,16 +91,13 @@ class SearchServer:
 
 
 class WebEngine:
-    """A web search engine.
+    """A web search engine. Raises ConfigError for an address that is not valid, or a missing or unusable key.
 
     Args:
         api: its interface.
         address: of a mirror or your own instance; None for the public address.
         key: its key; None for the environment variable of the interface.
         seconds: time limit for a search with its retries.
-
-    Raises:
-        ConfigError: the address is not valid, or the key is missing or cannot be sent.
     """
 
     kind: Literal["web"] = "web"
@@ -149,10 +141,7 @@ def snippets(hits: Iterable[Hit], limit: int, origin: str) -> list[Passage]:
 
 
 def checked_key(owner: str, variable: str, key: str | None = None) -> str:
-    """A key, or the one in an environment variable. Its value is never part of a message.
-
-    Raises ConfigError if it is missing, or cannot be sent in a header.
-    """
+    """A key, or the one in an environment variable; messages never show it. Raises ConfigError if there is none."""
     found = (key or os.environ.get(variable, "")).strip()
     if not found:
         raise ConfigError(f"{owner} needs a key: put it into the environment variable {variable}")
@@ -172,9 +161,6 @@ class Ddgs:
     Args:
         proxy: a proxy for its requests, e.g. "socks5h://127.0.0.1:9150"; None for its variable ``DDGS_PROXY``.
         seconds: time limit per engine.
-
-    Raises:
-        MissingExtraError: the package is not installed.
     """
 
     name = "web:ddgs"

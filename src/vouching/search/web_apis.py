@@ -105,8 +105,12 @@ def _ask_searxng(query: str, limit: int, key: str) -> Request:
     return Request("/search", {"q": query, "format": "json"})
 
 
+def _read_results(body: Body) -> list[Hit]:
+    return [hit(record, "title", "url", "content") for record in _records(body, "results")]
+
+
 def _read_searxng(body: Body) -> list[Hit]:
-    hits = [hit(record, "title", "url", "content") for record in _records(body, "results")]
+    hits = _read_results(body)
     silent = body.get("unresponsive_engines")
     if not hits and silent:
         raise SearchError(f"none of its engines answered: {str(silent)[:200]}")
@@ -173,10 +177,6 @@ def _ask_tavily(query: str, limit: int, key: str) -> Request:
     return Request("/search", json=body, headers={"authorization": f"Bearer {key}"})
 
 
-def _read_tavily(body: Body) -> list[Hit]:
-    return [hit(record, "title", "url", "content") for record in _records(body, "results")]
-
-
 # Serper, which returns Google's results (serper.dev). A response without results has no "organic".
 
 
@@ -196,7 +196,7 @@ APIS: Mapping[str, WebApi] = {
         WebApi("searxng", "", _ask_searxng, _read_searxng),
         WebApi("wikipedia", "https://en.wikipedia.org", _ask_wikipedia, _read_wikipedia, max_characters=300, at_once=1),
         WebApi("brave", "https://api.search.brave.com", _ask_brave, _read_brave, "BRAVE_API_KEY", max_characters=400),
-        WebApi("tavily", "https://api.tavily.com", _ask_tavily, _read_tavily, "TAVILY_API_KEY", max_characters=400),
+        WebApi("tavily", "https://api.tavily.com", _ask_tavily, _read_results, "TAVILY_API_KEY", max_characters=400),
         WebApi("serper", "https://google.serper.dev", _ask_serper, _read_serper, "SERPER_API_KEY"),
     )
 }
