@@ -141,11 +141,11 @@ def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
                       {"total": 1, "group": 1, "parts": {"a": "b"}}]  # fmt: skip
     result = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, *bad]))
     assert result.exit_code == Exit.INCOMPLETE
-    assert "r.jsonl, line 3: its total is None, wanted a number" in result.stderr
+    assert "r.jsonl, line 3: its total is None, expected a number" in result.stderr
     assert "4 rows cannot be used and are excluded" in result.stderr
     other = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, {"id": "a", "claim": "b"}]))
     assert (
-        """line 3: the row has the keys ['id', 'claim'], wanted "total" or "totals", as vouch reward""" in other.stderr
+        """line 3: the row has the keys ['id', 'claim'], expected "total" or "totals", as vouch reward""" in other.stderr
     )
     nothing = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", bad))
     assert nothing.exit_code == Exit.USAGE

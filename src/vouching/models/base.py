@@ -93,7 +93,7 @@ class Sampling:
         if not self.temperature >= 0:
             raise ConfigError(f"temperature must be at least 0, got {self.temperature}")
         if not 0 < self.top_p <= 1:
-            raise ConfigError(f"top_p must lie in (0, 1], got {self.top_p}")
+            raise ConfigError(f"top_p must be in (0, 1], got {self.top_p}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class PolicyCompletion:
     text: str
     """The text without special tokens."""
     finish_reason: FinishReason
-    """Why it ended. A forced text ended where it was given to end: "stop"."""
+    """Why it ended; "stop" for a teacher-forced text."""
     usage: Usage
     """What it cost, as in ``Completion``."""
     prompt_ids: tuple[int, ...]

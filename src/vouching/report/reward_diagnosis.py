@@ -205,7 +205,7 @@ def equal_rewards(rows: Sequence[ScoredReply], by: Equal) -> list[ScoredReply]:
     golds: list[Label] = [row.gold for row in rows if row.gold is not None]
     if len(golds) < len(rows):
         raise InputError(
-            f"{len(rows) - len(golds):,} rows have no gold label, wanted one to put the diagnosis on a scale"
+            f"{len(rows) - len(golds):,} rows have no gold label, expected one to put the diagnosis on a scale"
         )
     made = equal_by_label([row.reward for row in rows], golds, by)
     return [replace(row, reward=reward) for row, reward in zip(rows, made, strict=True)]
@@ -219,7 +219,7 @@ def _replies(row: Row) -> list[ScoredReply]:
     given: tuple[object, object] = (fields["totals"], fields.get("parts"))
     totals, parts = (cast("list[Any]", one) if isinstance(one, list) else [] for one in given)
     if not totals or len(totals) != len(parts):
-        raise InputError('wanted "totals" and "parts", two lists of one length: make rewards with vouch reward')
+        raise InputError('expected "totals" and "parts" of equal length: make rewards with vouch reward')
     return [
         _reply(f"{row.name}/{number}", {"total": total, "parts": own, "group": row.name})
         for number, (total, own) in enumerate(zip(totals, parts, strict=True), 1)
@@ -232,29 +232,29 @@ def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
     total, given = _number(fields.get("total")), fields.get("parts")
     if "total" not in fields:
         raise InputError(
-            f'the row has the keys {[*fields]}, wanted "total" or "totals", as vouch reward writes them for '
+            f'the row has the keys {[*fields]}, expected "total" or "totals", as vouch reward writes them for '
             "structured, checklist, blinded and discriminative"
         )
     if total is None:
-        raise InputError(f"its total is {fields.get('total')!r}, wanted a number")
+        raise InputError(f"its total is {fields.get('total')!r}, expected a number")
     if given is not None and not isinstance(given, dict):
-        raise InputError(f"its parts are {given!r:.80}, wanted numbers by name")
+        raise InputError(f"its parts are {given!r:.80}, expected numbers by name")
     parts: dict[str, float] = {}
     for name, value in cast("dict[str, Any]", given or {}).items():
         if isinstance(value, list):
             continue  # a number for each item, such as the votes behind a checklist's reward, is no part of a sum
         part = _number(value)
         if part is None:
-            raise InputError(f"its part {name!r} is {value!r:.80}, wanted a number")
+            raise InputError(f"its part {name!r} is {value!r:.80}, expected a number")
         parts[name] = part
     if fields.get("group") is None:
         raise InputError(
-            f'the row has the keys {[*fields]}, wanted "group", the same for all replies to one prompt; '
+            f'the row has the keys {[*fields]}, expected "group", the same for all replies to one prompt; '
             "vouch reward keeps the group of its rows"
         )
     for key in ("gold", "predicted"):
         if fields.get(key) not in (None, "Attributable", "Not Attributable"):
-            raise InputError(f"its {key} is {fields[key]!r}, wanted Attributable or Not Attributable")
+            raise InputError(f"its {key} is {fields[key]!r}, expected Attributable or Not Attributable")
     reward = Reward(total, parts)
     return ScoredReply(name, str(fields["group"]), reward, fields.get("gold"), fields.get("predicted"))
 

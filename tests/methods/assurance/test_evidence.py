@@ -200,7 +200,7 @@ def test_a_line_may_be_called_a_line(line: str | int) -> None:
 
 
 def test_approval_of_another_line_is_not_silence_on_this_one() -> None:
-    with pytest.raises(ReplyError, match="its \"correct\" is about '11', wanted '15'"):
+    with pytest.raises(ReplyError, match="its \"correct\" is about '11', expected '15'"):
         read_case(with_finding(line="11", verdict="correct"), UNITS[2])
     wrong = read_case(with_finding(line="11"), UNITS[2])
     assert wrong is not None

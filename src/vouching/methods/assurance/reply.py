@@ -53,12 +53,12 @@ def read_case(reply: str, unit: TaskUnit) -> SafetyCase | None:
     finding = _finding(_object(reply), unit)
     verdict = finding.get("verdict")
     if not isinstance(verdict, str) or not verdict.strip():
-        raise ReplyError('its finding has no "verdict", wanted "correct" or "wrong"')
+        raise ReplyError('its finding has no "verdict", expected "correct" or "wrong"')
     line = finding.get("line", unit.id)
     about = _is_about(line, unit)
     if verdict.strip().strip(".").lower() == "correct":
         if not about:
-            raise ReplyError(f'its "correct" is about {str(line)[:40]!r}, wanted {unit.id!r}')
+            raise ReplyError(f'its "correct" is about {str(line)[:40]!r}, expected {unit.id!r}')
         return None
     arguments = finding.get("arguments", finding.get("argument", []))
     given = cast("list[Any]", arguments) if isinstance(arguments, list) else [arguments]
@@ -86,7 +86,7 @@ def read_line(reply: str, unit: TaskUnit) -> Proposal:
     found = _object(reply)
     line = found.get("line", unit.id)
     if not _is_about(line, unit):
-        raise ReplyError(f"it is about {str(line)[:40]!r}, wanted {unit.id!r}")
+        raise ReplyError(f"it is about {str(line)[:40]!r}, expected {unit.id!r}")
     raw = found.get("value", found.get("amount"))
     try:
         return Proposal(unit.id, read_value(raw, unit, "its value"), _text(found.get("rationale")))
@@ -113,7 +113,7 @@ def read_choice(reply: str) -> tuple[bool, str]:
     found = _object(reply)
     decision = _text(found.get("decision")).strip().upper()
     if decision not in ("KEEP", "REVISE"):
-        raise ReplyError(f"its decision is {decision[:40]!r}, wanted KEEP or REVISE")
+        raise ReplyError(f"its decision is {decision[:40]!r}, expected KEEP or REVISE")
     return decision == "REVISE", _text(found.get("reason"))
 
 
@@ -198,7 +198,7 @@ def _finding(found: Mapping[str, Any], unit: TaskUnit) -> Mapping[str, Any]:
     about = [one for one in findings if _is_about(one.get("line", unit.id), unit)]
     if len(about) == 1 or (not about and len(findings) == 1):
         return (about or findings)[0]
-    raise ReplyError(f"it has {len(about) or len(findings)} findings, wanted one, about {unit.id}")
+    raise ReplyError(f"it has {len(about) or len(findings)} findings, expected one, about {unit.id}")
 
 
 def _evidence(given: Any) -> EvidencePointer:

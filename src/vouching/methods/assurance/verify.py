@@ -42,7 +42,7 @@ class Step:
     proposal: Value | None = None
     """x; None if it could not be read."""
     case: SafetyCase | None = None
-    """y; None for silence, or if nobody could judge."""
+    """y; None without a case, or if the judge failed."""
     revision: Value | None = None
     """z, accepted or not."""
 
