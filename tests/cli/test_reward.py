@@ -145,7 +145,8 @@ def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
     assert "4 rows cannot be used and are excluded" in result.stderr
     other = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, {"id": "a", "claim": "b"}]))
     assert (
-        """line 3: the row has the keys ['id', 'claim'], expected "total" or "totals", as vouch reward""" in other.stderr
+        """line 3: the row has the keys ['id', 'claim'], expected "total" or "totals", as vouch reward"""
+        in other.stderr
     )
     nothing = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", bad))
     assert nothing.exit_code == Exit.USAGE

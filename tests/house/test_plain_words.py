@@ -33,7 +33,7 @@ INSTEAD = {
     r"forced (?:text|action|pair)s?": "teacher-forced",
     r"nobody": "no one, or the passive without an agent",
     r"says? nothing": "does not mention, gives no information",
-    r"(?:stand|stands|stood) (?:in|at|between|beside)": "is in, is at, is between",
+    r"(?:stand|stands|stood) (?:in(?! for)|at|between|beside)": "is in, is at, is between",
     r"(?:lie|lies|lay) (?:in|at|beside|between|there)": "is in, is at, is between",
     r"held against": "compared with",
     r"what becomes? of": "what happens to",
@@ -66,13 +66,13 @@ def home_made(text: str) -> Iterator[tuple[int, str]]:
 def sentences(source: str) -> Iterator[tuple[int, str]]:
     """The strings of a module that are written for people, and its comments, each with its first line.
 
-    A string of fewer than four words is a name or a key, and what ``re`` compiles is a pattern.
+    A string of fewer than four words is a name or a key; patterns of ``re`` and word lists are for the texts of others.
     """
     tree = ast.parse(source)
     patterns = {
         id(inner)
         for call in ast.walk(tree)
-        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("re.")
+        if isinstance(call, ast.Call) and (ast.unparse(call.func).startswith("re.") or _is_split(call))
         for inner in ast.walk(call)
     }
     parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
@@ -89,6 +89,11 @@ def sentences(source: str) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
+
+
+def _is_split(call: ast.Call) -> bool:
+    """Whether a call splits a word list."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "split"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -62,7 +62,7 @@ class RankingRow:
     references: tuple[str, ...] = ()
     """The right answer and its variants, if known."""
     facts: tuple[tuple[str, ...], ...] = ()
-    """The facts of each answer, as people split it; empty if nobody did."""
+    """The facts of each answer, as split by people; empty if not split."""
     part: str | None = None
     """Part of the set that is reported separately."""
 

@@ -79,7 +79,7 @@ class KindReport:
     wanted: int
     """Its share of the budget."""
     kept: int
-    """Fewer than wanted if the rows gave no more."""
+    """Fewer than requested if the rows gave no more."""
     dropped: Mapping[CrossCheck, int]
     """Probes that the second verifier dropped, by reason."""
 

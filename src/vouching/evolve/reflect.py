@@ -137,7 +137,7 @@ def _examples(judged: Iterable[Judged]) -> str:
 
 
 def quotable(text: str) -> bool:
-    """Whether a span of data may be quoted in a prompt: at most four plain words that address nobody."""
+    """Whether a span of data may be quoted in a prompt: at most four plain words, without an address."""
     plain = _PLAIN.fullmatch(text) is not None and len(text.split()) <= _MAX_WORDS
     return plain and addresses_verdict(text) is None
 

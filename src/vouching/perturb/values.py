@@ -185,7 +185,7 @@ _FIXED_ORDER = re.compile(
     r"suffer\w*|injur\w+|most|second|third|fourth|\w{3,}est)\b",
     re.IGNORECASE,
 )
-"""Where the order is fixed (nobody acts after death) or not one of time ("named after", "largest after")."""
+"""Where the order is fixed (no one acts after death) or not one of time ("named after", "largest after")."""
 _OF_TIME = re.compile(r" (?:the )?(?:year |(?:early |late |mid-)?[12]\d{3}|[A-Z][a-z]+ (?:\d|[A-Z])|World War)")
 _NOT_AFTER = "named|looked|look|looking|called|appeared|brought|came|modelled|modeled|take|takes|took|cared"
 """Words with another sense before "after" or "before": "named after", "appeared before"."""

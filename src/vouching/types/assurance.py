@@ -140,7 +140,7 @@ class UnitResult:
     challenged: bool
     """True if the verifier raised a safety assurance case (SAC), False if it stayed silent (NS)."""
     decision: Literal["keep", "revise"] | None
-    """The generator's decision on the challenge; None without one, or if nobody was asked."""
+    """The generator's decision on the challenge; None without one, or if it was not asked."""
     submitted: str
     """The final value."""
     claim: str = ""

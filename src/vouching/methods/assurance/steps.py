@@ -153,7 +153,7 @@ def _value(raw: Any, unit: TaskUnit) -> Value | None:
 
 
 def case_counts(task: Task, steps: Mapping[str, Step], gold: Mapping[str, Proposal]) -> dict[str, int]:
-    """Units by case of the paper; those that nobody could judge are not counted.
+    """Units by case of the paper; units that could not be judged are not counted.
 
     A case without an answer, as when a finished proposal is verified, counts as "2 or 3" (right proposal) or "5 or 6".
     """

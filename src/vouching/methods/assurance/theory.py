@@ -210,7 +210,7 @@ def outlook(game: TabularGame, time: float = 200.0, steps: int = 2000) -> dict[s
 
     Returns:
         By choice ("right proposal", "case if wrong", ...): its probability at the ``start``, after the ``time`` and at
-        the ``equilibrium``, and the ``gain`` of the best deviation from the state after ``time``.
+        the ``equilibrium``, and the ``gain`` of the most profitable deviation after ``time``.
     """
     *_, end = flow(game, game.reference, time, steps)
     states = {"start": game.reference, "time": end, "equilibrium": game.equilibrium()}

@@ -36,7 +36,7 @@ class Step:
     """What happened at one unit."""
 
     finding: UnitResult | Unverified
-    """Unverified if nobody could judge the proposal, which then stands."""
+    """Unverified if the proposal could not be judged; it is then kept."""
     submitted: Value | None
     """o; None if there is no value at all."""
     proposal: Value | None = None

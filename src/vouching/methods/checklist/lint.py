@@ -125,7 +125,7 @@ def lint(checklist: Checklist, nearness: Nearness | None = None) -> tuple[Fault,
         if twin is not None:
             found.append(Fault("over-decomposed", f"it asks for the same as item {twin}", number))
     if len(items) > MAX_ITEMS:
-        found.append(Fault("over-decomposed", f"it has {len(items)} items, wanted at most {MAX_ITEMS}"))
+        found.append(Fault("over-decomposed", f"it has {len(items)} items, expected at most {MAX_ITEMS}"))
     return (*found, *_missing(checklist, items, nearness))
 
 
