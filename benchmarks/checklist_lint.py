@@ -21,7 +21,7 @@ from pathlib import Path
 
 from vouching.bench.catalog import data_folder
 from vouching.bench.ifeval import FILE
-from vouching.methods.checklist.lint import FaultKind, Nearness, encoder_nearness, lint
+from vouching.methods.checklist.lint import FaultKind, Similarity, encoder_similarity, lint
 from vouching.methods.rules.verify import named_items
 from vouching.text.sentences import sentence_spans
 from vouching.types import Checklist, ChecklistItem
@@ -66,12 +66,12 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=541)
     parser.add_argument("--without-encoder", action="store_true")
     given = parser.parse_args()
-    nearness: Nearness | None = None if given.without_encoder else encoder_nearness()
+    similarity: Similarity | None = None if given.without_encoder else encoder_similarity()
     rng, lists = random.Random(0), read_lists(data_folder() / FILE, given.limit)
 
     def kinds(prompt: str, items: Sequence[str]) -> Counter[str]:
         checklist = Checklist(prompt, tuple(map(ChecklistItem, items)))
-        return Counter(fault.kind for fault in lint(checklist, nearness) if fault.item != 1)
+        return Counter(fault.kind for fault in lint(checklist, similarity) if fault.item != 1)
 
     alarms, found, made = Counter[str](), Counter[str](), Counter[str]()
     for one in lists:

@@ -195,12 +195,12 @@ def checklist_command(
     An output row has id, instruction, checklist and attempts. Lists with remaining faults go to another file.
     """
     with usage_errors():
-        from vouching.methods.checklist.lint import encoder_nearness
+        from vouching.methods.checklist.lint import encoder_similarity
         from vouching.methods.checklist.make import ChecklistMaker, make_checklists
         from vouching.models.open import open_model
 
         critic_model = None if critic is None else open_model(critic)
-        maker = ChecklistMaker(open_model(model), seed, max_tokens, critic_model, encoder_nearness())
+        maker = ChecklistMaker(open_model(model), seed, max_tokens, critic_model, encoder_similarity())
         raise typer.Exit(ended(make_checklists(MadeFiles(input, output, resume), maker, rules, show_rows)))
 
 

@@ -27,7 +27,7 @@ Aggregate: TypeAlias = Literal["threshold", "majority", "shaped", "median"]
 def as_votes(given: object, where: str = "an item") -> Votes:
     """Votes from JSON: a list of 1 or true, 0 or false, and null. Raises InputError, naming ``where``, otherwise."""
     if given is None:
-        raise InputError(f"{where} has no votes: its judge failed, which is not a vote")
+        raise InputError(f"{where} has no votes: its judge failed")
     if not isinstance(given, list | tuple):
         raise InputError(f"{where} has {given!r:.60}, expected a list of votes")
     votes = cast("Sequence[object]", given)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vouching.methods.blinded.reward import BlindedRules, report_reward
     from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
     from vouching.methods.checklist.game import ChecklistGame
-    from vouching.methods.checklist.lint import encoder_nearness, lint
+    from vouching.methods.checklist.lint import encoder_similarity, lint
     from vouching.methods.checklist.partition import generator_gradient, generator_objective, gibbs_policy
     from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
     from vouching.methods.checklist.theory import (
@@ -104,7 +104,7 @@ __all__ = [
     "BlindedVerifier", "ChecklistConfig", "ChecklistGame", "ChecklistVerifier", "EmbeddedVerifier", "Method",
     "ModelChecker", "ModelGenerator", "ModelProposer", "ScriptedSampler", "SelfVerification", "SelfVerifyGame",
     "StructuredGame", "StructuredVerifier", "TabularGame", "UnitState", "VerifierQuality", "as_proposal", "as_task",
-    "best_of", "bias_condition", "binary_reward", "bind", "case_quality", "challenge", "encoder_nearness",
+    "best_of", "bias_condition", "binary_reward", "bind", "case_quality", "challenge", "encoder_similarity",
     "even_logits", "evidence_fault", "expected_variances", "fill", "find_rules", "followed", "generator_gradient",
     "generator_objective", "gibbs_policy", "levels", "lint", "method_for", "mse_checklist", "mse_single",
     "no_size_helps", "open_blinded", "open_embedded", "open_ranker", "open_scorer", "ranking_rewards", "report_reward",

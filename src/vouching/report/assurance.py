@@ -105,14 +105,14 @@ def _lines(words: str, depth: int) -> tuple[str, ...]:
 
 
 OUTCOMES: Mapping[str, Tone] = {
-    "let pass": "match", "revised": "accent", "kept": "not-found", "challenged": "mismatch", "unverified": "unverified",
+    "accepted": "match", "revised": "accent", "kept": "not-found", "challenged": "mismatch", "unverified": "unverified",
 }  # fmt: skip
 """Outcomes of a unit and their colours."""
 _CASES: Mapping[str, tuple[str, Tone]] = {
-    "1": ("right, let pass", "match"),
+    "1": ("right, accepted", "match"),
     "2": ("right, challenged, revised", "mismatch"),
     "3": ("right, challenged, kept", "not-found"),
-    "4": ("wrong, let pass", "mismatch"),
+    "4": ("wrong, accepted", "mismatch"),
     "5a": ("wrong, challenged, repaired", "match"),
     "5b": ("wrong, challenged, revised to a wrong value", "mismatch"),
     "6a": ("wrong, challenged, kept against a wrong revision", "not-found"),

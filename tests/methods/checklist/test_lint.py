@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.methods.checklist.lint import MAX_ITEMS, Fault, Nearness, encoder_nearness, lint
+from vouching.methods.checklist.lint import MAX_ITEMS, Fault, Similarity, encoder_similarity, lint
 from vouching.methods.rules.catalog import bind
 from vouching.types import Checklist, ChecklistItem
 
@@ -19,17 +19,17 @@ GOOD = (
 
 
 @pytest.fixture(scope="module")
-def nearness() -> Nearness:
-    return encoder_nearness()
+def similarity() -> Similarity:
+    return encoder_similarity()
 
 
-def found(*items: str, asked: str = ASKED, nearness: Nearness | None = None) -> list[tuple[str, int | None]]:
-    faults = lint(Checklist(asked, tuple(map(ChecklistItem, items))), nearness)
+def found(*items: str, asked: str = ASKED, similarity: Similarity | None = None) -> list[tuple[str, int | None]]:
+    faults = lint(Checklist(asked, tuple(map(ChecklistItem, items))), similarity)
     return [(fault.kind, fault.item) for fault in faults]
 
 
-def test_the_good_list_of_table_4_has_no_fault(nearness: Nearness) -> None:
-    assert found(*GOOD) == found(*GOOD, nearness=nearness) == []
+def test_the_good_list_of_table_4_has_no_fault(similarity: Similarity) -> None:
+    assert found(*GOOD) == found(*GOOD, similarity=similarity) == []
 
 
 @pytest.mark.parametrize(
@@ -56,16 +56,16 @@ def test_what_is_joined_is_not_always_two_requirements() -> None:
     assert found(*items, asked=asked) == []
 
 
-def test_only_the_encoder_sees_that_an_item_is_about_something_else(nearness: Nearness) -> None:
+def test_only_the_encoder_sees_that_an_item_is_about_something_else(similarity: Similarity) -> None:
     assert found(*GOOD, "Does the response mention the Eiffel Tower?") == []
-    assert found(*GOOD, "Does the response mention the Eiffel Tower?", nearness=nearness) == [("spurious", 4)]
+    assert found(*GOOD, "Does the response mention the Eiffel Tower?", similarity=similarity) == [("spurious", 4)]
 
 
 @pytest.mark.parametrize("excluded", [0, 2])
-def test_a_demand_that_no_item_makes_is_missing(excluded: int, nearness: Nearness) -> None:
+def test_a_demand_that_no_item_makes_is_missing(excluded: int, similarity: Similarity) -> None:
     items = [item for at, item in enumerate(GOOD) if at != excluded]
     assert ("missing", None) in found(*items)
-    assert ("missing", None) in found(*items, nearness=nearness)
+    assert ("missing", None) in found(*items, similarity=similarity)
 
 
 def test_numbers_that_say_the_same_bound_are_the_same_and_others_are_not() -> None:
@@ -92,19 +92,19 @@ def test_no_item_and_too_many_are_faults_of_the_list() -> None:
 
 
 def test_questions_in_english_about_an_instruction_in_another_language_are_not_called_spurious(
-    nearness: Nearness,
+    similarity: Similarity,
 ) -> None:
     asked = "Schreibe ein ansprechendes Gedicht über den Regen mit vier Strophen."
     items = ["Is it a poem?", "Is it engaging?", "Has it 4 stanzas?", 'Does it say "Abschied"?']
-    faults = lint(Checklist(asked, tuple(map(ChecklistItem, items))), nearness)
+    faults = lint(Checklist(asked, tuple(map(ChecklistItem, items))), similarity)
     assert [(fault.kind, fault.item) for fault in faults] == [("spurious", 4)]
 
 
-def test_a_list_in_another_language_is_judged_by_form_numbers_and_quotations_alone(nearness: Nearness) -> None:
+def test_a_list_in_another_language_is_judged_by_form_numbers_and_quotations_alone(similarity: Similarity) -> None:
     asked = "Schreibe genau drei Stichpunkte über Paris. Höchstens 50 Wörter."
     assert found("Sind es drei Stichpunkte über Paris?", "Sind es höchstens 50 Wörter?", asked=asked) == []
     assert ("form", 1) in found("Drei Stichpunkte.", asked=asked)
-    assert found("是关于巴黎的吗？", asked="写三点关于巴黎的内容。", nearness=nearness) == []
+    assert found("是关于巴黎的吗？", asked="写三点关于巴黎的内容。", similarity=similarity) == []
 
 
 @given(st.text(max_size=120), st.lists(st.text(max_size=80), max_size=6))

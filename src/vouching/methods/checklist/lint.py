@@ -1,6 +1,6 @@
 """Find the faults of a checklist (Soft-RLVR, Table 4) with rules and, optionally, the shipped encoder.
 
-    form              an item that is not a question, or not one that yes or no answers
+    form              an item that is not a question, or one that cannot be answered yes or no
     under-decomposed  one item asks for several things
     over-decomposed   two items ask for the same
     spurious          an item asks for what the instruction does not
@@ -32,7 +32,7 @@ from vouching.text.words import find_words, lower_words, stem
 from vouching.types import Checklist, ChecklistItem
 
 FaultKind: TypeAlias = Literal["form", "under-decomposed", "over-decomposed", "spurious", "missing"]
-Nearness: TypeAlias = Callable[[str, str], float]
+Similarity: TypeAlias = Callable[[str, str], float]
 """How much of the first text's meaning the second has, in [0, 1]."""
 MAX_ITEMS = 25
 """Longer lists are over-decomposed: the paper's have five to eight items, with a long tail."""
@@ -71,11 +71,11 @@ _DEMAND = re.compile(
 _SMALL = frozenset((0.0, 1.0, 2.0))
 """Numbers that come with ordinary wording: "no more than one", "both", a list that begins with 1."""
 _SAME = 0.8
-"""Share of common words from which two items ask for the same, and nearness from which an item asks for a rule."""
+"""Share of common words from which two items ask for the same, and similarity from which an item asks for a rule."""
 _COVERED = 0.5
 """Share of a demand's words that the items must have."""
 _NEAR = 0.5
-"""Nearness below which an item is not about the instruction, or no item makes a demand."""
+"""Similarity below which an item is not about the instruction, or no item makes a demand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Fault:
 
     kind: FaultKind
     message: str
-    """The end of "item 3 is spurious: ..."."""
+    """The end of "item 3 is spurious: ..."; the text is also sent to the model that revises the list."""
     item: int | None = None
     """Number of the item, from 1; None for a fault of the whole list."""
 
@@ -102,8 +102,8 @@ class _Content:
     words: frozenset[str]
 
 
-def lint(checklist: Checklist, nearness: Nearness | None = None) -> tuple[Fault, ...]:
-    """The faults of a checklist that rules and, if ``nearness`` is given, the encoder can see.
+def lint(checklist: Checklist, similarity: Similarity | None = None) -> tuple[Fault, ...]:
+    """The faults of a checklist that rules and, if ``similarity`` is given, the encoder can see.
 
     >>> items = [ChecklistItem("Does it mention Paris and use three bullet points?"), ChecklistItem("Is it engaging?")]
     >>> found = lint(Checklist('Write exactly three bullet points about Paris. Do not use "travel".', tuple(items)))
@@ -113,36 +113,36 @@ def lint(checklist: Checklist, nearness: Nearness | None = None) -> tuple[Fault,
     if not checklist.items:
         return (Fault("form", "it has no items"),)
     english = looks_english(checklist.instruction)
-    nearness = nearness if english else None
+    similarity = similarity if english else None
     asked, items = _content(checklist.instruction), [_content(item.text) for item in checklist.items]
     found: list[Fault] = []
     for number, (item, content) in enumerate(zip(checklist.items, items, strict=True), 1):
         if item.rule is None:
             found += (Fault(kind, why, number) for kind, why in _faults_of(item.text, content, asked, english))
-            if nearness is not None and not any(f.item == number and f.kind == "spurious" for f in found):
-                found += _far(item, number, checklist.instruction, nearness)
+            if similarity is not None and not any(f.item == number and f.kind == "spurious" for f in found):
+                found += _far(item, number, checklist.instruction, similarity)
         twin = next((n for n, other in enumerate(items[: number - 1], 1) if _same(content, other)), None)
         if twin is not None:
             found.append(Fault("over-decomposed", f"it asks for the same as item {twin}", number))
     if len(items) > MAX_ITEMS:
         found.append(Fault("over-decomposed", f"it has {len(items)} items, expected at most {MAX_ITEMS}"))
-    return (*found, *_missing(checklist, items, nearness))
+    return (*found, *_missing(checklist, items, similarity))
 
 
-def encoder_nearness() -> Nearness:
-    """Nearness by the shipped encoder: the best match of each token of the first text in the second, on average."""
+def encoder_similarity() -> Similarity:
+    """Similarity by the shipped encoder: the best match of each token of the first text in the second, on average."""
     from vouching.encoder.encoder import load_encoder
 
     encoder = load_encoder()
     states = cache(encoder.states)
 
-    def nearness(first: str, second: str) -> float:
+    def similarity(first: str, second: str) -> float:
         ours, theirs = states(first), states(second)
         if not len(ours) or not len(theirs):
             return 0.0
         return float((ours @ theirs.T).max(axis=1).mean())
 
-    return nearness
+    return similarity
 
 
 def _content(text: str) -> _Content:
@@ -177,10 +177,10 @@ def _faults_of(text: str, item: _Content, asked: _Content, english: bool) -> Ite
         yield "spurious", f"the instruction does not have the words {foreign[0]!r}"
 
 
-def _far(item: ChecklistItem, number: int, instruction: str, nearness: Nearness) -> Iterator[Fault]:
+def _far(item: ChecklistItem, number: int, instruction: str, similarity: Similarity) -> Iterator[Fault]:
     if not re.search(r"[a-z]{3}", item.text, re.IGNORECASE):
         return
-    near = nearness(item.text, instruction)
+    near = similarity(item.text, instruction)
     if near < _NEAR:
         yield Fault("spurious", f"it is far from what the instruction says (nearness {near:.2f})", number)
 
@@ -218,13 +218,13 @@ def _asks(item: _Content, rule: _Content) -> bool:
     return numbers and quoted and bool(item.stems & rule.stems or rule.quotes & item.quotes)
 
 
-def _missing(checklist: Checklist, items: Sequence[_Content], nearness: Nearness | None) -> Iterator[Fault]:
+def _missing(checklist: Checklist, items: Sequence[_Content], similarity: Similarity | None) -> Iterator[Fault]:
     """Rules and other demands of the instruction that no item covers."""
     whole = _content("\n".join(item.text for item in checklist.items))
     rules = find_rules(checklist.instruction)
 
     def near(demand: str, at_least: float) -> bool:
-        return nearness is not None and max(nearness(demand, item.text) for item in checklist.items) >= at_least
+        return similarity is not None and max(similarity(demand, item.text) for item in checklist.items) >= at_least
 
     for rule in rules:
         content = _content(rule.text)

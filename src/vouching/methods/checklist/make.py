@@ -14,7 +14,7 @@ from typing import get_args
 
 from vouching.errors import ModelError
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, items_json
-from vouching.methods.checklist.lint import Fault, FaultKind, Nearness, bind_rules, lint
+from vouching.methods.checklist.lint import Fault, FaultKind, Similarity, bind_rules, lint
 from vouching.methods.checklist.prompt import ask_to_revise, lint_messages, make_digest, make_messages
 from vouching.methods.checklist.reply import parse_checklist
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
@@ -69,7 +69,7 @@ class ChecklistMaker:
         seed: of the sampling; attempt k uses seed + k.
         max_tokens: token limit of a list.
         critic: a language model that looks for faults too.
-        nearness: see :func:`~vouching.methods.checklist.lint.encoder_nearness`; None does without the encoder.
+        similarity: see :func:`~vouching.methods.checklist.lint.encoder_similarity`; None does without the encoder.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -85,9 +85,9 @@ class ChecklistMaker:
         seed: int = 0,
         max_tokens: int = MAX_TOKENS,
         critic: Model | None = None,
-        nearness: Nearness | None = None,
+        similarity: Similarity | None = None,
     ) -> None:
-        self.model, self._critic, self._nearness = model, critic, nearness
+        self.model, self._critic, self._similarity = model, critic, similarity
         self._seed, self._max_tokens = seed, max_tokens
 
     @property
@@ -144,7 +144,7 @@ class ChecklistMaker:
         if not questions:
             return None, (Fault("form", "there is no numbered list of questions in it"),)
         checklist = Checklist(instruction, tuple(map(ChecklistItem, questions)))
-        faults = lint(checklist, self._nearness)
+        faults = lint(checklist, self._similarity)
         if not faults and self._critic is not None:
             faults, spent = await lint_by_model(self._critic, checklist, self._max_tokens)
             completions += spent

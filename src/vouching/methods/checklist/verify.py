@@ -23,7 +23,7 @@ from typing import Protocol, runtime_checkable
 from vouching.errors import ConfigError, InputError
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
 from vouching.judging.votes import Aggregate, check_aggregate, judgment, vote_share
-from vouching.methods.checklist.lint import encoder_nearness
+from vouching.methods.checklist.lint import encoder_similarity
 from vouching.methods.checklist.make import ChecklistMaker
 from vouching.methods.checklist.prompt import ask_again, item_messages, prompt_digest, whole_messages
 from vouching.methods.checklist.reply import ItemAnswer, read_answer
@@ -310,7 +310,7 @@ def open_checklist(
                 "or use --method rules, which needs none"
             )
         model = open_model(model)
-    maker = ChecklistMaker(model, (config.seed if config else None) or 0, nearness=encoder_nearness())
+    maker = ChecklistMaker(model, (config.seed if config else None) or 0, similarity=encoder_similarity())
     return ChecklistVerifier(model, config, items, maker)
 
 
