@@ -87,17 +87,18 @@ def short_lines(found: Mapping[str, Figures]) -> Iterator[str]:
         count, better, worse = tally(one["difference"] for one in sound)
         model = public["settings"]["model"]
         yield f"- On {count} public test sets `{model}` separates supported from unsupported claims better than word"
-        yield f"  overlap on {better}, worse on {worse}; on the rest no difference is shown."
+        yield f"  overlap on {better}, worse on {worse}; on the others the difference is not significant."
     if public and comparison and comparison["mean_of_sets"]:
         pairs = {name: pair for name, pair in comparison["sets"].items() if not public["sets"][name]["remark"]}
         count, better, worse = tally(pair["auroc"]["difference"] for pair in pairs.values())
         mean = comparison["mean_of_sets"]["auroc"]
-        yield f"- Against `{RULES}` it is better on {better} of {count}, worse on {worse}; on the rest no difference is"
-        yield f"  shown. Mean AUROC {number(mean['second'])} against {number(mean['first'])},"
+        yield f"- Against `{RULES}` it is better on {better} of {count}, worse on {worse}; on the others the difference"
+        yield f"  is not significant. Mean AUROC {number(mean['second'])} against {number(mean['first'])},"
         yield f"  difference {interval(mean['difference'], '+')}."
     if speeds:
         last = max(speeds.values(), key=lambda record: record["date"])
-        yield f"- Speed measured {last['date']} on {last['machine']}. All figures: [docs/figures.md](docs/figures.md)."
+        yield f"- Speed was measured on {last['date']} on {last['machine']}."
+        yield "  All figures: [docs/figures.md](docs/figures.md)."
 
 
 def tally(differences: Iterable[Figures]) -> tuple[int, int, int]:
