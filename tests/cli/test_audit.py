@@ -65,7 +65,7 @@ def test_the_html_report_and_markdown_show_both_values(tmp_path: Path) -> None:
     assert '| ✗ | 1937 | "1973" | source-1:21-25 |' in markdown.read_text(encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     assert "It opened in ____ with 3 towers." in text
-    assert "The documents give another answer" in text
+    assert "The documents give a different answer" in text
     assert "source-1:21-25" in text
 
 

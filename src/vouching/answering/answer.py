@@ -41,11 +41,12 @@ def open_writer(name: str | None) -> Model:
     >>> open_writer(None)
     Traceback (most recent call last):
     ...
-    vouching.errors.ConfigError: answers are written by a language model, got none: set VOUCH_MODEL or give --model ...
+    vouching.errors.ConfigError: vouch answer needs a language model, and none was given: set VOUCH_MODEL or pass ...
     """
     if not name or name.startswith("embedded"):
+        problem = f"{name} is not one" if name else "none was given"
         raise ConfigError(
-            f"answers are written by a language model, got {name or 'none'}: set VOUCH_MODEL or give --model NAME; "
+            f"vouch answer needs a language model, and {problem}: set VOUCH_MODEL or pass --model NAME; "
             f"names look like {FORMS}"
         )
     return open_model(name)

@@ -179,7 +179,7 @@ def rule(
         fitting = [found for found in fitting if same_answer(found, answer, match)]
     several = len(agreed.answers) > 1
     if not fitting:
-        other = f"{len(agreed.answers)} other answers" if several else "another answer"
+        other = f"{len(agreed.answers)} different answers" if several else "a different answer"
         return Ruling("different", agreed.answers, f"the documents give {other}")
     if several and not agreed.any_of:
         return Ruling("contradictory", agreed.answers, f"the documents give {len(agreed.answers)} values")

@@ -88,7 +88,7 @@ def print_ranking(console: Console, ranking: Ranking) -> None:
     page = _Page.of(console)
     page.put(page.text(ranking.question, "bold"))
     count = len(ranking.answers) + len(ranking.unverified)
-    what = f"{count} answer{'s' * (count != 1)} by {ranking.provenance.model}, mode {ranking.mode}"
+    what = f"{count} answer{'s' * (count != 1)} ranked by {ranking.provenance.model}, mode {ranking.mode}"
     page.put(page.text(what, "dim"), 2)
     page.print_warnings(ranking.warnings)
     if ranking.invalid is not None:

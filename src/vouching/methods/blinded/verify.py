@@ -93,7 +93,7 @@ class BlindedVerifier:
     ✗ Different: How long is the bridge?
       response: 5 km
       documents: 6 km (source-1, character 6)
-      the documents give another answer
+      the documents give a different answer
     """
 
     def __init__(
