@@ -100,7 +100,7 @@ def test_without_a_language_model_the_error_names_the_variable(
     monkeypatch.delenv("VOUCH_MODEL", raising=False)
     result = CliRunner().invoke(app, ["answer", *ASKED, *(("--model", name) if name else ())])
     assert result.exit_code == Exit.USAGE
-    assert "set VOUCH_MODEL or give --model NAME" in result.stderr
+    assert "set VOUCH_MODEL or pass --model NAME" in result.stderr
 
 
 @pytest.mark.parametrize(
