@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -173,6 +174,7 @@ def test_a_query_in_another_script_finds_nothing_and_says_why(tmp_path: Path) ->
         "the query is written in cjk and cyrillic letters, the index in latin ones"
     )
     assert index.foreign("zebras") == "none of the query's words occurs in the index: zebras"
+    assert len(index.foreign("z" * 70_000) or "") < 100
     assert index.foreign("?!") == "the query has no words"
     assert index.foreign("zebras of Oslo") is None
 
@@ -285,6 +287,36 @@ def test_damage_inside_stored_passages_is_an_error_of_the_search(tmp_path: Path)
         asyncio.run(index.search("mill", 5))
 
 
+@pytest.mark.parametrize(("part", "at"), [("*.term", 54), ("*.idx", 40)])
+def test_a_panic_inside_tantivy_is_an_error_of_a_damaged_index(tmp_path: Path, part: str, at: int) -> None:
+    built(tmp_path / "i")
+    damage(tmp_path / "i", part, at)
+    index = open_index(tmp_path / "i")
+    for search in (lambda: index.by_words("mill oslo", 5), lambda: index.foreign("mill oslo")):
+        with pytest.raises(InputError, match=r"the index in .*i cannot be read \(.+\): build it again") as raised:
+            search()
+        assert type(raised.value.__cause__).__name__ == "PanicException"
+    with pytest.raises(SearchError, match="index:i cannot be read"):
+        index.find("mill oslo")
+
+
+@pytest.mark.parametrize("opens", [open_index, index_facts])
+def test_a_panic_while_an_index_is_opened_is_an_error_of_a_damaged_index(
+    tmp_path: Path, opens: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class PanicException(BaseException):
+        """As tantivy's, whose class cannot be imported."""
+
+    def panic(*_: object) -> None:
+        raise PanicException("mid > len\n" * 100)
+
+    built(tmp_path / "i")
+    monkeypatch.setattr("vouching.search.index.Store", panic)
+    with pytest.raises(InputError, match=r"cannot be read \(mid > len .*….*\): build it again") as raised:
+        opens(tmp_path / "i")
+    assert len(str(raised.value)) < 400 + len(str(tmp_path))
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_a_missing_file_is_an_error_when_the_index_is_opened(tmp_path: Path, part: str) -> None:
     built(tmp_path / "i", encoder=LetterEncoder())
@@ -307,6 +339,16 @@ def test_many_equal_passages_are_found_in_order(tmp_path: Path) -> None:
     assert ids(index.find("mill", 4)) == ["0", "1", "2", "3"]
 
 
+@pytest.mark.parametrize("limit", [299, 300, 10**9, 2**70])
+def test_a_limit_above_the_number_of_passages_returns_all(tmp_path: Path, limit: int) -> None:
+    index = built(tmp_path / "i", [Source("mill", str(number)) for number in range(300)], LetterEncoder())
+    everything = [*map(str, range(300))]
+    assert ids(index.by_words("mill", limit)) == everything[:limit]
+    assert len(index.by_meaning("mill", limit)) == min(limit, 300)
+    assert len(index.find("mill", limit)) == min(limit, 300)
+    assert index.by_words("mill", 0) == []
+
+
 def test_equal_passages_of_several_segments_are_found_in_order(tmp_path: Path) -> None:
     built(tmp_path / "i", [Source("mill tower", str(number)) for number in range(20)])
     for number in range(20, 120, 20):
@@ -323,6 +365,20 @@ def test_the_weight_of_titles_is_that_of_words_repeated(tmp_path: Path) -> None:
     titled = built(tmp_path / "a", [Source("mill", "1", "tower"), Source("coast", "2")])
     plain = built(tmp_path / "b", [Source("tower " * TITLE_WEIGHT + "mill", "1"), Source("coast", "2")])
     assert titled.find("tower")[0].score == pytest.approx(plain.find("tower")[0].score)
+
+
+def test_a_word_that_is_too_long_for_the_index_is_ignored(tmp_path: Path) -> None:
+    index = built(tmp_path / "i", [Source(f"{'z' * 65_530} {'x' * 65_531} mill", "a")])
+    assert ids(index.find("z" * 65_530)) == ids(index.find("mill")) == ["a"]
+    assert index.find("x" * 65_531) == []
+
+
+def damage(folder: Path, part: str, at: int) -> None:
+    """Overwrite one byte of a file of an index."""
+    [path] = the_state(folder).glob(part)
+    content = bytearray(path.read_bytes())
+    content[at] = 0xFF
+    path.write_bytes(content)
 
 
 def the_state(folder: Path) -> Path:

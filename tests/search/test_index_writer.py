@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from tests.search.corpora import TOWNS, built, ids
 from vouching.errors import ConfigError, InputError
 from vouching.search.index import open_index
 from vouching.search.index_writer import IndexWriter, change_index, create_index
+from vouching.search.store import read_manifest
 from vouching.types import Source
 
 PROGRAM = """
@@ -134,6 +136,53 @@ def test_a_full_disk_leaves_the_index_unchanged(tmp_path: Path) -> None:
     assert run("change_index", ends, folder) == 1
     assert len(open_index(folder)) == 3
     assert len([*folder.glob("state-*")]) == 1
+
+
+def remove_one(writer: IndexWriter) -> None:
+    """Remove a document."""
+    writer.remove(["mill.txt"])
+
+
+def replace_one(writer: IndexWriter) -> None:
+    """Replace a document, which is done when the change is committed."""
+    writer.add(Source("Another mill.", "bergen.txt"))
+
+
+@pytest.mark.parametrize(("change", "at"), [(remove_one, 47), (replace_one, 55)])
+def test_a_panic_inside_tantivy_during_a_change_is_an_error_of_a_damaged_index(
+    tmp_path: Path, change: Callable[[IndexWriter], None], at: int
+) -> None:
+    folder = tmp_path / "i"
+    built(folder)
+    [path] = folder.glob("state-*/*.fast")
+    content = bytearray(path.read_bytes())
+    content[at] = 0xFF
+    path.write_bytes(content)
+    with (
+        pytest.raises(InputError, match=r"cannot be read .*: build it again") as raised,
+        change_index(folder) as writer,
+    ):
+        change(writer)
+    assert type(raised.value.__cause__).__name__ == "PanicException"
+    assert read_manifest(folder).state == 1
+
+
+def test_a_state_is_on_disk_before_the_one_it_replaces_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, sync, seen = tmp_path / "i", os.fsync, [(Path(), 0, 0)]
+    built(folder)
+
+    def logged(number: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{number}"))
+        seen.append((path, read_manifest(folder).state, len([*folder.glob("state-*")])))
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", logged)
+    with change_index(folder) as writer:
+        writer.add(Source("Another mill.", "other.txt"))
+    steps = [(path.name, state, states) for path, state, states in seen[1:]]
+    assert steps == [("state-000002", 1, 2), ("index.json.new", 1, 2), ("i", 2, 2)]
 
 
 def test_the_same_id_twice_is_refused_and_the_first_stays(tmp_path: Path) -> None:

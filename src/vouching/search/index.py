@@ -10,13 +10,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from vouching.errors import ConfigError, InputError, SearchError, VouchError
+from vouching.errors import ConfigError, InputError, SearchError
 from vouching.search.base import fuse
-from vouching.search.store import Manifest, Store, read_manifest, state_path
+from vouching.search.store import Manifest, Store, damaged, is_damage, read_manifest, reading, state_path
 from vouching.search.terms import query_terms, scripts
 from vouching.search.vectors import Dense, SentenceEncoder, open_encoder
 from vouching.text.words import find_words
 from vouching.types import EngineKind, Passage
+from vouching.types.visible import shorten
 
 DEPTH = 50
 """Passages of each ranking that are fused."""
@@ -24,9 +25,9 @@ QUICK = 50_000
 """Passages up to which a search by words takes a few milliseconds and needs no thread."""
 MIN_SHARE = 0.01
 """Minimal share of a script in an index, relative to the number of passages of the most common script."""
-DAMAGE = (OSError, ValueError, LookupError, TypeError, EOFError)
-"""Errors that reading a damaged file can raise."""
 _ATTEMPTS = 5
+_MAX_WORD = 40
+"""Characters of a word that are shown in a message."""
 
 
 class Index:
@@ -40,6 +41,7 @@ class Index:
         self.name = f"index:{folder.resolve().name}"
         """The ``origin`` of its passages."""
         self.manifest = manifest
+        self._folder = folder
         self._store, self._dense, self._encoder = store, dense, encoder
 
     def __len__(self) -> int:
@@ -47,15 +49,26 @@ class Index:
         return len(self._store)
 
     def by_words(self, query: str, limit: int) -> list[Passage]:
-        """At most ``limit`` passages that share words with a query, best first, with their BM25 scores."""
-        hits = self._store.ranked(query_terms(query), limit)
-        return [self._store.passage(place, score, self.name) for _, score, place in hits]
+        """At most ``limit`` passages that share words with a query, best first, with their BM25 scores.
+
+        Raises InputError if a file of the index is damaged.
+        """
+        with reading(self._folder):
+            return self._by_words(query, limit)
 
     def by_meaning(self, query: str, limit: int) -> list[Passage]:
         """At most ``limit`` passages whose vectors are nearest to a query's, best first, with their dot products.
 
-        Raises ConfigError if the index has no vectors.
+        Raises ConfigError if the index has no vectors, and InputError if a file of the index is damaged.
         """
+        with reading(self._folder):
+            return self._by_meaning(query, limit)
+
+    def _by_words(self, query: str, limit: int) -> list[Passage]:
+        hits = self._store.ranked(query_terms(query), limit)
+        return [self._store.passage(place, score, self.name) for _, score, place in hits]
+
+    def _by_meaning(self, query: str, limit: int) -> list[Passage]:
         if self._dense is None or self._encoder is None:
             raise ConfigError(f"{self.name} has no vectors: build it with --dense, or search it by words")
         found = self._dense.search(self._encoder.vectors([query])[0], limit)
@@ -72,41 +85,41 @@ class Index:
             raise InputError(f"expected a limit of at least 1 passage, got {limit}")
         try:
             return self._found(query, limit)
-        except VouchError:
-            raise
         except BaseException as error:
-            if not isinstance(error, DAMAGE) and type(error).__name__ != "PanicException":  # an error inside tantivy
+            if not is_damage(error):
                 raise
             raise SearchError(f"{self.name} cannot be read ({error}): open it again, or build it again") from error
 
     def _found(self, query: str, limit: int) -> list[Passage]:
         if self._dense is None:
-            return self.by_words(query, limit)
+            return self._by_words(query, limit)
         depth = max(DEPTH, limit)
-        found = self.by_words(query, depth)
+        found = self._by_words(query, depth)
         # A vector always has neighbours, whatever the language of the query.
         if not found:
             return []
-        return fuse([found, self.by_meaning(query, depth)], limit)
+        return fuse([found, self._by_meaning(query, depth)], limit)
 
     def foreign(self, query: str) -> str | None:
         """The reason why nothing can be found: none of the query's words occurs in the index. None if one does.
 
-        It mentions the script if that of the query differs from that of the index.
+        It mentions the script if that of the query differs from that of the index. Raises InputError if a file of the
+        index is damaged.
         """
         words = query_terms(query)
         if not words:
             return "the query has no words"
         if not len(self):
             return "the index is empty"
-        if self._store.ranked(words, 1):
-            return None
+        with reading(self._folder):
+            if self._store.ranked(words, 1):
+                return None
         own = self._store.scripts
         written = sorted((s for s in own if own[s] >= MIN_SHARE * max(own.values())), key=lambda script: -own[script])
         asked = [script for script, _ in scripts(words).most_common()]
         if asked and not set(asked) & set(written):
             return f"the query is written in {' and '.join(asked)} letters, the index in {' and '.join(written)} ones"
-        shown = [word.lower for word in find_words(query) if word.stem in words]
+        shown = [shorten(word.lower, _MAX_WORD) for word in find_words(query) if word.stem in words]
         return f"none of the query's words occurs in the index: {', '.join([*dict.fromkeys(shown)][:5])}"
 
     async def search(self, query: str, limit: int) -> list[Passage]:
@@ -141,9 +154,11 @@ def index_facts(path: str | Path) -> dict[str, Any]:
     """Size and settings of an index. Raises InputError and ConfigError as :func:`open_index`."""
     folder = Path(path)
     manifest, store, _ = open_state(folder)
+    with reading(folder):
+        documents = store.documents
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     return {
-        "documents": store.documents,
+        "documents": documents,
         "passages": len(store),
         "removed_passages": store.removed,
         "words_per_passage": manifest.max_words,
@@ -182,9 +197,11 @@ def open_state(folder: Path) -> tuple[Manifest, Store, Dense | None]:
         state = state_path(folder, manifest.state)
         try:
             return manifest, Store(state), Dense(state) if manifest.encoder else None
-        except DAMAGE as error:
+        except BaseException as error:
+            if not is_damage(error):
+                raise
             # A writer may have replaced the state after the manifest was read.
             if read_manifest(folder).state != manifest.state and attempt < _ATTEMPTS - 1:
                 continue
-            raise InputError(f"the index in {folder} cannot be read ({error}): build it again") from None
+            raise damaged(folder, error) from None
     raise AssertionError("the last attempt returns or raises")

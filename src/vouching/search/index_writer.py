@@ -25,10 +25,13 @@ from vouching.search.store import (
     MANIFEST,
     Manifest,
     Store,
+    damaged,
     entry,
     file_of,
+    is_damage,
     name_hash,
     read_manifest,
+    reading,
     schema,
     state_path,
     write_manifest,
@@ -63,7 +66,8 @@ class IndexWriter:
                 if file.suffix != ".lock" and file.name not in DENSE_FILES:
                     _link(file, path / file.name)
         self._dense = DenseWriter(path, encoder, before if old is not None else None) if encoder is not None else None
-        self._words = Index(schema(), str(path)).writer(_MEMORY, 1)
+        with _tantivy_errors(folder):
+            self._words = Index(schema(), str(path)).writer(_MEMORY, 1)
         self._number = manifest.numbers
         self._stems = Stems()
         self._added: set[int] = set()
@@ -80,7 +84,7 @@ class IndexWriter:
             Its number of passages; 0 for a document without words, which is not stored.
 
         Raises:
-            InputError: its id was already added, or it contains a lone surrogate.
+            InputError: its id was already added, it contains a lone surrogate, or the index is damaged.
             OSError: the disk is full.
         """
         name = name_hash(source.id)
@@ -101,7 +105,7 @@ class IndexWriter:
             raise InputError(
                 f"document {source.id!r} contains a lone surrogate, which is not a character ({error})"
             ) from None
-        with _disk_errors(self._folder):
+        with _tantivy_errors(self._folder):
             if self._old is not None:
                 # Not by term: tantivy 0.27 deletes nothing if the field is a number.
                 self._words.delete_documents_by_query(Query.term_query(schema(), "document", name, "basic"))
@@ -118,36 +122,38 @@ class IndexWriter:
     def remove(self, names: Iterable[str]) -> int:
         """Remove documents that existed before: by id, or all rows of a file by its path. Returns how many.
 
-        Unknown names are ignored.
+        Unknown names are ignored. Raises InputError if the index is damaged.
         """
         hashes = [*map(name_hash, names)]
         if self._old is None or not hashes:
             return 0
-        query, found = self._old.named(hashes)
+        with reading(self._folder):
+            query, found = self._old.named(hashes)
         earlier = Query.range_query(
             schema(), "number", FieldType.Unsigned, upper_bound=self._manifest.numbers, include_upper=False
         )
-        with _disk_errors(self._folder):
+        with _tantivy_errors(self._folder):
             self._words.delete_documents_by_query(Query.boolean_query([(Occur.Must, query), (Occur.Must, earlier)]))
         gone = found - self._removed
         self._removed |= gone
         return len(gone)
 
     def commit(self) -> None:
-        """Commit the changes. Raises OSError if the disk is full; the index is then unchanged."""
-        with _disk_errors(self._folder):
+        """Commit the changes, or raise and leave the index unchanged: OSError on a full disk, InputError on damage."""
+        with _tantivy_errors(self._folder):
             self._words.commit()
             self._words.wait_merging_threads()
-        store = Store(state_path(self._folder, self._state))
+            store = Store(state_path(self._folder, self._state))
+            live = [number for number, *_ in store.everything()] if self._dense is not None else []
         if self._dense is not None:
-            self._dense.finish(np.array([number for number, *_ in store.everything()], np.int64))
+            self._dense.finish(np.array(live, np.int64))
         if store.removed > MAX_REMOVED * len(store):
             self._rewrite(store)
         write_manifest(self._folder, replace(self._manifest, state=self._state, numbers=self._number))
 
     def close(self) -> None:
         """Stop the threads of tantivy; changes that were not committed are lost."""
-        with suppress(Exception):
+        with suppress(Exception), _tantivy_errors(self._folder):
             self._words.wait_merging_threads()
 
     def _rewrite(self, store: Store) -> None:
@@ -156,8 +162,8 @@ class IndexWriter:
         self._state += 1
         path = state_path(self._folder, self._state)
         path.mkdir()
-        words = Index(schema(), str(path)).writer(_MEMORY, 1)
-        with _disk_errors(self._folder):
+        with _tantivy_errors(self._folder):
+            words = Index(schema(), str(path)).writer(_MEMORY, 1)
             for number, _, place in store.everything():
                 words.add_document(entry(number, store.is_first(place), store.record(place), self._stems))
             words.commit()
@@ -294,13 +300,21 @@ def _explained(folder: Path) -> Generator[None]:
 
 
 @contextmanager
-def _disk_errors(folder: Path) -> Generator[None]:
-    """Convert tantivy's errors of the operating system to OSError."""
+def _tantivy_errors(folder: Path) -> Generator[None]:
+    """Convert tantivy's errors of the operating system to OSError, and others to InputError: the index is damaged."""
     try:
         yield
-    except ValueError as error:
-        number = int(found[1]) if (found := re.search(r"\(os error (\d+)\)", str(error))) else None
-        raise OSError(number, os.strerror(number) if number else str(error), str(folder)) from error
+    except OSError:
+        raise
+    except BaseException as error:
+        if not is_damage(error):
+            raise
+        text = str(error)
+        if found := re.search(r"\(os error (\d+)\)", text):
+            raise OSError(int(found[1]), os.strerror(int(found[1])), str(folder)) from error
+        if "index writer was killed" in text:  # mostly by a full disk, in a thread
+            raise OSError(None, text, str(folder)) from error
+        raise damaged(folder, error) from error
 
 
 def _link(file: Path, to: Path) -> None:

@@ -9,7 +9,7 @@ writer deletes it.
 
 tantivy ranks by BM25 with k1 = 1.2 and b = 0.75. It gets the stems of a passage as words between spaces, those of the
 title twice, and stores the passage as it is returned. Its statistics count removed passages until they are dropped, see
-:class:`~vouching.search.index_writer.IndexWriter`.
+:class:`~vouching.search.index_writer.IndexWriter`. Not supported: words longer than 65,530 bytes, which it ignores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -26,10 +27,11 @@ from typing import Any, TypeAlias, cast
 
 from tantivy import DocAddress, Document, Index, Occur, Query, Schema, SchemaBuilder
 
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError, InputError, VouchError
 from vouching.rows.read import FORMATS
 from vouching.search.terms import Stems, scripts
 from vouching.types import Passage, Span
+from vouching.types.visible import shorten
 from vouching.version import __version__
 
 MANIFEST = "index.json"
@@ -82,13 +84,50 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Replace the manifest in one step. Raises OSError."""
+    """Replace the manifest in one step, once its state is on disk. Raises OSError."""
+    _sync_folder(state_path(folder, manifest.state))
     fresh = folder / f"{MANIFEST}.new"
     with fresh.open("w", encoding="utf-8") as file:
         json.dump(asdict(manifest), file, ensure_ascii=False, indent=1)
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(folder / MANIFEST)
+    # Before the previous state is deleted: a power failure must not bring back the manifest that names it.
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write the entries of a folder to disk, if the system can."""
+    with suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error is one that reading a damaged file can raise, which includes panics inside tantivy."""
+    known = (OSError, ValueError, LookupError, TypeError, EOFError)
+    # tantivy does not export the class of its panics, which is not an Exception.
+    return type(error).__name__ == "PanicException" or (isinstance(error, known) and not isinstance(error, VouchError))
+
+
+def damaged(name: str | Path, error: BaseException) -> InputError:
+    """The error of an index that is damaged."""
+    reason = shorten(" ".join(str(error).split()), _MAX_REASON)
+    return InputError(f"the index in {name} cannot be read ({reason}): build it again")
+
+
+@contextmanager
+def reading(name: str | Path) -> Generator[None]:
+    """Raise InputError if the files of an index are damaged."""
+    try:
+        yield
+    except BaseException as error:
+        if not is_damage(error):
+            raise
+        raise damaged(name, error) from error
 
 
 TITLE_WEIGHT = 2
@@ -97,6 +136,8 @@ Record: TypeAlias = list[Any]
 """A stored passage: id and title of its document, address, start, end, text."""
 Hit: TypeAlias = tuple[int, float, DocAddress]
 """Number of a passage, its score, and where it is stored."""
+_MAX_REASON = 300
+"""Characters of an error's message that are repeated."""
 _TIES = 16
 """Additional passages to fetch, so that equal scores at the limit can be ordered."""
 _ROW = re.compile(rf"(.*?(?:{'|'.join(map(re.escape, FORMATS))}))#", re.IGNORECASE | re.DOTALL)
@@ -167,15 +208,17 @@ class Store:
     def ranked(self, stems: Iterable[str], limit: int) -> list[Hit]:
         """The passages with the highest BM25 scores for distinct stems; equal scores in order of their numbers."""
         clauses = [(Occur.Should, Query.term_query(schema(), "terms", stem, "freq")) for stem in stems]
-        if not clauses or not len(self):
+        limit = min(limit, len(self))
+        if not clauses or limit < 1:
             return []
-        query, count = Query.boolean_query(clauses), limit + _TIES
+        # tantivy allocates memory for as many passages as it is asked for.
+        query, count = Query.boolean_query(clauses), min(limit + _TIES, len(self))
         while True:
             hits = self._searcher.search(query, count, count=False).hits
             # tantivy returns any of the passages that are tied at the limit, so all of these are needed.
-            if len(hits) < count or _rounded(hits[-1][0]) < _rounded(hits[limit - 1][0]):
+            if len(hits) < count or count == len(self) or _rounded(hits[-1][0]) < _rounded(hits[limit - 1][0]):
                 break
-            count *= 4
+            count = min(4 * count, len(self))
         return sorted(self._numbered(hits), key=lambda hit: (-_rounded(hit[1]), hit[0]))[:limit]
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, DocAddress]:
