@@ -57,8 +57,8 @@ def answered(asked: str) -> str:
 def test_two_mistakes_are_challenged_with_the_value_and_the_rule() -> None:
     result = checking()
     assert result.exit_code == Exit.OK
-    assert "✗ hotel     615  challenged, rather 570" in result.stdout
-    assert "✗ meals     185.10  challenged, rather 174.10" in result.stdout
+    assert "✗ hotel     615  challenged, should be 570" in result.stdout
+    assert "✗ meals     185.10  challenged, should be 174.10" in result.stdout
     assert "expenses: 10 units: 8 accepted, 2 challenged" in result.stdout
     assert "✓ total     1278.74  rests on hotel, meals" in result.stdout
     assert result.stdout.count("✓") == 8

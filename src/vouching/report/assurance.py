@@ -248,7 +248,7 @@ def _answer_words(unit: UnitResult) -> str:
             other = unit.revision if unit.revision != unit.proposal else None
             return f"kept{f', not {visible_line(other)}' if other else ''}: {visible_line(unit.reason)}"
         case _:
-            return f"challenged{f', rather {visible_line(unit.correction)}' if unit.correction else ''}"
+            return f"challenged{f', should be {visible_line(unit.correction)}' if unit.correction else ''}"
 
 
 def _evidence_lines(unit: UnitResult) -> list[str]:
