@@ -54,6 +54,19 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         raise ConfigError(f"{name} is {first['input']!r}: {expected.replace('input should be', 'expected')}") from None
 
 
+def recorded_settings(kind: type[Config], record: dict[str, Any]) -> Config:
+    """Settings as a run or an export has recorded them. Raises ConfigError for a key that is not a setting.
+
+    >>> from vouching.train.encoder_config import EncoderConfig
+    >>> recorded_settings(EncoderConfig, {"most_rows": 9})
+    Traceback (most recent call last):
+        ...
+    vouching.errors.ConfigError: there is no setting 'most_rows'; did you mean max_rows?
+    """
+    _refuse_unknown(kind, record, kind)
+    return TypeAdapter(kind).validate_python(record)
+
+
 def refuse_missing(settings: object, *names: str) -> None:
     """Raise InputError if a file listed in one of these settings does not exist."""
     for name in names:

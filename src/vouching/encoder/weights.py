@@ -20,7 +20,7 @@ from typing import Any
 from vouching.errors import WeightsError
 
 MANIFEST, MODEL, TOKENIZER = "encoder.json", "model.onnx", "tokenizer.json"
-WEIGHTS_FORMAT = 1
+WEIGHTS_FORMAT = 2
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 """Names of the model's inputs, each int64 (B, T): ids, 1 for tokens and 0 for padding, 0 for claim and 1 for source."""
 OUTPUTS = ("relation", "token_support", "error_type", "states")

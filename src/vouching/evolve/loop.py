@@ -29,10 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
-from pydantic import TypeAdapter
-
 from vouching.bench.catalog import chosen, data_folder
-from vouching.errors import InputError
+from vouching.errors import ConfigError, InputError
 from vouching.evolve.config import EvolveConfig, Open, Start, Verify, opened_by, second_verifier, start_of
 from vouching.evolve.fingerprint import Fingerprint, fingerprint_of
 from vouching.evolve.gate import ALL, gate
@@ -53,7 +51,7 @@ from vouching.evolve.records import (
 )
 from vouching.evolve.reflect import reflect
 from vouching.evolve.rows import disjoint_rows, keys_of, read_rows, refuse_shared, rows_of_sets
-from vouching.settings import refuse_missing
+from vouching.settings import recorded_settings, refuse_missing
 from vouching.train.run_folder import RUN, digest_of_lines, open_run
 
 STUDENT, JUDGED, REFLECTION, PROBES, DROPPED, REPLAY, GATE, ROUND = (
@@ -157,7 +155,9 @@ def read_data(config: EvolveConfig) -> Data:
 def config_of(out: Path) -> EvolveConfig:
     """The settings of an evolution, from its folder. Raises InputError if there is none."""
     try:
-        return TypeAdapter(EvolveConfig).validate_python(json.loads((out / RUN).read_bytes())["settings"])
+        return recorded_settings(EvolveConfig, json.loads((out / RUN).read_bytes())["settings"])
+    except ConfigError as error:
+        raise InputError(f"{out / RUN}: {error}; rename it there") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{out} is not the folder of vouch evolve run: {RUN}: {reason}") from None

@@ -76,10 +76,10 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
     except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{path} is damaged ({error}): build the index again") from None
+        raise InputError(f"{path} is damaged ({error}): remove {folder}, and build the index again") from None
     raise ConfigError(
         f"the index in {folder} has format {found} (written by {record.get('written_by')}), this version reads "
-        f"{FORMAT}: build it again with  vouch index build"
+        f"{FORMAT}: remove {folder}, and build the index again"
     )
 
 

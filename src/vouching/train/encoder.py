@@ -21,12 +21,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from vouching.bench.catalog import data_folder
 from vouching.encoder.tokens import PairTokenizer
 from vouching.encoder.weights import MANIFEST, TOKENIZER, Limits
 from vouching.errors import ConfigError, InputError
+from vouching.settings import recorded_settings
 from vouching.train.checkpoint import load_checkpoint, save_checkpoint
 from vouching.train.encoder_batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
 from vouching.train.encoder_config import EncoderConfig
@@ -186,8 +185,10 @@ def split_of_export(folder: Path) -> Split:
     manifest = folder / MANIFEST
     try:
         trained = json.loads(manifest.read_bytes())["trained"]
-        config = TypeAdapter(EncoderConfig).validate_python(trained["settings"])
+        config = recorded_settings(EncoderConfig, trained["settings"])
         recorded = trained.get("split")
+    except ConfigError as error:
+        raise InputError(f"{manifest}: {error}; rename it there") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{manifest} does not say how the encoder was trained ({error!r}): export it again") from None
     if recorded is None:

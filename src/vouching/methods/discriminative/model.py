@@ -16,12 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import TypeAdapter, ValidationError
-
 from vouching.errors import ConfigError
 from vouching.methods.discriminative.input import MAX_TOKENS, Shown, encode, input_digest
 from vouching.methods.discriminative.scorer import Candidate, Reads, Scored, ScoreOutcome
 from vouching.models.batching import RowScores, Tensor, config_of, device_of, load_tokenizer, load_weights, need
+from vouching.settings import recorded_settings
 from vouching.types import Scale, Unverified, Usage, VerdictWarning
 
 NOTE = "scorer.json"
@@ -53,9 +52,11 @@ def read_note(folder: Path) -> ScorerNote | None:
     if not path.exists():
         return None
     try:
-        return TypeAdapter(ScorerNote).validate_json(path.read_bytes())
-    except (OSError, ValidationError, ConfigError) as error:
-        raise ConfigError(f"{path} is not a note of a scorer ({error}): train it again, or remove the note") from error
+        return recorded_settings(ScorerNote, json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
+        raise ConfigError(
+            f"{path} does not describe a scorer ({error}): correct it, or train again"
+        ) from error
 
 
 PREFIX = "discriminative:"
