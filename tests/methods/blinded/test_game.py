@@ -336,7 +336,7 @@ def test_steps_before_the_answer_are_not_audited() -> None:
     ("given", "message"),
     [
         ({"id": "a", "source": "It is."}, "row 'a' has the question None"),
-        ({"question": "What?"}, "wanted \"source\" or \"sources\""),
+        ({"question": "What?"}, "expected \"source\" or \"sources\""),
         ({"id": "b", "question": "What?", "sources": [" "]}, "row 'b' has no documents with text"),
     ],
 )  # fmt: skip

@@ -61,7 +61,7 @@ def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
         (["votes=8"], "no setting 'votes'; did you mean checklist.votes"),  # of a table, without its name
         (["game.votes=8"], "no setting 'game'; did you mean checklist.votes"),  # of a table of another game
         (["critic=1"], "no setting 'critic'; there are rows"),
-        (["lora=4"], r"lora is 4: wanted a table of settings: set them one by one, as in lora\.KEY=VALUE"),
+        (["lora=4"], r"lora is 4: expected a table of settings: set them one by one, as in lora\.KEY=VALUE"),
     ],
 )
 def test_settings_that_contradict_each_other_are_told(settings: list[str], message: str) -> None:
@@ -77,7 +77,7 @@ def test_a_run_is_not_gone_on_with_by_another_setting_of_a_table_and_it_is_named
         tmp_path / "run", read_settings(ChecklistRunConfig, recipe, ["device=cpu"]), counts, digests, True
     )  # where, not what
     other = read_settings(ChecklistRunConfig, recipe, ["checklist.votes=8", "kl=0.1"])
-    with pytest.raises(InputError, match=r"with other settings \(checklist.votes, kl\): ask for the same"):
+    with pytest.raises(InputError, match=r"with other settings \(checklist.votes, kl\): use the same"):
         open_run(tmp_path / "run", other, counts, digests, True)
 
 

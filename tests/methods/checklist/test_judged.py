@@ -57,7 +57,7 @@ def test_responses_become_table_2_of_a_judge_by_four_commands(tmp_path: Path) ->
             assert vouch("follow", *arguments).exit_code == Exit.OK
     files = ("--items", items, "--whole", whole, "--labels", ruled)
     result = vouch("diagnose", "verifier", *files, "--json")
-    assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 12 responses judged in both ways\n")
+    assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 12 responses judged both ways\n")
     completions, problems = join_judged(str(items), str(whole), str(ruled))
     assert (len(completions), problems) == (12, [])
     assert completions[1] == JudgedCompletion(
@@ -106,7 +106,7 @@ def test_a_response_that_does_not_fit_is_left_out_and_named(
     result = joined(tmp_path, [items], [whole], [labels])
     assert result.exit_code == Exit.USAGE, result.output  # there is nothing else to plan with
     assert problem in result.stderr
-    assert "0 responses judged in both ways; " in result.stderr
+    assert "0 responses judged both ways; " in result.stderr
 
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
