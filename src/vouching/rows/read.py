@@ -128,7 +128,7 @@ def read_rows(
     >>> _ = path.write_text('{"id": "a"}\n{"id": \n', encoding="utf-8")
     >>> from vouching.rows import fields_of
     >>> read_rows(str(path), lambda row: [fields_of(row)["id"]])
-    (['a'], ['rows.jsonl, line 2: it is no JSON: Expecting value at character 7'])
+    (['a'], ['rows.jsonl, line 2: invalid JSON: Expecting value at character 7'])
     """
     made: list[Made] = []
     problems: list[str] = []

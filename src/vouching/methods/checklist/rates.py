@@ -135,7 +135,7 @@ def judged(
         threshold: tau, in (0, 1]: share of yes votes from which a judgment is yes (Eq. 8).
     """
     if not completions:
-        raise InputError("there are no completions: expected at least one")
+        raise InputError("there are no judged responses: expected at least one")
     if not 0 < threshold <= 1:
         raise InputError(f"the threshold is a share of votes in (0, 1], got {threshold}")
     labels = [np.array(one.labels, dtype=np.float64) for one in completions]
