@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ class Answer:
     """Seconds between chunks."""
     raw: bytes | None = None
     """Sent in place of everything else; then the connection closes."""
+    endless: bool = False
+    """Whether a body in chunks is sent again and again until the client closes the connection."""
 
 
 def says(*texts: str, finish: str = "stop", **more: Any) -> Answer:
@@ -44,6 +47,19 @@ def of_json(body: Any, **more: Any) -> Answer:
     """JSON with status 200, if not told otherwise."""
     headers = {"content-type": "application/json", **more.pop("headers", {})}
     return Answer(body=json.dumps(body).encode(), headers=headers, **more)
+
+
+def endless_error(status: int) -> Answer:
+    """An error whose body does not end."""
+    return Answer(status, b"busy " * 50_000, chunks=250_000, endless=True)
+
+
+def gzip_bomb_error(status: int, size: int = 64 << 20) -> Answer:
+    """An error whose body of some KiB is decompressed to ``size`` bytes."""
+    packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
+    block = b"busy " * 200_000
+    packed = b"".join(packer.compress(block) for _ in range(size // len(block) + 1)) + packer.flush()
+    return Answer(status, packed, {"content-encoding": "gzip"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +145,11 @@ class FaultServer:
             lines += [f"{name}: {value}" for name, value in {**length, **answer.headers}.items()]
             writer.write("\r\n".join([*lines, "", ""]).encode())
             if answer.chunks:
-                await self._send_chunks(answer, answer.chunks, writer)
+                try:
+                    await self._send_chunks(answer, answer.chunks, writer)
+                except ConnectionError:
+                    self.hung_up.set()
+                    raise
             else:
                 writer.write(answer.body[: answer.send])
             await writer.drain()
@@ -145,6 +165,9 @@ class FaultServer:
             writer.write(b"%x\r\n%s\r\n" % (len(part), part))
             await writer.drain()
             await asyncio.sleep(answer.pause)
+        while answer.endless:
+            writer.write(b"%x\r\n%s\r\n" % (len(body), body))
+            await writer.drain()
         if answer.send is None:
             writer.write(b"0\r\n\r\n")
 

@@ -10,12 +10,21 @@ import ssl
 import subprocess
 import sys
 import time
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import pytest
 
-from tests.models.fault_server import Answer, FaultServer, says
-from vouching.errors import ConfigError, ModelAnswerError, ModelDeadlineError, ModelUnavailableError
+from tests.models.fault_server import Answer, FaultServer, endless_error, gzip_bomb_error, says
+from vouching.errors import (
+    ConfigError,
+    ModelAnswerError,
+    ModelDeadlineError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    VouchError,
+)
 from vouching.models import Deadline, Message, Sampling
 from vouching.models.connections import MAX_ANSWER, proxy_of
 from vouching.models.http import HttpModel
@@ -74,6 +83,76 @@ def test_a_body_without_end_is_given_up(packed: bool) -> None:
     headers = {"content-encoding": "gzip", **JSON} if packed else JSON
     with pytest.raises(ModelAnswerError, match=r"more than 67,108,864 bytes|cannot be read"):
         ask(Answer(body=gzip.compress(body, 1) if packed else body, headers=headers))
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(500, ModelUnavailableError), (413, ModelRefusedError), (404, ConfigError)]
+)
+def test_an_error_whose_body_does_not_end_is_that_error_and_its_connection_is_closed(
+    status: int, kind: type[VouchError]
+) -> None:
+    async def main() -> None:
+        async with FaultServer([endless_error(status)]) as server:
+            model = HttpModel(server.url, "m")
+            with pytest.raises(kind, match=f"{status}.*: busy busy"):
+                await asyncio.wait_for(model.generate(ASK, Sampling()), 30)
+            await asyncio.wait_for(server.hung_up.wait(), 30)  # the model is still open
+            await model.aclose()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("status", "kind"), [(400, ModelRefusedError), (503, ModelUnavailableError)])
+def test_a_compressed_error_of_any_size_is_that_error_and_takes_little_memory(
+    status: int, kind: type[VouchError]
+) -> None:
+    bomb = gzip_bomb_error(status)
+    assert len(bomb.body) < 1 << 20
+    tracemalloc.start()
+    try:
+        with pytest.raises(kind, match=f"{status}.*: busy busy"):
+            ask(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_error_may_be_compressed_and_is_cut_off_where_it_is_long() -> None:
+    told = b'{"error": {"message": "no such luck"}}'
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    bare = packer.compress(told) + packer.flush()
+    for encoding, body in (
+        ("gzip", gzip.compress(told)),
+        ("deflate", zlib.compress(told)),
+        ("deflate", bare),
+        ("deflate, gzip", gzip.compress(bare)),
+        ("unknown", told),
+    ):
+        with pytest.raises(ModelRefusedError, match=r"422.*: no such luck$"):
+            ask(Answer(422, body, {"content-encoding": encoding}))
+    with pytest.raises(ModelRefusedError, match=r"422.*: yyy.*\.\.\.$"):
+        ask(Answer(422, b"y" * 10**7))
+
+
+def test_an_error_whose_body_breaks_off_or_does_not_match_its_encoding_stays_what_it_was() -> None:
+    with pytest.raises(ModelUnavailableError, match="not completed"):
+        ask(Answer(400, b"y" * 100, send=50))
+    for encoding in ("gzip", "deflate"):
+        with pytest.raises(ModelAnswerError, match="cannot be read"):
+            ask(Answer(500, b"neither of them", {"content-encoding": encoding}))
+
+
+def test_the_connection_of_a_short_error_is_kept() -> None:
+    async def main() -> FaultServer:
+        async with FaultServer([Answer(500, b"busy")]) as server:
+            model = HttpModel(server.url, "m")
+            for _ in range(3):
+                with pytest.raises(ModelUnavailableError):
+                    await model.generate(ASK, Sampling())
+            await model.aclose()
+            return server
+
+    assert asyncio.run(main()).connections == 1
 
 
 def test_a_redirect_is_not_followed_so_that_the_key_goes_nowhere_else() -> None:

@@ -14,8 +14,8 @@ import pytest
 from tests.models.fault_server import FaultServer, of_json, says
 from vouching.errors import ConfigError, MissingExtraError
 from vouching.models import Message, Sampling, ScriptedModel
+from vouching.models.cache import Cached
 from vouching.models.open import OPENAI, open_model, weights_in
-from vouching.models.record import Cached
 
 ASK = (Message("user", "Is it?"),)
 VARIABLES = (

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from tests.models.fault_server import Answer, FaultServer
 from vouching.errors import ConfigError, ModelUnavailableError
-from vouching.models import Completion, Message, Sampling, ScriptedModel, Tool
-from vouching.models.record import Cached, request_key
+from vouching.models import Completion, Message, Sampling, ScriptedModel, Tool, cache
+from vouching.models.cache import Cached, CacheWarning
+from vouching.models.record import request_key
 from vouching.types import Usage
 
 ASK = (Message("system", "Be brief."), Message("user", "Is it?"))
@@ -35,9 +38,11 @@ OTHERS: dict[str, Any] = {
 }
 
 
-def answers(path: Path, script: ScriptedModel, *samplings: Sampling) -> list[list[Completion]]:
+def answers(
+    path: Path, script: ScriptedModel, *samplings: Sampling, max_bytes: int | None = None
+) -> list[list[Completion]]:
     async def main() -> list[list[Completion]]:
-        model = Cached(script, path)
+        model = Cached(script, path, max_bytes=max_bytes)
         said = [await model.generate(ASK, sampling) for sampling in samplings]
         await model.aclose()
         return said
@@ -84,7 +89,7 @@ def test_a_failure_is_not_kept(tmp_path: Path) -> None:
 PROGRAM = """
 import asyncio, sys
 from vouching.models import Message, Sampling, ScriptedModel
-from vouching.models.record import Cached
+from vouching.models.cache import Cached
 
 async def main():
     script = ScriptedModel(lambda messages, sampling: f"answer to {sampling.seed}")
@@ -157,7 +162,7 @@ def test_of_two_answers_to_one_question_the_first_stays(tmp_path: Path) -> None:
 LIMIT = 400_000
 
 
-def fill(path: Path, seeds: Iterable[int], max_bytes: int = LIMIT) -> None:
+def fill(path: Path, seeds: Iterable[int], max_bytes: int | None = LIMIT) -> None:
     """Ask for answers of 1,000 to 2,000 bytes, no two alike; each takes at most a page of 4,096."""
 
     async def main() -> None:
@@ -216,6 +221,108 @@ def test_an_answer_that_is_larger_than_the_cache_is_given_and_not_kept(tmp_path:
     assert cached_seeds(path) == []
     with pytest.raises(ConfigError, match="size of a cache"):
         Cached(ScriptedModel([]), path, max_bytes=0)
+
+
+def test_an_answer_that_is_larger_than_the_cache_evicts_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    fill(path, range(20))
+    [[said]] = answers(path, ScriptedModel(["word " * 100_000]), Sampling(seed=500, max_tokens=10**6), max_bytes=LIMIT)
+    assert len(said.text) > LIMIT
+    assert cached_seeds(path) == [*range(20)]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "answers (question TEXT)",
+        "answers (key TEXT, completions TEXT)",
+        "answers (key TEXT PRIMARY KEY, completions TEXT, mine TEXT)",
+        "notes (line TEXT)",
+    ],
+)
+def test_a_file_of_another_program_is_refused_and_stays_as_it_is(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as file:
+        file.execute(f"CREATE TABLE {table}")
+    file.close()
+    before = path.read_bytes()
+    with pytest.raises(ConfigError, match=r"expected a table of answers .*name a new file"):
+        Cached(ScriptedModel([]), path)
+    assert path.read_bytes() == before
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def warned(path: Path, seeds: Iterable[int], max_bytes: int | None) -> list[str]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        fill(path, seeds, max_bytes)
+    return [str(one.message) for one in found if one.category is CacheWarning]
+
+
+def test_a_file_above_its_limit_is_warned_of_once_before_anything_is_evicted(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    fill(path, range(60))
+    [warning] = warned(path, [0], 100_000)  # a known answer: nothing is evicted yet
+    assert cached_seeds(path) == [*range(60)]
+    assert f"{path} has 0." in warning
+    assert "its limit is 0.1 MiB" in warning
+    assert "set VOUCH_CACHE_MB" in warning
+    assert warned(path, [100], 100_000) == []
+    assert 1 < len(cached_seeds(path)) < 60
+
+
+def test_a_cache_that_grows_to_the_default_limit_is_warned_of_and_one_of_a_chosen_size_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "MAX_BYTES", 100_000)
+    assert len(warned(tmp_path / "default.sqlite", range(60), None)) == 1
+    assert warned(tmp_path / "chosen.sqlite", range(60), 100_000) == []
+    for name in ("default", "chosen"):
+        assert 0 < len(cached_seeds(tmp_path / f"{name}.sqlite")) < 50
+
+
+def test_a_larger_file_of_an_earlier_version_keeps_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "answers.sqlite"
+    fill(path, range(100, 160))
+    with sqlite3.connect(path) as file:
+        file.execute("DROP INDEX answers_used")
+        file.execute("ALTER TABLE answers DROP COLUMN used")
+    monkeypatch.setattr(cache, "MAX_BYTES", 100_000)
+    assert warned(path, [100], None) == []  # the size is noted
+    size = path.stat().st_size
+    [warning] = warned(path, range(200, 260), None)
+    assert "its limit is 0." in warning
+    assert len(cached_seeds(path)) >= 50
+    assert path.stat().st_size <= size + 50_000
+    fill(path, [300], max_bytes=100_000)  # a size that is given has priority
+    assert len(cached_seeds(path)) < 50
+
+
+def test_the_command_line_shows_the_warning_as_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    fill(path, range(10), max_bytes=5 << 20)
+    with sqlite3.connect(path) as file:
+        file.execute("INSERT INTO answers VALUES ('long', ?, 0)", ("x" * (2 << 20),))
+    source = tmp_path / "source.txt"
+    source.write_text("The bridge opened in 1937.", encoding="utf-8")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(place for place in sys.path if place),
+        "VOUCH_CACHE": str(path),
+        "VOUCH_CACHE_MB": "1",
+    }
+
+    async def main() -> list[str]:
+        async with FaultServer([Answer(401)]) as server:
+            command = [sys.executable, "-m", "vouching", "check", "It opened in 1937.", "--source", str(source)]
+            command += ["--model", f"{server.url}#m"]
+            process = await asyncio.create_subprocess_exec(*command, stderr=subprocess.PIPE, env=environment)
+            return (await process.communicate())[1].decode().splitlines()
+
+    lines = asyncio.run(main())
+    found = [line for line in lines if "VOUCH_CACHE_MB" in line]
+    assert len(found) == 1, lines
+    assert found[0].startswith(f"vouch: warning: the cache {path} has 2.")
 
 
 def test_a_cache_of_an_earlier_version_is_used(tmp_path: Path) -> None:

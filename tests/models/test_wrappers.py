@@ -14,8 +14,9 @@ import pytest
 from tests.models.fault_server import FOREVER, Answer, FaultServer, of_json, says
 from vouching.errors import ConfigError, ModelDeadlineError, ModelRefusedError, ModelUnavailableError, VouchError
 from vouching.models import Message, Model, Sampling, ScriptedModel
+from vouching.models.cache import Cached
 from vouching.models.http import HttpModel
-from vouching.models.record import Cached, Recording
+from vouching.models.record import Recording
 from vouching.models.wrappers import Deadline, Limited, Metered, Price, Retrying, Traced, jitter
 
 ASK = (Message("user", "Is it?"),)

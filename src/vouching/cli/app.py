@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from difflib import get_close_matches
 from types import FrameType
@@ -20,7 +21,7 @@ import typer
 from typer.exceptions import TyperException
 
 from vouching.cli import answer, bench, check, data, diagnose, evolve, follow, index, reward, train
-from vouching.cli.streams import Exit, output_failed, usage_errors, write_error, write_result
+from vouching.cli.streams import Exit, output_failed, show_warning, usage_errors, write_error, write_result
 from vouching.version import __version__
 
 app = typer.Typer(
@@ -163,6 +164,7 @@ def _open_closed_streams() -> None:
 def main() -> int:
     """Run the command line and return the exit status; usage errors are one line on standard error."""
     _open_closed_streams()
+    warnings.showwarning = show_warning
     # asyncio replaces only Python's default handler, with one that waits until the running work yields.
     signal.signal(signal.SIGINT, _interrupt)
     try:

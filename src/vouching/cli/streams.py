@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -64,6 +64,21 @@ def write_error(message: str) -> None:
     line = f"vouch: {visible_line(message)}"
     encoding = sys.stderr.encoding or "utf-8"
     print(line.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a Python warning: one of vouching's own as a line on standard error, others as Python does."""
+    if category.__module__.startswith("vouching."):
+        write_error(f"warning: {message}")
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
 
 
 def write_result(text: str) -> None:

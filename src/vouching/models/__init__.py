@@ -11,8 +11,9 @@ from vouching.models.base import (
     PolicyCompletion,
     Sampling,
 )
+from vouching.models.cache import Cached
 from vouching.models.open import open_model
-from vouching.models.record import Cached, Recording, Replay
+from vouching.models.record import Recording, Replay
 from vouching.models.running import run
 from vouching.models.scripted import ScriptedModel
 from vouching.models.tools import Tool, ToolCall

@@ -34,7 +34,7 @@ from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError, Mo
 CONNECT_TIMEOUT = 10.0
 """Seconds to open a connection."""
 MAX_ANSWER = 64 << 20
-"""Bytes of an answer; a longer one is an error."""
+"""Bytes of an answer with status 2xx, decompressed; a longer one is an error. ``transport`` limits those of errors."""
 EXCERPT = 300
 """Characters of an answer that an error message shows."""
 _BUSY = {408, 425, 429}

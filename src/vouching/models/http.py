@@ -22,7 +22,6 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 import aiohttp
 import httpx2
 from openai import APIStatusError, AsyncOpenAI, AsyncStream, Omit, OpenAIError
-from openai._vendor.httpx_aiohttp import AiohttpTransport
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, Sampling
@@ -39,6 +38,7 @@ from vouching.models.connections import (
 )
 from vouching.models.running import OpenPerLoop
 from vouching.models.tools import ToolCall
+from vouching.models.transport import ENCODINGS, ErrorLimit
 from vouching.types import Usage
 from vouching.version import __version__
 
@@ -54,6 +54,7 @@ _FORMATS: tuple[Format, ...] = get_args(Format)
 _UNABLE = {400, 422}
 _HEADERS: dict[str, str | Omit] = {
     "accept": "application/json",
+    "accept-encoding": ENCODINGS,
     "content-type": "application/json",
     "user-agent": f"vouching/{__version__}",
 }
@@ -366,7 +367,7 @@ class HttpModel:
     def _client(self) -> AsyncOpenAI:
         """A client for one event loop."""
         proxy = httpx2.Proxy(self._proxy) if self._proxy else None
-        transport = AiohttpTransport(verify=certificates(), proxy=proxy, client=_session)
+        transport = ErrorLimit(verify=certificates(), proxy=proxy, client=_session)
         return _Client(
             api_key="none",
             base_url=self.base_url,

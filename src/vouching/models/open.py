@@ -15,7 +15,7 @@ from pathlib import Path
 
 from vouching.errors import ConfigError
 from vouching.models.base import Model
-from vouching.models.record import MAX_BYTES, Cached
+from vouching.models.cache import Cached
 from vouching.models.wrappers import Deadline, Limited, Retrying, Traced, WithFields, read_fields
 
 OPENAI = "https://api.openai.com/v1"
@@ -91,10 +91,10 @@ def weights_in(folders: Sequence[str]) -> str:
     return hashlib.sha256(repr(listed).encode()).hexdigest() if listed else ""
 
 
-def _cache_bytes() -> int:
+def _cache_bytes() -> int | None:
     megabytes = os.environ.get("VOUCH_CACHE_MB", "").strip()
     if not megabytes:
-        return MAX_BYTES
+        return None
     if not (megabytes.isdecimal() and int(megabytes)):
         raise ConfigError(f"VOUCH_CACHE_MB must be a whole number above 0, got {megabytes!r}")
     return int(megabytes) << 20

@@ -1,26 +1,20 @@
-"""Calls kept for later: recorded in a file that a model can answer from, or cached in SQLite so that each is paid once.
+"""Calls recorded in a file that a model can answer from later, without a network.
 
 A line of a recording is a JSON object with the model's name, the key of the request, its messages for the reader, and
-the completions; several processes may write to one file. A cache answers a request that is equal in every setting with
-the same completions, also at temperatures above 0: use another seed to draw again. Damaged entries are asked again and
-replaced. Not supported: caching failures, and waiting for an equal request that is under way.
+the completions; several processes may write to one file. Not supported: recording failures.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
-import sqlite3
 import threading
-import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from vouching.errors import ConfigError, InputError
 from vouching.models.base import Completion, Message, Model, Sampling
@@ -210,157 +204,3 @@ class Replay:
         if len(names) != 1:
             raise InputError(f"{self._path} has calls to {len(names)} models {sorted(names)}, expected one")
         return names.pop()
-
-
-T = TypeVar("T")
-PATIENCE = 60.0
-"""Seconds to wait for another process that is writing."""
-MAX_BYTES = 2 << 30
-"""Size of a cache, if nothing else is asked for."""
-_FRESH = 60
-"""Seconds in which a use is not noted again, so that most hits write nothing."""
-_EVICTED = 20
-"""One entry in so many is evicted at a time."""
-
-
-class Cached(Wrapper):
-    """Looks answers up in a file before the model is asked; known ones have a usage of zero.
-
-    Where the file would grow beyond its size, the entries that were not used for longest are evicted.
-
-    Args:
-        model: the model inside.
-        path: the file, shared by processes; created if missing.
-        weights: tells the model's weights from others of the same name; empty where the name does.
-        max_bytes: size of the file, its write-ahead log aside. A file that is larger already does not shrink.
-
-    Raises:
-        ConfigError: the file cannot be opened or is no cache, or a size of 0.
-
-    >>> import tempfile
-    >>> from vouching.models.scripted import ScriptedModel
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> script = ScriptedModel(["Yes.", "No."])
-    >>> model = Cached(script, Path(folder.name) / "answers.sqlite")
-    >>> async def twice():
-    ...     texts = [(await model.generate([Message("user", "Is it?")], Sampling()))[0].text for _ in range(2)]
-    ...     await model.aclose()
-    ...     return texts
-    >>> asyncio.run(twice()), len(script.asked)
-    (['Yes.', 'Yes.'], 1)
-    >>> folder.cleanup()
-    """
-
-    def __init__(self, model: Model, path: str | Path, weights: str = "", max_bytes: int = MAX_BYTES) -> None:
-        if max_bytes < 1:
-            raise ConfigError(f"the size of a cache must be above 0 bytes, got {max_bytes}")
-        super().__init__(model)
-        self._path, self._weights, self._max_bytes = Path(path), weights, max_bytes
-        self._file: sqlite3.Connection | None = None
-        self._start()
-
-    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """The cached completions, or new ones. Raises ConfigError if the file has become unusable."""
-        key = request_key(self.name + self._weights, messages, sampling)
-        if found := _known(await self._run(lambda file: _find(file, key))):
-            return [replace(completion, usage=Usage()) for completion in found]
-        completions = await self.model.generate(messages, sampling)
-        kept = json.dumps(completions_to_json(completions))
-        await self._run(lambda file: _keep(file, key, kept, self._max_bytes))
-        return completions
-
-    async def aclose(self) -> None:
-        """Close the file and the model inside; the next call opens them again."""
-        if self._file is not None:
-            await asyncio.to_thread(self._thread.shutdown)
-            self._file.close()
-            self._file = None
-        await super().aclose()
-
-    def _start(self) -> sqlite3.Connection:
-        # One thread owns the connection, so that waiting for another process does not block the event loop.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="vouching-cache")
-        self._file = self._thread.submit(self._open).result()
-        return self._file
-
-    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        file = self._file or self._start()
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work, file)
-        except sqlite3.Error as error:
-            raise ConfigError(f"the cache {self._path} cannot be used ({error}): make room, or do without") from error
-
-    def _open(self) -> sqlite3.Connection:
-        try:
-            file = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-            _use_write_ahead_log(file)
-            file.execute("PRAGMA synchronous = NORMAL")
-            _make_table(file)
-            file.execute("SELECT key, completions, used FROM answers LIMIT 1")
-        except sqlite3.Error as error:
-            raise ConfigError(
-                f"{self._path} cannot be used as a cache ({error}): name a new file or one that vouch made"
-            ) from error
-        return file
-
-
-def _make_table(file: sqlite3.Connection) -> None:
-    """The table of answers and when each was used; files of earlier versions lack the time."""
-    file.execute("BEGIN IMMEDIATE")
-    file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, completions TEXT NOT NULL)")
-    if not any(column[1] == "used" for column in file.execute("PRAGMA table_info(answers)")):
-        file.execute("ALTER TABLE answers ADD COLUMN used INTEGER NOT NULL DEFAULT 0")
-    file.execute("CREATE INDEX IF NOT EXISTS answers_used ON answers (used)")
-    file.execute("COMMIT")
-
-
-def _find(file: sqlite3.Connection, key: str) -> str | None:
-    row = file.execute("SELECT completions, used FROM answers WHERE key = ?", (key,)).fetchone()
-    if row is None:
-        return None
-    if row[1] < (now := int(time.time())) - _FRESH:
-        file.execute("UPDATE answers SET used = ? WHERE key = ?", (now, key))
-    return row[0]
-
-
-def _keep(file: sqlite3.Connection, key: str, completions: str, max_bytes: int) -> None:
-    """Write an answer, then evict others; what another process wrote meanwhile stays, unless it is damaged."""
-    if _known(_find(file, key)):
-        return
-    answer = (key, completions, int(time.time()))
-    file.execute("INSERT OR REPLACE INTO answers (key, completions, used) VALUES (?, ?, ?)", answer)
-    while _used_bytes(file) > max_bytes:
-        [entries] = file.execute("SELECT COUNT(*) FROM answers").fetchone()
-        oldest = "SELECT rowid FROM answers ORDER BY used, rowid LIMIT ?"
-        evicted = file.execute(f"DELETE FROM answers WHERE rowid IN ({oldest})", (entries // _EVICTED + 1,))
-        if not evicted.rowcount:
-            return
-
-
-def _used_bytes(file: sqlite3.Connection) -> int:
-    """Bytes of the file that hold something; evicted entries leave room that the next ones take."""
-    pages, free, size = (
-        file.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
-    )
-    return (pages - free) * size
-
-
-def _known(kept: str | None) -> list[Completion]:
-    """The completions of an entry; none if there is no entry or if it is damaged."""
-    try:
-        return completions_from_json(json.loads(kept), "the cache") if kept else []
-    except (InputError, ValueError, TypeError):
-        return []
-
-
-def _use_write_ahead_log(file: sqlite3.Connection) -> None:
-    """So that readers and the one writer do not wait for each other. SQLite's own timeout does not cover this step."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            file.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
