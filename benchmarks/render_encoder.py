@@ -18,7 +18,7 @@ HELD_OUT_NOTE = """
 Claims with errors of kinds excluded from the encoder's training, from rows that it had not seen. Right: the error type
 is named; a claim that is accepted is not right."""
 SPEED_NOTE = """
-Threads: {threads}. Vouch: the int8 encoder as it ships, tokenizing and choosing windows included; of a long source it
+Threads: {threads}. Vouch: the int8 encoder as it ships, including tokenizing and window selection; of a long source it
 reads at most {max_windows} windows. The others: built in their published shape, {others}; they read all that their own
 project would. Quality is not measured here, and int8 is part of the difference. Memory: the peak of
 the process, less that after its imports."""

@@ -9,9 +9,9 @@ from render_tables import Figures, interval, number, table
 
 MEAN = "mean of sets"
 NOTE = """
-Macro F1, last round less round 0, with paired 95 % intervals over groups of rows; test rows were scored once. "bare"
+Macro F1, last round minus round 0, with paired 95 % intervals over groups of rows; test rows were scored once. "bare"
 is weakness with probes in place of replay and at a higher rate, stopped after two rounds; "gated" is random with a
-gate. Sets of fewer than ten groups have no interval of their own."""
+gate. Sets with fewer than ten groups have no interval."""
 SPREAD_NOTE = """
 Spread: standard deviation between sets of the effect of a round, corrected for chance (tau of DerSimonian and Laird).
 Gained and lost: sets whose interval excludes 0; of {sets} sets without an effect, one interval in twenty would."""
@@ -63,7 +63,7 @@ def _means(found: Mapping[str, Any], where: str) -> Iterator[str]:
             [line] = [line for line in one["lines"] if line["data_set"] == "typed"]
             rows.append((f"{arm}, errors found", *_levels(line, rounds), interval(line["changes"][-1], "+")))
     heads = (f"round {number} >" for number in range(rounds))
-    yield from table((f"mean of the {where}", *heads, "last less round 0 >"), rows)
+    yield from table((f"mean of the {where}", *heads, "last minus round 0 >"), rows)
 
 
 def _levels(line: Figures, rounds: int) -> list[str]:

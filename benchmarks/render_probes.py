@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from render_tables import Figures, table
 
 NOTE = """
-{read} probes of training rows, {each} of each strategy, read one by one, with original and source, by one reader.
+{read} probes of training rows, {each} of each strategy, read one by one, with original and source, by one annotator.
 Right: label and error type are right and someone could write the text. Form: no one would write it. Label: the label is
 wrong. Original: the row it was made from has a wrong label. 95 % Wilson intervals, slightly too
 narrow, since some rows share a document. The probes, each with its judgement: `recipes/evolve/reading.jsonl`.

@@ -13,7 +13,7 @@ SETS_NOTE = """
 Vouch, {rules}word overlap: AUROC, the chance that a supported claim scores above an unsupported one; 0.5 is
 guessing. Word overlap is the share of the claim's distinct words, function words aside, that occur in the source; claim
 length calls the shorter claim the likelier supported. "Beaten by claim length": its AUROC is higher, by any amount.
-Differences: Vouch less the other, with 95 % intervals by paired {method} bootstrap, {resamples:,} resamples by {unit}
+Differences: Vouch minus the other, with 95 % intervals by paired {method} bootstrap, {resamples:,} resamples by {unit}
 of rows that share a source, a document or a claim, seed {seed}. Balanced accuracy: the mean of the shares of right
 labels among supported and among unsupported claims, at threshold 0.5. Mean and all rows: of the {count} sets with both
 labels and without a remark; among all rows, claims of different sets are compared with each other. healthver shares 375

@@ -34,7 +34,7 @@ def search_lines(record: Figures) -> Iterator[str]:
     yield from table(("questions", "how many >", *ways), rows)
     change = record["difference"]["held_out"]
     low, high = change["interval"]
-    yield from ("", f"Difference of words to words before: {change['estimate']:+.3f} [{low:+.3f}, {high:+.3f}].")
+    yield from ("", f"Difference between words and words before: {change['estimate']:+.3f} [{low:+.3f}, {high:+.3f}].")
     indexes = [("by words", small["build"], small["query"])]
     indexes.append(("by words, before", before["multihop"]["build"], before["multihop"]["query"]))
     indexes += [("by words", large["build"], large["query"])] if large else []
@@ -42,7 +42,7 @@ def search_lines(record: Figures) -> Iterator[str]:
     idle = before["million of an idle machine"]
     indexes.append(("by words, before, with less other work", idle["build"], idle["query"]))
     yield from table(("", "passages >", "build", "query, median", "query, 95 %", "on disk"), times(indexes))
-    yield from ("", faults("The index", record["faults"]), faults("The one before", before["faults"]))
+    yield from ("", faults("The index", record["faults"]), faults("The index before", before["faults"]))
     yield NOTE
 
 
