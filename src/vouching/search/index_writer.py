@@ -283,9 +283,7 @@ def _sweep(folder: Path) -> None:
 def _require_empty(folder: Path) -> None:
     """Refuse a folder with an index, or with files that are not those of a stopped writer."""
     if (folder / MANIFEST).exists():
-        raise InputError(
-            f"{folder} contains an index: add to it, remove it, or name another folder"
-        )
+        raise InputError(f"{folder} contains an index: add to it, remove it, or name another folder")
     foreign = next((path.name for path in folder.iterdir() if not any(map(path.match, (LOCK, *_OWN)))), None)
     if foreign is not None:
         raise InputError(f"{folder} is not empty (it contains {foreign}): name a new folder for the index")

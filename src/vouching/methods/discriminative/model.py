@@ -54,9 +54,7 @@ def read_note(folder: Path) -> ScorerNote | None:
     try:
         return recorded_settings(ScorerNote, json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
-        raise ConfigError(
-            f"{path} does not describe a scorer ({error}): correct it, or train again"
-        ) from error
+        raise ConfigError(f"{path} does not describe a scorer ({error}): correct it, or train again") from error
 
 
 PREFIX = "discriminative:"
