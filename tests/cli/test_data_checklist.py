@@ -12,7 +12,7 @@ import pytest
 from vouching.cli.data import ended
 from vouching.cli.streams import Exit, show_rows
 from vouching.errors import InputError, ModelUnavailableError
-from vouching.methods.checklist.lint import encoder_nearness
+from vouching.methods.checklist.lint import encoder_similarity
 from vouching.methods.checklist.make import ChecklistMaker
 from vouching.methods.checklist.make import make_checklists as made_checklists
 from vouching.models import ScriptedModel
@@ -38,7 +38,7 @@ def make_checklists(
     files: MadeFiles, model: ScriptedModel, critic: ScriptedModel | None = None, rules: bool = False
 ) -> Exit:
     """As the command does it."""
-    maker = ChecklistMaker(model, 0, 2048, critic, encoder_nearness())
+    maker = ChecklistMaker(model, 0, 2048, critic, encoder_similarity())
     return ended(made_checklists(files, maker, rules, show_rows))
 
 
