@@ -244,12 +244,12 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"format": FORMAT + 1}, f"has format {FORMAT + 1} .written by vouching .*, this version reads {FORMAT}"),
-        ({"format": "x"}, r"index.json is damaged .*: and build the index again"),
+        ({"format": "x"}, r"index.json is damaged .*, and build the index again"),
         (
             {"format": 1, "segments": []},
             f"has format 1 .*, this version reads {FORMAT}: build it again",
         ),
-        ({"colour": "red"}, r"index.json is damaged .*: and build the index again"),
+        ({"colour": "red"}, r"index.json is damaged .*, and build the index again"),
     ],
 )
 def test_an_index_of_another_format_or_with_a_damaged_manifest_is_refused(
