@@ -247,7 +247,7 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
         ({"format": "x"}, r"index.json is damaged .*, and build the index again"),
         (
             {"format": 1, "segments": []},
-            f"has format 1 .*, this version reads {FORMAT}: build it again",
+            f"has format 1 .*, this version reads {FORMAT}: remove .*, and build the index again",
         ),
         ({"colour": "red"}, r"index.json is damaged .*, and build the index again"),
     ],
