@@ -80,7 +80,7 @@ def test_errors_that_were_drawn_alone_do_not_correlate_and_those_drawn_together_
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "no completions"),
+        ([], "no judged responses"),
         (ROWS[:2], "q cannot be estimated: there is no failure"),
         (ROWS[2:], "p cannot be estimated: there is no strict success"),
     ],
