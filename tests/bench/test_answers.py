@@ -195,7 +195,8 @@ def test_requests_need_no_known_answer(tmp_path: Path) -> None:
 
 def test_without_a_model_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VOUCH_MODEL", raising=False)
-    result = CliRunner().invoke(app, ["bench", "run", "hotpotqa", "--out", str(tmp_path / "out")])
+    environment = {"VOUCH_DATA": str(sample_data(tmp_path / "data"))}
+    result = CliRunner(env=environment).invoke(app, ["bench", "run", "hotpotqa", "--out", str(tmp_path / "out")])
     assert result.exit_code == Exit.USAGE
     assert "set VOUCH_MODEL" in result.stderr
     assert not (tmp_path / "out").exists()

@@ -72,6 +72,8 @@ def _answers(options: Options) -> Task[Any]:
     judges = options["judge"] or [None]
     if len(judges) > 1:
         raise InputError(f"got {len(judges)} judges, but a single one audits the answers: name one")
+    if not options["model"]:
+        open_writer(None)  # raises, and says how to name one
     answering = AnswerOptions(
         options["model"] or "", options["prompt"], options["generations"], judges[0], options["method"],
         options["marker"], options["seed"], options["max_tokens"],
