@@ -161,7 +161,7 @@ def rewrite(copy: Path, **changes: object) -> None:
 
 def test_another_format_is_refused(copy: Path) -> None:
     rewrite(copy, format=99)
-    with pytest.raises(WeightsError, match="format 99, expected 1"):
+    with pytest.raises(WeightsError, match="format 99, expected 2"):
         load_encoder(copy)
 
 
