@@ -279,7 +279,7 @@ def test_an_encoder_that_is_no_bert_is_refused(config: EncoderConfig, tmp_path: 
 
 
 def test_windows_longer_than_the_encoder_can_read_are_refused(config: EncoderConfig, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="128 max_tokens, it has 64"):
+    with pytest.raises(ConfigError, match="it has 64 max_tokens, expected 128"):
         train_encoder(replace(config, max_tokens=128), tmp_path / "run", report=quiet)
 
 
@@ -288,7 +288,7 @@ def test_a_tokenizer_with_more_tokens_than_the_encoder_knows_is_refused(config: 
     record = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     record["model"]["vocab"]["more"] = len(record["model"]["vocab"])
     (folder / "tokenizer.json").write_text(json.dumps(record), encoding="utf-8")
-    with pytest.raises(ConfigError, match="124 tokens in the vocabulary of its tokenizer, it has 123"):
+    with pytest.raises(ConfigError, match="it has 123 tokens in the vocabulary of its tokenizer, expected 124"):
         train_encoder(replace(config, encoder=str(folder)), tmp_path / "run", report=quiet)
 
 
