@@ -39,9 +39,8 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         raise ConfigError(f"{path} is not TOML: {error}") from None
     for override in overrides:
         _set(record, override)
-    _refuse_unknown(kind, record, kind)
     try:
-        return TypeAdapter(kind).validate_python(record)
+        return recorded_settings(kind, record)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])

@@ -35,10 +35,10 @@ Same: TypeAlias = Callable[[str, str], bool]
 """Whether two short answers are the same."""
 
 
-def open_writer(name: str | None) -> Model:
-    """The language model that writes answers. Raises ConfigError if the name is missing or not a language model's.
+def writer_name(name: str | None) -> str:
+    """The name of a model that can write answers. Raises ConfigError if it is missing or not a language model's.
 
-    >>> open_writer(None)
+    >>> writer_name(None)
     Traceback (most recent call last):
     ...
     vouching.errors.ConfigError: vouch answer needs a language model, and none was given: set VOUCH_MODEL or pass ...
@@ -49,7 +49,12 @@ def open_writer(name: str | None) -> Model:
             f"vouch answer needs a language model, and {problem}: set VOUCH_MODEL or pass --model NAME; "
             f"names look like {FORMS}"
         )
-    return open_model(name)
+    return name
+
+
+def open_writer(name: str | None) -> Model:
+    """The language model that writes answers. Raises ConfigError as :func:`writer_name`."""
+    return open_model(writer_name(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from vouching.answering.answer import AnswerConfig, Answerer, open_writer
+from vouching.answering.answer import AnswerConfig, Answerer, open_writer, writer_name
 from vouching.bench.answer_task import AnswerOptions, AnswersTask
 from vouching.bench.answers import AnswerRow, Mark
 from vouching.bench.claims import ClaimsTask
@@ -72,10 +72,8 @@ def _answers(options: Options) -> Task[Any]:
     judges = options["judge"] or [None]
     if len(judges) > 1:
         raise InputError(f"got {len(judges)} judges, but a single one audits the answers: name one")
-    if not options["model"]:
-        open_writer(None)  # raises, and says how to name one
     answering = AnswerOptions(
-        options["model"] or "", options["prompt"], options["generations"], judges[0], options["method"],
+        writer_name(options["model"]), options["prompt"], options["generations"], judges[0], options["method"],
         options["marker"], options["seed"], options["max_tokens"],
     )  # fmt: skip
     marker = answering.marker
