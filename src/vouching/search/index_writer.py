@@ -232,7 +232,7 @@ def change_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Ge
         OSError: the disk is full.
     """
     folder = Path(path)
-    open_state(folder)
+    read_manifest(folder)  # so that no lock is left in a folder without an index
     with _locked(folder):
         manifest, store, _ = open_state(folder)
         writer = IndexWriter(folder, manifest, store, query_encoder(folder, manifest, encoder))
