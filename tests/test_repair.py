@@ -163,8 +163,8 @@ def pair(text: str, answer: str, outcome: BlindOutcome, found: tuple[str, ...] =
 
 
 def audited(text: str, *pairs: PairResult, again: tuple[PairResult, ...] = (), rest: Rest = "mark") -> Report:
-    async def check_again(mended: str) -> Report:
-        return Report(mended, (), again)
+    async def check_again(repaired: str) -> Report:
+        return Report(repaired, (), again)
 
     return asyncio.run(repair(Report(text, (), pairs), check_again, rest))
 

@@ -42,7 +42,7 @@ def answers(*values: str) -> str:
 
 
 BATCH: Said = {
-    # Both answers are borne out: two of three checkers agree on each.
+    # Both answers are supported: two of three checkers agree on each.
     ("Ada", "solver"): [solved("The Ada bridge is 5 km long and opened in 1973.")],
     ("Ada", "proposer"): [asks("Ada", ("long", "5 km"), ("opened", "1973"))],
     ("Ada", "checker"): [answers("5,000 m", "1973"), answers("5 km", "1937"), answers("Cannot answer", "1973")],
