@@ -6,8 +6,10 @@ see ``vouching.text.injection`` for those.
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections.abc import Iterable
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, the first half of every escape sequence
@@ -62,3 +64,26 @@ def shorten(text: str, width: int) -> str:
         return text
     half = (width - 1) // 2
     return f"{text[:half]}…{text[len(text) - half :]}"
+
+
+def shown_json(value: object, width: int = 60) -> str:
+    """A refused value for a message: as JSON writes it, a string in single quotes, shortened to ``width`` characters.
+
+    >>> shown_json(None), shown_json([1, "a", True]), shown_json("yes")
+    ('null', '[1, "a", true]', "'yes'")
+    """
+    try:
+        text = repr(value) if isinstance(value, str) else json.dumps(value, default=repr, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # a key that is not a string, a loop, thousands of digits
+        text = f"a value of type {type(value).__name__}"
+    return visible_line(text if len(text) <= width else f"{text[:width]}...")
+
+
+def shown_keys(keys: Iterable[object]) -> str:
+    """The keys of a row that lacks one, as the end of a message.
+
+    >>> shown_keys({"id": 1, "text": "It opened."}), shown_keys({})
+    ('its keys are id, text', 'it has no keys')
+    """
+    names = ", ".join(map(str, keys))
+    return f"its keys are {visible_line(names)}" if names else "it has no keys"
