@@ -141,20 +141,20 @@ def test_a_row_without_what_the_method_judges_says_so(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["rules", "checklist", "blinded", "assurance"])
 def test_a_claim_alone_is_refused_by_methods_that_judge_something_else(method: str) -> None:
-    with pytest.raises(ConfigError, match=f"got a claim with the method {method}, .*: call check_"):
+    with pytest.raises(ConfigError, match=f"the method {method} does not accept a claim: call check_"):
         checker(method).check(RESPONSE, SOURCE)
-    with pytest.raises(ConfigError, match="got a search"):
+    with pytest.raises(ConfigError, match="does not accept a search"):
         Checker(method=method, model=ScriptedModel(["yes"]), search=["wikipedia"])
 
 
 @pytest.mark.parametrize("method", ["embedded", "blinded", "assurance"])
 def test_an_instruction_is_refused_by_methods_that_do_not_judge_by_it(method: str) -> None:
-    with pytest.raises(ConfigError, match="got an instruction"):
+    with pytest.raises(ConfigError, match="does not accept an instruction"):
         checker(method).check_instruction("Use no commas.", "No, never.")
 
 
 def test_a_method_that_judges_form_repairs_nothing() -> None:
-    with pytest.raises(ConfigError, match="omit the repair"):
+    with pytest.raises(ConfigError, match="does not support repairs: omit repair_rest"):
         checker("rules").check_response("No, never.", question="Use no commas.", repair_rest="mark")
 
 
@@ -169,8 +169,8 @@ def test_a_blinded_audit_is_repaired_by_what_the_documents_say() -> None:
         ({"method": "blindd"}, "there is no method 'blindd'; did you mean blinded"),
         ({"method": "nonsense"}, "there are embedded, rules"),
         ({"treshold": 0.7}, "the method embedded has no setting 'treshold'; did you mean threshold"),
-        ({"votes": 3, "seed": 1}, "got votes and seed with embedded, which is not a language model"),
-        ({"method": "structured"}, "got method with embedded, which is not a language model"),
+        ({"votes": 3, "seed": 1}, "embedded is not a language model, so votes and seed cannot be used"),
+        ({"method": "structured"}, "embedded is not a language model, so method cannot be used"),
         ({"method": "checklist"}, "a language model judges items, got embedded"),
         ({"model": ScriptedModel(["yes"]), "method": "embedded"}, "expected structured or label"),
         ({"method": "blinded", "threshold": 0.7}, "the method blinded has no setting 'threshold'"),
@@ -191,7 +191,7 @@ def test_settings_reach_the_verifier() -> None:
 
 
 def test_a_blank_instruction_is_refused() -> None:
-    with pytest.raises(InputError, match="the instruction is blank"):
+    with pytest.raises(InputError, match="the instruction must not be empty"):
         checker("rules").check_response("So it is.")
 
 

@@ -19,12 +19,12 @@ def test_a_scorer_with_a_setting_of_another_name_is_refused_and_not_read_with_th
     [note] = tmp_path.iterdir()
     assert read_note(tmp_path) == ScorerNote(max_tokens=300)
     note.write_text(json.dumps({"shown": "compressed", "most_tokens": 300}), encoding="utf-8")
-    with pytest.raises(ConfigError, match="no setting 'most_tokens'; did you mean max_tokens"):
+    with pytest.raises(ConfigError, match="unknown setting 'most_tokens'; did you mean 'max_tokens'"):
         read_note(tmp_path)
 
 
 def test_an_evolution_with_a_setting_of_another_name_is_refused_with_the_file(tmp_path: Path) -> None:
     settings = {"settings": {"most_loss": 0.5}}
     (tmp_path / "run.json").write_text(json.dumps(settings), encoding="utf-8")
-    with pytest.raises(InputError, match=r"run\.json: there is no setting 'most_loss'; did you mean max_loss"):
+    with pytest.raises(InputError, match=r"run\.json: unknown setting 'most_loss'; did you mean 'max_loss'"):
         config_of(tmp_path)

@@ -27,6 +27,7 @@ from vouching.search.base import Finder, SearchEngine
 from vouching.search.evidence import ClaimEvidence, Searches
 from vouching.search.open import as_finder
 from vouching.types import Assurance, Claim, Report, Source, Unverified
+from vouching.types.visible import shown_json, shown_keys
 
 if TYPE_CHECKING:
     from vouching.types import ChecklistItem
@@ -89,7 +90,7 @@ class Checker:
             self._needs("claims", "a search")
             self.finder = as_finder(search, open_embedded("embedded:rules", shared).verify, queries)
         elif queries is not None:
-            raise ConfigError(f"got queries={queries} without anything to search: give search, or omit queries")
+            raise ConfigError(f"queries={queries} requires search: pass search, or omit queries")
 
     @property
     def judges(self) -> Literal["claims", "response", "instruction", "units"]:
@@ -150,10 +151,10 @@ class Checker:
         """Async twin of :meth:`check_response`."""
         if self.judges == "instruction":
             if repair_rest is not None:
-                raise ConfigError(f"the method {self.method.name} judges form and has no fixes: omit the repair")
+                raise ConfigError(f"the method {self.method.name} does not support repairs: omit repair_rest")
             return await self.acheck_instruction(question or "", response, sources=() if sources is None else sources)
         if not check_text(response, "the response").strip() and self.judges == "claims":
-            raise InputError("the response is empty: expected a text to split into claims")
+            raise InputError("the response must not be empty")
         _check_rest(repair_rest)
         given, searches = self._given(sources), self._searches(question)
         report = await self._report(response, given, question, searches)
@@ -187,7 +188,7 @@ class Checker:
 
         self._needs("instruction", "an instruction")
         if not check_text(instruction, "the instruction").strip():
-            raise InputError("the instruction is blank, expected what the response was asked to do")
+            raise InputError("the instruction must not be empty")
         check_text(response, "the response")
         items = None if checklist is None else as_items(checklist)
         given = as_sources(sources) if each_of(sources) else ()
@@ -284,7 +285,7 @@ class Checker:
         if self.judges != judged:
             calls = {"claims": "check", "instruction": "check_instruction", "units": "check_task"}
             name = calls.get(self.judges, "check_response")
-            raise ConfigError(f"got {got} with the method {self.method.name}, which does not take it: call {name}")
+            raise ConfigError(f"the method {self.method.name} does not accept {got}: call {name}")
 
     def _given(self, sources: SourcesLike | None) -> tuple[Source, ...]:
         """The sources passed with a call. Raises InputError if there are none and none are searched for."""
@@ -329,7 +330,7 @@ class Checker:
         name = f"row-{number}"
         try:
             if not isinstance(given, Mapping):
-                raise InputError(f'it is of type {type(given).__name__}, expected a mapping with "claim" and "sources"')
+                raise InputError(f"expected a mapping with 'claim' and 'sources', got {shown_json(given)}")
             row = cast("Mapping[str, Any]", given)
             name = row_name(row, number)
             check_text(str(row.get("id", "")), "the id")
@@ -350,16 +351,16 @@ class Checker:
         response, claim = row.get("response"), row.get("claim")
         if judges == "response":
             if response is None and claim is None:
-                raise InputError(f'the row has the keys {[*row]}, expected "response" or "claim"')
+                raise InputError(f"the row has no 'response' or 'claim'; {shown_keys(row)}")
             text = check_text(claim, "the claim") if response is None else response
             return await self.acheck_response(text, row_sources(row), question, repair_rest)
         sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
         if response is not None and claim is not None:
-            raise InputError('it has both "claim" and "response", expected one of them: make it two rows')
+            raise InputError("the row has both 'claim' and 'response': split it into two rows")
         if response is not None:
             return await self.acheck_response(response, sources, question, repair_rest)
         if claim is None:
-            raise InputError(f'the row has the keys {[*row]}, expected "claim" or "response"')
+            raise InputError(f"the row has no 'claim' or 'response'; {shown_keys(row)}")
         asked = Claim(check_text(claim, "the claim"), id=name)
         return await self.acheck(asked, sources, question if self.finder else None)
 
@@ -369,7 +370,7 @@ class Checker:
         from vouching.methods.rules.verify import named_items
 
         if row.get("response") is None:
-            raise InputError(f'the row has the keys {[*row]}, expected "response", a text')
+            raise InputError(f"the row has no 'response'; {shown_keys(row)}")
         items = named_items(row) if self.method.name == "rules" and row.get("instruction_id_list") else row_items(row)
         if getattr(getattr(self.verifier, "config", None), "holistic", False):
             items = None
@@ -379,4 +380,6 @@ class Checker:
 
 def _check_rest(repair_rest: object) -> None:
     if repair_rest not in (None, *get_args(Rest)):
-        raise InputError(f"repair_rest must be one of {', '.join(get_args(Rest))} or None, got {repair_rest!r}")
+        raise InputError(
+            f"repair_rest must be None or one of {', '.join(get_args(Rest))}, got {shown_json(repair_rest)}"
+        )

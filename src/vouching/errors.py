@@ -26,7 +26,9 @@ class NoLanguageModelError(ConfigError):
 
     def __init__(self, model: str, settings: tuple[str, ...]) -> None:
         names = " and ".join(settings)
-        super().__init__(f"got {names} with {model}, which is not a language model: name one, or omit {names}")
+        super().__init__(
+            f"{model} is not a language model, so {names} cannot be used: pass a language model, or omit {names}"
+        )
         self.model = model
         self.settings = settings
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast, overload
 from vouching.errors import InputError
 from vouching.rows.read import Row, RowReader
 from vouching.types import Claim, Example, Label, Passage, Source, Span
+from vouching.types.visible import shown_json, shown_keys
 
 SourceLike: TypeAlias = str | Source | Passage | Mapping[str, object]
 SourcesLike: TypeAlias = SourceLike | Sequence[SourceLike]
@@ -31,12 +32,10 @@ def as_claim(value: ClaimLike, number: int = 1) -> Claim:
     check_text(claim.text, "the claim")
     check_text(claim.id, "the id of the claim")
     if not any(c.isalnum() for c in claim.text):
-        raise InputError(
-            f"the claim is empty: got {claim.text[:40]!r}, expected a statement with at least one word or number"
-        )
+        raise InputError(f"the claim must contain at least one word or number, got {shown_json(claim.text)}")
     if len(claim.text) > LONGEST_CLAIM:
         raise InputError(
-            f"the claim has {len(claim.text):,} characters, expected at most {LONGEST_CLAIM:,}: "
+            f"the claim must have at most {LONGEST_CLAIM:,} characters, got {len(claim.text):,}: "
             "check it as a response (check_response, or --response on the command line)"
         )
     return claim
@@ -57,7 +56,7 @@ def as_sources(value: SourcesLike) -> tuple[Source, ...]:
     """
     values = each_of(value)
     if not values:
-        raise InputError("no source was given: pass at least one text to check against")
+        raise InputError("no source was given: pass at least one")
     sources: list[Source] = []
     taken: set[str] = set()
     for number, item in enumerate(values, 1):
@@ -86,7 +85,7 @@ def _as_source(item: object, number: int) -> Source:
         row = cast("Mapping[str, object]", item)
         key = next((k for k in _TEXT_KEYS if k in row), None)
         if key is None:
-            raise InputError(f'{name} has the keys {[*row]}, expected "text" (and optionally "id", "title", "url")')
+            raise InputError(f"{name} has no 'text'; {shown_keys(row)} (optional keys: id, title, url)")
         title, url, given = row.get("title"), row.get("url"), row.get("id")
         source = Source(
             check_text(row[key], name),
@@ -96,8 +95,8 @@ def _as_source(item: object, number: int) -> Source:
         )
         return _as_source(source, number)
     if isinstance(item, PurePath):
-        raise InputError(f"{name} is the path {str(item)!r}, expected a text: read the file first, path.read_text()")
-    raise InputError(f'{name} is of type {type(item).__name__}, expected text, a Source, or a mapping with "text"')
+        raise InputError(f"{name} must be a string, got the path {str(item)!r}: read the file with path.read_text()")
+    raise InputError(f"{name} must be a string, a Source, or an object with 'text', got {shown_json(item)}")
 
 
 def _passage_name(span: Span, number: int) -> str:
@@ -116,17 +115,17 @@ def each_of(value: object) -> list[Any]:
 def check_text(value: object, name: str) -> str:
     """``value`` if it is valid text. Raises InputError otherwise."""
     if not isinstance(value, str):
-        raise InputError(f"{name} is of type {type(value).__name__}, expected text (str)")
+        raise InputError(f"{name} must be a string, got {shown_json(value)}")
     broken = _SURROGATE.search(value)
     if broken:
         raise InputError(
-            f"{name} has a lone surrogate U+{ord(broken.group()):04X} at offset {broken.start()}, which is not "
-            "a character: decode the text again, e.g. raw.decode('utf-8', errors='replace')"
+            f"{name} contains a lone surrogate, U+{ord(broken.group()):04X}, at offset {broken.start()}, which is not "
+            "a valid character: decode the text again, e.g. raw.decode('utf-8', errors='replace')"
         )
     return value
 
 
-OR_SEARCH = ", or somewhere to search for them (--index, --web)"
+OR_SEARCH = ", or search for sources with --index or --web"
 """The alternative to a row's sources, for commands that can search."""
 
 
@@ -147,11 +146,9 @@ def row_sources(row: Mapping[str, object], needed: bool = True, otherwise: str =
     """
     given = [key for key in SOURCE_KEYS if row.get(key) is not None]
     if not given and needed:
-        raise InputError(
-            f'the row has the keys {[*row]}, expected "source" or "sources" (a text or a list of texts){otherwise}'
-        )
+        raise InputError(f"the row has no 'sources'; {shown_keys(row)}: add a string or a list of strings{otherwise}")
     if len(given) > 1:
-        raise InputError(f'it has both "{given[0]}" and "{given[1]}", expected one: put all texts into "sources"')
+        raise InputError(f"the row has both {given[0]!r} and {given[1]!r}: put all texts into 'sources'")
     return cast("SourcesLike", row[given[0]]) if given else None
 
 
@@ -175,7 +172,7 @@ def labelled_row(row: Row) -> LabelledRow:
         raise InputError(str(row.problem))
     fields = row.fields
     if "claim" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, expected "claim"')
+        raise InputError(f"the row has no 'claim'; {shown_keys(fields)}")
     gold = gold_of(fields)
     group = fields.get("group")
     claim = Claim(as_claim(fields["claim"]).text, id=row.name)
@@ -186,7 +183,7 @@ def gold_of(fields: Mapping[str, Any]) -> Label | None:
     """The label of a row; None without one. Raises InputError for an unknown label."""
     given: Any = next((fields[key] for key in LABEL_KEYS if fields.get(key) is not None), None)
     if given not in (None, "Attributable", "Not Attributable"):
-        raise InputError(f'the label is {given!r}, expected "Attributable" or "Not Attributable"')
+        raise InputError(f"the label must be 'Attributable' or 'Not Attributable', got {shown_json(given)}")
     return given
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -40,10 +41,10 @@ class Prompt:
         'Claim: {{claim}} is data'
         """
         if self.names != values.keys():
-            missing, unknown = sorted(self.names - values.keys()), sorted(values.keys() - self.names)
+            missing, unknown = self.names - values.keys(), values.keys() - self.names
             raise PromptError(
-                f"the prompt has the placeholders {sorted(self.names)}, got values for {sorted(values)}: "
-                f"missing {missing}, unknown {unknown}"
+                f"the prompt has the placeholders {_listed(self.names)}, got values for {_listed(values)}; "
+                f"missing: {_listed(missing)}; unknown: {_listed(unknown)}"
             )
         return _PLACEHOLDER.sub(lambda match: values[match.group(1)], self.text)
 
@@ -53,10 +54,14 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(_PLACEHOLDER.findall(text))
 
 
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
 @cache
 def load_prompt(package: str, name: str) -> Prompt:
     """The template ``name`` (a ``.txt`` file) in ``package``. Raises PromptError if there is none."""
     try:
         return Prompt(files(package).joinpath(f"{name}.txt").read_text(encoding="utf-8"))
     except (OSError, ModuleNotFoundError) as error:
-        raise PromptError(f"no prompt {name!r} in {package}: {error}") from error
+        raise PromptError(f"cannot read the prompt {name!r} in {package}: {error}") from error

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from vouching.errors import ConfigError, InputError
+from vouching.types.visible import shown_json
 
 Config = TypeVar("Config")
 
@@ -29,14 +30,14 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
     >>> read_settings(EncoderConfig, path, ["epoch=2"])
     Traceback (most recent call last):
         ...
-    vouching.errors.ConfigError: there is no setting 'epoch'; did you mean epochs?
+    vouching.errors.ConfigError: unknown setting 'epoch'; did you mean 'epochs'?
     """
     try:
         record: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"cannot read {path} ({error.strerror}): name a TOML file of settings") from None
+        raise ConfigError(f"cannot read {path} ({error.strerror}): expected a TOML file with settings") from None
     except ValueError as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from None
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
     for override in overrides:
         _set(record, override)
     try:
@@ -46,11 +47,19 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         name = ".".join(str(part) for part in first["loc"])
         if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
             raise ConfigError(_placed(str(cause), name, kind)) from None
-        expected = {
-            "tuple_type": 'expected a list, as in ["one", "two"]',
-            "dataclass_type": f"expected a table of settings: set them one by one, as in {name}.KEY=VALUE",
-        }.get(first["type"], first["msg"].lower())
-        raise ConfigError(f"{name} is {first['input']!r}: {expected.replace('input should be', 'expected')}") from None
+        raise ConfigError(f"{name} {_refused(first['type'], first['msg'], shown_json(first['input']), name)}") from None
+
+
+def _refused(type: str, message: str, got: str, name: str) -> str:
+    """Why a value is refused, after the name of the setting."""
+    if type == "missing":
+        return "is missing"
+    known = {
+        "tuple_type": f'must be a list, such as ["one", "two"], got {got}',
+        "dataclass_type": f"must be a table, got {got}: set its entries with {name}.KEY=VALUE",
+    }
+    message = message.partition(", unable")[0].replace("Input should be", "must be")
+    return known.get(type, f"{message}, got {got}")
 
 
 def recorded_settings(kind: type[Config], record: dict[str, Any]) -> Config:
@@ -60,7 +69,7 @@ def recorded_settings(kind: type[Config], record: dict[str, Any]) -> Config:
     >>> recorded_settings(EncoderConfig, {"most_rows": 9})
     Traceback (most recent call last):
         ...
-    vouching.errors.ConfigError: there is no setting 'most_rows'; did you mean max_rows?
+    vouching.errors.ConfigError: unknown setting 'most_rows'; did you mean 'max_rows'?
     """
     _refuse_unknown(kind, record, kind)
     return TypeAdapter(kind).validate_python(record)
@@ -71,7 +80,7 @@ def refuse_missing(settings: object, *names: str) -> None:
     for name in names:
         for path in cast("tuple[str, ...]", getattr(settings, name)):
             if not Path(path).exists():
-                raise InputError(f"{name} names {path}, which does not exist: give the paths of files of rows")
+                raise InputError(f"missing file {path}, listed in the setting {name}: list existing files of rows")
 
 
 def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = "") -> None:
@@ -84,8 +93,8 @@ def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = 
             near = [path for path in _paths(whole) if path.endswith(f".{meant}")]  # in a table that was not named
             near = near or get_close_matches(name, known, n=1)
             raise ConfigError(
-                f"there is no setting {name!r}; "
-                + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+                f"unknown setting {name!r}; "
+                + (f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}")
             )
         inner = get_type_hints(kind)[key]
         if is_dataclass(inner) and isinstance(value, dict):
@@ -112,7 +121,7 @@ def _set(record: dict[str, Any], override: str) -> None:
     """Put one ``key=value`` into the settings."""
     key, equals, text = override.partition("=")
     if not equals:
-        raise ConfigError(f"{override!r} is not a setting: expected key=value, for instance epochs=2")
+        raise ConfigError(f"a setting must have the form KEY=VALUE, such as epochs=2, got {override!r}")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except ValueError:
@@ -123,5 +132,5 @@ def _set(record: dict[str, Any], override: str) -> None:
         return
     inner = record.setdefault(table, {})
     if not isinstance(inner, dict):
-        raise ConfigError(f"{table} is not a table of settings: omit .{name}")
+        raise ConfigError(f"the setting {table} is not a table: write {table}=VALUE instead of {table}.{name}=VALUE")
     cast("dict[str, Any]", inner)[name] = value

@@ -14,6 +14,7 @@ from vouching.methods.discriminative.open import open_ranker
 from vouching.methods.discriminative.rank import Ranker
 from vouching.repair import Rest
 from vouching.types import Ranking, Report
+from vouching.types.visible import shown_json
 
 if TYPE_CHECKING:
     from vouching.answering.answer import Audit
@@ -170,7 +171,7 @@ async def acheck_instruction(
     0.5
     """
     if model is None and (settings or sources):
-        raise ConfigError("got settings or sources without a model, which rules do not use: name a model")
+        raise ConfigError("settings and sources require a model: pass model, or omit them")
     checker = Checker("embedded", method="rules") if model is None else Checker(model, method="checklist", **settings)
     try:
         return await checker.acheck_instruction(instruction, response, checklist, sources)
@@ -217,7 +218,7 @@ async def arank(
     """
     check_text(question, "the question")
     if isinstance(answers, str):
-        raise InputError(f"expected a list of texts, got one text: pass [{answers[:40]!r}]")
+        raise InputError(f"answers must be a list of strings, got one string: pass [{shown_json(answers)}]")
     given = [check_text(answer, f"answer {number}") for number, answer in enumerate(answers, 1)]
     return await _ranker(model).rank(question, given, as_sources(sources))
 

@@ -48,7 +48,7 @@ def test_tokens_are_counted_instead_of_characters_where_the_set_has_them() -> No
 
 def test_a_row_the_verifier_cannot_take_has_no_score_no_label_and_no_share_in_anything() -> None:
     scored = scored_row(BenchRow("a", "?!", SOURCE, False, spans=()))
-    assert scored["unverified"].startswith("input: the claim is empty")
+    assert scored["unverified"].startswith("input: the claim must contain at least one word or number")
     assert [scored[key] for key in ("score", "label", "spans", "structure")] == [None] * 4
     assert scored["error_types"] == []
 

@@ -50,13 +50,13 @@ def test_the_blinded_audit_is_the_default_and_needs_no_second_model() -> None:
 def test_an_answer_without_a_number_is_not_known_to_be_right_by_the_blinded_audit() -> None:
     result = answer(*ASKED, said="Response: It opened long ago.\nAnswer: long ago")
     assert result.exit_code == Exit.INCOMPLETE
-    assert "nothing to judge in the answer; --method embedded judges claim by claim" in result.stderr
+    assert "nothing to judge in the answer: try --method embedded, which judges claim by claim" in result.stderr
 
 
 def test_of_eight_drafts_the_majority_is_told() -> None:
     result = answer(*ASKED, *RULES, "--generations", "8", said=[WRONG] * 3 + [RIGHT] * 5)
     assert result.exit_code == Exit.OK, result.stderr
-    assert "1973: 5 of 8 drafts; majority faithful: yes" in result.stdout
+    assert "1973: 5 of 8 drafts; faithful by majority vote: yes" in result.stdout
 
 
 def test_json_has_every_draft_and_the_report() -> None:
@@ -108,12 +108,12 @@ def test_without_a_language_model_the_error_names_the_variable(
     [
         (("--question", "When?"), "no source was given"),
         ((*ASKED, "--prompt", "few-shot", "--shots", "none.jsonl"), "none.jsonl"),
-        ((*ASKED, "--shots", "none.jsonl"), "got --shots without --prompt few-shot"),
+        ((*ASKED, "--shots", "none.jsonl"), "--shots requires --prompt few-shot"),
         ((*ASKED, "--report", "page.pdf"), "expected a name that ends in .html, or in .md for Markdown"),
         (("--question", "When?", "--source", "-", "--source", "-"), "standard input can be read only once"),
         (
             (*ASKED, "--method", "structured"),
-            "got --method with --judge embedded, which is not a language model: give",
+            "--judge embedded is not a language model, so --method cannot be used: pass",
         ),
     ],
 )

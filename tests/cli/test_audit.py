@@ -128,8 +128,8 @@ def test_dates_with_a_day_are_asked_about_unless_only_numbers_are_wanted() -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--votes", "3"), "name a language model"),
-        (("--seed", "3"), "name a language model"),
+        (("--votes", "3"), "pass a language model with --model, or omit --votes"),
+        (("--seed", "3"), "pass a language model with --model, or omit --seed"),
     ],
 )
 def test_what_it_has_no_use_for_is_refused(arguments: tuple[str, ...], message: str) -> None:
@@ -161,5 +161,5 @@ def test_a_claim_of_a_row_is_audited_as_an_answer(tmp_path: Path) -> None:
     assert result.exit_code == Exit.INCOMPLETE
     first, _, _ = map(json.loads, output.read_text(encoding="utf-8").splitlines())
     assert first["findings"][0]["outcome"] == "different"
-    assert "the claim is" in result.stderr
-    assert 'expected "response" or "claim"' in result.stderr
+    assert "the claim must be a string, got 7" in result.stderr
+    assert "the row has no 'response' or 'claim'" in result.stderr

@@ -53,7 +53,7 @@ def test_list_works_without_data_and_says_what_to_set() -> None:
     result = bench("list")
     assert result.exit_code == 0
     assert result.stderr == "vouch: VOUCH_DATA is not set: set it to the folder with the data sets\n"
-    assert "  get  " in result.stdout
+    assert "  obtain   " in result.stdout
 
 
 def test_validate_names_the_faults_and_ends_with_3(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_validate_names_the_faults_and_ends_with_3(tmp_path: Path) -> None:
     folder = data_folder(tmp_path / "data", wice=[{**first, "label": None}, *rest])
     result = bench("validate", "wice", "--split", "test", data=folder)
     assert result.exit_code == 3
-    assert result.stdout.startswith('wice, test: faults: 1\n  wice.jsonl.gz, line 1: "label" is missing')
+    assert result.stdout.startswith('wice, test: 1 fault\n  wice.jsonl.gz, line 1: "label" is missing')
     sound = bench("validate", "anli", "--split", "test", data=folder)
     assert (sound.exit_code, sound.stdout) == (0, "anli, test: valid\n")
 
@@ -100,7 +100,7 @@ def test_run_ends_with_3_if_a_row_has_no_verdict(tmp_path: Path) -> None:
     folder = data_folder(tmp_path / "data", wice=[*claim_rows(), {**claim_rows(1)[0], "id": "x", "claim": "?!"}])
     result = bench("run", "wice", "--model", "embedded:rules", "--out", tmp_path / "out", data=folder)
     assert result.exit_code == 3
-    assert "x: input: the claim is empty" in result.stderr
+    assert "x: input: the claim must contain at least one word or number" in result.stderr
     assert "rows without a verdict: 1; excluded from the figures" in result.stderr
 
 
@@ -164,7 +164,7 @@ def test_a_file_that_cannot_be_read_spoils_only_its_own_set(data: Path) -> None:
     assert "vouch: wice, test: " in listed.stderr
     assert "seva_truthfulqa: " in listed.stdout.partition("Not available here:")[0]
     assert validated.exit_code == 3
-    assert "wice, test: faults: 1" in validated.stdout
+    assert "wice, test: 1 fault" in validated.stdout
     assert "seva_truthfulqa, test: " in validated.stdout
 
 

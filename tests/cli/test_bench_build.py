@@ -68,7 +68,7 @@ def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> N
     [
         ((), "choose one step"),
         (("--judge", "openai/x", "--voter"), "choose one step"),
-        (("--voter", "--model", "openai/x"), "models answer in the first step only"),
+        (("--voter", "--model", "openai/x"), "models answer only in the first step"),
         (("--votes", "BUILT", "--votes", "BUILT"), "expected at most 3, each once"),
         (("--votes", "BUILT"), "expected accept or reject"),
     ],

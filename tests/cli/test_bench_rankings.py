@@ -132,11 +132,11 @@ def test_two_runs_are_compared_on_the_same_rankings(data: Path, index: Path, tmp
         (("fgveribench", "--mode", "generative", "--index", "x"), "uses no evidence"),
         (
             ("fgveribench", "--jobs", "2", "--index", "x"),
-            "got --jobs, but fgveribench has answers to be ranked",
+            "--jobs cannot be used here: fgveribench contains answers to be ranked",
         ),
         (("fgveribench", "--index", "x", "--score-model", "minicheck"), "unknown scorer 'minicheck'"),
-        (("wice", "--index", "x"), "got --index, but wice has claims to be judged: leave it out"),
-        (("wice", "--mode", "full"), "got --mode, but wice has claims to be judged"),
+        (("wice", "--index", "x"), "--index cannot be used here: wice contains claims to be judged"),
+        (("wice", "--mode", "full"), "--mode cannot be used here: wice contains claims to be judged"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

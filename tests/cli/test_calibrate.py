@@ -58,7 +58,7 @@ def test_a_calibration_is_fitted_on_finished_verdicts_and_its_gain_is_told(rows:
     # 30 of 40 are Attributable at a stated .9: odds 3 instead of 9.
     assert (made.model, made.calibrator.at[0]) == ("scripted", pytest.approx(2.0, abs=1e-6))
     told = result.stderr.splitlines()
-    assert told[0] == f"vouch: {output}: {made.name} for scripted, from 40 rows"
+    assert told[0] == f"vouch: {output}: {made.name} for scripted, fitted on 40 rows"
     assert told[1].startswith("vouch: ECE: 0.150 before, 0.")
 
 
@@ -85,12 +85,12 @@ def test_rows_without_a_label_are_left_out_and_counted(rows: Path, verdicts: Pat
         del row["label"]
     rows.write_text("".join(f"{json.dumps(row)}\n" for row in given))
     result = calibrated("--input", rows, "--verdicts", verdicts, "--output", rows.with_name("c.json"))
-    assert "3 rows without a label or a verdict are skipped" in result.stderr
-    assert "from 37 rows" in result.stderr
+    assert "skipped 3 rows without a label or a verdict" in result.stderr
+    assert "fitted on 37 rows" in result.stderr
 
 
 def test_what_it_needs_is_said(rows: Path) -> None:
-    assert "got neither --model nor --verdicts" in calibrated("--input", rows, "--output", "c.json").stderr
+    assert "missing --model or --verdicts" in calibrated("--input", rows, "--output", "c.json").stderr
     assert "ends in .json" in calibrated("--input", rows, "--output", "c.txt", "--model", "x").stderr
 
 
@@ -141,7 +141,7 @@ def test_a_model_without_a_single_verdict_is_told_as_that(rows: Path) -> None:
     with chat_server(lambda prompt: "I think so.") as name:
         result = calibrated("--input", rows, "--model", name, "--output", rows.with_name("c.json"))
     assert result.exit_code == Exit.USAGE
-    assert "c.verdicts.jsonl has no verdict on a labelled row" in result.stderr
+    assert "c.verdicts.jsonl contains no verdict on a labelled row" in result.stderr
 
 
 def test_a_calibration_that_gains_nothing_is_told(rows: Path) -> None:
@@ -158,4 +158,4 @@ def test_a_calibration_that_gains_nothing_is_told(rows: Path) -> None:
 def test_the_embedded_verifier_is_calibrated_already(rows: Path) -> None:
     result = calibrated("--input", rows, "--model", "embedded", "--output", rows.with_name("c.json"))
     assert result.exit_code == Exit.USAGE
-    assert "--model is embedded, which is calibrated already" in result.stderr
+    assert "--model embedded is already calibrated" in result.stderr

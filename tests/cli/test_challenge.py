@@ -173,11 +173,11 @@ def test_a_model_that_fails_half_way_leaves_the_finished_steps(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give either --proposal PATH to verify values, or --fill"),
-        (["--proposal", PROPOSAL, "--fill", "--model", "m"], "give either --proposal PATH"),
-        (["--fill"], "got --fill without --model"),
-        (["--proposal", PROPOSAL, "--output", "x.jsonl"], "got --output without --fill"),
-        (["--proposal", PROPOSAL, "--resume"], "got --resume without --output"),
+        ([], "pass either --proposal PATH to verify values, or --fill"),
+        (["--proposal", PROPOSAL, "--fill", "--model", "m"], "pass either --proposal PATH"),
+        (["--fill"], "--fill requires --model"),
+        (["--proposal", PROPOSAL, "--output", "x.jsonl"], "--output requires --fill"),
+        (["--proposal", PROPOSAL, "--resume"], "--resume requires --output"),
         (["--proposal", "none.yaml"], "none.yaml cannot be read"),
         (["--proposal", TASK], "expected an object with"),
         (["--proposal", PROPOSAL, "--report", "/no/such/page.html"], "there is no folder"),

@@ -172,7 +172,7 @@ def test_the_program_ends_with_the_status_that_the_guide_names(bridge: Path) -> 
 def test_an_unknown_option_is_one_line_and_status_2() -> None:
     done = started("check", "--bogus")
     assert done.returncode == 2
-    assert done.stderr.decode().splitlines() == ["vouch: there is no option --bogus (see vouch check --help)"]
+    assert done.stderr.decode().splitlines() == ["vouch: unknown option --bogus (see vouch check --help)"]
 
 
 def test_a_reader_that_goes_away_ends_the_program_quietly() -> None:
@@ -211,8 +211,8 @@ def test_an_interrupt_ends_the_program_quietly_and_at_once() -> None:
 
 
 def test_exactly_one_thing_to_check_is_wanted(bridge: Path) -> None:
-    assert "nothing to check" in refused("--source", str(bridge))
-    assert "got CLAIM and --response, expected one" in refused(WRONG, "--response", "x", "--source", str(bridge))
+    assert "no text was given" in refused("--source", str(bridge))
+    assert "CLAIM and --response cannot be used together" in refused(WRONG, "--response", "x", "--source", str(bridge))
 
 
 def test_a_source_is_wanted() -> None:
@@ -220,23 +220,25 @@ def test_a_source_is_wanted() -> None:
 
 
 def test_standard_input_is_read_for_one_thing_only() -> None:
-    assert "got - more than once" in refused("-", "--source", "-")
-    assert "got - more than once" in refused(WRONG, "--source", "-", "--source", "-")
+    assert "- was passed more than once" in refused("-", "--source", "-")
+    assert "- was passed more than once" in refused(WRONG, "--source", "-", "--source", "-")
 
 
 def test_options_of_a_response_do_not_go_with_a_claim() -> None:
-    assert "--question with a CLAIM" in refused(WRONG, "--question", "When?", "--source-text", BRIDGE)
-    assert "--repair with a CLAIM" in refused(WRONG, "--repair", "mark", "--source-text", BRIDGE)
+    assert "--question applies only to a whole answer: pass --response FILE instead of CLAIM" in refused(
+        WRONG, "--question", "When?", "--source-text", BRIDGE
+    )
+    assert "--repair applies only to a whole answer" in refused(WRONG, "--repair", "mark", "--source-text", BRIDGE)
 
 
 @pytest.mark.parametrize("claim", ["", "  \n ", "?!", "\N{ZERO WIDTH SPACE}"])
 def test_an_empty_claim_is_refused(claim: str) -> None:
-    assert "the claim is empty" in refused(claim, "--source-text", BRIDGE)
-    assert "the claim is empty" in refused("-", "--source-text", BRIDGE, stdin=claim)
+    assert "the claim must contain at least one word or number" in refused(claim, "--source-text", BRIDGE)
+    assert "the claim must contain at least one word or number" in refused("-", "--source-text", BRIDGE, stdin=claim)
 
 
 def test_an_empty_response_is_refused() -> None:
-    assert "the response is empty" in refused("--response", "-", "--source-text", BRIDGE, stdin=" ")
+    assert "the response must not be empty" in refused("--response", "-", "--source-text", BRIDGE, stdin=" ")
 
 
 @pytest.mark.parametrize("threshold", ["2", "-0.1", "nan"])
@@ -250,9 +252,9 @@ def test_an_unknown_model_is_refused_with_the_known_ones() -> None:
 
 def test_a_missing_file_is_refused_with_the_name_most_like_it(bridge: Path) -> None:
     told = refused(WRONG, "--source", str(bridge.with_name("brigde.txt")))
-    assert "no such file; did you mean" in told
+    assert "does not exist; did you mean" in told
     assert str(bridge) in told
-    assert "no such file; give the path" in refused(WRONG, "--source", str(bridge.with_name("river.md")))
+    assert "does not exist; pass the path" in refused(WRONG, "--source", str(bridge.with_name("river.md")))
 
 
 def test_a_text_in_place_of_a_path_is_told_the_right_option() -> None:
@@ -261,7 +263,7 @@ def test_a_text_in_place_of_a_path_is_told_the_right_option() -> None:
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    assert "is a folder; give its files" in refused(WRONG, "--source", str(tmp_path))
+    assert "is a folder: pass its files" in refused(WRONG, "--source", str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +279,7 @@ def test_a_binary_file_is_refused(bridge: Path, raw: bytes) -> None:
 def test_bytes_that_are_no_text_are_refused_on_the_command_line_too() -> None:
     done = started("check", b"It opened in \xff1937.", "--source-text", BRIDGE)
     assert done.returncode == 2
-    assert done.stderr == b"vouch: CLAIM is not valid UTF-8: put the text into a file and give its path\n"
+    assert done.stderr == b"vouch: CLAIM is not valid UTF-8: put the text in a file and pass its path\n"
 
 
 def test_a_lone_surrogate_is_refused() -> None:

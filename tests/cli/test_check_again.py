@@ -48,7 +48,7 @@ def test_rows_whose_search_failed_are_asked_again_and_a_kill_in_the_midst_of_it_
         command = ["check", "--model", "embedded:rules", "--input", str(rows), "--output", str(output), "--web", engine]
         first = vouch(*command, "--web", "queries=1")
         assert first.exit_code == 3
-        assert "2 rows not verified because of temporary failures: retry with --resume" in first.stderr
+        assert "could not verify 2 rows because of temporary failures: retry with --resume" in first.stderr
         before = output.read_bytes()
         assert [line.get("reason") for line in lines_of(output)] == [None, "backend", None, "backend"]
 
@@ -67,7 +67,7 @@ def test_rows_whose_search_failed_are_asked_again_and_a_kill_in_the_midst_of_it_
         paths.clear()
         last = vouch(*command)
         assert last.exit_code == 0, last.stderr
-        assert "1 row of an earlier run retried" in last.stderr
+        assert "retried 1 row from an earlier run" in last.stderr
         # The second row was done before the kill, the first and the third before that.
         assert [[year for year in YEARS if year in path] for path in paths] == [["1934"]]
     assert [line["claim"]["id"] for line in lines_of(output)] == [*YEARS]
@@ -108,7 +108,7 @@ def test_a_reply_that_is_no_record_is_asked_for_again_and_the_other_lines_stay_b
 
     with chat_server(answer) as model:
         command = ["check", "--input", str(rows), "--output", str(output), "--model", model]
-        assert "1 row not verified because of temporary failures" in vouch(*command).stderr
+        assert "could not verify 1 row because of temporary failures" in vouch(*command).stderr
         before = output.read_bytes().splitlines()
         garbled[0] = False
         assert vouch(*command, "--resume").exit_code == 0

@@ -111,7 +111,7 @@ def test_two_processes_write_what_one_writes(many: Path, expected: str, output: 
     assert program.returncode == Exit.INCOMPLETE
     assert untimed(output) == expected
     assert vouch("--input", many, "--output", output, "--resume", "--jobs", "0").stderr.startswith(
-        "vouch: nothing to do"
+        f"vouch: {output} is already complete"
     )
 
 
@@ -144,7 +144,7 @@ def test_a_report_that_cannot_be_written_takes_nothing_from_the_verdicts(
     # A name of 255 bytes is allowed; the file that is written before it takes its name has a longer one.
     result = vouch("--input", rows, "--output", output, "--report", tmp_path / f"{'r' * 250}.html")
     assert result.exit_code == 3
-    assert "the verdicts are written, but not the report: " in result.stderr
+    assert "the verdicts were written, but the report was not: " in result.stderr
     assert len(output.read_text(encoding="utf-8").splitlines()) == len(ROWS)
 
 
@@ -154,22 +154,22 @@ BROKEN = [
     ("{", "line 2: invalid JSON"),
     ('["a"]', "line 2: got a list, expected a JSON object on each line"),
     ('{"id": "x", "claim": "a", "claim": "b"}', "line 2: the key 'claim' occurs twice"),
-    ('{"id": "x", "claim": "a"}', "line 2: the row has the keys ['id', 'claim'], expected"),
-    ('{"id": "x", "source": "a"}', "line 2: the row has the keys ['id', 'source'], expected \"claim\" or \"response\""),
-    ('{"id": "x", "claim": 3, "source": "a"}', "line 2: the claim is of type int, expected text"),
-    ('{"id": "x", "claim": "a", "source": 3}', "line 2: source 1 is of type int"),
-    ('{"id": "x", "claim": " ", "source": "a"}', "line 2: the claim is empty"),
-    ('{"id": "x", "claim": "a", "response": "b", "source": "c"}', 'line 2: it has both "claim" and "response"'),
+    ('{"id": "x", "claim": "a"}', "line 2: the row has no 'sources'; its keys are id, claim: add a string"),
+    ('{"id": "x", "source": "a"}', "line 2: the row has no 'claim' or 'response'; its keys are id, source"),
+    ('{"id": "x", "claim": 3, "source": "a"}', "line 2: the claim must be a string, got 3"),
+    ('{"id": "x", "claim": "a", "source": 3}', "line 2: source 1 must be a string"),
+    ('{"id": "x", "claim": " ", "source": "a"}', "line 2: the claim must contain at least one word or number, got ' '"),
+    ('{"id": "x", "claim": "a", "response": "b", "source": "c"}', "line 2: the row has both 'claim' and 'response'"),
     (
         '{"id": "x", "claim": "a", "source": "b", "sources": ["c"]}',
-        'line 2: it has both "sources" and "source", expected',
+        "line 2: the row has both 'sources' and 'source': put",
     ),
     (
         '{"id": "x", "claim": "a", "docs": "b", "context": "c"}',
-        'line 2: it has both "context" and "docs", expected one',
+        "line 2: the row has both 'context' and 'docs': put all",
     ),
-    ('{"id": "\\ud800", "claim": "a", "source": "c"}', "line 2: the id has a lone surrogate"),
-    ('{"id": "x", "response": "a b.", "question": 3, "source": "c"}', "line 2: the question is of type int"),
+    ('{"id": "\\ud800", "claim": "a", "source": "c"}', "line 2: the id contains a lone surrogate"),
+    ('{"id": "x", "response": "a b.", "question": 3, "source": "c"}', "line 2: the question must be a string, got 3"),
 ]
 
 
@@ -183,7 +183,7 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_go_on(
     assert result.exit_code == Exit.INCOMPLETE
     named, total = result.stderr.splitlines()
     assert named.startswith(f"vouch: rows.jsonl, {reason}")
-    assert total.endswith("1 not verified; 1 of the rows cannot be used, see the output")
+    assert total.endswith("1 not verified; 1 of the rows cannot be used (see the output)")
     lines = output.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 5
     broken = from_json(Unverified, lines[1])
@@ -191,7 +191,7 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_go_on(
     assert broken.message.startswith(reason)
     # It counts again when the output is found finished, and its line belongs to its row.
     again = vouch("--input", rows, "--output", output, "--resume")
-    assert (again.exit_code, "nothing to do" in again.stderr) == (Exit.INCOMPLETE, True)
+    assert (again.exit_code, "is already complete" in again.stderr) == (Exit.INCOMPLETE, True)
 
 
 VALUES = st.recursive(
@@ -277,17 +277,26 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--input", "rows.jsonl"), "got --input without --output"),
-        (("--output", "out.jsonl"), "got --output without --input"),
-        (("It opened.", "--resume"), "got --resume without --input"),
-        (("It opened.", "--source-text", "x", "--stop-on-error"), "got --stop-on-error without --input"),
-        (("It opened.", "--source-text", "x", "--jobs", "2"), "got --jobs without --input"),
-        (("It opened.", "--input", "rows.jsonl", "--output", "-"), "got CLAIM with --input"),
-        (("--source", "x", "--input", "rows.jsonl", "--output", "-"), "got --source with --input"),
-        (("--question", "x", "--input", "rows.jsonl", "--output", "-"), "got --question with --input"),
-        (("--json", "--input", "rows.jsonl", "--output", "-"), "got --json with --input"),
-        (("--input", "rows.jsonl", "--output", "-", "--resume"), "got --resume with --output -"),
-        (("--input", "-", "--output", "out.jsonl", "--report", "r.html"), "got --report with -"),
+        (("--input", "rows.jsonl"), "--input requires --output"),
+        (("--output", "out.jsonl"), "--output applies only to a file of rows"),
+        (("It opened.", "--resume"), "--resume applies only to a file of rows"),
+        (("It opened.", "--source-text", "x", "--stop-on-error"), "--stop-on-error applies only to a file of rows"),
+        (
+            ("It opened.", "--source-text", "x", "--jobs", "2"),
+            "--jobs applies only to a file of rows: add --input ROWS",
+        ),
+        (("It opened.", "--input", "rows.jsonl", "--output", "-"), "CLAIM and --input cannot be used together"),
+        (("--source", "x", "--input", "rows.jsonl", "--output", "-"), "--source and --input cannot be used together"),
+        (
+            ("--question", "x", "--input", "rows.jsonl", "--output", "-"),
+            "--question and --input cannot be used together",
+        ),
+        (("--json", "--input", "rows.jsonl", "--output", "-"), "--json and --input cannot be used together"),
+        (("--input", "rows.jsonl", "--output", "-", "--resume"), "--resume requires a file for --output, got -"),
+        (
+            ("--input", "-", "--output", "out.jsonl", "--report", "r.html"),
+            "--report requires paths of files for --input and --output, got -",
+        ),
         (("--input", "rows.jsonl", "--output", "rows.jsonl"), "must be different files"),
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--report", "r.md"), "cannot be written as Markdown"),
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--report", "r.pdf"), "a name that ends in .html\n"),

@@ -84,7 +84,7 @@ def test_a_full_disk_is_one_line_and_the_run_can_go_on(rows: Path, output: Path)
     status, told = ended("--input", rows, "--output", output, preexec_fn=limit)
     assert status == Exit.INCOMPLETE
     assert told == (
-        f"vouch: cannot write to {output}: File too large; the finished rows are kept; free some space and finish "
+        f"vouch: cannot write to {output}: File too large; finished rows are kept; free some space and finish "
         "with --resume\n"
     )
     assert 0 < lines_of(output) < 4
@@ -97,8 +97,8 @@ def test_a_full_disk_is_one_line_and_the_run_can_go_on(rows: Path, output: Path)
 def test_a_full_device_is_one_line_and_status_3(rows: Path) -> None:
     assert ended("--input", rows, "--output", "/dev/full") == (
         Exit.INCOMPLETE,
-        "vouch: cannot write to /dev/full: No space left on device; it is not a regular file, so it cannot be resumed: "
-        "start again with a file\n",
+        "vouch: cannot write to /dev/full: No space left on device; only a regular file can be resumed: "
+        "start again with another --output\n",
     )
     assert not Path("/dev/full.run.json").exists()
     with Path("/dev/full").open("w", encoding="utf-8") as full:

@@ -34,7 +34,7 @@ def test_a_full_device_is_one_line_and_status_3(extra: list[str]) -> None:
     ("closed", "claim", "status", "told"),
     [
         (">&-", "It opened.", 3, b"vouch: cannot write the result: Bad file descriptor\n"),
-        ("<&-", "-", 2, b"vouch: the claim is empty: got '', expected a statement with at least one word or number\n"),
+        ("<&-", "-", 2, b"vouch: the claim must contain at least one word or number, got ''\n"),
     ],
 )
 def test_a_stream_that_the_caller_closed_is_no_crash(closed: str, claim: str, status: int, told: bytes) -> None:
@@ -71,30 +71,30 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("chek",), "there is no command chek; did you mean 'check'? (see vouch --help)"),
-        (("search", "x"), "there is no command search; vouch index search searches an index (see vouch --help)"),
-        (("check", "--zzz"), "there is no option --zzz (see vouch check --help)"),
-        (("check", "--out", "x"), "there is no option --out; did you mean --output? (see vouch check --help)"),
+        (("chek",), "unknown command 'chek'; did you mean 'check'? (see vouch --help)"),
+        (("search", "x"), "unknown command 'search': use vouch index search to search an index (see vouch --help)"),
+        (("check", "--zzz"), "unknown option --zzz (see vouch check --help)"),
+        (("check", "--out", "x"), "unknown option --out; did you mean --output? (see vouch check --help)"),
         (
             ("rank", "--model", "x"),
-            "there is no option --model; did you mean --score-model or --search-model? (see vouch rank --help)",
+            "unknown option --model; did you mean --score-model or --search-model? (see vouch rank --help)",
         ),
-        (("check", "x", "--threshold", "z"), "--threshold: expected a number (see vouch check --help)"),
-        (("check", "x", "--votes", "0"), "--votes: expected at least 1 (see vouch check --help)"),
+        (("check", "x", "--threshold", "z"), "--threshold must be a number (see vouch check --help)"),
+        (("check", "x", "--votes", "0"), "--votes must be at least 1 (see vouch check --help)"),
         (
             ("check", "x", "--method", "blinded"),
-            "--method: got blinded, expected one of 'embedded', 'structured', 'label'; use vouch audit for blinded "
-            "(see vouch check --help)",
+            "unknown value 'blinded' for --method; expected one of embedded, structured, label; use vouch audit for "
+            "blinded (see vouch check --help)",
         ),
-        (("check", "x", "--threshold"), "--threshold needs a value (see vouch --help)"),
+        (("check", "x", "--threshold"), "--threshold requires a value (see vouch --help)"),
         (
             ("schema", "claim"),
-            "record: got claim, expected one of 'verdict', 'unverified', 'report', 'ranking', 'assurance', 'reviewed' "
-            "(see vouch schema --help)",
+            "unknown value 'claim' for record; expected one of verdict, unverified, report, ranking, assurance, "
+            "reviewed (see vouch schema --help)",
         ),
         (
             ("follow", "- a, b", "--instruction", "Use no commas."),
-            "there is no option -; put a text that begins with - after --, or into a file given with an option such as "
+            "unknown option -; put text that begins with - after --, or in a file that you pass with an option such as "
             "--response (see vouch follow --help)",
         ),
         (
@@ -113,12 +113,12 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
         ),
         (
             ("diagnose", "verifier", "--items", "f.jsonl"),
-            "--items, --whole and --labels go together: name all three, or --labels alone",
+            "--items and --whole require each other and --labels: pass all three, or --labels alone",
         ),
         (("diagnose", "rewards"), "file is missing (see vouch diagnose rewards --help)"),
         (
             ("check", "It", "rained"),
-            "got unexpected arguments (rained): put a text with spaces in quotes, after its option if it has one "
+            "unexpected arguments (rained): put quotes around text with spaces, and pass other text with its option "
             "(see vouch check --help)",
         ),
     ],

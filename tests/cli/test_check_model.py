@@ -115,8 +115,10 @@ def test_a_model_that_is_not_there_ends_the_command_as_incomplete() -> None:
 def test_options_that_do_not_fit_the_model_are_refused(rows: Path) -> None:
     output = rows.with_name("out.jsonl")
     one = ("check", CLAIM, "--source-text", SOURCE)
-    assert "which is not a language model: give a language model" in vouch(*one, "--method", "structured").stderr
-    assert "which is not a language model: give a language model" in vouch(*one, "--votes", "3").stderr
+    assert (
+        "embedded is not a language model, so --method cannot be used" in vouch(*one, "--method", "structured").stderr
+    )
+    assert "embedded is not a language model, so --votes cannot be used" in vouch(*one, "--votes", "3").stderr
     many = ("check", "--input", rows, "--output", output, "--model", "http://localhost:9/v1#x")
     assert "256 rows concurrently" in vouch(*many, "--jobs", "4").stderr
     with pytest.raises(ConfigError, match="expected structured or label"):
@@ -150,7 +152,7 @@ def test_a_calibration_is_made_by_asking_the_model_and_then_applied(
     # Odds of a stated .9 are 9, of the 30 in 40 that are right 3.
     assert round(found["score"], 3) == 0.75
     assert found["provenance"]["calibrator"].startswith("temperature:")
-    assert "unset it" in again.stderr
+    assert "unset VOUCH_CALIBRATION" in again.stderr
 
 
 def test_a_reply_may_be_as_long_as_the_option_says(rows: Path) -> None:
@@ -174,10 +176,13 @@ def test_a_reply_may_be_as_long_as_the_option_says(rows: Path) -> None:
     [
         (
             ["--votes", "3"],
-            "got --votes with --model embedded, which is not a language model: give a language model with --model",
+            "--model embedded is not a language model, so --votes cannot be used: pass a language model with --model",
         ),
-        (["--votes", "3", "--max-tokens", "9"], "got --votes and --max-tokens with --model embedded"),
-        (["--method", "label"], "got --method with --model embedded"),
+        (
+            ["--votes", "3", "--max-tokens", "9"],
+            "--model embedded is not a language model, so --votes and --max-tokens cannot be used",
+        ),
+        (["--method", "label"], "--model embedded is not a language model, so --method cannot be used"),
     ],
 )
 def test_a_setting_that_only_a_language_model_takes_is_not_passed_over(settings: list[str], words: str) -> None:

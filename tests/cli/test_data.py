@@ -57,8 +57,8 @@ def test_rows_and_drafts_are_counted_on_standard_error(rows: Path, output: Path)
     told = perturbed("--input", rows, "--output", output, "--strategies", "date_shift, unit_change").stderr
     # The claim with a date gives one draft, the one with a sum two: another currency and another scale.
     assert told.splitlines() == [
-        "vouch: 1 row without a label, treated as Attributable: please check",
-        "vouch: 1 row Not Attributable, skipped",
+        "vouch: treated 1 row without a label as Attributable: check that this is right",
+        "vouch: skipped 1 row labelled Not Attributable",
         "strategy                error type                 kept  dropped  dropped by",
         "unit_change             numerical_exaggeration        2      0 %",
         "date_shift              temporal_shift                1      0 %",
@@ -90,13 +90,12 @@ def test_broken_rows_are_named_and_the_run_ends_with_3(tmp_path: Path, output: P
     assert result.exit_code == Exit.INCOMPLETE
     named = [line for line in result.stderr.splitlines() if "rows.jsonl, line" in line]
     assert named == [
-        """vouch: rows.jsonl, line 2: the row has the keys ['id'], expected "claim\"""",
-        """vouch: rows.jsonl, line 3: the label is 'yes', expected "Attributable" or "Not Attributable\"""",
+        "vouch: rows.jsonl, line 2: the row has no 'claim'; its keys are id",
+        "vouch: rows.jsonl, line 3: the label must be 'Attributable' or 'Not Attributable', got 'yes'",
         "vouch: rows.jsonl, line 4: invalid JSON: Expecting value at character 10",
-        "vouch: rows.jsonl, line 5: the row has the keys ['claim'], "
-        'expected "source" or "sources" (a text or a list of texts)',
+        "vouch: rows.jsonl, line 5: the row has no 'sources'; its keys are claim: add a string or a list of strings",
     ]
-    assert "vouch: 4 rows cannot be used" in result.stderr
+    assert "vouch: 4 rows could not be used" in result.stderr
     assert output.read_text(encoding="utf-8")
 
 

@@ -92,6 +92,6 @@ def test_what_cannot_be_planned_with_is_said(tmp_path: Path) -> None:
     assert "q cannot be estimated: there is no failure" in refused.stderr
     assert "threshold" in diagnosed("--labels", path, "--tau", "2").stderr
     assert "there is no folder" in diagnosed("--labels", path, "--report", tmp_path / "no" / "plan.html").stderr
-    assert "got both" in diagnosed("--labels", path, "--injections").stderr
-    assert "--pairs need --injections" in diagnosed("--labels", path, "--pairs", path).stderr
-    assert "--report needs --labels" in diagnosed("--injections", "--report", tmp_path / "plan.html").stderr
+    assert "--injections and --labels cannot be used together" in diagnosed("--labels", path, "--injections").stderr
+    assert "--pairs require --injections" in diagnosed("--labels", path, "--pairs", path).stderr
+    assert "--report requires --labels" in diagnosed("--injections", "--report", tmp_path / "plan.html").stderr

@@ -43,14 +43,14 @@ def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_setting_that_there_is_not_is_refused_with_the_nearest(toml: Path, tmp_path: Path) -> None:
     result = vouch("run", toml, "round=2", "--out", tmp_path / "out")
     assert result.exit_code == Exit.USAGE
-    assert "did you mean rounds?" in result.stderr
+    assert "did you mean 'rounds'?" in result.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_rows_that_cannot_be_read_are_refused(toml: Path, tmp_path: Path) -> None:
     result = vouch("run", toml, f'train=["{tmp_path}/none.jsonl"]', "--out", tmp_path / "out")
     assert result.exit_code == Exit.USAGE
-    assert f"train names {tmp_path}/none.jsonl, which does not exist" in result.stderr
+    assert f"missing file {tmp_path}/none.jsonl, listed in the setting train" in result.stderr
     assert "recipes/evolve/rows.py makes those of the recipes" in result.stderr
 
 

@@ -103,7 +103,7 @@ def test_rows_give_reports_that_become_rewards(model: str, tmp_path: Path) -> No
     output, rewards, page = tmp_path / "reports.jsonl", tmp_path / "rewards.jsonl", tmp_path / "report.html"
     result = check(model, "--input", rows, "--output", output, "--report", page)
     assert result.exit_code == Exit.INCOMPLETE
-    assert "8 rows, 1 with every item passed; 3 items: 2 passed, 1 failed; 6 of the rows" in result.stderr
+    assert "8 rows, 1 with all items passed; 3 items: 2 passed, 1 failed; 6 of the rows" in result.stderr
     for complaint in (
         "the response is empty",
         'expected "instruction"',
@@ -148,15 +148,18 @@ def test_a_judge_out_of_reach_is_no_verdict(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("follow", "x", "--method", "checklist", "--model", "http://h/v1#m"), "add --instruction TEXT"),
-        (("follow", "x", "--instruction", "y", "--method", "checklist", "--jobs", "2"), "does not use it"),
+        (("follow", "x", "--method", "checklist", "--model", "http://h/v1#m"), "pass --instruction TEXT"),
+        (
+            ("follow", "x", "--instruction", "y", "--method", "checklist", "--jobs", "2"),
+            "--jobs cannot be used with --method",
+        ),
         (("follow", "x", "--instruction", "y", "--method", "checklist"), "a language model judges items"),
-        (("follow", "x", "--instruction", "y", "--reasons"), "does not use it"),
-        (("follow", "x", "--instruction", "y", "--method", "rules", "--reasons"), "does not use it"),
-        (("follow", "x", "--instruction", "y", "--aggregate", "shaped"), "does not use it"),
+        (("follow", "x", "--instruction", "y", "--reasons"), "--reasons cannot be used with --method"),
+        (("follow", "x", "--instruction", "y", "--method", "rules", "--reasons"), "--reasons cannot be used"),
+        (("follow", "x", "--instruction", "y", "--aggregate", "shaped"), "--aggregate cannot be used with --method"),
         (
             ("follow", "x", "--instruction", "y", "--method", "holistic", "--checklist", "c.txt"),
-            "does not use it",
+            "--checklist cannot be used with --method holistic",
         ),
     ],
 )

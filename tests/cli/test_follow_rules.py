@@ -52,7 +52,7 @@ def test_fail_does_not_let_a_question_without_a_rule_pass() -> None:
     result = check("Wide.", "--instruction", "Describe the sea.", "--fail")
     assert result.exit_code == 3
     assert "no rule was found in the instruction" in result.stdout
-    assert "no rule was found: the instruction asks for nothing that can be checked" in result.stderr
+    assert "no rule was found: the instruction contains nothing that can be checked" in result.stderr
 
 
 def test_the_record_and_the_report_have_the_rule(tmp_path: Path) -> None:
@@ -155,11 +155,14 @@ def test_fail_tells_broken_rules_of_rows_from_rows_without_one(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("x",), "add --instruction TEXT"),
-        (("A.", "--instruction", "Use no commas.", "--response", "x.txt"), "got ANSWER and --response"),
-        (("y", "--instruction", "x", "--source-text", "z"), "got --source-text with --method rules"),
-        (("y", "--instruction", "x", "--votes", "3"), "got --votes with --method rules"),
-        (("y", "--instruction", "x", "--model", "openai/x"), "got --model with --method rules"),
+        (("x",), "the answer has no instruction: pass --instruction TEXT"),
+        (
+            ("A.", "--instruction", "Use no commas.", "--response", "x.txt"),
+            "ANSWER and --response cannot be used together",
+        ),
+        (("y", "--instruction", "x", "--source-text", "z"), "--source-text cannot be used with --method rules"),
+        (("y", "--instruction", "x", "--votes", "3"), "--votes cannot be used with --method rules"),
+        (("y", "--instruction", "x", "--model", "openai/x"), "--model cannot be used with --method rules"),
     ],
 )
 def test_options_without_use_are_refused(arguments: tuple[str, ...], problem: str) -> None:

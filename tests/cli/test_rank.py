@@ -99,8 +99,8 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--question", "When?"], "nothing to rank"),
-        (["--question", "When?", "--answer", "a"], "nothing to rank by"),
+        (["--question", "When?"], "no answers were given"),
+        (["--question", "When?", "--answer", "a"], "no evidence was given"),
         (["--question", "When?", "--answer", " ", "--source-text", "x"], "answer 1 is empty"),
         ([*ASKED[1:], "--source-text", "x", "--mode", "facts"], "reads the passages themselves"),
         ([*ASKED[1:], "--source-text", "x", "--mode", "agentic"], "uses a language model"),
@@ -110,11 +110,14 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
         ([*ASKED[1:], "--source-text", "x", "--score-model", "http://h/v1#m"], "expected mode generative, agentic"),
         ([*ASKED[1:], "--source-text", "x", "--output", "o.jsonl"], "add --input"),
         ([*ASKED[1:], "--web", "bogus"], "no search engine is called 'bogus'"),
-        ([*ASKED[1:], "--source", "nowhere.txt"], "no such file"),
-        (["--input", "a.jsonl"], "without --output"),
-        (["--input", "a.jsonl", "--output", "b.jsonl", "--answer", "a"], "applies to a single text"),
+        ([*ASKED[1:], "--source", "nowhere.txt"], "nowhere.txt does not exist"),
+        (["--input", "a.jsonl"], "--input requires --output"),
+        (
+            ["--input", "a.jsonl", "--output", "b.jsonl", "--answer", "a"],
+            "--answer and --input cannot be used together",
+        ),
         (["--input", "a.jsonl", "--output", "a.jsonl"], "different files"),
-        (["--input", "a.jsonl", "--output", "-", "--resume"], "only a file can be resumed"),
+        (["--input", "a.jsonl", "--output", "-", "--resume"], "--resume requires a file for --output, got -"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error_of_one_line(arguments: list[str], message: str) -> None:
@@ -139,7 +142,12 @@ def test_each_row_gives_a_ranking_and_a_broken_one_says_why(tmp_path: Path) -> N
     assert (lines[0]["id"], lines[0]["answers"][0]["text"]) == ("a", "In 1973.")
     assert [line["kind"] for line in lines] == ["ranking", *["unverified"] * 4]
     messages = [line["message"] for line in lines[1:]]
-    wanted = ['expected "source"', "expected a list of texts", 'expected "question" and "answers"', "answer 2 is empty"]
+    wanted = [
+        "the row has no 'sources'",
+        "expected a list of texts",
+        'expected "question" and "answers"',
+        "answer 2 is empty",
+    ]
     assert all(words in message for words, message in zip(wanted, messages, strict=True))
     assert "5 rows, 2 answers; 4 of the rows cannot be used" in result.stderr
 
@@ -149,7 +157,7 @@ def test_rows_without_sources_are_told_where_sources_could_come_from(tmp_path: P
     for command, row in (("rank", rows), ("check", written(tmp_path / "claims.jsonl", [{"claim": "In 1973."}]))):
         result = run(command, "--input", row, "--output", tmp_path / f"{command}.jsonl")
         assert result.exit_code == Exit.INCOMPLETE
-        assert "or somewhere to search for them (--index, --web)" in result.stderr.splitlines()[0]
+        assert "or search for sources with --index or --web" in result.stderr.splitlines()[0]
 
 
 def test_a_run_that_was_cut_short_is_finished_and_other_settings_are_refused(tmp_path: Path) -> None:
@@ -169,7 +177,7 @@ def test_a_run_that_was_cut_short_is_finished_and_other_settings_are_refused(tmp
     assert again == [{key: value for key, value in line.items() if key != "usage"} for line in before]
     other = run("rank", "--input", path, "--output", output, "--resume", "--score-model", "factscore:embedded:rules")
     assert (other.exit_code, "was made with" in other.stderr) == (Exit.USAGE, True)
-    assert "nothing to do" in run("rank", "--input", path, "--output", output, "--resume").stderr
+    assert "is already complete" in run("rank", "--input", path, "--output", output, "--resume").stderr
 
 
 def batch(ranker: Ranker, rows: Path, journal: Journal, needed: bool = False) -> BatchSummary:

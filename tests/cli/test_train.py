@@ -43,8 +43,8 @@ def test_without_torch_the_extra_to_install_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((NLI, "epoch=2"), "there is no setting 'epoch'; did you mean epochs?"),
-        ((NLI, "epochs=many"), "epochs is 'many'"),
+        ((NLI, "epoch=2"), "unknown setting 'epoch'; did you mean 'epochs'?"),
+        ((NLI, "epochs=many"), "epochs must be a valid integer, got 'many'"),
         (("no-such-file.toml",), "cannot read no-such-file.toml"),
     ],
 )
@@ -57,9 +57,9 @@ def test_a_wrong_setting_is_one_line_and_status_2(tmp_path: Path, arguments: tup
 
 def test_training_a_scorer_refuses_in_the_same_way(tmp_path: Path) -> None:
     for settings, before, message in (
-        (["margn=0.2"], "", "there is no setting 'margn'; did you mean margin?"),
+        (["margn=0.2"], "", "unknown setting 'margn'; did you mean 'margin'?"),
         (["margin=-1"], "", "margin must be above 0"),
-        (["pairs=mine.jsonl"], "", """pairs is 'mine.jsonl': expected a list, as in ["one", "two"]"""),
+        (["pairs=mine.jsonl"], "", """pairs must be a list, such as ["one", "two"], got 'mine.jsonl'"""),
         ([], "import sys; sys.modules['torch'] = None", "training needs the module 'torch'"),
     ):
         done = vouch("train", "rank", RANK, *settings, "--out", str(tmp_path / "run"), before=before)
@@ -104,8 +104,8 @@ def test_training_language_models_refuses_in_the_same_way(tmp_path: Path) -> Non
     recipes = ROOT / "recipes/structured"
     for method, recipe in (("sft", "3b-sft.toml"), ("structured", "3b-grpo.toml")):
         for settings, before, message in (
-            (["learning_rte=1"], "", "there is no setting 'learning_rte'; did you mean learning_rate?"),
-            (["lora.rnk=8"], "", "there is no setting 'lora.rnk'; did you mean lora.rank?"),
+            (["learning_rte=1"], "", "unknown setting 'learning_rte'; did you mean 'learning_rate'?"),
+            (["lora.rnk=8"], "", "unknown setting 'lora.rnk'; did you mean 'lora.rank'?"),
             (["rows=[]"], "", "rows names no file"),
             ([], "import sys; sys.modules['torch'] = None", "training needs the module 'torch'"),
         ):

@@ -42,7 +42,7 @@ def test_a_row_on_disk_is_a_record_again(tmp_path: Path) -> None:
         ({"label": "maybe"}, "'maybe', expected one of"),
         ({"error_type": "typo"}, "'typo', expected one of numerical_exaggeration"),
         ({"label": "Attributable", "error_type": "fabrication"}, "expected none, as it is Attributable"),
-        ({"claim": " "}, "the claim is empty"),
+        ({"claim": " "}, "the claim must contain at least one word or number"),
         ({"source": None}, 'expected "source"'),
         ({"spans": [{"start": 3, "end": 99}]}, "3 to 99 is no span"),
     ],

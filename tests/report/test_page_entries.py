@@ -61,7 +61,7 @@ def test_sources_are_taken_and_named_as_a_check_takes_them(tmp_path: Path, sourc
         ([supported(), "text"], "entry 2 is of type str, expected the result of a check"),
         (3, "entry 1 is of type int, expected the result of a check"),
         (Entry([supported()]), "entry 1 is of type list"),  # type: ignore[arg-type]
-        ([Entry(supported(), [BRIDGE, 7])], "entry 1: source 2 is of type int, expected text, a Source"),  # type: ignore[list-item]
+        ([Entry(supported(), [BRIDGE, 7])], "entry 1: source 2 must be a string, a Source"),  # type: ignore[list-item]
     ],
 )
 def test_what_is_no_entry_is_refused_and_the_old_report_stays(tmp_path: Path, entries: Any, message: str) -> None:

@@ -56,31 +56,40 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_Question = Annotated[str, typer.Option(metavar="TEXT", help="The question.")]
+_Question = Annotated[str, typer.Option(metavar="TEXT", help="The question to answer.")]
 _Model = Annotated[
     str | None,
     typer.Option(
         metavar="NAME", envvar="VOUCH_MODEL", help="Language model that answers, such as http://host:8000/v1#name."
     ),
 ]
-_Prompt = Annotated[Style, typer.Option(help="Prompt style: direct, step by step, or with examples.")]
+_Prompt = Annotated[
+    Style, typer.Option(help="Prompt style: direct (plain), step by step (cot), or with examples (few-shot).")
+]
 _Shots = Annotated[
-    str | None, typer.Option(metavar="ROWS", help="Your examples for --prompt few-shot, see docs/answer.md.")
+    str | None, typer.Option(metavar="ROWS", help="File with your examples for --prompt few-shot (see docs/answer.md).")
 ]
-_Generations = Annotated[int, typer.Option(metavar="N", min=1, help="Number of drafts; the majority answer is taken.")]
+_Generations = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Number of drafts; the most frequent answer is used.")
+]
 _Method = Annotated[
-    AuditMethod, typer.Option(help="How drafts are audited: blind questions, or claim by claim; see docs/answer.md.")
+    AuditMethod,
+    typer.Option(
+        help="How drafts are audited: with blind questions (blinded), or claim by claim (see docs/answer.md)."
+    ),
 ]
-_Judge = Annotated[str, typer.Option(metavar="NAME", help="The auditor: embedded, or a language model.")]
+_Judge = Annotated[
+    str, typer.Option(metavar="NAME", help="Model that audits the drafts: embedded, or a language model.")
+]
 _Repair = Annotated[
     Literal["mark", "remove", "keep"] | None,
     typer.Option(help="Apply fixes to the answer and audit it again; mark, remove or keep claims without a fix."),
 ]
 _MaxTokens = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Maximum tokens of a draft; reasoning models need more.")
+    int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a draft; reasoning models need more.")
 ]
-_Fail = Annotated[bool, typer.Option("--fail", metavar="", help="Exit with 1 if the audit of the answer fails.")]
-_ReportFile = Annotated[str | None, typer.Option(metavar="PATH", help="Also write a report: .html, or .md.")]
+_Fail = Annotated[bool, typer.Option("--fail", metavar="", help="Exit with status 1 if the answer fails the audit.")]
+_ReportFile = Annotated[str | None, typer.Option(metavar="PATH", help="Also write a report: .html or .md.")]
 
 _EPILOG = """
 **Examples**
@@ -89,8 +98,8 @@ vouch answer --question "How high is the tower?" --source tower.txt --model http
 
 vouch answer --question "How many are there?" --source a.txt --source b.txt --prompt cot --generations 8 --repair mark
 
-**Exit status**: 0 done; 1 with --fail, the audit fails; 2 invalid command line or file; 3 the audit is undecided, the
-language model could not be reached, or the result could not be written; 130 interrupted.
+**Exit status**: 0 done; 1 with --fail, if the answer fails the audit; 2 invalid command line or file; 3 the audit is
+undecided, the language model could not be reached, or the result could not be written; 130 interrupted.
 """
 
 
@@ -114,18 +123,18 @@ def answer_command(
 ) -> None:
     """Answer a question from sources with a language model, audit the answer and repair it.
 
-    Each draft is audited against the same sources. Of several drafts, the answer that most of them give is taken, from
-    the draft with the best audit.
+    Each draft is audited against the same sources. With several drafts, the most frequent answer is used, in the
+    wording of the draft with the best audit.
     """
     from vouching.answering.answer import AnswerConfig, Answerer, open_writer
     from vouching.shortcuts import open_audit
 
     with usage_errors("--judge"):
         if not source and not source_text:
-            raise InputError("no source was given: give --source FILE or --source-text TEXT")
+            raise InputError("no source was given: pass --source FILE or --source-text TEXT")
         refuse_second_stdin(*(source or ()))
         if shots is not None and prompt != "few-shot":
-            raise InputError("got --shots without --prompt few-shot: add it, or leave --shots out")
+            raise InputError("--shots requires --prompt few-shot")
         given, _ = given_sources(source or (), source_text or ())
         asked = argument_text(question, "--question")
         config = AnswerConfig(prompt, generations, max_tokens=max_tokens, seed=seed, shots=_shots(shots))
@@ -143,7 +152,7 @@ def answer_command(
         _write_report(answered, report)
     _write(answered, as_json)
     if answered.report is not None and not answered.report.findings:
-        advice = "; --method embedded judges claim by claim" if method == "blinded" else ""
+        advice = ": try --method embedded, which judges claim by claim" if method == "blinded" else ""
         write_error(f"the audit found nothing to judge in the answer{advice}")
     raise typer.Exit(_exit_status(answered, fail))
 
@@ -190,9 +199,8 @@ def _write(answered: Answered, as_json: bool) -> None:
         drafts = len(answered.drafts)
         if drafts > 1:
             judged = {True: "yes", False: "no", None: "undecided"}[answered.faithful]
-            console.print(
-                f"\n{visible_line(answered.answer)}: {answered.votes} of {drafts} drafts; majority faithful: {judged}"
-            )
+            votes = f"{answered.votes} of {drafts} drafts; faithful by majority vote: {judged}"
+            console.print(f"\n{visible_line(answered.answer)}: {votes}")
         if answered.report is not None:
             console.print()
             print_report(console, answered.report)
@@ -221,15 +229,15 @@ ranking, a row could not be used, a model could not be reached, or the result co
 """
 
 
-_RankQuestion = Annotated[str | None, panel(_RANKED, metavar="TEXT", help="The question.")]
-_Answers = Annotated[list[str] | None, panel(_RANKED, metavar="TEXT", help="An answer. Repeatable.")]
+_RankQuestion = Annotated[str | None, panel(_RANKED, metavar="TEXT", help="The question that the answers respond to.")]
+_Answers = Annotated[list[str] | None, panel(_RANKED, metavar="TEXT", help="An answer to rank. Can be repeated.")]
 _Mode = Annotated[
     RankMode | None,
     panel(
         HOW,
         metavar="MODE",
-        help="The evidence that a scorer sees: compressed, facts, full or no-search; or how a language model ranks: "
-        "generative (from memory), agentic (after a search), points (1 to 10 for each answer, after a search).",
+        help="Evidence that a scorer sees (compressed, facts, full or no-search), or how a language model ranks: "
+        "generative (from memory), agentic (after a search), or points (1 to 10 for each answer, after a search).",
     ),
 ]
 _ScoreModel = Annotated[
@@ -238,12 +246,15 @@ _ScoreModel = Annotated[
         HOW,
         metavar="NAME",
         help="The scorer: embedded:rules, embedded, embedded:FOLDER, discriminative:PATH, minicheck:PATH, hhem:PATH, "
-        "factscore:MODEL; for the last three modes a language model such as http://host:8000/v1#name or openai/name.",
+        "factscore:MODEL; the modes generative, agentic and points require a language model such as "
+        "http://host:8000/v1#name or openai/name.",
     ),
 ]
 _SearchModel = Annotated[
     str | None,
-    panel(HOW, metavar="NAME", help="Language model that searches and compresses; default: word matching."),
+    panel(
+        HOW, metavar="NAME", help="Language model that searches and compresses the evidence; default: word matching."
+    ),
 ]
 _Input = Annotated[
     str | None,
@@ -267,10 +278,10 @@ def rank_command(
     output: Output = None,
     resume: Resume = False,
 ) -> None:
-    """Rank the answers to a question by how well given or found evidence supports them, and explain why.
+    """Rank the answers to a question by how well the evidence supports them, and explain why.
 
-    Works offline unless a language model or a web search is used. Tied answers share a rank; answers without a score
-    are listed separately.
+    The evidence is given as sources or found by a search. Works offline unless a language model or a web search is
+    used. Tied answers share a rank; answers without a score are listed separately.
     """
     from vouching.inputs import as_sources
     from vouching.methods.discriminative.open import NO_EVIDENCE_MODES, open_ranker
@@ -286,7 +297,7 @@ def rank_command(
         evidence = bool(source or source_text or search)
         if input is None and (question is None or not answer):
             raise InputError(
-                "nothing to rank: give --question TEXT and --answer TEXT for each answer, or --input ROWS (see --help)"
+                "no answers were given: pass --question TEXT and --answer TEXT (repeated), or --input ROWS (see --help)"
             )
         _refuse_mode(mode, search_model, evidence, needed=input is None)
         refuse_second_stdin(*(source or ()))
@@ -313,11 +324,11 @@ def _refuse_mode(mode: RankMode | None, search_model: str | None, evidence: bool
     from vouching.methods.discriminative.open import NO_EVIDENCE_MODES
 
     if needed and not evidence and mode not in NO_EVIDENCE_MODES:
-        raise InputError("nothing to rank by: give --source FILE, --source-text TEXT, --index PATH or --web ENGINE")
+        raise InputError("no evidence was given: pass --source FILE, --source-text TEXT, --index PATH or --web ENGINE")
     if mode in NO_EVIDENCE_MODES and evidence:
-        raise InputError(f"got --mode {mode}, which uses no evidence, with sources or search engines: leave them out")
+        raise InputError(f"--mode {mode} uses no evidence: omit sources and search engines")
     if mode in NO_EVIDENCE_MODES and search_model is not None:
-        raise InputError(f"got --search-model with --mode {mode}, which does not search: leave it out")
+        raise InputError(f"--search-model cannot be used with --mode {mode}, which does not search")
 
 
 def _job(

@@ -75,12 +75,13 @@ vouch schema report > report.schema.json
 def schema_command(
     record: Annotated[
         Literal["verdict", "unverified", "report", "ranking", "assurance", "reviewed"],
-        typer.Argument(help="The record."),
+        typer.Argument(help="Name of the record."),
     ] = "verdict",
 ) -> None:
     """Print the JSON Schema of a record.
 
-    A verdict (one claim), unverified (the judge failed), a report, a ranking, an assurance, or a reviewed verdict.
+    A record is a verdict on one claim, an unverified claim (the judge failed), a report on a response, a ranking of
+    answers, an assurance (the result for a task), or a verdict that a person reviewed.
     """
     from vouching.types.serial import json_schema
 
@@ -92,7 +93,7 @@ def _no_option(found: re.Match[str]) -> str:
     near = found[2].split(", ")
     longer = [name for name in near if name.endswith(found[1].removeprefix("-"))]  # --model where it is --score-model
     meant = " or ".join(longer or get_close_matches(found[1], near, n=1, cutoff=0.7))
-    return f"there is no option {found[1]}" + (f"; did you mean {meant}?" if meant else "")
+    return f"unknown option {found[1]}" + (f"; did you mean {meant}?" if meant else "")
 
 
 def _choices(found: re.Match[str]) -> str:
@@ -106,34 +107,35 @@ _COMMAND_OF = {
 """The command for a method that another command's --method does not offer."""
 
 
-def _no_method(found: re.Match[str]) -> str:
-    return f"{found[1]}got {found[2]}, expected one of {found[3]}; use {_COMMAND_OF[found[2]]} for {found[2]}"
+def _no_value(found: re.Match[str]) -> str:
+    name, value, known = found[1], found[2], found[3].replace("'", "")
+    other = f"; use {_COMMAND_OF[value]} for {value}" if name == "--method" and value in _COMMAND_OF else ""
+    return f"unknown value {value!r} for {name}; expected one of {known}{other}"
 
 
 _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
-    (r"No such command 'search'.*", "there is no command search; vouch index search searches an index"),
-    (r"No such command '(.*?)'\. Did you mean (.*?)(?:, .*)?\?", r"there is no command \1; did you mean \2?"),
-    (r"No such command '(.*?)'.*", r"there is no command \1"),
+    (r"No such command 'search'.*", "unknown command 'search': use vouch index search to search an index"),
+    (r"No such command '(.*?)'\. Did you mean (.*?)(?:, .*)?\?", r"unknown command '\1'; did you mean \2?"),
+    (r"No such command '(.*?)'.*", r"unknown command '\1'"),
     (
         r"No such option: (?:-[\s,.].*|-)$",
-        "there is no option -; put a text that begins with - after --, or into a file given with an option such as "
+        "unknown option -; put text that begins with - after --, or in a file that you pass with an option such as "
         "--response",
     ),
     (r"No such option: (\S+) \(Possible options: (.*)\)", _no_option),
-    (r"No such option: (\S+).*", r"there is no option \1"),
+    (r"No such option: (\S+).*", r"unknown option \1"),
     (
         r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)",
-        r"got unexpected arguments (\1): put a text with spaces in quotes, after its option if it has one",
+        r"unexpected arguments (\1): put quotes around text with spaces, and pass other text with its option",
     ),
-    (rf"('--method'.*?)'({'|'.join(_COMMAND_OF)})' is not one of (.*?)\.?$", _no_method),
-    (r"'([^']*)' is not one of (.*?)\.?$", r"got \1, expected one of \2"),
-    (r"Option '(.*?)' requires an argument\.?", r"\1 needs a value"),
-    (r"Missing option '(.*?)' \(env var: '(.*?)'\)\.?", r"\1 is missing, and \2 is not set"),
+    (r"Invalid value for '(.*?)': '([^']*)' is not one of (.*?)\.?$", _no_value),
+    (r"Option '(.*?)' requires an argument\.?", r"\1 requires a value"),
+    (r"Missing option '(.*?)' \(env var: '(.*?)'\)\.?", r"\1 is missing: pass it, or set \2"),
     (r"Missing (?:option|argument) '(.*?)'\. Choose from:?\s*(.*?)\.?\s*$", _choices),
     (r"Missing (?:option|argument) '(.*?)'\.?", r"\1 is missing"),
-    (r"Input should be greater than or equal to (\S+)", r"expected at least \1"),
-    (r"Input should be a valid number.*", "expected a number"),
-    (r"Input should be a valid integer.*", "expected a whole number"),
+    (r"Invalid value for '(.*?)': Input should be greater than or equal to (\S+)", r"\1 must be at least \2"),
+    (r"Invalid value for '(.*?)': Input should be a valid number.*", r"\1 must be a number"),
+    (r"Invalid value for '(.*?)': Input should be a valid integer.*", r"\1 must be a whole number"),
     (r"Invalid value for '(.*?)': (?:Value error, )?", r"\1: "),
 )
 """Patterns of the library's messages, with replacements."""

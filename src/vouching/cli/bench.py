@@ -32,12 +32,14 @@ app = typer.Typer()
 app.add_typer(bench_run.app)
 
 _LEGEND = """
-1st only, 2nd only: rows that only one of the runs gets right; p: exact McNemar test on them.
+1st only, 2nd only: rows that only that run gets right; p: exact McNemar test on these rows.
 Differences: second run minus first, with 95 % intervals by a paired bootstrap over groups of rows."""
 _MAX_FAULTS = 20
 """Faults of a set that are listed one by one."""
-_SomeNames = Annotated[list[str] | None, typer.Argument(help="Data sets; default: all that are available.")]
-_AnySplit = Annotated[Literal["train", "dev", "test"] | None, typer.Option(help="Split of each set; default: all.")]
+_SomeNames = Annotated[list[str] | None, typer.Argument(help="Names of data sets; default: all available sets.")]
+_AnySplit = Annotated[
+    Literal["train", "dev", "test"] | None, typer.Option(help="Split of each set; default: all splits.")
+]
 _Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of a table.")]
 
@@ -76,7 +78,7 @@ def bench(context: typer.Context) -> None:
 
 @app.command("list", epilog=_LIST_EPILOG)
 def list_command(split: _AnySplit = None) -> None:
-    """List data sets: rows, groups of rows, labels, license, and how to obtain those that are missing."""
+    """List data sets: rows, groups of rows, labels, license, and how to obtain missing sets."""
     from vouching.bench.catalog import DATA_SETS, data_folder
     from vouching.bench.rows import Fault
 
@@ -125,7 +127,7 @@ def _paint_set(console: Console, data_set: DataSet[Any], parts: dict[Split, list
 def _missing_text(data_set: DataSet[Any]) -> str:
     """A missing set, how to obtain it and where to put it."""
     files = dict.fromkeys(pattern for patterns in data_set.files.values() for pattern in patterns)
-    return f"{_about(data_set)}\n  get  {data_set.get}\n  as   {', '.join(files)}"
+    return f"{_about(data_set)}\n  obtain   {data_set.get}\n  save as  {', '.join(files)}"
 
 
 @app.command("validate", epilog=_VALIDATE_EPILOG)
@@ -146,7 +148,7 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
 
 
 def _write_faults(name: str, faults: list[Fault]) -> None:
-    lines = [f"{name}: {f'faults: {len(faults):,}' if faults else 'valid'}"]
+    lines = [f"{name}: {f'{len(faults):,} fault' + 's' * (len(faults) != 1) if faults else 'valid'}"]
     lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MAX_FAULTS]]
     lines += [f"  and {len(faults) - _MAX_FAULTS:,} more"] if len(faults) > _MAX_FAULTS else []
     write_result("".join(f"{line}\n" for line in lines))
@@ -168,7 +170,7 @@ def _chosen(names: list[str] | None, folder: Path, split: Split | None) -> list[
 
     available = [*_available(folder, split)]
     if not available:
-        raise InputError(f"there is no data set in {folder}: see vouch bench list")
+        raise InputError(f"no data set was found in {folder}: see vouch bench list")
     if not names or ALL in names:
         return available
     found: list[tuple[DataSet[Any], Split]] = []
@@ -202,21 +204,21 @@ def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
 
 
 _Input = Annotated[
-    Path, typer.Option("--input", metavar="ROWS", help="Questions with references; in steps 2 and 3, built rows.")
+    Path,
+    typer.Option("--input", metavar="ROWS", help="Questions with references or, with --voter and --votes, built rows."),
 ]
-_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="Rows, or votes: .jsonl.")]
+_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the rows or votes: .jsonl.")]
 _Models = Annotated[
-    list[str] | None, typer.Option("--model", metavar="NAME", help="A language model that answers. Repeatable.")
+    list[str] | None, typer.Option("--model", metavar="NAME", help="Language model that answers. Can be repeated.")
 ]
-_Judge = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The language model that labels and compares answers.")
-]
-_PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Answers of each model.")]
+_Judge = Annotated[str | None, typer.Option(metavar="NAME", help="Language model that labels and compares answers.")]
+_PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Number of answers from each model.")]
 _Voter = Annotated[bool, typer.Option("--voter", metavar="", help="Ask at the terminal whether each row is right.")]
 _Votes = Annotated[
-    list[Path] | None, typer.Option(metavar="PATH", help="The votes of one person: id and vote. Up to three times.")
+    list[Path] | None,
+    typer.Option(metavar="PATH", help="File with the id and vote of one person. Can be passed up to three times."),
 ]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all sampling.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted step.")]
 _BUILD_EPILOG = """
 **Examples**
@@ -229,7 +231,7 @@ vouch bench build --input built.jsonl --voter --output ada.jsonl
 vouch bench build --input built.jsonl --votes ada.jsonl --votes bob.jsonl --votes cy.jsonl --output mine.jsonl
 
 **Exit status**: 0 done; 2 invalid command line, input or output; 3 some questions could not be used, or the step ended
-early: resume with --resume.
+early (resume with --resume).
 """
 
 
@@ -238,7 +240,7 @@ def build_command(
     input: _Input, output: _Output, model: _Models = None, judge: _Judge = None, per_model: _PerModel = 1,
     voter: _Voter = False, votes: _Votes = None, seed: _Seed = 0, resume: _Resume = False,
 ) -> None:  # fmt: skip
-    """Build a ranking set of your own as FGVeriBench was built: answers, labels by a model, votes of three people.
+    """Build your own ranking set as FGVeriBench was built: answers, labels from a model, and votes of three people.
 
     Rows without votes are marked as verified by a model only. Put the finished set into the folder rankings of the data
     folder and run it as own_rankings.
@@ -247,11 +249,13 @@ def build_command(
 
     with usage_errors():
         if output.suffix != ".jsonl":
-            raise InputError(f"{output}: expected an output that ends in .jsonl")
+            raise InputError(f"--output must end in .jsonl, got {output}")
         if voter + bool(votes) + (judge is not None) != 1:
-            raise InputError("choose one step: --judge NAME to build rows, --voter to vote, --votes to count votes")
+            raise InputError(
+                "choose one step: --judge NAME to build rows, --voter to vote, or --votes PATH to count votes"
+            )
         if judge is None and model:
-            raise InputError("got --model without --judge: models answer in the first step only")
+            raise InputError("--model requires --judge: models answer only in the first step")
         if voter:
             done, report = vote(input, output, resume, typer.get_text_stream("stdin"), typer.echo)
         elif votes:

@@ -26,7 +26,8 @@ app = typer.Typer()
 _CLAIMS, _RANKINGS = "For sets of claims", "For sets of rankings"
 _ANSWERS, _JUDGES, _RESPONSES = "For sets of questions", "For language models as judges", "For your own responses"
 _Names = Annotated[
-    list[str], typer.Argument(help="Sets of one kind, see vouch bench list; all: every available set of claims.")
+    list[str],
+    typer.Argument(help="Data sets of one kind (see vouch bench list), or all for every available set of claims."),
 ]
 _Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for rows, figures and report.")]
 _Model = Annotated[
@@ -41,22 +42,30 @@ _Model = Annotated[
 _Split = Annotated[Literal["train", "dev", "test"], typer.Option(help="Split of each set.")]
 _Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Sample at most N rows per set, stratified.")]
 _ResumeRun = Annotated[bool, typer.Option("--resume", metavar="", help="Resume the run in DIR.")]
-_ModelSeed = Annotated[int | None, typer.Option(metavar="N", help="Sampling seed of answers and judges.")]
-_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum tokens of an answer or a judge's reply.")]
-_Jobs = Annotated[int, panel(_CLAIMS, metavar="N", min=0, help="Processes; 0 for one per core.")]
-_ScoreModel = Annotated[
-    str | None, panel(_RANKINGS, metavar="NAME", help="The scorer or ranker, see vouch rank; default: --model.")
+_ModelSeed = Annotated[int | None, typer.Option(metavar="N", help="Sampling seed for answers and judges.")]
+_MaxTokens = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in an answer or a judge's reply.")
 ]
-_Mode = Annotated[RankMode | None, panel(_RANKINGS, metavar="MODE", help="How to rank, see vouch rank.")]
+_Jobs = Annotated[int, panel(_CLAIMS, metavar="N", min=0, help="Number of processes; 0 means one per core.")]
+_ScoreModel = Annotated[
+    str | None, panel(_RANKINGS, metavar="NAME", help="Scorer or ranker (see vouch rank); default: --model.")
+]
+_Mode = Annotated[RankMode | None, panel(_RANKINGS, metavar="MODE", help="How to rank (see vouch rank).")]
 _SearchModel = Annotated[
-    str | None, panel(_RANKINGS, metavar="NAME", help="Language model that searches and compresses.")
+    str | None, panel(_RANKINGS, metavar="NAME", help="Language model that searches and compresses the evidence.")
 ]
 _RelevanceModel = Annotated[
     str | None, panel(_RANKINGS, metavar="NAME", help="Language model that judges which answers the evidence supports.")
 ]
-_Prompt = Annotated[Style, panel(_ANSWERS, help="Prompt style: direct, step by step, or with examples.")]
-_Generations = Annotated[int, panel(_ANSWERS, metavar="N", min=1, help="Drafts per question; the paper uses 8.")]
-_Method = Annotated[AuditMethod, panel(_ANSWERS, help="How --judge audits: blind questions, or claim by claim.")]
+_Prompt = Annotated[
+    Style, panel(_ANSWERS, help="Prompt style: direct (plain), step by step (cot), or with examples (few-shot).")
+]
+_Generations = Annotated[
+    int, panel(_ANSWERS, metavar="N", min=1, help="Number of drafts per question; the paper uses 8.")
+]
+_Method = Annotated[
+    AuditMethod, panel(_ANSWERS, help="How --judge audits drafts: with blind questions (blinded), or claim by claim.")
+]
 _Marker = Annotated[
     str | None, panel(_ANSWERS, metavar="NAME", help="Language model that compares answers with the references.")
 ]
@@ -66,12 +75,16 @@ _Judges = Annotated[
         _JUDGES,
         "--judge",
         metavar="NAME",
-        help="A language model that judges by the protocol of the set. Repeatable. For questions: the model that "
+        help="Language model that judges by the protocol of the set; can be repeated. For questions: the model that "
         "audits each draft against the documents.",
     ),
 ]
-_JudgeVotes = Annotated[int, panel(_JUDGES, metavar="N", min=1, help="Replies of each judge, for a majority vote.")]
-_Responses = Annotated[str | None, panel(_RESPONSES, metavar="PATH", help="Your responses, used instead of a model.")]
+_JudgeVotes = Annotated[
+    int, panel(_JUDGES, metavar="N", min=1, help="Number of replies from each judge, for a majority vote.")
+]
+_Responses = Annotated[
+    str | None, panel(_RESPONSES, metavar="PATH", help="File with your responses, used instead of a model.")
+]
 _KINDS: Mapping[str, tuple[Kind, ...]] = {
     "model": ("claims", "rankings", "answers"),
     "jobs": ("claims",),
@@ -113,10 +126,10 @@ def run_command(
 ) -> None:  # fmt: skip
     """Score data sets; write rows, figures with intervals and a report to a folder.
 
-    The kind of the sets decides what is measured and which options apply. Claims: a verifier, next to simple baselines.
-    Rankings: a scorer or ranker. Questions: a language model that answers, with an audit. With --judge, language models
-    as judges by the protocol of contextual_judge_bench or facts_grounding. With --responses, your own responses to
-    ifeval, math_500, aime_2024, aime_2025 or taxcalcbench.
+    The kind of the sets determines what is measured and which options apply. On claims, it is a verifier, next to
+    simple baselines; on rankings, a scorer or ranker; on questions, a language model that answers, with an audit. With
+    --judge, language models are measured as judges by the protocol of contextual_judge_bench or facts_grounding. With
+    --responses, your own responses to ifeval, math_500, aime_2024, aime_2025 or taxcalcbench are scored.
     """
     from vouching.bench.catalog import chosen, data_folder
     from vouching.bench.open import kind_of, measured, open_task
@@ -149,7 +162,7 @@ def run_command(
 
     draw(paint)
     if missing := task.incomplete(results, outcome.unverified):
-        write_error(f"{missing}; for the reasons see {out / 'rows'}" if outcome.unverified else missing)
+        write_error(f"{missing}; see {out / 'rows'} for the reasons" if outcome.unverified else missing)
         raise typer.Exit(Exit.INCOMPLETE)
 
 
@@ -183,5 +196,5 @@ def _refuse_unused(context: typer.Context, kind: Kind, sets: Sequence[DataSet[An
 
     for name, kinds in _KINDS.items():
         if kind not in kinds and given_here(context, name):
-            have = f"{', '.join(one.name for one in sets)} ha{'s' if len(sets) == 1 else 've'} {ROWS[kind]}"
-            raise InputError(f"got --{name.replace('_', '-')}, but {have}: leave it out")
+            have = f"{', '.join(one.name for one in sets)} contain{'s' * (len(sets) == 1)} {ROWS[kind]}"
+            raise InputError(f"--{name.replace('_', '-')} cannot be used here: {have}")

@@ -69,19 +69,19 @@ vouch check --input rows.jsonl --output verdicts.jsonl --jobs 0 --resume
 
 vouch check "It rained." --source notes.txt --model http://localhost:8000/v1#qwen --votes 3
 
-**Exit status**: 0 done; 1 with --fail, a claim is not attributable; 2 invalid command line or file; 3 a claim could not
-be verified or has no evidence, a row could not be used, a language model could not be reached, --fail found nothing to
-check, or the result could not be written; 130 interrupted.
+**Exit status**: 0 done; 1 with --fail, if a claim is not attributable; 2 invalid command line or file; 3 a claim could
+not be verified or has no evidence, a row could not be used, a language model could not be reached, the result could not
+be written, or, with --fail, there was nothing to check; 130 interrupted.
 """
 
 _Claim = Annotated[str | None, typer.Argument(help="The claim to check; - reads it from standard input.")]
 _Response = Annotated[
-    str | None, panel(_WHAT, metavar="PATH|-", help="A file with a whole answer, checked claim by claim.")
+    str | None, panel(_WHAT, metavar="PATH|-", help="File with a whole answer to check claim by claim.")
 ]
 _Question = Annotated[str | None, panel(_WHAT, metavar="TEXT", help="The question that the answer responds to.")]
 _Repair = Annotated[
     Literal["mark", "remove", "keep"] | None,
-    panel(HOW, help="Apply fixes to the answer and recheck it; mark, remove or keep claims without a fix."),
+    panel(HOW, help="Apply fixes to the answer and check it again; mark, remove or keep claims without a fix."),
 ]
 _Model = Annotated[
     str,
@@ -94,17 +94,19 @@ _Model = Annotated[
         "minicheck:PATH.",
     ),
 ]
-_Threshold = Annotated[float, panel(HOW, "--threshold", help="Score from 0 to 1 from which a claim is attributable.")]
+_Threshold = Annotated[float, panel(HOW, "--threshold", help="Minimum score, from 0 to 1, of an attributable claim.")]
 _Method = Annotated[
     Literal["embedded", "structured", "label"] | None,
     panel(
         HOW,
-        help="How to judge: without a language model, or by asking one for a whole record or for a label only. "
-        "(embedded or structured, depending on the model)",
+        help="How to judge: embedded uses no language model, structured asks one for a full record, and label asks one "
+        "for a label only; default: embedded or structured, depending on the model.",
     ),
 ]
-_Fail = Annotated[bool, panel(OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable.")]
-_Jobs = Annotated[int, panel(ROWS, metavar="N", min=0, help="Processes that check rows; 0 for one per core.")]
+_Fail = Annotated[bool, panel(OUTPUT, "--fail", metavar="", help="Exit with status 1 if a claim is not attributable.")]
+_Jobs = Annotated[
+    int, panel(ROWS, metavar="N", min=0, help="Number of processes that check rows; 0 means one per core.")
+]
 
 
 @app.command("check", epilog=_EPILOG)
@@ -150,14 +152,14 @@ def check_command(
         text, given = subject.read()
         if not given and not search:
             raise InputError(
-                "no source was given: give --source FILE or --source-text TEXT, or search with --index PATH or "
+                "no source was given: pass --source FILE or --source-text TEXT, or search with --index PATH or "
                 "--web ENGINE"
             )
         checker = judging.checker()
         with progress("Checking"):
             if claim is not None:
                 for name in (name for name, value in (("--question", question), ("--repair", repair)) if value):
-                    raise InputError(f"got {name} with a CLAIM, but it applies to a whole answer: use --response")
+                    raise InputError(f"{name} applies only to a whole answer: pass --response FILE instead of CLAIM")
                 [record], sources = checker.check_with_sources([text.strip()], given)
             else:
                 asked = None if question is None else argument_text(question, "--question")
@@ -188,7 +190,7 @@ def check_job(files: tuple[str, str, bool], judging: Judging, jobs: int = 1, sto
     if waits and jobs != 1:
         what = "a web engine" if checker.embedded else "a language model"
         raise InputError(
-            f"got --jobs {jobs} with {what}: leave it out, one process handles {ROWS_AT_ONCE} rows concurrently"
+            f"--jobs {jobs} cannot be used with {what}: one process handles {ROWS_AT_ONCE} rows concurrently"
         )
     work = judging.waiting(checker) if waits else judging
     input, output, resume = files
@@ -239,29 +241,39 @@ vouch audit --response answer.txt --source report.txt --model http://localhost:8
 
 vouch audit --input answers.jsonl --output audits.jsonl --resume
 
-**Exit status**: 0 done; 1 with --fail, the sources give another value, none, or several; 2 invalid command line or
-file; 3 a question was not asked or not answered, a row could not be used, a language model could not be reached, --fail
-found nothing to ask, or the result could not be written; 130 interrupted.
+**Exit status**: 0 done; 1 with --fail, if the sources give another value, no value or several values; 2 invalid command
+line or file; 3 a question was not asked or not answered, a row could not be used, a language model could not be
+reached, the result could not be written, or, with --fail, there was nothing to ask; 130 interrupted.
 """
 
 _Answer = Annotated[str | None, typer.Argument(help="The answer to audit; - reads it from standard input.")]
-_AuditResponse = Annotated[str | None, panel(_AUDITED, metavar="PATH|-", help="A file with the answer.")]
-_AuditQuestion = Annotated[str | None, panel(_AUDITED, metavar="TEXT", help="The question of the answer.")]
+_AuditResponse = Annotated[str | None, panel(_AUDITED, metavar="PATH|-", help="File with the answer.")]
+_AuditQuestion = Annotated[
+    str | None, panel(_AUDITED, metavar="TEXT", help="The question that the answer responds to.")
+]
 _AuditModel = Annotated[
     str,
     panel(
         HOW,
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="Asks and answers: embedded, or a language model such as http://host:8000/v1#name.",
+        help="Model that asks and answers the questions: embedded, or a language model such as http://host:8000/v1#name.",
     ),
 ]
 _Scope = Annotated[
-    Scope | None, panel(HOW, help="Ask about numbers only, or also dates and names. (numbers for a language model)")
+    Scope | None,
+    panel(
+        HOW,
+        help="Ask about numbers only, or also about dates and names; default: facts for embedded, else numbers.",
+    ),
 ]
-_Match = Annotated[Match | None, panel(HOW, help="Compare values with units, or like the paper's code. (units)")]
+_Match = Annotated[
+    Match | None,
+    panel(HOW, help="Compare values with their units, or as the paper's released code does; default: units."),
+]
 _AuditFail = Annotated[
-    bool, panel(OUTPUT, "--fail", metavar="", help="Exit with 1 if the sources do not give the answer's value.")
+    bool,
+    panel(OUTPUT, "--fail", metavar="", help="Exit with status 1 if the sources do not support a value in the answer."),
 ]
 
 
@@ -286,10 +298,10 @@ def audit_command(
     resume: Resume = False,
     stop_on_error: StopOnError = False,
 ) -> None:
-    """Ask for each number of an answer again, from its sources only and blind to the answer, and compare.
+    """Audit an answer: ask for each of its numbers again, using only the sources, and compare.
 
-    Works offline unless a language model is used. Each number becomes a question; the model that answers it sees the
-    sources but not the answer.
+    Works offline unless a language model is used. Each number becomes a question; the model that answers the question
+    sees the sources but not the answer.
     """
     with usage_errors():
         settings = {"scope": scope, "match": match, "votes": votes, "seed": seed, "max_tokens": max_tokens}
@@ -305,7 +317,7 @@ def audit_command(
             raise typer.Exit(finish_rows(job, _PAIRS, fail, RowPage(report)))
         text, given = subject.read()
         if not given:
-            raise InputError("no source was given: give --source FILE or --source-text TEXT")
+            raise InputError("no source was given: pass --source FILE or --source-text TEXT")
         asked = None if question is None else argument_text(question, "--question")
         checker = judging.checker()
         with progress("Auditing"):
@@ -313,7 +325,7 @@ def audit_command(
             checker.close()
         subject.finish(record, record.sources)
     if fail and not record.findings:
-        write_error("no number was found: the answer states nothing to ask about")
+        write_error("no number was found in the answer, so there is nothing to audit")
     raise typer.Exit(exit_status(record, fail))
 
 

@@ -30,65 +30,79 @@ app = typer.Typer()
 
 
 def _rows_option(help: str) -> Any:
-    return typer.Option("--input", metavar="ROWS", help=f"{help}; - is stdin.")
+    return typer.Option("--input", metavar="ROWS", help=f"{help}; - is standard input.")
 
 
 _Claims = Annotated[str, _rows_option("Rows with claim, source and, if known, label")]
-_Probes = Annotated[str, typer.Option("--output", metavar="PROBES", help="A new .jsonl file; - prints the lines.")]
-_Strategies = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Strategies, see docs/perturb.md for their names; default: all.")
+_Probes = Annotated[
+    str, typer.Option("--output", metavar="PROBES", help="New file for the probes: .jsonl; - prints them.")
 ]
-_PerRow = Annotated[int, typer.Option("--per-row", metavar="N", min=1, help="Maximum perturbations per row.")]
+_Strategies = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Strategies, by the names in docs/perturb.md; default: all.")
+]
+_PerRow = Annotated[int, typer.Option("--per-row", metavar="N", min=1, help="Maximum number of perturbations per row.")]
 _Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N perturbations.")]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all sampling.")]
-_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="Accepted rows: .jsonl.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")]
+_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the accepted rows: .jsonl.")]
 _Writer = Annotated[
     str,
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="The language model that writes, such as http://host:8000/v1#name or openai/name.",
+        help="Language model that writes the data, such as http://host:8000/v1#name or openai/name.",
     ),
 ]
 _MaxTokens = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Maximum tokens of a reply; reasoning models need more.")
+    int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a reply; reasoning models need more.")
 ]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted run.")]
 _Demand = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Checks beyond the format: label, error_type, fix, grounded.")
+    str | None,
+    typer.Option(metavar="A,B", help="Checks in addition to the format: label, error_type, fix or grounded."),
 ]
-_Prompts = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write prompts only, for GRPO: .jsonl.")]
+_Prompts = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write a file of prompts, for GRPO: .jsonl.")]
 _Instructions = Annotated[str, _rows_option("Rows with instruction, prompt or messages")]
 _Critic = Annotated[
-    str | None, typer.Option(metavar="NAME", help="A language model that also looks for faults; default: rules only.")
+    str | None, typer.Option(metavar="NAME", help="Language model that also looks for faults; default: rules only.")
 ]
 _Rules = Annotated[
-    bool, typer.Option("--rules", metavar="", help="Bind items to exact rules where the instruction asks for one.")
+    bool, typer.Option("--rules", metavar="", help="Link items to exact rules where a rule can check the instruction.")
 ]
 _Checklists = Annotated[str, _rows_option("Rows with an instruction and its checklist")]
 _Policy = Annotated[
-    str, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="The policy, such as http://host:8000/v1#name.")
+    str,
+    typer.Option(
+        metavar="NAME", envvar="VOUCH_MODEL", help="Policy model that answers, such as http://host:8000/v1#name."
+    ),
 ]
-_Samples = Annotated[int, typer.Option(metavar="N", min=1, help="Answers per instruction.")]
+_Samples = Annotated[int, typer.Option(metavar="N", min=1, help="Number of answers per instruction.")]
 _Labels = Annotated[
-    str | None, typer.Option(metavar="PATH", help="Rows with id and l, labelled by a person; use with --resume.")
+    str | None,
+    typer.Option(metavar="PATH", help="Rows with id and l (1 or 0), labelled by a person; use with --resume."),
 ]
 _Evaluation = Annotated[
     list[str] | None,
-    typer.Option(metavar="ROWS", help="Evaluation prompts to exclude, besides IFEval's in VOUCH_DATA. Repeatable."),
+    typer.Option(
+        metavar="ROWS", help="Evaluation prompts to exclude, in addition to IFEval in VOUCH_DATA. Can be repeated."
+    ),
 ]
-_Questions = Annotated[str, _rows_option("Rows with question and reference, or of a multi-hop data set")]
+_Questions = Annotated[str, _rows_option("Rows with question and reference, or rows of a multi-hop data set")]
 _Models = Annotated[
-    list[str] | None, typer.Option("--model", metavar="NAME", help="A language model that answers. Repeatable.")
+    list[str] | None, typer.Option("--model", metavar="NAME", help="Language model that answers. Can be repeated.")
 ]
-_Judge = Annotated[str | None, typer.Option(metavar="NAME", help="The language model that marks and compares answers.")]
-_PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Answers of each model.")]
-_Wrong = Annotated[int, typer.Option(metavar="N", min=1, help="Wrong short answers per question without --model.")]
-_Pairs = Annotated[int, typer.Option("--pairs", metavar="N", min=1, help="Maximum pairs per question.")]
+_Judge = Annotated[str | None, typer.Option(metavar="NAME", help="Language model that marks and compares answers.")]
+_PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Number of answers from each model.")]
+_Wrong = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Without --model: number of short wrong answers per question.")
+]
+_Pairs = Annotated[int, typer.Option("--pairs", metavar="N", min=1, help="Maximum number of pairs per question.")]
 _SearchModel = Annotated[
-    str | None, typer.Option("--search-model", metavar="NAME", help="The language model that searches and compresses.")
+    str | None,
+    typer.Option("--search-model", metavar="NAME", help="Language model that searches and compresses the evidence."),
 ]
-_Dpo = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write preferences for TRL's DPO: .jsonl.")]
+_Dpo = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="Also write a file of preferences for TRL's DPO: .jsonl.")
+]
 
 
 def _epilog(*examples: str, resumes: bool = True) -> str:
@@ -126,10 +140,10 @@ def perturb_command(
     input: _Claims, output: _Probes, strategies: _Strategies = None, per_row: _PerRow = 4, seed: _Seed = 0,
     limit: _Limit = None,
 ) -> None:  # fmt: skip
-    """Change Attributable claims: typed, located errors, and rewrites with the same meaning.
+    """Change Attributable claims: insert errors of known type and place, and rewrite with the same meaning.
 
-    Each line is a row with claim, source and label, and says where, how and from what the claim was changed. Rows
-    labelled Not Attributable are skipped; rows without a label count as Attributable.
+    Each line is a row with claim, source and label that records the original claim, and where and how it was changed.
+    Rows labelled Not Attributable are skipped; rows without a label count as Attributable.
     """
     from vouching.perturb import STRATEGIES, Tally, perturb_rows, to_json
 
@@ -148,11 +162,11 @@ def perturb_command(
         except OSError as error:
             raise typer.Exit(cannot_write(error, output, "free some space and start again")) from None
     if seen.counts["none"]:
-        write_error(f"{_rows(seen.counts['none'])} without a label, treated as Attributable: please check")
+        write_error(f"treated {_rows(seen.counts['none'])} without a label as Attributable: check that this is right")
     if seen.counts["Not Attributable"]:
-        write_error(f"{_rows(seen.counts['Not Attributable'])} Not Attributable, skipped")
+        write_error(f"skipped {_rows(seen.counts['Not Attributable'])} labelled Not Attributable")
     if seen.broken:
-        write_error(f"{_rows(seen.broken)} cannot be used")
+        write_error(f"{_rows(seen.broken)} could not be used")
     print(_table(tally), file=sys.stderr)
     write_error(f"{sum(tally.kept.values()):,} perturbations of {sum(seen.counts.values()):,} rows")
     raise typer.Exit(Exit.INCOMPLETE if seen.broken else Exit.OK)
@@ -190,9 +204,9 @@ def checklist_command(
     input: _Instructions, output: _Output, model: _Writer, critic: _Critic = None, rules: _Rules = False,
     seed: _Seed = 0, max_tokens: _MaxTokens = 2048, resume: _Resume = False,
 ) -> None:  # fmt: skip
-    """Let a language model write a checklist for each instruction; lists with lint faults are rewritten.
+    """Let a language model write a checklist for each instruction, and rewrite checklists with faults.
 
-    An output row has id, instruction, checklist and attempts. Lists with remaining faults go to another file.
+    Each output row has id, instruction, checklist and attempts. Checklists with remaining faults go to another file.
     """
     with usage_errors():
         from vouching.methods.checklist.lint import encoder_similarity
@@ -259,9 +273,9 @@ def pairs_command(
 ) -> None:  # fmt: skip
     """Make pairs of a better and a worse answer, each with its evidence: training data for a ranking model.
 
-    Language models answer; a judge marks and compares the answers by the reference. Without --model the right answer is
-    paired with plausible wrong ones, from the question's paragraphs or with an inserted error. Rejected answers and
-    pairs go to another file, with the reasons.
+    Language models answer; a judge marks and compares the answers, using the reference. Without --model, the right
+    answer is paired with plausible wrong ones, from the question's paragraphs or with an inserted error. Rejected
+    answers and pairs go to another file, with the reasons.
     """
     with usage_errors():
         from vouching.train.rank_pairs import make_pairs, open_pair_maker
@@ -269,7 +283,7 @@ def pairs_command(
 
         search = SearchOptions.read(index, web)
         if model and judge is None:
-            raise InputError("got --model without --judge: name a language model that marks the answers")
+            raise InputError("--model requires --judge: pass a language model that marks the answers")
         settings = {
             "command": "data pairs", "models": ",".join(model or ()), "judge": judge or "", "per_model": per_model,
             "wrong": wrong, "pairs": pairs, "seed": seed, **search.settings, "search_model": search_model or "",

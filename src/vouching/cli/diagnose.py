@@ -28,21 +28,27 @@ app = typer.Typer()
 
 _MAX_NUMBER = 40
 """Maximum length of a right-aligned cell."""
-_File = Annotated[str, typer.Argument(help="Rewards from vouch reward, for all methods but assurance; - is stdin.")]
+_File = Annotated[
+    str, typer.Argument(help="Rewards from vouch reward, for any method except assurance; - is standard input.")
+]
 _VariantName = Annotated[
-    Variant, typer.Option("--variant", help="The reward variant whose exact ranges are shown next to the rows.")
+    Variant, typer.Option("--variant", help="Reward variant whose exact ranges are shown next to those of the rows.")
 ]
 _Equal = Annotated[
     Equal | None,
-    typer.Option("--equal", help="First give the part diagnosis the same range, or mean, for both gold labels."),
+    typer.Option(
+        "--equal", help="First rescale the reward part 'diagnosis' to the same range, or mean, for both gold labels."
+    ),
 ]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")]
 _Report = Annotated[
     Path | None,
-    typer.Option("--report", metavar="PATH", help="Also write a page with charts: .html; for a verifier: --labels."),
+    typer.Option(
+        "--report", metavar="PATH", help="Also write a page with charts: .html; for a verifier, only with --labels."
+    ),
 ]
 _Injections = Annotated[
-    bool, typer.Option("--injections", metavar="", help="Put injections into sources and count flipped verdicts.")
+    bool, typer.Option("--injections", metavar="", help="Insert injections into sources and count flipped verdicts.")
 ]
 _Corpus = Annotated[
     str | None, typer.Option(metavar="ROWS", help="Your own injections: rows with text and, optionally, id and kind.")
@@ -59,8 +65,8 @@ _Model = Annotated[
         "such as http://host:8000/v1#name.",
     ),
 ]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the positions of injections, and of intervals.")]
-_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum tokens of a language model's reply.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed for the positions of injections and for the intervals.")]
+_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a reply.")]
 _Items = Annotated[
     str | None, typer.Option(metavar="REPORTS", help="Reports of vouch follow --method checklist, to plan training.")
 ]
@@ -71,11 +77,11 @@ _Labels = Annotated[
     str | None,
     typer.Option(
         metavar="ROWS",
-        help="With --items and --whole: reports of --method rules, or rows with id and labels, one per item. Alone: "
-        "completions with labels and votes, see docs/theory.md.",
+        help="With --items and --whole: reports of --method rules, or rows with id and labels, one per item. "
+        "Without them: completions with labels and votes (see docs/theory.md).",
     ),
 ]
-_Tau = Annotated[float, typer.Option(metavar="T", help="Share of yes votes from which a judgment is yes.")]
+_Tau = Annotated[float, typer.Option(metavar="T", help="Minimum share of yes votes for a judgment of yes.")]
 
 _EPILOG = """
 **Example**
@@ -152,8 +158,8 @@ def verifier_command(
     """Measure which injections flip a verifier, or how accurate it is on whole answers and on checklist items.
 
     --injections compares a language model with and without the injection filter. --labels reads existing judgments and
-    recommends a way of asking for training. Responses that are missing in a file, or that could not be judged, are
-    reported.
+    recommends how to ask the verifier during training. Responses that are missing from a file, or that could not be
+    judged, are reported.
     """
     from vouching.bench.injection_flips import (
         UNSUPPORTED,
@@ -186,18 +192,18 @@ def _refuse_verifier(
     report: Path | None,
 ) -> None:
     """Raise InputError unless the options select one diagnosis."""
-    together = "--items, --whole and --labels go together: name all three, or --labels alone"
+    together = "--items and --whole require each other and --labels: pass all three, or --labels alone"
     if not injections and labels is None and any(judged):
         raise InputError(together)
     if injections == (labels is not None):
-        what = "got both --injections and --labels" if injections else "add --injections or --labels ROWS"
-        raise InputError(f"expected one diagnosis: {what}")
+        both = "--injections and --labels cannot be used together"
+        raise InputError(both if injections else "no diagnosis was selected: pass --injections or --labels ROWS")
     if (judged[0] is None) != (judged[1] is None) or (injections and judged[0] is not None):
         raise InputError(together)
     if labels is not None and any(of_injections):
-        raise InputError("--corpus and --pairs need --injections")
+        raise InputError("--corpus and --pairs require --injections")
     if injections and report is not None:
-        raise InputError("--report needs --labels: there is no page for injections")
+        raise InputError("--report requires --labels: there is no report on injections")
     refuse_second_stdin(*judged, labels)
 
 
@@ -287,16 +293,19 @@ def _table(found: dict[str, Flips]) -> Iterator[str]:
             yield f"{arm}: {', '.join(kinds)}"
         if flips.passed_over:
             claims = f"{flips.passed_over} claim{'s' * (flips.passed_over != 1)}"
-            yield f"{arm}: {claims} excluded: not found Not Attributable without an injection"
+            yield f"{arm}: excluded {claims} that were Attributable or not verified without an injection"
 
 
 _IfWrong = Annotated[float, typer.Option(metavar="P", help="Probability that the revision of a wrong value is right.")]
 _IfRight = Annotated[float, typer.Option(metavar="P", help="Probability that the revision of a right value is right.")]
 _Beta = Annotated[
-    float, typer.Option(metavar="B", help="Weight of the KL terms that keep both players near their start; above 0.")
+    float,
+    typer.Option(
+        metavar="B", help="Weight of the KL terms that keep both players near their initial policies; above 0."
+    ),
 ]
-_CaseCost = Annotated[float, typer.Option(metavar="C", help="Cost of a case, for the verifier.")]
-_RevisionCost = Annotated[float, typer.Option(metavar="C", help="Cost of a revision, for the generator.")]
+_CaseCost = Annotated[float, typer.Option(metavar="C", help="Cost of a case for the verifier.")]
+_RevisionCost = Annotated[float, typer.Option(metavar="C", help="Cost of a revision for the generator.")]
 _Time = Annotated[float, typer.Option(metavar="T", help="Duration of the dynamics, which start from uniform policies.")]
 
 _GAME_EPILOG = """
@@ -318,9 +327,9 @@ def game_command(
     time: _Time = 200.0,
     as_json: _Json = False,
 ) -> None:
-    """Solve the game of structured work for given payoffs: its equilibrium, and where its dynamics lead.
+    """Solve the game of structured work for given payoffs: its equilibrium, and the outcome of its dynamics.
 
-    The output consists of probabilities: of a right proposal, and of a case and of a revision for wrong and for right
+    The output lists the probability of a right proposal, and those of a case and of a revision for wrong and for right
     proposals.
     """
     import numpy as np
@@ -337,6 +346,6 @@ def game_command(
     if as_json:
         write_json(found)
         return
-    head = ("", "start", f"after {time:g}", "equilibrium", "gain of deviating")
+    head = ("", "start", f"after {time:g}", "equilibrium", "gain from deviating")
     rows = [(name, *(f"{value:.3f}" for value in each.values())) for name, each in found.items()]
     draw_tables([Table("Probabilities", head, rows)])

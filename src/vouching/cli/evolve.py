@@ -64,7 +64,7 @@ vouch evolve test runs/weakness wice fool_me_twice --limit 200
 
 @app.callback(invoke_without_command=True)
 def evolve(context: typer.Context) -> None:
-    """Let a verifier find its weaknesses and learn from probes for them, round by round."""
+    """Let a verifier find its weaknesses and learn from probes that target them, round by round."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -72,24 +72,24 @@ def evolve(context: typer.Context) -> None:
 @app.command("reflect", epilog=_REFLECT_EPILOG)
 def reflect_command(
     input: Annotated[
-        Path, typer.Option(metavar="ROWS", help="Rows with claim, source, label; error_type and set if known.")
+        Path, typer.Option(metavar="ROWS", help="Rows with claim, source, label and, if known, error_type and set.")
     ],
-    output: Annotated[Path, typer.Option(metavar="PATH", help="The reflection: .json.")],
+    output: Annotated[Path, typer.Option(metavar="PATH", help="File for the reflection: .json.")],
     model: _Model = "embedded",
     method: Annotated[
         Literal["structured", "label"] | None,
-        typer.Option(help="How a language model is asked: for a whole record (with an error type), or for a label."),
+        typer.Option(help="What a language model is asked for: a full record with an error type, or only a label."),
     ] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Sampling seed of a language model.")] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Maximum tokens of a language model's reply. (1024)")
+        int | None, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a reply; default: 1024.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Find a verifier's weaknesses: accuracy by error type and by set, the weights of the next probes, and rules.
 
-    Use rows that may guide training, never test rows. vouch data perturb makes rows of known error types. Answers are
-    kept next to the output, as NAME.judged.jsonl, from which an interrupted run resumes.
+    Use rows that may guide training, never test rows. vouch data perturb creates rows with known error types. Answers
+    are kept next to the output, as NAME.judged.jsonl, from which an interrupted run resumes.
     """
     from vouching.checker import Checker
     from vouching.evolve.records import Reflection, read_answers, read_record, write_record
@@ -111,14 +111,16 @@ def reflect_command(
         write_record(output, found)
     write_result(output.read_text(encoding="utf-8") if as_json else "\n".join(reflection_lines(found)) + "\n")
     if summary.problems:
-        write_error(f"{summary.problems:,} rows cannot be used")
+        write_error(f"{summary.problems:,} rows could not be used")
         raise typer.Exit(Exit.INCOMPLETE)
 
 
 @app.command("run", epilog=_RUN_EPILOG)
 def run_command(
     config: Annotated[Path, typer.Argument(help="TOML file with the settings.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the evolution, with a folder per round.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the evolution, with a subfolder for each round.")
+    ],
     settings: Annotated[
         list[str] | None, typer.Argument(help="Settings that override those of the file, such as source=random.")
     ] = None,
@@ -147,19 +149,20 @@ def route_command(
     answers: Annotated[
         list[str],
         typer.Argument(
-            metavar="ANSWERS...", help="NAME=PATH of answers, or the folder of an evolution: all its rounds."
+            metavar="ANSWERS...",
+            help="NAME=PATH of a file of answers, or the folder of an evolution for all its rounds.",
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="PATH", help="The router: .json.")],
+    out: Annotated[Path, typer.Option(metavar="PATH", help="File for the router: .json.")],
     against: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="Answers for comparison only, that the router does not choose."),
+        typer.Option(metavar="NAME=PATH", help="Answers that are only compared; the router never chooses them."),
     ] = None,
 ) -> None:
     """Fit a router that sends each claim to the specialist for its kind of text, with cross-validation.
 
-    Answers are files of vouch evolve run or reflect, all on the same rows, which may guide training and are never test
-    rows. The router's figures are for documents that it was not fitted on.
+    Answers are files from vouch evolve run or reflect, all on the same rows. These rows may guide training and must not
+    be test rows. The router is evaluated on documents that it was not fitted on.
     """
     with usage_errors():
         from vouching.evolve.contest import answers_named, compared, contest_lines
@@ -175,8 +178,10 @@ def route_command(
 @app.command("test", epilog=_TEST_EPILOG)
 def score_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the evolution.")],
-    sets: Annotated[list[str], typer.Argument(help="Test sets, see vouch bench list; claims only.")],
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum rows per set, in whole groups.")] = 200,
+    sets: Annotated[list[str], typer.Argument(help="Test sets of claims (see vouch bench list).")],
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Maximum number of rows per set; groups are never split.")
+    ] = 200,
     again: Annotated[bool, typer.Option("--again", metavar="", help="Repeat a test that was done before.")] = False,
 ) -> None:
     """Score every round of an evolution on test sets, once, at the end.
@@ -190,7 +195,7 @@ def score_command(
         try:
             page = score_by(folder, sets, limit, again, _say)
         except KeyboardInterrupt:
-            write_error("stopped; start again, finished answers are kept")
+            write_error("stopped; start again: finished answers are kept")
             raise typer.Exit(Exit.INTERRUPTED) from None
         write_result(f"{page}\n")
 

@@ -146,11 +146,11 @@ class Subject:
         """The text and the sources; ``others`` are further paths that are read. Raises InputError."""
         what, text, path = self.what, self.text, self.response
         if text is None and path is None:
-            raise InputError(f"nothing to check: give {what}, --response FILE or --input ROWS (see --help)")
+            raise InputError(f"no text was given: pass {what}, --response FILE or --input ROWS (see --help)")
         if text is not None and path is not None:
-            raise InputError(f"got {what} and --response, expected one of them: check one after the other")
+            raise InputError(f"{what} and --response cannot be used together")
         if text is not None and _is_file(text):
-            raise InputError(f"{what} {text} is a file, expected a text: check its content with --response {text}")
+            raise InputError(f"{what} must be text, got the file {text}: check its content with --response {text}")
         refuse_second_stdin(text, path, *self.source, *others)
         if path is not None:
             found = read_text(path, "--response")
@@ -195,9 +195,9 @@ def _refuse_report(path: str | None, rows: tuple[str | None, str | None], *read:
         raise InputError(f"--report {path} is an input file and would be overwritten: choose another path")
     input, output = rows
     if input is not None and STDIN in rows:
-        raise InputError("got --report with -, but the report is made from files: give paths for both")
+        raise InputError("--report requires paths of files for --input and --output, got -")
     if output is not None and Path(output).exists() and not Path(output).is_file():
-        raise InputError(f"got --report with --output {output}, but the report is made from files: give a file")
+        raise InputError(f"--report requires a regular file for --output, got {output}")
     page_target(path, markdown=input is None)
 
 
@@ -287,7 +287,7 @@ class RowPage:
             write_row_report(self.path, str(job.input), job.output, self.make_record, self.search, self.threshold)
         except InputError as error:
             write_error(
-                f"the verdicts are written, but not the report: {error}; --resume with another --report makes it"
+                f"the verdicts were written, but the report was not: {error}; use --resume with another --report"
             )
             return False
         return True

@@ -28,10 +28,10 @@ def panel(title: str, *names: str, **settings: Any) -> Any:
 
 
 SourceFiles = Annotated[
-    list[str] | None, panel(AGAINST, "--source", metavar="PATH|-", help="A text file to check against. Repeatable.")
+    list[str] | None, panel(AGAINST, "--source", metavar="PATH|-", help="Text file to check against. Can be repeated.")
 ]
 SourceTexts = Annotated[
-    list[str] | None, panel(AGAINST, "--source-text", metavar="TEXT", help="A text to check against. Repeatable.")
+    list[str] | None, panel(AGAINST, "--source-text", metavar="TEXT", help="Text to check against. Can be repeated.")
 ]
 Indexes = Annotated[
     list[str] | None,
@@ -39,7 +39,7 @@ Indexes = Annotated[
         AGAINST,
         "--index",
         metavar="PATH",
-        help="Search an index of your documents (see vouch index), or opensearch:URL. Repeatable.",
+        help="Search an index of your documents (see vouch index), or opensearch:URL. Can be repeated.",
     ),
 ]
 WebEngines = Annotated[
@@ -48,13 +48,13 @@ WebEngines = Annotated[
         AGAINST,
         "--web",
         metavar="ENGINE",
-        help="Search the web: searxng=URL, wikipedia, brave, tavily, serper or ddgs; queries are sent there. Or a "
-        "setting: pages (read whole pages, not snippets), queries=N (maximum per claim or question; 5), record=PATH "
-        "(save the results), replay=PATH (reuse them offline). Repeatable.",
+        help="Search the web with searxng=URL, wikipedia, brave, tavily, serper or ddgs, which receive the queries. "
+        "Also accepts settings: pages (read whole pages, not snippets), queries=N (maximum per claim or question; "
+        "default: 5), record=PATH (save the results), replay=PATH (reuse saved results offline). Can be repeated.",
     ),
 ]
 Votes = Annotated[
-    int, panel(HOW, "--votes", metavar="N", min=1, help="Replies of a language model, for a majority vote.")
+    int, panel(HOW, "--votes", metavar="N", min=1, help="Number of replies from a language model, for a majority vote.")
 ]
 Seed = Annotated[int | None, panel(HOW, "--seed", metavar="N", help="Sampling seed of a language model.")]
 MaxTokens = Annotated[
@@ -64,21 +64,26 @@ MaxTokens = Annotated[
         "--max-tokens",
         metavar="N",
         min=1,
-        help="Maximum tokens of a language model's reply; reasoning models need more. (1024)",
+        help="Maximum number of tokens in a language model's reply; reasoning models need more; default: 1024.",
     ),
 ]
 Json = Annotated[bool, panel(OUTPUT, "--json", metavar="", help="Print the record as JSON; see vouch schema.")]
 ReportFile = Annotated[
     str | None,
-    panel(OUTPUT, "--report", metavar="PATH", help="Also write a report: .html, or .md (single texts only)."),
+    panel(OUTPUT, "--report", metavar="PATH", help="Also write a report: .html, or .md for a single text."),
 ]
 Input = Annotated[
     str | None,
-    panel(ROWS, "--input", metavar="PATH|-", help="Rows: .jsonl, .jsonl.gz, .csv or .parquet, see docs/batch.md."),
+    panel(
+        ROWS, "--input", metavar="PATH|-", help="File of rows: .jsonl, .jsonl.gz, .csv or .parquet (see docs/batch.md)."
+    ),
 ]
-Output = Annotated[str | None, panel(ROWS, "--output", metavar="PATH|-", help="The results, one line per row: .jsonl.")]
+Output = Annotated[
+    str | None, panel(ROWS, "--output", metavar="PATH|-", help="File for the results, one line per row: .jsonl.")
+]
 Resume = Annotated[
-    bool, panel(ROWS, "--resume", metavar="", help="Resume an output; rows with temporary failures are retried.")
+    bool,
+    panel(ROWS, "--resume", metavar="", help="Resume an interrupted run; rows with temporary failures are retried."),
 ]
 StopOnError = Annotated[
     bool, panel(ROWS, "--stop-on-error", metavar="", help="Stop before the first row that cannot be used.")
@@ -137,7 +142,7 @@ def argument_text(value: str, name: str) -> str:
     try:
         return value.encode("utf-8", "surrogateescape").decode("utf-8")
     except UnicodeError:
-        raise InputError(f"{name} is not valid UTF-8: put the text into a file and give its path") from None
+        raise InputError(f"{name} is not valid UTF-8: put the text in a file and pass its path") from None
 
 
 def _warnings(name: str, text: str, guess: str | None) -> Iterator[VerdictWarning]:
@@ -153,11 +158,13 @@ def _read_bytes(path: str, option: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except IsADirectoryError:
-        raise InputError(f"{option} {shown} is a folder; give its files, each with its own {option}") from None
+        raise InputError(f"{option} {shown} is a folder: pass its files, each with its own {option}") from None
     except FileNotFoundError:
-        raise InputError(f"{option} {shown}: no such file; {_advice(path, option)}") from None
+        raise InputError(f"{option} {shown} does not exist; {_advice(path, option)}") from None
     except PermissionError:
-        raise InputError(f"{option} {shown}: permission denied; check the permissions of the file") from None
+        raise InputError(
+            f"{option} {shown} cannot be read (permission denied): check the permissions of the file"
+        ) from None
     except (OSError, ValueError) as error:  # a name that is too long or holds a NUL
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{option} {shown} cannot be read ({reason}); {_advice(path, option)}") from None
@@ -169,8 +176,8 @@ def _advice(path: str, option: str) -> str:
     if near:
         return f"did you mean {near}?"
     if option == "--source":
-        return "give the path of a text file, - for standard input, or the text itself with --source-text"
-    return "give the path of a text file, or - for standard input"
+        return "pass the path of a text file, - for standard input, or the text itself with --source-text"
+    return "pass the path of a text file, or - for standard input"
 
 
 def _nearest_name(path: str) -> str | None:
@@ -217,14 +224,14 @@ def refuse_row_contradictions(
     if input is None:
         for name, used in (("--output", output is not None), ("--resume", resume), *(of_rows or {}).items()):
             if used:
-                raise InputError(f"got {name} without --input, but it applies to a file of rows: add --input ROWS")
+                raise InputError(f"{name} applies only to a file of rows: add --input ROWS")
         return
     for name in (name for name, value in singles.items() if value not in (None, False, (), [])):
-        raise InputError(f"got {name} with --input, but it applies to a single text: leave it out")
+        raise InputError(f"{name} and --input cannot be used together")
     if output is None:
-        raise InputError("got --input without --output: give a file that ends in .jsonl, or - to print the results")
+        raise InputError("--input requires --output: pass a file that ends in .jsonl, or - to print the results")
     if resume and output == STDIN:
-        raise InputError("got --resume with --output -, but only a file can be resumed: give a file")
+        raise InputError("--resume requires a file for --output, got -")
     files = [Path(path).resolve() for path in (input, output, *others) if path and path != STDIN]
     if len({*files}) < len(files):
         raise InputError("--input, --output, --report, record and replay must be different files")
@@ -233,4 +240,6 @@ def refuse_row_contradictions(
 def refuse_second_stdin(*paths: str | None) -> None:
     """Raise InputError if standard input is named more than once."""
     if paths.count(STDIN) > 1:
-        raise InputError("got - more than once, but standard input can be read only once: use a file for the others")
+        raise InputError(
+            "- was passed more than once, but standard input can be read only once: use files for the other inputs"
+        )

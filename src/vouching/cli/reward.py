@@ -42,60 +42,88 @@ _Input = Annotated[
         HOW,
         "--input",
         metavar="ROWS",
-        help="Output of the method: replies, votes, audits, rankings or units; see docs/rewards.md. - is stdin.",
+        help="Rows to score: replies, votes, audits, rankings or units (see docs/rewards.md); - is standard input.",
     ),
 ]
-_Output = Annotated[str, panel(OUTPUT, "--output", metavar="REWARDS", help="A .jsonl file; - prints the lines.")]
-_Resume = Annotated[bool, panel(OUTPUT, "--resume", metavar="", help="Resume an interrupted output.")]
+_Output = Annotated[
+    str, panel(OUTPUT, "--output", metavar="REWARDS", help="File for the rewards: .jsonl; - prints them.")
+]
+_Resume = Annotated[bool, panel(OUTPUT, "--resume", metavar="", help="Resume an interrupted run.")]
 _Variant = Annotated[
     Literal[Variant, "binary"] | None,
-    panel(_STRUCTURED, "--variant", help="grounded needs claim and source, binary scores the label only. (paper)"),
+    panel(
+        _STRUCTURED,
+        "--variant",
+        help="Reward variant: grounded requires claim and source, binary scores only the label; default: paper.",
+    ),
 ]
 _Split = Annotated[
-    Split | None, panel(_STRUCTURED, "--split", help="Weights of process and outcome in the reward. (70/30)")
+    Split | None, panel(_STRUCTURED, "--split", help="Weights of process and outcome in the reward; default: 70/30.")
 ]
 _Calibration = Annotated[
     Calibration | None,
-    panel(_STRUCTURED, "--calibration", help="Confidence term: on, off, or symmetric (equal gain and loss). (on)"),
+    panel(
+        _STRUCTURED, "--calibration", help="Confidence term: on, off, or symmetric (equal gain and loss); default: on."
+    ),
 ]
 _Tau = Annotated[
-    float | None, panel(_CHECKLIST, "--tau", metavar="T", help="Share of yes votes for an item to pass. (0.75)")
+    float | None,
+    panel(_CHECKLIST, "--tau", metavar="T", help="Minimum share of yes votes for an item to pass; default: 0.75."),
 ]
 _TauMinus = Annotated[
     float | None,
-    panel(_CHECKLIST, "--tau-minus", metavar="T", help="Share of yes votes up to which replay learns a no. (0.375)"),
+    panel(
+        _CHECKLIST,
+        "--tau-minus",
+        metavar="T",
+        help="Maximum share of yes votes for an item to be replayed as a no; default: 0.375.",
+    ),
 ]
 _Aggregate = Annotated[
     Aggregate | None,
-    panel(_CHECKLIST, "--aggregate", help="How the votes on an item are combined. (threshold)"),
+    panel(_CHECKLIST, "--aggregate", help="How to combine the votes on an item; default: threshold."),
 ]
 _Beta = Annotated[
     float | None,
-    panel(_CHECKLIST, "--beta", metavar="B", help="Weight of the share of passed items if some fail. (0.5)"),
+    panel(
+        _CHECKLIST, "--beta", metavar="B", help="Weight of the share of passed items if some items fail; default: 0.5."
+    ),
 ]
 _Match = Annotated[
     Match | None,
-    panel(_BLINDED, "--match", help="Compare answers with units, or like the paper's code. (units)"),
+    panel(
+        _BLINDED,
+        "--match",
+        help="Compare answers with their units, or as the paper's released code does; default: units.",
+    ),
 ]
 _Scale = Annotated[
     Scale | None,
-    panel(_BLINDED, "--scale", help="All or nothing on one of two scales, or an error rate. (-1/0)"),
+    panel(
+        _BLINDED, "--scale", help="Scale of the reward: all or nothing (-1/0 or 0/1), or an error rate; default: -1/0."
+    ),
 ]
 _MinQuestions = Annotated[
     int | None,
-    panel(_BLINDED, "--min-questions", metavar="K", min=0, help="Required questions, if there are enough numbers. (3)"),
+    panel(
+        _BLINDED,
+        "--min-questions",
+        metavar="K",
+        min=0,
+        help="Minimum number of questions, if there are enough numbers to ask about; default: 3.",
+    ),
 ]
 _MinNumbers = Annotated[
     int | None,
-    panel(_BLINDED, "--min-numbers", metavar="N", min=0, help="Numbers that a response must state. (0)"),
+    panel(_BLINDED, "--min-numbers", metavar="N", min=0, help="How many numbers a response must state; default: 0."),
 ]
 _InterventionCost = Annotated[
     float | None,
-    panel(_ASSURANCE, "--intervention-cost", metavar="C", help="Cost of a case, for the verifier. (0)"),
+    panel(_ASSURANCE, "--intervention-cost", metavar="C", help="Cost of a case for the verifier; default: 0."),
 ]
 _RevisionCost = Annotated[
     float | None,
-    panel(_ASSURANCE, "--revision-cost", metavar="C", help="Cost of a revision, for the generator. (0)"),
+    panel(_ASSURANCE, "--revision-cost", metavar="C", help="Cost of a revision for the generator; default: 0."),
 ]
 
 _EPILOG = """
@@ -138,9 +166,9 @@ def reward_command(
 ) -> None:
     """Score rows as training scores them: replies, votes, audits or decision units, part by part.
 
-    Lines have id, total, parts and the row's group, if any; for discriminative, which reads the output of vouch rank, a
-    total and parts per answer; for assurance the case, and the reward of each action. A row that cannot be used, or
-    that could not be judged, has a problem instead of a total. An unreadable reply of a policy scores 0.
+    Each line has id, total, parts and, if the row has one, the group. For discriminative, which reads the output of
+    vouch rank, it has a total and parts for each answer; for assurance, the case and the reward of each action. The
+    line of a row that cannot be used or judged has a problem instead of a total. An unreadable reply scores 0.
     """
     given = {
         "variant": variant, "split": split, "calibration": calibration, "tau": tau, "tau_minus": tau_minus,
@@ -158,13 +186,13 @@ def _settings_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a method's reward: given values, else defaults. Raises InputError for what does not apply."""
     if method not in _NAMES:
         near = get_close_matches(method, _NAMES, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f"got {method}, expected a method with a reward: {', '.join(_NAMES)}{meant}")
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"unknown reward method {method!r}; expected one of {', '.join(_NAMES)}{meant}")
     parameters = inspect.signature(METHODS[method].load("reward_row")).parameters
     own = {name: one.default for name, one in parameters.items() if name in given}
     for name in (name for name, value in given.items() if value is not None and name not in own):
-        has = ", ".join(map(_option, own))
-        raise InputError(f"got {_option(name)} with {method}, whose options are {has}: leave it out")
+        has = ", ".join(map(_option, own)) or "none"
+        raise InputError(f"{_option(name)} cannot be used with {method}; its options are: {has}")
     return {name: default if given[name] is None else given[name] for name, default in own.items()}
 
 
@@ -172,26 +200,32 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-_Labelled = Annotated[str, typer.Option("--input", metavar="ROWS", help="At least 20 rows: claim, source and label.")]
-_CalibrationFile = Annotated[Path, typer.Option("--output", metavar="PATH", help="The calibration: .json.")]
+_Labelled = Annotated[
+    str, typer.Option("--input", metavar="ROWS", help="At least 20 rows with claim, source and label.")
+]
+_CalibrationFile = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the calibration: .json.")]
 _Calibrated = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="The language model (http://host:8000/v1#name, openai/name) or scorer.",
+        help="Language model (http://host:8000/v1#name, openai/name) or scorer to calibrate.",
     ),
 ]
 _Verdicts = Annotated[
-    str | None, typer.Option(metavar="PATH", help="Verdicts of vouch check on the rows, instead of new ones.")
+    str | None,
+    typer.Option(metavar="PATH", help="Verdicts of vouch check on these rows, used instead of new verdicts."),
 ]
 _CurveKind = Annotated[
     Literal["temperature", "platt", "isotonic"] | None,
-    typer.Option(help="One parameter (for language models), a line (for scorers), or any curve (some hundred rows)."),
+    typer.Option(
+        help="Calibration curve: one parameter (temperature, for language models), a line (platt, for scorers), or any "
+        "rising curve (isotonic, for a few hundred rows or more)."
+    ),
 ]
 _Asking = Annotated[
     Literal["structured", "label"],
-    typer.Option(help="How the model is asked: for a whole record, or for label and confidence."),
+    typer.Option(help="What the model is asked for: a full record, or only label and confidence."),
 ]
 _CALIBRATE_EPILOG = """
 **Examples**
@@ -219,9 +253,10 @@ def calibrate_command(
     seed: Seed = None,
     max_tokens: MaxTokens = None,
 ) -> None:
-    """Fit a map from the scores of a language model or a scorer to probabilities; measure the gain on held-out rows.
+    """Calibrate the scores of a language model or a scorer, and measure the gain on held-out rows.
 
-    Verdicts are kept next to the output, as NAME.verdicts.jsonl: start again to resume an interrupted run.
+    A calibration maps scores to probabilities. Verdicts are kept next to the output, as NAME.verdicts.jsonl: run the
+    command again to resume an interrupted run.
     """
     from vouching.judging.calibration import calibrate, load_calibration
     from vouching.methods.calibrate import calibrated_scorer, labelled_verdicts, scores_beside
@@ -230,32 +265,32 @@ def calibrate_command(
     with usage_errors():
         json_output(output, load_calibration, "calibration")
         if verdicts is None and model is not None and is_scorer(model):
-            run = partial(show_rows, again=f"start again, finished scores are kept in {scores_beside(output)}")
+            run = partial(show_rows, again=f"start again: finished scores are kept in {scores_beside(output)}")
             calibration = calibrated_scorer(model, (input, output), kind or "platt", run, write_error)
             if calibration is None:
                 raise typer.Exit(Exit.INCOMPLETE)
         else:
             if verdicts is None:
                 if model is None:
-                    raise InputError("got neither --model nor --verdicts: give a language model, or finished verdicts")
+                    raise InputError("missing --model or --verdicts: pass a language model or finished verdicts")
                 verdicts = str(output.with_suffix(".verdicts.jsonl"))
                 settings = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
                 _ask(input, verdicts, Judging(model, method, settings=settings))
             found, missing = labelled_verdicts(input, verdicts)
             if missing:
-                write_error(f"{missing:,} rows without a label or a verdict are skipped")
+                write_error(f"skipped {missing:,} rows without a label or a verdict")
             if not found:
-                raise InputError(f"{verdicts} has no verdict on a labelled row: see its lines for the reasons")
+                raise InputError(f"{verdicts} contains no verdict on a labelled row; its lines give the reasons")
             calibration = calibrate(found, kind or "temperature")
         try:
             calibration.save(output)
         except OSError as error:
             raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
     measured = calibration.measured
-    write_error(f"{output}: {calibration.name} for {calibration.model}, from {measured['rows']:,.0f} rows")
+    write_error(f"{output}: {calibration.name} for {calibration.model}, fitted on {measured['rows']:,.0f} rows")
     for name, title in (("ece", "ECE"), ("brier", "Brier score")):
         after = measured.get(f"{name}_held_out")
-        words = "too few rows to measure the gain" if after is None else f"{after:.3f} on held-out rows"
+        words = "too few rows to measure the gain" if after is None else f"{after:.3f} after, on held-out rows"
         before = f"{measured[name]:.3f} before, " if name in measured else ""
         write_error(f"{title}: {before}{words}")
     if "brier" in measured and measured.get("brier_held_out", 0.0) >= measured["brier"]:
@@ -270,11 +305,13 @@ def _ask(input: str, output: str, judging: Judging) -> None:
     from vouching.methods.embedded.verify import is_embedded
 
     if is_embedded(judging.model):
-        raise InputError(f"--model is {judging.model}, which is calibrated already: give a language model")
+        raise InputError(f"--model {judging.model} is already calibrated: pass a language model")
     refuse_too_few_labels(input)
     checker = judging.checker()
     if checker.decoding is not None and checker.decoding["calibrator"] is not None:
-        raise InputError(f"{VARIABLE} has a calibration for {judging.model} already: unset it, or move that file")
+        raise InputError(
+            f"{VARIABLE} already contains a calibration for {judging.model}: unset {VARIABLE}, or move that file"
+        )
     summary = show_rows(check_job((input, output, True), judging), "start again: finished verdicts are kept")
     write_summary(summary, CLAIMS.words(summary))
     if summary.stopped is not None:

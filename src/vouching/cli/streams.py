@@ -134,9 +134,9 @@ def cannot_write(error: OSError, output: str, advice: str | None = None) -> Exit
         return output_failed(error)
     if advice is None:
         advice = (
-            "the finished rows are kept; free some space and finish with --resume"
+            "finished rows are kept; free some space and finish with --resume"
             if Path(output).is_file()
-            else "it is not a regular file, so it cannot be resumed: start again with a file"
+            else "only a regular file can be resumed: start again with another --output"
         )
     write_error(f"cannot write to {output}: {error.strerror or error}; {advice}")
     return Exit.INCOMPLETE
@@ -156,14 +156,14 @@ def usage_errors(judge: str = "--model") -> Generator[None]:
         raise typer.Exit(Exit.INCOMPLETE) from None
     except NoLanguageModelError as error:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in error.settings)
-        got = f"{names} with {judge} {error.model}, which is not a language model"
-        write_error(f"got {got}: give a language model with {judge}, or leave out {names}")
+        refused = f"{judge} {error.model} is not a language model, so {names} cannot be used"
+        write_error(f"{refused}: pass a language model with {judge}, or omit {names}")
         raise typer.Exit(Exit.USAGE) from None
     except VouchError as error:
         write_error(str(error))
         raise typer.Exit(Exit.USAGE) from None
     except MemoryError:
-        write_error(str(InputError("the texts do not fit into memory; use smaller ones")))
+        write_error(str(InputError("the texts do not fit into memory: use smaller texts")))
         raise typer.Exit(Exit.USAGE) from None
 
 
@@ -227,19 +227,19 @@ def show_rows(job: RowJob, again: str = AGAIN, idle: bool = True) -> BatchSummar
         except OSError as error:
             raise typer.Exit(cannot_write(error, job.output)) from None
     if summary.again:
-        write_error(f"{_rows(summary.again)} of an earlier run retried")
+        write_error(f"retried {_rows(summary.again)} from an earlier run")
     if summary.left and again:
-        write_error(f"{_rows(summary.left)} not verified because of temporary failures: retry with --resume")
+        write_error(f"could not verify {_rows(summary.left)} because of temporary failures: retry with --resume")
     if summary.stopped is not None:
         write_error(f"stopped: {summary.stopped}" + (f"; fix this and {again}" if again else ""))
     elif idle and summary.found and summary.found == summary.rows:
-        write_error(f"nothing to do: {job.output} is complete")
+        write_error(f"{job.output} is already complete")
     return summary
 
 
 def write_summary(summary: BatchSummary, more: str = "") -> None:
     """Report the number of rows, ``more`` about them, and how many cannot be used."""
-    broken = f"; {summary.problems:,} of the rows cannot be used, see the output" if summary.problems else ""
+    broken = f"; {summary.problems:,} of the rows cannot be used (see the output)" if summary.problems else ""
     write_error(f"{_rows(summary.rows)}{more}{broken}")
 
 
@@ -297,7 +297,7 @@ class RowProgress:
         if self._named <= MAX_NAMED:
             write_error(problem)
         if self._named == MAX_NAMED:
-            write_error(f"further {self._what} with a problem are only counted")
+            write_error(f"further {self._what} with problems are counted but not shown")
 
     def _draw(self, words: str, share: float | None) -> None:
         if self._bar is None:

@@ -21,27 +21,27 @@ Method: TypeAlias = Literal["structured", "checklist", "blinded", "assurance", "
 _EPILOG = """
 **Methods**
 
-structured: a verifier, by GRPO: several records per claim, each rewarded part by part. Prompts come from vouch data
-annotate --prompts, the initial model from vouch train sft.
+structured: trains a verifier by GRPO on several records per claim, each rewarded part by part. Prompts come from vouch
+data annotate --prompts, and the initial model comes from vouch train sft.
 
-checklist: a generator, by GRPO on the share of checklist items that its responses pass. A judge scores item by item, or
-the policy judges itself and learns to judge, too. Rows come from vouch data checklist, labelled items from vouch data
-gold.
+checklist: trains a generator by GRPO on the share of checklist items that its responses pass. A judge scores each item,
+or the policy judges itself and also learns to judge. Rows come from vouch data checklist, and labelled items come from
+vouch data gold.
 
-blinded: a model that answers from documents, by PPO: the model itself, as a blind checker, audits every answer. Rows
-are questions with their documents.
+blinded: trains a model that answers from documents by PPO; the same model, as a blind checker, audits every answer.
+Rows are questions with their documents.
 
-assurance: a generator and a verifier of structured work, trained against each other as adapters on one model, DIR/model
-and DIR/model/verifier. Rows are tasks with their right values, or folders of such tasks.
+assurance: trains a generator and a verifier of structured work against each other, as adapters on one model, in
+DIR/model and DIR/model/verifier. Rows are tasks with their right values, or folders of tasks.
 
-sft: a language model that writes records, by imitation. Rows come from vouch data annotate. vouch train structured
-starts from DIR/model.
+sft: trains a language model to write records, by supervised fine-tuning. Rows come from vouch data annotate. vouch
+train structured starts from DIR/model.
 
-rank: the scorer of vouch rank: the better of two answers above the worse, by a margin. Pairs come from vouch data
-pairs. Use the result with vouch rank --score-model discriminative:DIR/model.
+rank: trains a scorer for vouch rank to score the better of two answers above the worse one, by a margin. Pairs come
+from vouch data pairs. Use the result with vouch rank --score-model discriminative:DIR/model.
 
-encoder: the encoder of the embedded verifier, exported as int8 ONNX to DIR/export. Data are read from the folder named
-by VOUCH_DATA.
+encoder: trains the encoder of the embedded verifier and exports it as int8 ONNX to DIR/export. Data sets are read from
+the folder named by VOUCH_DATA.
 
 **Examples**
 
@@ -64,18 +64,18 @@ with --resume.
 
 @app.command("train", epilog=_EPILOG)
 def train_command(
-    method: Annotated[Method, typer.Argument(help="What to train; see below.")],
+    method: Annotated[Method, typer.Argument(help="Training method, described below.")],
     config: Annotated[Path, typer.Argument(help="TOML file with the settings of the run.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run: checkpoint, log and results.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the run: checkpoint, log and results.")],
     settings: Annotated[
         list[str] | None, typer.Argument(help="Settings that override those of the file, such as epochs=2.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume the run in DIR.")] = False,
 ) -> None:
-    """Train a verifier, or a model whose answers are verified. Needs the extra "train".
+    """Train a verifier, or a model whose answers are verified. Requires the extra "train".
 
-    Every step is logged, see vouch runs, and monitors raise alarms early. An interrupted and resumed run gives the same
-    result as an uninterrupted one.
+    Every step is logged (see vouch runs), and monitors raise alarms early. An interrupted and resumed run gives the
+    same result as an uninterrupted one.
     """
     with usage_errors():
         from vouching.train.trainers import train
@@ -93,12 +93,12 @@ diagnosis = typer.Typer()
 _Run = Annotated[Path, typer.Argument(help="Folder of a run, from vouch train --out.")]
 _Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, from vouch train --out.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")]
-_Root = Annotated[Path, typer.Argument(help="Folder that is searched for runs, recursively.")]
+_Root = Annotated[Path, typer.Argument(help="Folder to search for runs, with its subfolders.")]
 _Report = Annotated[Path, typer.Option("--report", metavar="PATH", help="The page: .html.")]
 _Export = Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder for the model.")]
 
 
-def _epilog(*examples: str, wrong: str = "a folder holds no run, or is invalid") -> str:
+def _epilog(*examples: str, wrong: str = "a folder contains no run, or is invalid") -> str:
     lines = "\n\n".join(examples)
     headline = "Examples" if len(examples) > 1 else "Example"
     return f"\n**{headline}**\n\n{lines}\n\n**Exit status**: 0 done; 2 {wrong}.\n"
@@ -124,7 +124,7 @@ def list_command(root: _Root = Path("runs"), as_json: _Json = False) -> None:
     else:
         draw_tables([runs_table(found)] if found else [])
     if not found:
-        write_error(f"there is no run in {root}: make one with vouch train --out")
+        write_error(f"no run was found in {root}: create one with vouch train --out")
 
 
 @runs_app.command("show", epilog=_epilog("vouch runs show runs/grpo"))
@@ -170,7 +170,7 @@ def plot_command(runs: _Runs, report: _Report) -> None:
 
 @runs_app.command("export", epilog=_epilog("vouch runs export runs/7b-lora-128 --out models/verifier-7b"))
 def export_command(run: _Run, out: _Export) -> None:
-    """Export the model of a run: adapters merged, with a model card that names data, settings and figures."""
+    """Export the model of a run: merge its adapters, and write a model card with data, settings and figures."""
     from vouching.train.export import export_run
 
     with usage_errors():

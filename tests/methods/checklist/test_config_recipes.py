@@ -57,11 +57,11 @@ def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
         (["checklist.gold_share=2"], "gold_share must be in .0, 1., got 2"),
         (["checklist.holistic=true"], "a policy that judges itself does so item by item"),
         (["checklist.judge=http://localhost:1/v1#judge"], "is not trained, so gold has no use"),
-        (["checklist.lamda_v=1"], "did you mean checklist.lambda_v"),
-        (["votes=8"], "no setting 'votes'; did you mean checklist.votes"),  # of a table, without its name
-        (["game.votes=8"], "no setting 'game'; did you mean checklist.votes"),  # of a table of another game
-        (["critic=1"], "no setting 'critic'; there are rows"),
-        (["lora=4"], r"lora is 4: expected a table of settings: set them one by one, as in lora\.KEY=VALUE"),
+        (["checklist.lamda_v=1"], "did you mean 'checklist.lambda_v'"),
+        (["votes=8"], "unknown setting 'votes'; did you mean 'checklist.votes'"),  # of a table, without its name
+        (["game.votes=8"], "unknown setting 'game'; did you mean 'checklist.votes'"),  # of a table of another game
+        (["critic=1"], "unknown setting 'critic'; expected one of rows"),
+        (["lora=4"], r"lora must be a table, got 4: set its entries with lora\.KEY=VALUE"),
     ],
 )
 def test_settings_that_contradict_each_other_are_told(settings: list[str], message: str) -> None:

@@ -76,13 +76,13 @@ def test_every_recipe_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("learing_rate=1e-6", "there is no setting 'learing_rate'; did you mean learning_rate?"),
-        ("sampling.group_sise=4", "there is no setting 'sampling.group_sise'; did you mean sampling.group_size?"),
+        ("learing_rate=1e-6", "unknown setting 'learing_rate'; did you mean 'learning_rate'?"),
+        ("sampling.group_sise=4", "unknown setting 'sampling.group_sise'; did you mean 'sampling.group_size'?"),
         ("sampling.group_size=1", "group_size must be at least 2, got 1"),
-        ("watch.on_alarm=shout", "watch.on_alarm is 'shout': expected 'warn' or 'stop'"),
+        ("watch.on_alarm=shout", "watch.on_alarm must be 'warn' or 'stop', got 'shout'"),
         ("power.pue=0.5", "power.pue must be at least 1, got 0.5"),
         ("sampling.engine=vllm-server", "needs an address"),
-        ("lora=4", "lora is 4"),
+        ("lora=4", "lora must be a table, got 4"),
     ],
 )
 def test_a_setting_that_is_wrong_is_named_with_what_was_meant(setting: str, message: str) -> None:
