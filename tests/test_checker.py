@@ -120,7 +120,7 @@ def test_an_error_inside_a_running_loop_reaches_the_caller() -> None:
     async def notebook_cell() -> None:
         vouching.check("", SOURCE)
 
-    with pytest.raises(InputError, match="empty"):
+    with pytest.raises(InputError, match="at least one word or number"):
         asyncio.run(notebook_cell())
 
 

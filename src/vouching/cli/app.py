@@ -128,7 +128,7 @@ _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)",
         r"unexpected arguments (\1): put quotes around text with spaces, and pass other text with its option",
     ),
-    (r"Invalid value for '(.*?)': '([^']*)' is not one of (.*?)\.?$", _no_value),
+    (r"Invalid value for '(.*?)': (?:Value error, )?'([^']*)' is not one of (.*?)\.?$", _no_value),
     (r"Option '(.*?)' requires an argument\.?", r"\1 requires a value"),
     (r"Missing option '(.*?)' \(env var: '(.*?)'\)\.?", r"\1 is missing: pass it, or set \2"),
     (r"Missing (?:option|argument) '(.*?)'\. Choose from:?\s*(.*?)\.?\s*$", _choices),
