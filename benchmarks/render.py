@@ -60,13 +60,14 @@ RANKINGS = ("rankings", "rankings of rules", "rankings of a trained scorer")
 """Runs on answers to be ranked."""
 START, END = "<!-- figures -->", "<!-- /figures -->"
 SPEED_NOTE = """
-Short claims: {claims:,} claims of one sentence from `{texts}`, {words_per_claim:.0f} words on average, each with the
-first three sentences of its source, {words_per_source:.0f} words. Sources are not cached, and a fix is searched for
-each claim judged Not Attributable: {fixes}. Imports are medians of 15 runs, commands of 7. A
-long source is one process that checks one claim twice; it is made by repeating shorter texts."""
+The short claims are {claims:,} one-sentence claims from `{texts}`, {words_per_claim:.0f} words long on average,
+each checked against the first three sentences of its source ({words_per_source:.0f} words on average). Sources are
+not cached, and a fix is sought for every claim judged Not Attributable: {fixes}. Import times are medians of 15
+runs, command times medians of 7. Each long source is measured in a separate process that checks one claim twice;
+the source is made by repeating shorter texts."""
 BATCH_NOTE = """
-Short rows, each with words that no other row has. The last line is a separate run, made for its memory while the
-machine was doing other work; ignore its rate."""
+The rows are short, and each contains words that no other row has. The last line is a separate run made to measure
+memory while the machine was busy with other work; ignore its rate."""
 
 
 def short_lines(found: Mapping[str, Figures]) -> Iterator[str]:
@@ -75,26 +76,26 @@ def short_lines(found: Mapping[str, Figures]) -> Iterator[str]:
     for model, record in speeds.items():
         source = record["long_sources"]["20,000 words"]
         yield (
-            f"- `{model}`: {record['short_claims']['claims_per_second']} short claims a second on one core; a whole "
+            f"- `{model}`: {record['short_claims']['claims_per_second']} short claims per second on one core; a whole "
             f"`vouch check` takes {record['cold_command']['seconds']:.2f} s,"
         )
         yield (
-            f"  a source of 20,000 words {source['cold_seconds']:.2f} s, each further claim on it "
-            f"{1000 * source['warm_seconds']:.0f} ms."
+            f"  a claim against a source of 20,000 words {source['cold_seconds']:.2f} s, and each further claim "
+            f"against it {1000 * source['warm_seconds']:.0f} ms."
         )
     if public:
         sound = [one for one in public["sets"].values() if not one["remark"] and one["difference"]]
         count, better, worse = tally(one["difference"] for one in sound)
         model = public["settings"]["model"]
-        yield f"- On {count} public test sets `{model}` separates supported from unsupported claims better than word"
-        yield f"  overlap on {better}, worse on {worse}; on the others the difference is not significant."
+        yield f"- `{model}` separates supported from unsupported claims better than word overlap on {better} of {count}"
+        yield f"  public test sets and worse on {worse or 'none'}; on the others the difference is not significant."
     if public and comparison and comparison["mean_of_sets"]:
         pairs = {name: pair for name, pair in comparison["sets"].items() if not public["sets"][name]["remark"]}
         count, better, worse = tally(pair["auroc"]["difference"] for pair in pairs.values())
         mean = comparison["mean_of_sets"]["auroc"]
-        yield f"- Against `{RULES}` it is better on {better} of {count}, worse on {worse}; on the others the difference"
-        yield f"  is not significant. Mean AUROC {number(mean['second'])} against {number(mean['first'])},"
-        yield f"  difference {interval(mean['difference'], '+')}."
+        yield f"- It is better than `{RULES}` on {better} of {count} and worse on {worse or 'none'}; on the others the"
+        yield f"  difference is not significant. The mean AUROC is {number(mean['second'])} against"
+        yield f"  {number(mean['first'])}, a difference of {interval(mean['difference'], '+')}."
     if speeds:
         last = max(speeds.values(), key=lambda record: record["date"])
         yield f"- Speed was measured on {last['date']} on {last['machine']}."
@@ -118,8 +119,8 @@ def results_of(found: Mapping[str, Figures]) -> Figures | None:
 
 
 MODELS_NOTE = """
-The server answers after {latency_ms} ms and serves {slots} requests at once: {ideal:,} a second is the ideal.
-Processor time is the lowest of three passes and the median, of {each:,} checks each."""
+The server answers after {latency_ms} ms and serves {slots} requests at once, so the ideal rate is {ideal:,} per
+second. Processor times are given as the lowest and the median of three passes of {each:,} checks each."""
 
 
 def speed_lines(records: Mapping[str, Figures]) -> Iterator[str]:
@@ -130,7 +131,7 @@ def speed_lines(records: Mapping[str, Figures]) -> Iterator[str]:
     rows = ((what, *(column.get(what, "") for column in columns)) for what in columns[0])
     yield from table(("what", *records), rows)
     claims = {model: record["short_claims"] for model, record in records.items()}
-    fixes = "; ".join(f"`{model}` {one['not_attributable']}, {one['fixed']} get one" for model, one in claims.items())
+    fixes = "; ".join(f"`{model}` fixes {one['fixed']} of {one['not_attributable']}" for model, one in claims.items())
     first = next(iter(records.values()))
     yield SPEED_NOTE.format(**first["short_claims"], texts=first["texts"], fixes=fixes)
 
@@ -142,17 +143,17 @@ def speed_cells(record: Figures) -> Iterator[tuple[str, str]]:
     times = "times `import pydantic`"
     yield "`import vouching`", f"{milliseconds['vouching']:.0f} ms, {imports['vouching_to_pydantic']:.2f} {times}"
     yield (
-        "the same with `vouching.check` loaded",
+        "`import vouching` with `vouching.check` loaded",
         f"{milliseconds['vouching_check']:.0f} ms, {imports['vouching_check_to_pydantic']:.2f} {times}",
     )
     yield "`import pydantic`, for comparison", f"{milliseconds['pydantic']:.0f} ms"
     yield "a whole `vouch check`, from start to exit", f"{record['cold_command']['seconds']:.2f} s"
-    yield "short claims, one core", f"{record['short_claims']['claims_per_second']} a second"
+    yield "short claims, one core", f"{record['short_claims']['claims_per_second']} per second"
     for name, source in record["long_sources"].items():
         yield (
             f"a source of {name}",
             f"{source['cold_seconds']:.2f} s, the next claim {1000 * source['warm_seconds']:.0f} ms; "
-            f"{source['peak_megabytes']:,} MB of memory at the peak",
+            f"{source['peak_megabytes']:,} MB peak memory",
         )
 
 
@@ -166,8 +167,8 @@ def batch_lines(record: Figures, million: Figures) -> Iterator[str]:
             for mark, peak in run["peak_megabytes"].items()
         )
         rows.append((run["jobs"], f"{count:,}", f"{run['rows_per_second']:,}", "; ".join(peaks)))
-    peak = "peak memory of the first process, of the others"
-    yield from table(("processes >", "rows >", "rows a second >", peak), rows)
+    peak = "peak memory of the main process, then of each worker"
+    yield from table(("processes >", "rows >", "rows per second >", peak), rows)
     yield BATCH_NOTE
 
 
@@ -182,9 +183,9 @@ def fit_lines(model: str, recipe: str, record: Figures) -> Iterator[str]:
     rows = [
         (name, one["rows"], number(one["auroc_held_out"]), f"{one['share']:g}") for name, one in fitted["sets"].items()
     ]
-    yield from table(("training set", "rows >", "AUROC, held-out documents >", "share in the fit >"), rows)
-    constant = f"; always answering .5: {number(fitted['brier_of_one_half'])}" if "brier_of_one_half" in fitted else ""
-    yield from ("", f"Brier score on held-out documents: {number(fitted['brier_held_out'])}{constant}.")
+    yield from table(("training set", "rows >", "AUROC, held-out documents >", "weight in the fit >"), rows)
+    half = f"; always answering .5 gives {number(fitted['brier_of_one_half'])}" if "brier_of_one_half" in fitted else ""
+    yield from ("", f"The Brier score on held-out documents is {number(fitted['brier_held_out'])}{half}.")
     ceilings = ((kind.replace("_", " "), number(value)) for kind, value in record["ceilings"].items())
     yield from table(("decisive difference", "ceiling >"), ceilings)
 
@@ -198,11 +199,11 @@ def models_lines(records: Mapping[str, Figures]) -> Iterator[str]:
     rows: list[tuple[str, ...]] = []
     for key, what in ways.items():
         used = [f"{one[key]['min_own_cpu_ms']:.2f} to {one[key]['own_cpu_ms']:.2f} ms" for one in records.values()]
-        rows.append((f"{what}, own processor time", *used))
+        rows.append((f"{what}: processor time", *used))
         shares = [f"{one[key]['per_second']:,} ({one[key]['share_of_ideal']:.0%})" for one in records.values()]
-        rows.append((f"{what}, a second (share of the ideal)", *shares))
-    rows.append(("to open a model, once per process", *(f"{one['open_cpu_ms']} ms" for one in records.values())))
-    rows.append(("share of a core during the run", *(f"{one['share_of_a_core']:.2f}" for one in records.values())))
+        rows.append((f"{what}: rate per second (share of the ideal)", *shares))
+    rows.append(("opening a model, once per process", *(f"{one['open_cpu_ms']} ms" for one in records.values())))
+    rows.append(("share of a core used during the run", *(f"{one['share_of_a_core']:.2f}" for one in records.values())))
     yield from table(("what", *records), rows)
     yield MODELS_NOTE.format(ideal=round(1000 * first["slots"] / first["latency_ms"]), **first)
 
@@ -212,7 +213,7 @@ def links(found: Mapping[str, Figures]) -> Iterator[str]:
     names = [name for name in ("sets", "sets of rules", "against rules") if name in found]
     paths = (FILES[name].removeprefix("docs/results/") for name in names)
     shown = ", ".join(f"[{path}](results/{path})" for path in paths)
-    yield f"All figures of the test sets, with more metrics, parts and intervals: {shown}."
+    yield f"These files contain all figures of the test sets, with more metrics, parts and intervals: {shown}."
 
 
 def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:

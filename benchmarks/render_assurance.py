@@ -9,31 +9,34 @@ from render_tables import Figures, number, origin, table
 from vouching.metrics.intervals import wilson
 
 NOTE = """
-Right returns: {returns:,}, with {lines:,} lines; the engine and a second implementation differ on {differing} of them,
-the rules challenge {challenged}. A return takes {median} ms (median; slowest {slowest} ms). Named mistakes are those of
-[taxes.md](taxes.md); the random corruptions were made after the rules, which were not changed for them. The first
-wrong line is where the mistake was made.
+There are {returns:,} correct returns with {lines:,} lines; the engine and a second implementation differ on
+{differing} of these lines, and the rules challenge {challenged}. A return takes {median} ms (median; the slowest
+{slowest} ms). The named mistakes are those of [taxes.md](taxes.md); the random corruptions were added after the
+rules, which were not changed for them. The first wrong line is the line on which the mistake was made.
 
-**Every first wrong line is challenged by construction**: each line has a rule that gives its one value, the lines
-before it are right, and so a wrong value differs. This shows that rules, engine and reader work together; it is not a
-detection rate to expect elsewhere. With half of the rules it is lower, see below. A line that follows correctly from a
-wrong one is not a case, so most wrong lines are not challenged.
+**Every first wrong line is challenged by construction**: each line has a rule that determines its only correct
+value, and the lines before the first wrong one are correct, so any wrong value differs. This shows that rules,
+engine and parser work together; it is not a detection rate to expect elsewhere. With half of the rules the rate is
+lower, as shown below. A line that follows correctly from a wrong one is not a case, so most wrong lines are not
+challenged.
 
-**False cases**: {false:,} of {right:,} right lines in wrong proposals ({share}) are challenged, cases 2 and 3 of the
-paper. Each is right by gold, but does not follow from the wrong line submitted before it; if the wrong line is repaired
-first, as in the game below, none remains. In right proposals there are {challenged}."""
+**False cases**: {false:,} of {right:,} correct lines in wrong proposals ({share}) are challenged; these are cases 2
+and 3 of the paper. Each of these lines is correct according to the gold return, but does not follow from the wrong
+line submitted before it; if the wrong line is repaired first, as in the game below, no false case remains. In
+correct proposals there are {challenged}."""
 INCOMPLETE = """
-The same wrong returns; each keeps {kept} random ones of the {rules} rules, and no model is asked, so the other
-lines are open and the exit status is 3. Of {returns:,} wrong returns {found} have a case somewhere
-(95 % Wilson interval {low} to {high}): {first} at the first wrong line, which are all that have its rule, and
-{elsewhere} only at a later line that contradicts it. {missed:,} have none; where the lines after a mistake follow from
-it, only its own rule reveals it. Right lines challenged: {false:,} of {right:,}."""
+The wrong returns are the same, but each is checked with {kept} rules, drawn at random from the {rules}; no model is
+asked, so the other lines are undecided and the exit status is 3. Of the {returns:,} wrong returns, {found} have a
+case somewhere (95 % Wilson interval {low} to {high}): {first} at the first wrong line, which is every return whose
+rule for that line was kept, and {elsewhere} only at a later line that contradicts it. The remaining {missed:,} have
+none; if the lines after a mistake follow from it, only the rule for the mistaken line reveals it. {false:,} of
+{right:,} correct lines are challenged."""
 GAME = """
-Played with a generator that offers its draft, another line's amount and the case's correction, one of which is chosen
-by the rules, never by gold: of {lines:,} lines {before:,} were right before and {after:,} after, of {count:,} returns
-all nineteen lines of {returns:,}. Cases of the paper's taxonomy: {cases}. Mean Q_SAC of all cases: {named} on named
-mistakes, {random} on random ones. These figures show that rules, engine and game work together; they do not measure a
-language model."""
+The game was played with a generator that offers its draft, another line's amount and the case's correction; the
+rules, never the gold values, choose between them. Of {lines:,} lines, {before:,} were correct before the game and
+{after:,} after it; of {count:,} returns, {returns:,} then had all nineteen lines correct. In the paper's taxonomy,
+the cases are {cases}. The mean Q_SAC over all cases is {named} for named mistakes and {random} for
+random ones. These figures show that rules, engine and game work together; they do not measure a language model."""
 
 
 def assurance_lines(record: Figures) -> Iterator[str]:
@@ -51,7 +54,7 @@ def assurance_lines(record: Figures) -> Iterator[str]:
         for kind, one in record["wrong_returns"].items()
     ]
     head = ("mistake", "returns >", "first wrong line challenged >", "wrong lines challenged >",
-            "lines that follow challenged >", "right lines challenged >")  # fmt: skip
+            "consistent lines challenged >", "correct lines challenged >")  # fmt: skip
     yield from table(head, rows)
     right, times, quality = (record[key] for key in ("right_returns", "milliseconds_per_return", "quality_of_cases"))
     yield NOTE.format(
@@ -60,7 +63,7 @@ def assurance_lines(record: Figures) -> Iterator[str]:
     )  # fmt: skip
     games = record["games"].values()
     totals = {key: sum(game.get(key, 0) for game in games) for key in sorted({key for game in games for key in game})}
-    cases = ", ".join(f"{key.removeprefix('case ')}: {count:,}" for key, count in totals.items() if "case " in key)
+    cases = "; ".join(f"{key}, {count:,} times" for key, count in totals.items() if "case " in key)
     yield GAME.format(
         lines=totals["lines"], before=totals["right_before"], after=totals["right_after"], cases=cases,
         count=sum(one["proposals"] for one in record["wrong_returns"].values()),
@@ -80,7 +83,7 @@ def incomplete_lines(record: Figures) -> Iterator[str]:
     yield from ("### With half of the rules", "", origin(record))
     kinds = record["wrong_returns"]
     keys = ("returns", "first_wrong_line_challenged", "challenged_elsewhere", "nothing_challenged")
-    head = ("mistake", "returns >", "first wrong line challenged >", "a later line only >", "no case >")
+    head = ("mistake", "returns >", "first wrong line challenged >", "only a later line challenged >", "no case >")
     yield from table(head, [(kind.replace("_", " "), *(one[key] for key in keys)) for kind, one in kinds.items()])
     returns, first, elsewhere, missed = (sum(one[key] for one in kinds.values()) for key in keys)
     found = wilson(first + elsewhere, returns)

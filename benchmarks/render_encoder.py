@@ -12,16 +12,16 @@ SETTINGS = (
 )  # fmt: skip
 """Settings that are shown; the others are in encoder.json."""
 ABLATION_NOTE = """
-AUROC. Each line: rules and combined model fitted on the other families of sets, scored on rows held out
-from the encoders' training. Single differences under .03 mean little."""
+The figures are AUROC. In each line, the rules and the combined model are fitted on the other families of sets and
+scored on rows held out from the encoders' training. Single differences below .03 mean little."""
 HELD_OUT_NOTE = """
-Claims with errors of kinds excluded from the encoder's training, from rows that it had not seen. Right: the error type
-is named; a claim that is accepted is not right."""
+The claims contain errors of kinds that were excluded from the encoder's training and come from rows that it had not
+seen. "Right" counts claims whose error type is named correctly, "passed" those judged Attributable."""
 SPEED_NOTE = """
-Threads: {threads}. Vouch: the int8 encoder as it ships, including tokenizing and window selection; of a long source it
-reads at most {max_windows} windows. The others: built in their published shape, {others}; they read all that their own
-project would. Quality is not measured here, and int8 is part of the difference. Memory: the peak of
-the process, less that after its imports."""
+All models use {threads} thread. Vouch uses the int8 encoder as shipped, and its times include tokenizing and window
+selection; it reads at most {max_windows} windows of a long source. The others are built in their published shape
+({others}), and they read everything that their own project would read. Quality is not measured here, and int8
+accounts for part of the difference. Memory is the peak of the process minus its memory after imports."""
 
 
 def ablation_lines(record: Figures) -> Iterator[str]:
@@ -32,7 +32,7 @@ def ablation_lines(record: Figures) -> Iterator[str]:
     yield from ("## Encoder: what each part adds", "")
     yield f"`recipes/encoder/ablation.py`, encoder {record['encoders'][-1]}; {record['date']}, {record['machine']}."
     rows = [(place, f["rows"], *(number(f[name]) for name in names)) for place, f in {**sets, "mean": mean}.items()]
-    yield from table(("excluded", "rows >", *(f"{name} >" for name in names)), rows)
+    yield from table(("excluded set", "rows >", *(f"{name} >" for name in names)), rows)
     yield ABLATION_NOTE
 
 
@@ -54,7 +54,7 @@ def held_out_lines(record: Figures) -> Iterator[str]:
     passed = {model: sum(found[model].get("passed", 0) for found in strategies.values()) for model in models}
     claims = sum(found["claims"] for found in strategies.values())
     rows.append(("all", "", claims, *(n for model in models for n in (total[model]["right"], passed[model]))))
-    heads = (f"{model}, {what} >" for model in models for what in ("right", "let pass"))
+    heads = (f"{model}, {what} >" for model in models for what in ("right", "passed"))
     yield from table(("strategy", "error type", "claims >", *heads), rows)
     yield HELD_OUT_NOTE
 
@@ -74,10 +74,10 @@ def architecture_lines(record: Figures) -> Iterator[str]:
     ]
     yield from table(head, rows)
     pairs: Figures = ours["short_pairs"]
-    long = (f"a source of {name} {source['seconds']:.2f} s" for name, source in ours["long_sources"].items())
+    long = (f"a source of {name} in {source['seconds']:.2f} s" for name, source in ours["long_sources"].items())
     yield ""
-    yield f"Vouch reads {pairs['pairs_per_second']} short pairs a second, {', '.join(long)}."
-    yield SPEED_NOTE.format(threads=record["threads"], others=record["others"], **record["limits"])
+    yield f"Vouch reads {pairs['pairs_per_second']} short pairs per second, {' and '.join(long)}."
+    yield SPEED_NOTE.format(threads=record["threads"], others=record["others"].partition(";")[0], **record["limits"])
 
 
 def _seconds(found: Figures) -> str:
@@ -102,15 +102,17 @@ def training_lines(record: Figures) -> Iterator[str]:
         yield from table(("set, rows held out by document", "rows >", "AUROC >"), rows)
         overall = trained["scores"]["all"]
         what = {
-            "auroc": "mean AUROC of the sets", "tokens": "AUROC of marked tokens",
-            "pairs": "pairs in which the claim with the error scores lower", "errors": "known error types named",
+            "auroc": "mean AUROC over the sets", "tokens": "AUROC of the marked tokens",
+            "pairs": "share of pairs in which the claim with the error scores lower",
+            "errors": "share of known error types named",
         }  # fmt: skip
         yield ""
-        yield "; ".join(f"{words}: {number(overall[key])}" for key, words in what.items() if key in overall) + "."
+        shares = (f"{words} {number(overall[key])}" for key, words in what.items() if key in overall)
+        yield f"Overall figures: {'; '.join(shares)}."
     yield ""
     yield (
-        f"The int8 export and torch give {agreement['rows']} held-out rows the same label, or nearly the same P, in "
-        f"{agreement['labels']:.1%}."
+        f"For {agreement['labels']:.1%} of {agreement['rows']} held-out rows, the int8 export and torch give the same "
+        "label or nearly the same probability."
     )
 
 

@@ -7,30 +7,33 @@ from collections.abc import Iterator
 from render_tables import Figures, table
 
 COST_NOTE = """
-107,000 weights, {rollouts_of_a_step} rollouts a step, one core, the same tokens; {rounds} rounds of {steps} steps,
-alternating. Bookkeeping: {bookkeeping_ms_per_rollout:.3f} ms per rollout."""
+The model has 107,000 weights; each step has {rollouts_of_a_step} rollouts on one core, with the same tokens for
+both trainers, in {rounds} alternating rounds of {steps} steps. Bookkeeping takes {bookkeeping_ms_per_rollout:.3f}
+ms per rollout."""
 LEARNING_NOTE = """
-About 107,000 weights, warmed up by imitation of partly wrong replies. The share of right replies by a
-rule, mean over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain. Of
-`assurance`: the share of units whose submitted value is right; of `assurance-verifier`, the same runs: of units rightly
-challenged or accepted. The tasks, how their settings were chosen, and what did not work: [games.md](games.md)."""
+The models have about 107,000 weights and are warmed up by imitating partly wrong replies. The figures are the share
+of replies that are correct according to a rule, averaged over the first and the last {steps_compared} steps, and
+the lower 95 % bound of the gain. For `assurance`, the figure is the share of units whose submitted value is
+correct; for `assurance-verifier`, from the same runs, it is the share of units correctly challenged or accepted.
+[games.md](games.md) describes the tasks, how their settings were chosen, and what did not work."""
 GAMES_NOTE = """
-About 107,000 weights, warmed up, one core; medians of {steps} steps. Completions are all that a step samples or
-teacher-forces, rows those that it trains on. Bookkeeping: replies, votes, rewards, groups, advantages, arrays, per
-completion."""
+The models have about 107,000 weights and are warmed up; figures are medians of {steps} steps on one core.
+Completions are all those that a step samples or teacher-forces; rows trained are those used for the update.
+Bookkeeping is the time per completion for replies, votes, rewards, groups, advantages and arrays."""
 GPU_NOTE = """
-A model in the shape of Qwen2.5-0.5B with random weights, bfloat16, on {device}; medians of {rounds} runs each."""
+The model has the shape of Qwen2.5-0.5B, with random weights in bfloat16, on {device}; figures are medians of
+{rounds} runs each."""
 NOT_MEASURED = """
-On a GPU: not measured; `benchmarks/engine_gpu.py` is the script."""
+Performance on a GPU was not measured; `benchmarks/engine_gpu.py` is the script for it."""
 
 
 def cost_lines(record: Figures, on_gpu: Figures | None) -> Iterator[str]:
     """CPU time of a step compared with TRL's; tokens a second and memory where a GPU was available."""
-    yield from ("## Training engine: what it costs", "", _origin(record))
+    yield from ("## Training engine: cost compared with TRL", "", _origin(record))
     pairs = zip(record["seconds_of_a_step"], record["ratios"], strict=True)
     rows = [(at, f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.3f}") for at, ((ours, theirs), ratio) in enumerate(pairs, 1)]
     rows.append(("median", "", "", f"{record['median_ratio']:.3f}"))
-    yield from table(("round", "CPU s a step >", "TRL's trainer >", "ratio >"), rows)
+    yield from table(("round", "CPU s per step >", "TRL's trainer >", "ratio >"), rows)
     yield COST_NOTE.format(**record, rounds=len(record["ratios"]))
     if on_gpu is None:
         yield NOT_MEASURED
@@ -52,14 +55,14 @@ def learning_lines(record: Figures) -> Iterator[str]:
 
 def games_lines(record: Figures) -> Iterator[str]:
     """What a step of each game costs."""
-    yield from ("## Training engine: a step of each game", "", _origin(record))
+    yield from ("## Training engine: cost of a step of each game", "", _origin(record))
     rows = [
         (one["game"], f"{one['seconds_of_a_step']:.2f}", sum(one["completions"].values()),
          ", ".join(f"{role} {count}" for role, count in one["completions"].items()), one["trained"],
          f"{one['bookkeeping_ms_per_completion']:.3f}")
         for one in record["games"]
     ]  # fmt: skip
-    head = ("game", "CPU s a step >", "completions >", "by role", "rows trained >", "bookkeeping, ms >")
+    head = ("game", "CPU s per step >", "completions >", "by role", "rows trained >", "bookkeeping, ms >")
     yield from table(head, rows)
     yield GAMES_NOTE.format(**record)
 

@@ -9,15 +9,19 @@ from render_tables import Figures, interval, number, table
 
 MEAN = "mean of sets"
 NOTE = """
-Macro F1, last round minus round 0, with paired 95 % intervals over groups of rows; test rows were scored once. "bare"
-is weakness with probes in place of replay and at a higher rate, stopped after two rounds; "gated" is random with a
-gate. Sets with fewer than ten groups have no interval."""
+The table shows macro F1 in round 0, and the change from round 0 to the last round with paired 95 % intervals over
+groups of rows; test rows were scored once. The arm "bare" is "weakness" with probes in place of replay and a higher
+learning rate, stopped after two rounds; "gated" is "random" with a gate. Sets with fewer than ten groups have no
+interval."""
 SPREAD_NOTE = """
-Spread: standard deviation between sets of the effect of a round, corrected for chance (tau of DerSimonian and Laird).
-Gained and lost: sets whose interval excludes 0; of {sets} sets without an effect, one interval in twenty would."""
+Spread is the standard deviation of a round's effect between sets, corrected for chance (tau of DerSimonian and
+Laird); "not chance" is the share of the variation between sets that chance does not explain. "Gained" and "lost"
+list the sets whose interval excludes 0; with {sets} sets and no effect, one interval in twenty would exclude it by
+chance."""
 GENERALIST_NOTE = """
-On the public sets: rounds of the weakness arm as specialists, their combinations, and what a perfect router would
-reach ("any of them"). The best round alone and the router were chosen and fitted on rows of dev."""
+The table compares, on the public sets, the rounds of the weakness arm as specialists, their combinations, and what
+a perfect router would reach ("any of them"). The best single round and the router were chosen and fitted on dev
+rows."""
 
 
 def evolve_lines(record: Figures) -> Iterator[str]:
@@ -26,7 +30,7 @@ def evolve_lines(record: Figures) -> Iterator[str]:
     public, dev = record["public"], record["dev"]
     yield from ("## Self-evolution of the embedded verifier", "")
     yield (
-        f"`benchmarks/evolve.py` on the arms of `recipes/evolve/arms.sh`: {settings['rounds']} rounds of "
+        f"`benchmarks/evolve.py` was run on the arms of `recipes/evolve/arms.sh`: {settings['rounds']} rounds of "
         f"{settings['probes']} probes, {settings['replay']} rows of replay and at most {settings['embedded']['steps']} "
         f"steps each; {record['machine']}."
     )
@@ -37,11 +41,11 @@ def evolve_lines(record: Figures) -> Iterator[str]:
     yield from table(("public set", "rows >", "round 0 >", *(f"{arm} >" for arm in public)), rows)
     yield NOTE
     yield from _means(public, "public sets")
-    yield from _means(dev, "rows that guide")
+    yield from _means(dev, "development rows")
     yield from _spreads(public)
     yield from table(("arms, last round", *(f"{where} >" for where in record["alike"])), _alike(record["alike"]))
-    yield "\nSimilarity of the arms: correlation of their effects over sets."
-    yield from table(("arm", "round", "started from", "a gate that allows a loss of .02"), _gates(record["rounds"]))
+    yield "\nThe similarity of two arms is the correlation of their effects over sets."
+    yield from table(("arm", "round", "started from", "gate that allows a loss of .02"), _gates(record["rounds"]))
     yield from _generalists(record["generalists"])
 
 
@@ -97,9 +101,9 @@ def _gates(found: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
 def _generalists(found: Mapping[str, Any]) -> Iterator[str]:
     for one in found.values():
         rows = [
-            (line["name"] + (" (best alone)" if line["name"] == one["best"] else ""), number(line["mean"]),
+            (line["name"] + (" (best single round)" if line["name"] == one["best"] else ""), number(line["mean"]),
              interval(line["difference"], "+"))
             for line in one["contenders"]
         ]  # fmt: skip
-        yield from table(("verifier", "mean of sets >", "less the best alone >"), rows)
+        yield from table(("verifier", "mean of sets >", "minus the best single round >"), rows)
         yield GENERALIST_NOTE

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from render_tables import Figures, table
 
 NOTE = """
-{read} probes of training rows, {each} of each strategy, read one by one, with original and source, by one annotator.
-Right: label and error type are right and someone could write the text. Form: no one would write it. Label: the label is
-wrong. Original: the row it was made from has a wrong label. 95 % Wilson intervals, slightly too
-narrow, since some rows share a document. The probes, each with its judgement: `recipes/evolve/reading.jsonl`.
+One annotator reviewed {read} probes of training rows, {each} for each strategy, individually and together with the
+original row and its source. "Right" means that the label and the error type are correct and that a person could
+have written the text. The last three columns count the faults: "form" means that no one would write the text,
+"label" that its label is wrong, and "original" that the row it was made from has a wrong label. The intervals are
+95 % Wilson intervals; they are slightly too narrow, since some rows share a document. The probes and the judgement
+of each are in `recipes/evolve/reading.jsonl`.
 
-As a second verifier `{model}` agrees with {agreed[rows]} of them; {agreed[share]:.1%} of these are right
-[{agreed[low]:.1%}, {agreed[high]:.1%}], {right[share]:.1%} without it. It drops {dropped[rows]}, of which
-{dropped[right]} ({dropped[share]:.1%}) are right: it mostly drops what it cannot judge itself."""
+As a second verifier, `{model}` agrees with {agreed[rows]} of the probes; {agreed[share]:.1%} of these are right
+[{agreed[low]:.1%}, {agreed[high]:.1%}], compared with {right[share]:.1%} of all probes. It rejects {dropped[rows]},
+of which {dropped[right]} ({dropped[share]:.1%}) are right: it mostly rejects probes that it cannot judge itself."""
 
 
 def probe_lines(record: Figures) -> Iterator[str]:

@@ -10,25 +10,27 @@ from render_tables import RULES, Figures, compared, interval, number, origin, ta
 WITH_ERROR_TYPES = ("bump", "seva_v3")
 """Sets whose parts are kinds of error."""
 SETS_NOTE = """
-Vouch, {rules}word overlap: AUROC, the chance that a supported claim scores above an unsupported one; 0.5 is
-guessing. Word overlap is the share of the claim's distinct words, function words aside, that occur in the source; claim
-length calls the shorter claim the likelier supported. "Beaten by claim length": its AUROC is higher, by any amount.
-Differences: Vouch minus the other, with 95 % intervals by paired {method} bootstrap, {resamples:,} resamples by {unit}
-of rows that share a source, a document or a claim, seed {seed}. Balanced accuracy: the mean of the shares of right
-labels among supported and among unsupported claims, at threshold 0.5. Mean and all rows: of the {count} sets with both
-labels and without a remark; among all rows, claims of different sets are compared with each other. healthver shares 375
-of its sources with the development set on which settings were chosen."""
+The columns Vouch, {rules}and word overlap show AUROC, the probability that a supported claim scores above an
+unsupported one; guessing gives 0.5. Word overlap is the share of the claim's distinct words, excluding function
+words, that occur in the source. The claim length baseline predicts that shorter claims are more likely to be
+supported; "beaten by claim length" means that its AUROC is higher than Vouch's, by any amount. Differences are
+Vouch minus the other, with 95 % intervals by paired {method} bootstrap with {resamples:,} resamples by {unit} of
+rows that share a source, a document or a claim (seed {seed}). Balanced accuracy is the mean of the shares of
+correct labels among supported and among unsupported claims, at threshold 0.5. The mean of sets and the pooled
+rows cover the {count} sets that have both labels and no remark; pooling also compares claims from different sets
+with each other. healthver shares 375 of its sources with the development set on which settings were chosen."""
 SPANS_NOTE = """
-Response F1: of calling a response (WiCE: a claim) Not Attributable. Span F1: of the characters (RAGTruth) or tokens
-(WiCE) that are called unsupported; next to it, the F1 of calling everything unsupported."""
+Response F1 is the F1 of predicting that a response (in WiCE, a claim) is Not Attributable. Span F1 is the F1 over
+the characters (RAGTruth) or tokens (WiCE) predicted to be unsupported. The column after each gives the same F1 when
+everything is predicted to be unsupported."""
 CALIBRATION_NOTE = """
-ECE: mean distance of the score from the Attributable share, in ten bins; it has no interval, as resampling
-overstates it. Brier skill: reduction of the Brier score relative to always answering the set's own share of
-Attributable claims; below 0, that answer is better. Scores of responses are not probabilities, so ragtruth is not
-here."""
+ECE is the mean distance between the score and the share of Attributable claims, in ten bins; it has no interval
+because resampling overstates it. Brier skill is the reduction of the Brier score relative to always answering the
+set's own share of Attributable claims; below 0, that constant answer is better. Scores of responses are not
+probabilities, so ragtruth is omitted."""
 TYPES_NOTE = """
-How often each type is named where the claim is judged Not Attributable. The kinds are the authors'; in bump every
-listed row has an error."""
+The table counts how often each error type is named when the claim is judged Not Attributable; "none" counts the
+claims judged Attributable. The kinds are the authors' own; in bump, every listed row contains an error."""
 
 
 def sets_lines(record: Figures, comparison: Figures | None) -> Iterator[str]:
@@ -36,8 +38,8 @@ def sets_lines(record: Figures, comparison: Figures | None) -> Iterator[str]:
     yield from ("## Public test sets", "", origin({**record, **record["settings"]}))
     if comparison:
         _refuse_stale(record, comparison)
-    rules = (f"{RULES} >", f"difference to {RULES}") if comparison else ()
-    overlap = ("word overlap >", "difference to word overlap")
+    rules = (f"{RULES} >", f"difference from {RULES}") if comparison else ()
+    overlap = ("word overlap >", "difference from word overlap")
     head = ("set", "rows >", "groups >", "Vouch >", *rules, *overlap, "balanced accuracy >")
     pooled = record["pooled"]
     rows = chain(_set_rows(record["sets"], comparison), _pooled_rows(pooled, comparison) if pooled else ())
@@ -77,7 +79,7 @@ def _set_rows(sets: Figures, comparison: Figures | None) -> Iterator[list[str]]:
 
 
 def _pooled_rows(pooled: Figures, comparison: Figures | None) -> Iterator[list[str]]:
-    for title, way, key in (("mean of sets", "mean_of_sets", "mean_of_sets"), ("all rows", "all_rows", "pooled")):
+    for title, way, key in (("mean of sets", "mean_of_sets", "mean_of_sets"), ("rows pooled", "all_rows", "pooled")):
         found = pooled[way]
         yield [
             title,
@@ -101,7 +103,7 @@ def spans_lines(record: Figures) -> Iterator[str]:
     rows = [*_span_rows(record["sets"])]
     if rows:
         yield "## Marked errors"
-        head = ("set", "rows >", "response F1", "of always saying so >", "span F1", "of calling everything so >")
+        head = ("set", "rows >", "response F1", "F1 of always predicting it >", "span F1", "F1 of marking everything >")
         yield from table(head, rows)
         yield SPANS_NOTE
 

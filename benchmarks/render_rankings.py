@@ -9,11 +9,12 @@ from render_tables import Figures, table
 from vouching.bench.ranking_task import HEADINGS, ranking_notes, ranking_rows
 
 NOTE = """
-P@1 and tau with 95 % intervals by {method} bootstrap, {resamples:,} resamples. FGVeriBench comes without passages. The
-search covers the 16,832 passages of all questions of `multihop`, which are other questions of HotpotQA, MuSiQue and
-2WikiMultiHopQA. Hardly any of them is relevant to the questions, so the figures of all rows show what a ranking is
-worth without evidence. A passage on the subject that contains the reference was found for few questions, those whose
-right answer can be read off. No setting was chosen on this set."""
+P@1 and tau have 95 % intervals by {method} bootstrap with {resamples:,} resamples. FGVeriBench does not include
+passages. The search covers the 16,832 passages of all questions of `multihop`, which are other questions from
+HotpotQA, MuSiQue and 2WikiMultiHopQA. Hardly any of these passages are relevant, so the figures for all rows show
+how good a ranking is without evidence. Only for a few questions was a passage on the subject that contains the
+reference answer found; for these, the correct answer can be read directly from the passage. No setting was chosen
+on this set."""
 
 
 def ranking_lines(records: Sequence[Figures]) -> Iterator[str]:

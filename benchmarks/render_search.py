@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from render_tables import Figures, table
 
 NOTE = """
-Recall@5: of the paragraphs that support an answer, the share among the first five passages; 95 % BCa intervals;
-questions that share such a paragraph are resampled together. Times are of one process, processor time in brackets, on a
-machine that had much other work at the same time: only processor times compare. "Before" is the index that tantivy
-replaced, measured in the same hours; "shipped" is the encoder that checks claims, measured with that index on a machine
-with less work. The million passages are made up, with words by Zipf's law."""
+Recall@5 is the share of the paragraphs supporting an answer that are among the first five passages, with 95 % BCa
+intervals; questions that share such a paragraph are resampled together. Times are for one process, with processor
+time in brackets. The machine was busy with other work at the same time, so only processor times can be compared.
+"Before" is the index that tantivy replaced, measured in the same hours; "shipped" is the encoder that checks
+claims, measured with the old index on a machine with less other work. The million passages are synthetic, with
+words drawn from Zipf's law."""
 
 
 def search_lines(record: Figures) -> Iterator[str]:
@@ -31,10 +32,10 @@ def search_lines(record: Figures) -> Iterator[str]:
     rows = (
         (name, sets[name]["questions"], *(recall(found["held_out"][name]) for found in ways.values())) for name in sets
     )
-    yield from table(("questions", "how many >", *ways), rows)
+    yield from table(("set", "questions >", *ways), rows)
     change = record["difference"]["held_out"]
     low, high = change["interval"]
-    yield from ("", f"Difference between words and words before: {change['estimate']:+.3f} [{low:+.3f}, {high:+.3f}].")
+    yield from ("", f"Recall of words minus words, before: {change['estimate']:+.3f} [{low:+.3f}, {high:+.3f}].")
     indexes = [("by words", small["build"], small["query"])]
     indexes.append(("by words, before", before["multihop"]["build"], before["multihop"]["query"]))
     indexes += [("by words", large["build"], large["query"])] if large else []
@@ -42,16 +43,16 @@ def search_lines(record: Figures) -> Iterator[str]:
     idle = before["million of an idle machine"]
     indexes.append(("by words, before, with less other work", idle["build"], idle["query"]))
     yield from table(("", "passages >", "build", "query, median", "query, 95 %", "on disk"), times(indexes))
-    yield from ("", faults("The index", record["faults"]), faults("The index before", before["faults"]))
+    yield from ("", faults("Present index", record["faults"]), faults("Former index", before["faults"]))
     yield NOTE
 
 
 def faults(name: str, found: Figures) -> str:
     """What killed and competing writers did, in a sentence."""
     return (
-        f"{name}: {found['killed']} processes that added to it were killed; it opened as it was before "
-        f"or after the change {found['opened_as_before_or_after']} times; of {found['writers']} writers at once "
-        f"{found['refused']} was refused."
+        f"{name}: {found['killed']} processes were killed while they were adding to it, and in "
+        f"{found['opened_as_before_or_after']} of these cases it then opened in the state before or after the change; "
+        f"of {found['writers']} concurrent writers, {found['refused']} was refused."
     )
 
 

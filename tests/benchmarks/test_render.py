@@ -106,8 +106,8 @@ def test_both_models_stand_beside_each_other_and_beside_word_overlap(root: Path)
     difference = r"\+0\.200 \[\+0\.\d{3}, \+0\.\d{3}\] better"
     assert re.search(rf"^\| wice \| 40 \| 20 \| 1\.000 \| 0\.800 \| {difference} \| 0\.500 \| \+0\.500 ", figures, re.M)
     assert re.search(rf"^\| mean of sets \| 80 \| \| 1\.000 \| 0\.800 \| {difference} \| 0\.500 ", figures, re.M)
-    assert re.search(r"^- Against `embedded:rules` it is better on 2 of 2, worse on 0;", readme, re.M)
-    assert "Mean AUROC 1.000 against 0.800, difference +0.200 [" in readme
+    assert re.search(r"^- It is better than `embedded:rules` on 2 of 2 and worse on none;", readme, re.M)
+    assert "The mean AUROC is 1.000 against 0.800, a difference of +0.200 [" in readme
 
 
 def test_errors_named_and_claims_let_pass_are_counted_by_kind(root: Path) -> None:
@@ -146,8 +146,8 @@ def test_speed_has_a_column_for_each_model(root: Path) -> None:
     files = {"speed-embedded-rules": record, "speed-embedded": slower}
     readme, figures = pages(root, {f"benchmarks/results/{name}.json": one for name, one in files.items()})
     assert "| what | embedded | embedded:rules |\n" in figures
-    assert "| short claims, one core | 90 a second | 500 a second |\n" in figures
-    assert "- `embedded`: 90 short claims a second on one core; a whole `vouch check` takes 0.70 s, a source" in readme
+    assert "| short claims, one core | 90 per second | 500 per second |\n" in figures
+    assert "- `embedded`: 90 short claims per second on one core; a whole `vouch check` takes 0.70 s, a claim" in readme
 
 
 def test_challenged_returns_have_a_row_for_each_mistake(root: Path) -> None:
@@ -167,8 +167,8 @@ def test_challenged_returns_have_a_row_for_each_mistake(root: Path) -> None:
     }  # fmt: skip
     _, figures = pages(root, {"benchmarks/results/assurance.json": record})
     assert "| stale line | 2 | 2 | 3 of 5 | 0 | 1 of 33 |\n" in figures
-    assert "Cases of the paper's taxonomy: 1: 33, 5a: 5." in figures
-    assert "of 38 lines 33 were right before and 37 after" in figures
+    assert "In the paper's taxonomy, the cases are case 1, 33 times; case 5a, 5 times." in figures
+    assert "Of 38 lines, 33 were correct before the game and 37 after it" in figures
 
 
 def test_the_encoder_has_its_tables(root: Path) -> None:
@@ -211,8 +211,8 @@ def test_the_encoder_has_its_tables(root: Path) -> None:
     assert "| order_flip | negation_flip | 10 | 3 | 7 | 8 | 1 |\n| all | | 10 | 3 | 7 | 8 | 1 |\n" in figures
     assert "| Vouch | | 10 ms | 60 MB |\n| HHEM-2.1-Open | 109.6 | 52 ms, 5.0 times Vouch's | 1,200 MB |\n" in figures
     assert "`epochs=1`" in figures
-    assert "| dev/x | 200 | 0.800 |\n\nmean AUROC of the sets: 0.800.\n" in figures
-    assert "in 98.9%" in figures
+    assert "| dev/x | 200 | 0.800 |\n\nOverall figures: mean AUROC over the sets 0.800.\n" in figures
+    assert "For 98.9% of 180 held-out rows" in figures
 
 
 def test_rankings_are_shown_with_baselines_and_what_was_not_measured(root: Path) -> None:
@@ -271,7 +271,7 @@ def test_the_engine_is_told_with_every_round_and_seed_and_a_gpu_only_where_there
         "benchmarks/results/games.json": games,
     }
     _, figures = pages(root, results)
-    for words in ("| 1 | 0.300 | 0.400 | 0.750 |", "| median | | | 0.875 |", "0.057 ms", "On a GPU: not measured",
+    for words in ("| 1 | 0.300 | 0.400 | 0.750 |", "| median | | | 0.875 |", "0.057 ms", "GPU was not measured",
                   "| blinded | 2 | 0.500 | 0.750 | 0.250 | 0.125 |", "2026-11-20, 2026-11-22.",
                   "| blinded | 1.25 | 24 | solver 8, checker 16 | 16 | 0.250 |", "medians of 8 steps"):  # fmt: skip
         assert words in figures
