@@ -203,7 +203,7 @@ def models_lines(records: Mapping[str, Figures]) -> Iterator[str]:
         shares = [f"{one[key]['per_second']:,} ({one[key]['share_of_ideal']:.0%})" for one in records.values()]
         rows.append((f"{what}: rate per second (share of the ideal)", *shares))
     rows.append(("opening a model, once per process", *(f"{one['open_cpu_ms']} ms" for one in records.values())))
-    rows.append(("share of a core available to the run", *(f"{one['share_of_a_core']:.2f}" for one in records.values())))
+    rows.append(("share of a core available", *(f"{one['share_of_a_core']:.2f}" for one in records.values())))
     yield from table(("what", *records), rows)
     yield MODELS_NOTE.format(ideal=round(1000 * first["slots"] / first["latency_ms"]), **first)
 
