@@ -62,15 +62,27 @@ def test_files_that_are_added_again_replace_what_they_gave_before(files: Path) -
 
 def test_documents_are_removed_by_id_or_by_file(files: Path) -> None:
     vouch("index", "build", "towns", "docs", "rows.jsonl")
-    done = vouch("index", "remove", "towns", "rows.jsonl", "nowhere.txt")
+    done = vouch("index", "remove", "towns", "rows.jsonl", "nowhere.txt", "docs/mil.md")
     assert (done.exit_code, done.stdout) == (Exit.INCOMPLETE, "towns: documents 1, passages 1\n")
-    assert done.stderr == ("vouch: towns has no document 'nowhere.txt': vouch index search shows the ids\n")
+    assert done.stderr.splitlines() == [
+        "vouch: towns has no document 'nowhere.txt': vouch index info towns lists the documents",
+        "vouch: towns has no document 'docs/mil.md'; did you mean docs/mill.md?",
+    ]
     assert vouch("index", "remove", "towns", "docs/mill.md").exit_code == Exit.OK
 
 
 def test_a_document_is_removed_by_any_way_to_write_its_path(files: Path) -> None:
     vouch("index", "build", "towns", "./docs", "rows.jsonl")
     assert vouch("index", "remove", "towns", "./docs/../docs/mill.md", "./rows.jsonl").exit_code == Exit.OK
+
+
+def test_documents_are_removed_by_folder_or_pattern(files: Path) -> None:
+    (files / "docs" / "old.txt").write_text("An old mill.")
+    vouch("index", "build", "towns", "docs", "rows.jsonl")
+    done = vouch("index", "remove", "towns", "docs/*.txt")
+    assert (done.exit_code, done.stdout) == (Exit.OK, "towns: documents 2, passages 2\n")
+    done = vouch("index", "remove", "towns", "./docs/", "docs/mill.md", "docs")
+    assert (done.exit_code, done.stdout) == (Exit.OK, "towns: documents 1, passages 1\n")
 
 
 def test_what_cannot_be_read_is_named_and_counted(files: Path) -> None:
@@ -143,7 +155,52 @@ def test_info_says_what_an_index_holds(files: Path) -> None:
     assert {key: facts[key] for key in ("documents", "passages", "words_per_passage", "encoder", "segments")} == {
         "documents": 2, "passages": 2, "words_per_passage": 100, "encoder": None, "segments": 1,
     }  # fmt: skip
-    assert "words per passage  100\nencoder            none\n" in vouch("index", "info", "towns").stdout
+    assert facts["contents"] == [{"id": "docs/mill.md", "passages": 1}, {"id": "rows.jsonl#7", "passages": 1}]
+    shown = vouch("index", "info", "towns").stdout
+    assert "words per passage  100\nencoder            none\n" in shown
+    assert shown.endswith("\n\ndocs/mill.md  1 passage\nrows.jsonl#7  1 passage\n")
+
+
+def test_info_lists_twenty_documents_and_counts_the_others(files: Path) -> None:
+    (files / "many.jsonl").write_text("".join(f'{{"text": "Mill {number}."}}\n' for number in range(23)))
+    vouch("index", "build", "towns", "many.jsonl")
+    lines = vouch("index", "info", "towns").stdout.splitlines()
+    assert lines[-21:-1] == [f"many.jsonl#{number}  1 passage" for number in range(1, 21)]
+    assert lines[-1] == "and 3 more; --json lists all"
+    assert len(json.loads(vouch("index", "info", "towns", "--json").stdout)["contents"]) == 23
+
+
+def test_a_damaged_index_is_status_2_whenever_it_is_noticed(files: Path) -> None:
+    vouch("index", "build", "towns", "docs")
+    [path] = (files / "towns").glob("state-*/*.store")
+    content = path.read_bytes()
+    path.write_bytes(b"\xff" * 40 + content[40:])
+    for command in (["search", "towns", "mill"], ["info", "towns"], ["remove", "towns", "docs"]):
+        done = vouch("index", *command)
+        assert done.exit_code == Exit.USAGE
+        assert done.stderr.startswith("vouch: the index in towns cannot be read")
+        assert done.stderr.endswith("again\n")
+    path.unlink()
+    assert vouch("index", "search", "towns", "mill").exit_code == Exit.USAGE
+
+
+@pytest.mark.parametrize("command", ["build", "add", "remove", "search", "info"])
+def test_a_server_is_refused_with_where_to_name_it(files: Path, command: str) -> None:
+    server = "opensearch:http://localhost:9200/notes"
+    done = vouch("index", command, server, *([] if command == "info" else ["docs"]))
+    assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
+    assert done.stderr == (
+        f"vouch: expected the folder of a local index, got {server}: "
+        f"search this OpenSearch index with vouch check --index {server}\n"
+    )
+    assert {path.name for path in files.iterdir()} == {"docs", "rows.jsonl"}
+
+
+@pytest.mark.parametrize("given", ["http://localhost:9200/notes", "opensearch=http://localhost:9200/notes"])
+def test_a_server_given_as_a_path_is_told_its_form(files: Path, given: str) -> None:
+    done = vouch("check", "It rained.", "--index", given)
+    assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
+    assert done.stderr.endswith("; did you mean opensearch:http://localhost:9200/notes?\n")
 
 
 def test_a_disk_that_takes_no_more_is_told_and_the_index_stays(files: Path) -> None:

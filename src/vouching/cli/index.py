@@ -6,8 +6,10 @@ Not supported: serving an index to other machines, and watching folders for chan
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+LISTED = 20
+"""Documents that ``vouch index info`` lists on a terminal."""
+_MAX_COMPARED = 10_000
+"""Ids that an unknown one is compared with."""
 _Folder = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of the index.")]
 _Paths = Annotated[list[Path], typer.Argument(help="Files, and folders with files.")]
 _Words = Annotated[int, typer.Option(metavar="N", help="Maximal words per passage, at least 64.")]
@@ -37,7 +43,7 @@ _Text = Annotated[str | None, typer.Option(metavar="NAME", help="Field of rows w
 _Title = Annotated[str | None, typer.Option(metavar="NAME", help="Field with the title.")]
 _Id = Annotated[str | None, typer.Option(metavar="NAME", help="Field with the id.")]
 _Url = Annotated[str | None, typer.Option(metavar="NAME", help="Field with the address.")]
-_Names = Annotated[list[str], typer.Argument(help="Ids of documents, or files whose rows are removed.")]
+_Names = Annotated[list[str], typer.Argument(help="Ids of documents, or files, folders or patterns of files.")]
 _Query = Annotated[str, typer.Argument(help="Words, a question or a claim.")]
 _Limit = Annotated[int, typer.Option(metavar="N", min=1, help="Maximal number of passages.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
@@ -71,14 +77,14 @@ _SEARCH_EPILOG = """
 
 vouch index search handbook.index "Who may sign contracts?" --limit 3
 
-**Exit status**: 0 done, whatever was found; 2 invalid command line or index; 3 a file of the index is damaged.
+**Exit status**: 0 done, whatever was found; 2 the command line is invalid, or the index is missing or damaged.
 """
 _INFO_EPILOG = """
 **Example**
 
 vouch index info handbook.index --json
 
-**Exit status**: 0 done; 2 invalid index.
+**Exit status**: 0 done; 2 the index is missing or damaged.
 """
 
 
@@ -135,6 +141,7 @@ def add_command(
 def remove_command(folder: _Folder, names: _Names) -> None:
     """Remove documents from an index."""
     from vouching.search.index_writer import change_index
+    from vouching.search.store import named_by
 
     unknown: list[str] = []
     with usage_errors():
@@ -143,13 +150,15 @@ def remove_command(folder: _Folder, names: _Names) -> None:
                 for name in names:
                     # Paths in the index are normalised, e.g. without "./".
                     given = argument_text(name, "NAMES")
-                    if not writer.remove([given]) and not writer.remove([Path(os.path.normpath(given)).as_posix()]):
-                        unknown.append(name)
+                    path = Path(os.path.normpath(given)).as_posix()
+                    removed = writer.remove([given]) or writer.remove([path]) or writer.remove_matching(path)
+                    if not removed and not named_by(path, writer.names):  # an earlier name may have removed them
+                        unknown.append(f"{name!r}{_similar(folder, path, writer.names)}")
         except OSError as error:
             raise _cannot_write(folder, error) from None
         _write_size(folder)
     for name in unknown:
-        write_error(f"{folder} has no document {name!r}: vouch index search shows the ids")
+        write_error(f"{folder} has no document {name}")
     raise typer.Exit(Exit.INCOMPLETE if unknown else Exit.OK)
 
 
@@ -173,15 +182,16 @@ def search_command(folder: _Folder, query: _Query, limit: _Limit = 5, as_json: _
 
 @app.command("info", epilog=_INFO_EPILOG)
 def info_command(folder: _Folder, as_json: _Json = False) -> None:
-    """Show the documents, passages, settings and size of an index."""
-    from vouching.search.index import index_facts
+    """Show the size and settings of an index, and its documents: the first 20, or all with --json."""
+    from vouching.search.index import index_documents, index_facts
 
     with usage_errors(), progress("Counting"):
         facts = index_facts(folder)
+        counts = index_documents(folder, None if as_json else LISTED)
     if as_json:
-        write_json(facts)
+        write_json(facts | {"contents": [{"id": name, "passages": count} for name, count in counts.items()]})
     else:
-        draw(lambda console: _paint_facts(console, facts))
+        draw(lambda console: _paint_facts(console, facts, counts))
 
 
 def _fill(changing: AbstractContextManager[IndexWriter], paths: list[Path], fields: RowFields, folder: Path) -> None:
@@ -210,6 +220,12 @@ def _fill(changing: AbstractContextManager[IndexWriter], paths: list[Path], fiel
     _write_size(folder)
     _report_skipped(reader, skipped)
     raise typer.Exit(Exit.INCOMPLETE if skipped else Exit.OK)
+
+
+def _similar(folder: Path, name: str, known: list[str]) -> str:
+    """The end of a message about an unknown document."""
+    near = get_close_matches(name, known[:_MAX_COMPARED], n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else f": vouch index info {folder} lists the documents"
 
 
 def _cannot_write(folder: Path, error: OSError) -> typer.Exit:
@@ -244,7 +260,12 @@ def _paint(console: Console, passages: list[Passage]) -> None:
         console.print(Padding(visible(span.text), (0, 0, 0, 3)))
 
 
-def _paint_facts(console: Console, facts: dict[str, Any]) -> None:
+def _paint_facts(console: Console, facts: dict[str, Any], counts: Mapping[str, int]) -> None:
     width = max(map(len, facts))
     for name, fact in facts.items():
         console.print(f"{name.replace('_', ' '):{width}}  {'none' if fact is None else fact}", soft_wrap=True)
+    console.print()
+    for name, count in counts.items():
+        console.print(f"{visible_line(name)}  {count:,} passage{'s' * (count != 1)}", soft_wrap=True)
+    if more := facts["documents"] - len(counts):
+        console.print(f"and {more:,} more; --json lists all")

@@ -9,11 +9,13 @@ different engines need not be comparable. Not supported: weights of engines.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
-from vouching.errors import ConfigError, SearchError
+from vouching.errors import ConfigError, InputError, SearchError
 from vouching.types import Asked, EngineKind, Passage, SearchResult, Trajectory
 
 RANK_OFFSET = 60
@@ -98,6 +100,26 @@ async def search_engines(engines: Sequence[SearchEngine], query: str, limit: int
     return SearchResult(
         query, tuple(fuse([found for found, _ in answers], limit)), tuple(asked for _, asked in answers)
     )
+
+
+def index_folder(given: str | Path) -> Path:
+    """The folder of a local index. Raises InputError for the address of a server.
+
+    >>> index_folder("http://localhost:9200/notes")
+    Traceback (most recent call last):
+    ...
+    vouching.errors.InputError: expected the folder of a local index, got http://localhost:9200/notes; did you mean ...
+    """
+    text = re.sub(r"(?i)(https?:)/+", r"\1//", str(given), count=1)  # a Path has dropped one of the slashes
+    found = re.fullmatch(r"(?is)(opensearch[:=])?(https?://.*)|opensearch[:=](.*)", text)
+    if found is None:
+        return Path(given)
+    meant = f"opensearch:{found[2] or found[3]}"
+    if text == meant:
+        hint = f": search this OpenSearch index with vouch check --index {meant}"
+    else:
+        hint = f"; did you mean {meant}?"
+    raise InputError(f"expected the folder of a local index, got {text}{hint}")
 
 
 def check_engines(engines: Sequence[SearchEngine], **numbers: int) -> None:

@@ -7,12 +7,13 @@ one writes. Not supported: searching within fields, filters, and spelling correc
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError, InputError, SearchError
-from vouching.search.base import fuse
-from vouching.search.store import Manifest, Store, damaged, is_damage, read_manifest, reading, state_path
+from vouching.search.base import fuse, index_folder
+from vouching.search.store import Manifest, Store, read_manifest, reading, state_path
 from vouching.search.terms import query_terms, scripts
 from vouching.search.vectors import Dense, SentenceEncoder, open_encoder
 from vouching.text.words import find_words
@@ -79,18 +80,14 @@ class Index:
         """At most ``limit`` passages, best first: by words, or if the index has vectors, by words and meaning fused.
 
         Nothing is found if no word of the query occurs in the index, see :meth:`foreign`. Raises InputError if
-        ``limit`` is less than 1, and SearchError if a file of the index is damaged or cannot be read.
+        ``limit`` is less than 1, or a file of the index is damaged or cannot be read.
         """
-        if limit < 1:
-            raise InputError(f"expected a limit of at least 1 passage, got {limit}")
-        try:
+        with reading(self._folder):
             return self._found(query, limit)
-        except BaseException as error:
-            if not is_damage(error):
-                raise
-            raise SearchError(f"{self.name} cannot be read ({error}): open it again, or build it again") from error
 
     def _found(self, query: str, limit: int) -> list[Passage]:
+        if limit < 1:
+            raise InputError(f"expected a limit of at least 1 passage, got {limit}")
         if self._dense is None:
             return self._by_words(query, limit)
         depth = max(DEPTH, limit)
@@ -123,13 +120,18 @@ class Index:
         return f"none of the query's words occurs in the index: {', '.join([*dict.fromkeys(shown)][:5])}"
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """As :meth:`find`, without blocking the event loop for long."""
-        if self._dense is None and len(self) <= QUICK:
-            return self.find(query, limit)
-        return await asyncio.to_thread(self.find, query, limit)
+        """As :meth:`find`, without blocking the event loop for long. Raises SearchError if a file is damaged."""
+        with reading(self.name, _search_error):
+            if self._dense is None and len(self) <= QUICK:
+                return self._found(query, limit)
+            return await asyncio.to_thread(self._found, query, limit)
 
     async def aclose(self) -> None:
         """Nothing to do: files are closed with the index object."""
+
+
+def _search_error(name: str | Path, error: BaseException) -> SearchError:
+    return SearchError(f"{name} cannot be read ({error}): open it again, or build it again")
 
 
 def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Index:
@@ -144,7 +146,7 @@ def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Inde
         ConfigError: it has another format, or was built with another encoder.
         MissingExtraError: its vectors need a package that is not installed.
     """
-    folder = Path(path)
+    folder = index_folder(path)
     manifest, store, dense = open_state(folder)
     encoder = query_encoder(folder, manifest, encoder)
     return Index(folder, manifest, store, dense, encoder)
@@ -152,7 +154,7 @@ def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Inde
 
 def index_facts(path: str | Path) -> dict[str, Any]:
     """Size and settings of an index. Raises InputError and ConfigError as :func:`open_index`."""
-    folder = Path(path)
+    folder = index_folder(path)
     manifest, store, _ = open_state(folder)
     with reading(folder):
         documents = store.documents
@@ -168,6 +170,17 @@ def index_facts(path: str | Path) -> dict[str, Any]:
         "format": manifest.format,
         "written_by": manifest.written_by,
     }
+
+
+def index_documents(path: str | Path, limit: int | None = None) -> Mapping[str, int]:
+    """The ids of all documents, or of the first ``limit``, with their numbers of passages.
+
+    Raises InputError and ConfigError as :func:`open_index`.
+    """
+    folder = index_folder(path)
+    _, store, _ = open_state(folder)
+    with reading(folder):
+        return store.counted(store.names(limit))
 
 
 def query_encoder(folder: Path, manifest: Manifest, encoder: SentenceEncoder | None) -> SentenceEncoder | None:
@@ -196,12 +209,10 @@ def open_state(folder: Path) -> tuple[Manifest, Store, Dense | None]:
         manifest = read_manifest(folder)
         state = state_path(folder, manifest.state)
         try:
-            return manifest, Store(state), Dense(state) if manifest.encoder else None
-        except BaseException as error:
-            if not is_damage(error):
-                raise
+            with reading(folder):
+                return manifest, Store(state), Dense(state) if manifest.encoder else None
+        except InputError:
             # A writer may have replaced the state after the manifest was read.
-            if read_manifest(folder).state != manifest.state and attempt < _ATTEMPTS - 1:
-                continue
-            raise damaged(folder, error) from None
+            if read_manifest(folder).state == manifest.state or attempt == _ATTEMPTS - 1:
+                raise
     raise AssertionError("the last attempt returns or raises")

@@ -13,12 +13,14 @@ import shutil
 from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 from tantivy import FieldType, Index, Occur, Query
 
 from vouching.errors import ConfigError, InputError
+from vouching.search.base import index_folder
 from vouching.search.index import open_state, query_encoder
 from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS, cut_passages, pages_of
 from vouching.search.store import (
@@ -28,8 +30,8 @@ from vouching.search.store import (
     damaged,
     entry,
     file_of,
-    is_damage,
     name_hash,
+    named_by,
     read_manifest,
     reading,
     schema,
@@ -138,6 +140,19 @@ class IndexWriter:
         self._removed |= gone
         return len(gone)
 
+    def remove_matching(self, pattern: str) -> int:
+        """Remove documents that existed before, by a folder or a pattern of their files, such as ``docs/*.md``.
+
+        Returns how many; 0 for ".". Raises InputError if the index is damaged.
+        """
+        return self.remove(named_by(pattern, self.names))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The ids of the documents that existed before. Raises InputError if the index is damaged."""
+        with reading(self._folder):
+            return self._old.names() if self._old is not None else []
+
     def commit(self) -> None:
         """Commit the changes, or raise and leave the index unchanged: OSError on a full disk, InputError on damage."""
         with _tantivy_errors(self._folder):
@@ -193,7 +208,7 @@ def create_index(
     ...     writer.add(Source("The mill is in Oslo.", id="mill.txt"))
     1
     """
-    folder = Path(path)
+    folder = index_folder(path)
     if max_words < MIN_WORDS:
         raise ConfigError(
             f"expected passages of at least {MIN_WORDS} words, got {max_words}: they overlap by half that"
@@ -231,7 +246,7 @@ def change_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Ge
         ConfigError: it has another format, or was built with another encoder.
         OSError: the disk is full.
     """
-    folder = Path(path)
+    folder = index_folder(path)
     read_manifest(folder)  # so that no lock is left in a folder without an index
     with _locked(folder):
         manifest, store, _ = open_state(folder)
@@ -299,22 +314,19 @@ def _explained(folder: Path) -> Generator[None]:
         raise InputError(f"{error.filename or folder} cannot be written ({reason}): choose another folder") from error
 
 
-@contextmanager
-def _tantivy_errors(folder: Path) -> Generator[None]:
-    """Convert tantivy's errors of the operating system to OSError, and others to InputError: the index is damaged."""
-    try:
-        yield
-    except OSError:
-        raise
-    except BaseException as error:
-        if not is_damage(error):
-            raise
-        text = str(error)
-        if found := re.search(r"\(os error (\d+)\)", text):
-            raise OSError(int(found[1]), os.strerror(int(found[1])), str(folder)) from error
-        if "index writer was killed" in text:  # mostly by a full disk, in a thread
-            raise OSError(None, text, str(folder)) from error
-        raise damaged(folder, error) from error
+def _of_tantivy(folder: str | Path, error: BaseException) -> Exception:
+    """OSError for an error of the operating system, InputError for any other: the index is damaged."""
+    text = str(error)
+    if isinstance(error, OSError):
+        return error
+    if found := re.search(r"\(os error (\d+)\)", text):
+        return OSError(int(found[1]), os.strerror(int(found[1])), str(folder))
+    if "index writer was killed" in text:  # mostly by a full disk, in a thread
+        return OSError(None, text, str(folder))
+    return damaged(folder, error)
+
+
+_tantivy_errors = partial(reading, classify=_of_tantivy)
 
 
 def _link(file: Path, to: Path) -> None:

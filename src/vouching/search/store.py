@@ -18,14 +18,16 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from tantivy import DocAddress, Document, Index, Occur, Query, Schema, SchemaBuilder
+from tantivy import DocAddress, Document, Index, Occur, Order, Query, Schema, SchemaBuilder
 
 from vouching.errors import ConfigError, InputError, VouchError
 from vouching.rows.read import FORMATS
@@ -106,13 +108,6 @@ def _sync_folder(folder: Path) -> None:
             os.close(number)
 
 
-def is_damage(error: BaseException) -> bool:
-    """Whether an error is one that reading a damaged file can raise, which includes panics inside tantivy."""
-    known = (OSError, ValueError, LookupError, TypeError, EOFError)
-    # tantivy does not export the class of its panics, which is not an Exception.
-    return type(error).__name__ == "PanicException" or (isinstance(error, known) and not isinstance(error, VouchError))
-
-
 def damaged(name: str | Path, error: BaseException) -> InputError:
     """The error of an index that is damaged."""
     reason = shorten(" ".join(str(error).split()), _MAX_REASON)
@@ -120,14 +115,20 @@ def damaged(name: str | Path, error: BaseException) -> InputError:
 
 
 @contextmanager
-def reading(name: str | Path) -> Generator[None]:
-    """Raise InputError if the files of an index are damaged."""
+def reading(name: str | Path, classify: Callable[[str | Path, BaseException], Exception] = damaged) -> Generator[None]:
+    """Raise what ``classify`` makes of an error that a damaged file can cause, which includes panics inside tantivy."""
     try:
         yield
+    except VouchError:
+        raise
     except BaseException as error:
-        if not is_damage(error):
+        known = isinstance(error, (OSError, ValueError, LookupError, TypeError, EOFError))
+        # tantivy does not export the class of its panics, which is not an Exception.
+        if not known and type(error).__name__ != "PanicException":
             raise
-        raise damaged(name, error) from error
+        if (found := classify(name, error)) is error:
+            raise
+        raise found from error
 
 
 TITLE_WEIGHT = 2
@@ -199,6 +200,20 @@ class Store:
         """Number of documents."""
         found: Any = self._searcher.search(self._is_first(), 1, count=True)
         return found.count
+
+    def names(self, limit: int | None = None) -> list[str]:
+        """The ids of all documents, or of the first ``limit``, in the order in which they were added."""
+        kept = max(1, len(self) if limit is None else min(limit, len(self)))
+        found = self._searcher.search(self._is_first(), kept, count=False, order_by_field="number", order=Order.Asc)
+        return [self.record(place)[0] for _, place in found.hits]
+
+    def counted(self, names: Iterable[str]) -> Mapping[str, int]:
+        """How many passages each of these documents has."""
+        hashes = {name: name_hash(name) for name in names}
+        query = Query.term_set_query(schema(), "document", [*hashes.values()])
+        places = [place for _, place in self._searcher.search(query, max(1, len(self)), count=False).hits]
+        counts = Counter(self._values("document", places))
+        return {name: counts[number] for name, number in hashes.items()}
 
     @property
     def scripts(self) -> dict[str, int]:
@@ -282,3 +297,19 @@ def file_of(name: str) -> str:
     """
     found = _ROW.match(name)
     return found[1] if found else name
+
+
+def named_by(pattern: str, names: Iterable[str]) -> list[str]:
+    """The ids of documents in a folder, or whose files or folders match a pattern with ``*``, ``?`` or ``[...]``.
+
+    >>> names = ["docs/mill.md", "docs/old/rows.jsonl#7", "docs.md"]
+    >>> named_by("docs", names), named_by("docs/*.md", names), named_by("docs/*/*.jsonl", names)
+    (['docs/mill.md', 'docs/old/rows.jsonl#7'], ['docs/mill.md'], ['docs/old/rows.jsonl#7'])
+    """
+    sought = pattern.split("/")
+
+    def is_inside(parts: list[str]) -> bool:
+        pairs = zip(parts, sought, strict=False)
+        return len(parts) >= len(sought) and all(part == one or fnmatchcase(part, one) for part, one in pairs)
+
+    return [name for name in names if is_inside(file_of(name).split("/"))]
