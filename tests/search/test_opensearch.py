@@ -115,9 +115,39 @@ def test_of_a_long_document_the_passage_with_most_words_of_the_query_is_returned
 
 
 def test_a_document_without_text_is_skipped_and_a_query_without_words_not_sent() -> None:
-    assert ask([of_json(hits({"title": "Mill"}))])[0] == []
+    found, _ = ask([of_json(hits({"title": "Mill"}, {"text": "A mill."}, {"text": "?!"}))])
+    assert isinstance(found, list)
+    assert ids(found) == ["2"]
+    assert ask([of_json(hits({"text": "?!"}))])[0] == []
     found, server = ask([of_json(hits())], "?!")
     assert (found, server.requests) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (
+            {"title": "Mill", "body": {"en": "A mill.", "no": "Ei mølle."}, "tags": []},
+            "document '1' has the fields title, body.en, body.no, tags; choose",
+        ),
+        ({"text": ["A mill."]}, "document '1' has the fields text; choose"),
+        ({}, "document '1' has no fields; choose"),
+    ],
+)
+def test_documents_without_the_field_of_the_text_are_an_error_that_names_their_fields(
+    source: dict[str, Any], said: str
+) -> None:
+    def whole(request: Request) -> Answer:
+        if "ids" in request.body["query"]:
+            assert request.body == {"size": 1, "query": {"ids": {"values": ["1"]}}}
+            return of_json(hits(source))
+        return of_json(hits({key: source[key] for key in source.keys() & {*request.body["_source"]}}))
+
+    found, server = ask(whole)
+    assert isinstance(found, SearchError)
+    name = f"opensearch:http://127.0.0.1:{server.port}/notes"
+    assert str(found).startswith(f"the documents that {name} found have no text in the field 'text': ")
+    assert str(found).endswith(f"{said} the field of the text with {name}?text=NAME")
 
 
 def test_a_key_or_a_password_goes_into_the_header(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -28,6 +28,9 @@ TITLE_BOOST = 2
 """Weight of the title's score relative to that of the text."""
 MAX_CHARACTERS = 2000
 """Characters of a query that are sent; OpenSearch allows 1024 words."""
+
+_MAX_FIELDS = 30
+"""Fields of a document that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,10 @@ class OpenSearch:
         self._server = SearchServer("OpenSearch", checked, advice, seconds=seconds)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
-        """At most ``limit`` passages of different documents, best first, scored by OpenSearch. Raises SearchError."""
+        """At most ``limit`` passages of different documents, best first, scored by OpenSearch.
+
+        Documents without a text are skipped. Raises SearchError if none of those found has one, or the server fails.
+        """
         if not query_terms(query):
             return []
         names = self._fields
@@ -83,6 +89,8 @@ class OpenSearch:
             },
         }
         hits = await self._server.ask(Request("/_search", json=body, headers=self._headers), _read_hits)
+        if hits and not any(_value(_source(hit), names.text).strip() for hit in hits):
+            raise SearchError(await self._without_text(hits[0]))
         found = (self._passage(hit, query) for hit in hits)
         return [passage for passage in found if passage is not None][:limit]
 
@@ -90,9 +98,21 @@ class OpenSearch:
         """Close the connections."""
         await self._server.aclose()
 
+    async def _without_text(self, hit: Body) -> str:
+        """What to say of documents without a text, of which ``hit`` is one; asks for all of its fields."""
+        name = str(hit.get("_id", ""))
+        body = {"size": 1, "query": {"ids": {"values": [name]}}}
+        found = await self._server.ask(Request("/_search", json=body, headers=self._headers), _read_hits)
+        keys = ", ".join([*_leaves(_source(found[0]))][:_MAX_FIELDS]) if found else ""
+        has = f"has the fields {keys}" if keys else "has no fields"
+        return (
+            f"the documents that {self.name} found have no text in the field {self._fields.text!r}: document {name!r} "
+            f"{has}; choose the field of the text with {self.name}?text=NAME"
+        )
+
     def _passage(self, hit: Body, query: str) -> Passage | None:
         """The passage of a document that has most of the query's words, the first of several; None without a text."""
-        source = cast("Body", hit.get("_source") or {})
+        source = _source(hit)
         text = _value(source, self._fields.text)
         cuts = cut_passages(text)
         if not cuts:
@@ -145,6 +165,21 @@ def _read_hits(body: Body) -> list[Body]:
     if not found and (failed or body.get("timed_out")):
         raise SearchError(f"nothing was found, but shards failed: {failed}, timed out: {body.get('timed_out')}")
     return found
+
+
+def _source(hit: Body) -> Body:
+    """The fields of a document; none if its index does not store them."""
+    source = hit.get("_source")
+    return cast("Body", source) if isinstance(source, dict) else {}
+
+
+def _leaves(source: Body, place: str = "") -> Iterator[str]:
+    """The names of all fields, those of objects as "a.b"."""
+    for name, value in source.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(cast("Body", value), f"{place}{name}.")
+        else:
+            yield f"{place}{name}"
 
 
 def _value(source: Body, name: str) -> str:
