@@ -68,6 +68,12 @@ def test_fields_that_say_nothing_are_not_sent_and_none_takes_a_field_out() -> No
     assert server.requests[0].body.keys() == {"model", "messages", "temperature", "max_completion_tokens"}
 
 
+def test_a_request_says_nothing_about_the_client_or_the_machine() -> None:
+    headers = ask([says("Yes.")])[1].requests[0].headers
+    assert not [name for name in headers if name.startswith("x-stainless")]
+    assert headers["user-agent"].startswith("vouching/")
+
+
 def test_a_key_is_sent_as_a_bearer_token_and_only_if_there_is_one() -> None:
     assert ask([says("Yes.")], api_key="secret")[1].requests[0].headers["authorization"] == "Bearer secret"
     assert "authorization" not in ask([says("Yes.")])[1].requests[0].headers
@@ -215,7 +221,7 @@ def test_a_status_decides_whether_a_retry_can_help(status: int, kind: type[Vouch
         (Answer(body=b'{"choices": [{"mess', headers={"content-type": "application/json"}), "expected JSON"),
         (Answer(), "expected JSON: an empty body"),
         (Answer(body=b"\xff\xfe{}", headers={"content-type": "application/json"}), "expected JSON"),
-        (of_json([]), "no object"),
+        (of_json([]), "expected a JSON object from .*, got \\[\\]"),
         (of_json({"usage": {}}), "without"),
         (of_json({"choices": []}), "without"),
         (of_json({"choices": "none"}), "without"),
@@ -275,8 +281,11 @@ def test_a_server_that_hangs_or_is_not_there_can_be_tried_again() -> None:
             url = server.url
         await HttpModel(url, "m").generate(ASK, Sampling())
 
-    with pytest.raises(ModelUnavailableError, match="Cannot connect"):
+    with pytest.raises(
+        ModelUnavailableError, match=r"cannot connect to 127\.0\.0\.1:\d+ \(Connection refused\)$"
+    ) as raised:
         asyncio.run(nobody())
+    assert raised.value.status is None
 
 
 def test_a_cancelled_call_closes_its_connection_and_the_next_call_gets_another() -> None:

@@ -58,6 +58,8 @@ _HEADERS: dict[str, str | Omit] = {
     "content-type": "application/json",
     "user-agent": f"vouching/{__version__}",
 }
+_UNSENT = {"x-stainless-retry-count": Omit(), "x-stainless-read-timeout": Omit()}
+"""Headers that the client would add to each request; its others are replaced by ``_HEADERS``."""
 _UNSUPPORTED = re.compile(r"(?i:unsupported (?:value|parameter)): '(temperature|top_p)'")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS: dict[str, FinishReason] = {
@@ -273,7 +275,7 @@ class HttpModel:
             )
         self._url = f"{self.base_url}/{_PATHS[endpoint]}"
         # The client takes a key from the environment where it gets none: that one is for OpenAI alone.
-        self._headers = {"authorization": f"Bearer {key}" if key else Omit()}
+        self._headers = {"authorization": f"Bearer {key}" if key else Omit(), **_UNSENT}
         self._timeout = timeout
         self._proxy = proxy_of(self.base_url)
         self._clients = OpenPerLoop(self._client)
