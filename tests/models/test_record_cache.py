@@ -196,6 +196,18 @@ def test_a_full_cache_evicts_what_was_not_used_for_longest(tmp_path: Path) -> No
     assert path.stat().st_size <= LIMIT + 50_000  # what one more answer takes before others are evicted
 
 
+def test_uses_within_a_minute_decide_what_is_evicted(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    fill(path, [*range(50), *range(10), *range(100, 170)])
+    left = {*cached_seeds(path)}
+    assert {*range(10)} <= left
+    assert len({*range(10, 50)} & left) < 40
+    fill(path, range(5))  # noted when the cache is closed
+    fill(path, range(200, 270))
+    assert {*range(5)} <= {*cached_seeds(path)}
+    assert not {*range(5, 50)} & {*cached_seeds(path)}
+
+
 def test_two_processes_that_fill_a_cache_keep_it_within_its_size(tmp_path: Path) -> None:
     path = tmp_path / "answers.sqlite"
     program = "import sys; from pathlib import Path; from tests.models.test_record_cache import fill; "

@@ -13,8 +13,9 @@ import json
 import sqlite3
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -30,8 +31,8 @@ PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
 MAX_BYTES = 2 << 30
 """Size of a cache, unless the caller or the file has another."""
-_FRESH = 60
-"""Seconds in which a use is not noted again, so that most hits write nothing."""
+_NOTED, _NOTED_SECONDS = 1000, 60
+"""Uses and seconds after which uses are written to the file, so that most hits write nothing."""
 _EVICTED = 20
 """One entry in so many is evicted at a time."""
 _EMPTY_PAGES = 8
@@ -47,7 +48,8 @@ class CacheWarning(UserWarning):
 class Cached(Wrapper):
     """Looks answers up in a file before the model is asked; known ones have a usage of zero.
 
-    Where the file would grow beyond its size, the entries that were not used for longest are evicted.
+    Where the file would grow beyond its size, the entries that were not used for longest are evicted. A process
+    writes when it used entries after 1,000 uses or about a minute, and at the end; others do not know before.
 
     Args:
         model: the model inside.
@@ -81,12 +83,14 @@ class Cached(Wrapper):
         self._path, self._weights, self._max_bytes = Path(path), weights, max_bytes
         self._limit = max_bytes or MAX_BYTES
         self._file: sqlite3.Connection | None = None
+        self._uses: dict[str, float] = {}
+        self._written = time.monotonic()
         self._start()
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """The cached completions, or new ones. Raises ConfigError if the file has become unusable."""
         key = request_key(self.name + self._weights, messages, sampling)
-        if found := _known(await self._run(lambda file: _find(file, key))):
+        if found := _known(await self._run(lambda file: self._use(file, key))):
             return [replace(completion, usage=Usage()) for completion in found]
         completions = await self.model.generate(messages, sampling)
         kept = json.dumps(completions_to_json(completions))
@@ -96,6 +100,9 @@ class Cached(Wrapper):
     async def aclose(self) -> None:
         """Close the file and the model inside; the next call opens them again."""
         if self._file is not None:
+            if self._uses:
+                with suppress(ConfigError):  # the order of evictions is not worth an error
+                    await self._run(self._write_uses)
             await asyncio.to_thread(self._thread.shutdown)
             self._file.close()
             self._file = None
@@ -135,24 +142,39 @@ class Cached(Wrapper):
                 f"{self._path} cannot be used as a cache ({error}): name a new file or one that vouch made"
             ) from error
 
+    def _use(self, file: sqlite3.Connection, key: str) -> str | None:
+        """An entry, whose use is noted; None if there is none."""
+        found = _find(file, key)
+        if found is not None:
+            self._uses[key] = time.time()
+            if len(self._uses) >= _NOTED or time.monotonic() > self._written + _NOTED_SECONDS:
+                self._write_uses(file)
+        return found
+
+    def _write_uses(self, file: sqlite3.Connection) -> None:
+        """Write when entries were used."""
+        with _transaction(file):
+            self._add_uses(file)
+
+    def _add_uses(self, file: sqlite3.Connection) -> None:
+        uses = [(used, key) for key, used in self._uses.items()]
+        file.executemany("UPDATE answers SET used = ? WHERE key = ?", uses)
+        self._uses.clear()
+        self._written = time.monotonic()
+
     def _keep(self, file: sqlite3.Connection, key: str, completions: str) -> None:
         """Write an answer, then evict others; what another process wrote meanwhile stays, unless it is damaged."""
         if not _fits(file, len(key) + len(completions), self._limit):
             return
-        file.execute("BEGIN IMMEDIATE")
-        try:
+        with _transaction(file):
             if not _known(_find(file, key)):
-                answer = (key, completions, int(time.time()))
+                answer = (key, completions, time.time())
                 file.execute("INSERT OR REPLACE INTO answers (key, completions, used) VALUES (?, ?, ?)", answer)
                 if (used := _used_bytes(file)) > self._limit:
                     if self._max_bytes is None:
                         self._warn(used)
+                    self._add_uses(file)
                     _evict_some(file)
-            file.execute("COMMIT")
-        except BaseException:
-            if file.in_transaction:
-                file.execute("ROLLBACK")
-            raise
         # The rest in transactions of their own, so that other processes do not wait for all of it.
         while _used_bytes(file) > self._limit and _evict_some(file):
             pass
@@ -169,6 +191,19 @@ class Cached(Wrapper):
             CacheWarning,
             stacklevel=2,
         )
+
+
+@contextmanager
+def _transaction(file: sqlite3.Connection) -> Generator[None]:
+    """Write all or nothing."""
+    file.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        file.execute("COMMIT")
+    except BaseException:
+        if file.in_transaction:
+            file.execute("ROLLBACK")
+        raise
 
 
 def _check_columns(file: sqlite3.Connection) -> None:
@@ -200,12 +235,8 @@ def _own_limit(file: sqlite3.Connection) -> int:
 
 
 def _find(file: sqlite3.Connection, key: str) -> str | None:
-    row = file.execute("SELECT completions, used FROM answers WHERE key = ?", (key,)).fetchone()
-    if row is None:
-        return None
-    if row[1] < (now := int(time.time())) - _FRESH:
-        file.execute("UPDATE answers SET used = ? WHERE key = ?", (now, key))
-    return row[0]
+    row = file.execute("SELECT completions FROM answers WHERE key = ?", (key,)).fetchone()
+    return row and row[0]
 
 
 def _fits(file: sqlite3.Connection, size: int, limit: int) -> bool:
