@@ -235,6 +235,8 @@ def test_the_page_of_rows_shows_the_texts_that_an_index_or_a_recording_gave(
         ((WRONG, "--web", "brave"), "brave needs a key: put it into the environment variable BRAVE_API_KEY"),
         ((WRONG, "--source-text", WRONG, "--web", "pages"), "got --web pages without a web engine"),
         ((WRONG, "--source-text", WRONG, "--web", "record=x"), "got --web record without a web engine"),
+        ((WRONG, "--web", "queries=0"), "--web queries must be a whole number of at least 1, got '0'"),
+        ((WRONG, "--web", "queries=all"), "--web queries must be a whole number of at least 1, got 'all'"),
         (
             (WRONG, "--web", "wikipedia", "--web", "record=x", "--web", "replay=x"),
             "got both --web record and --web replay",

@@ -52,6 +52,8 @@ class SearchOptions:
                     pages = True
                 case ("queries", "=", number) if number.isdecimal() and int(number):
                     queries = int(number)
+                case ("queries", "=", number):
+                    raise InputError(f"--web queries must be a whole number of at least 1, got {number!r}")
                 case ("record", "=", path) if path:
                     record = path
                 case ("replay", "=", path) if path:
