@@ -67,10 +67,12 @@ class ModelUnavailableError(ModelError):
 
     can_retry = True
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, retry_after: float | None = None, status: int | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         """Seconds that the server asked to wait; None if it named none."""
+        self.status = status
+        """The HTTP status of the answer; None if there was none."""
 
 
 class ModelRefusedError(ModelError):

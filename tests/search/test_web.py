@@ -141,7 +141,7 @@ def test_an_instance_of_searxng_is_understood() -> None:
         ("searxng", of_json({"results": [], "unresponsive_engines": [["brave", "CAPTCHA"]]}), "none of its engines"),
         ("searxng", of_json({"message": "hi"}), r'has no list "results", it has \[\'message\'\]'),
         ("searxng", of_json({"results": {"a": 1}}), 'has no list "results"'),
-        ("searxng", of_json([1, 2]), "JSON that is no object"),
+        ("searxng", of_json([1, 2]), r"expected a JSON object from searxng at .*, got \[1, 2\]"),
         ("searxng", Answer(200, b"<html>", {"content-type": "text/html"}), "200 with text/html, expected JSON: <html>"),
         ("wikipedia", of_json({"error": {"code": "too-long", "info": "Search request is too long."}}), "is too long"),
         ("wikipedia", of_json({"hello": 1}), "not from MediaWiki"),

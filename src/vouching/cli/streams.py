@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 import vouching.rows
-from vouching.errors import BackendError, InputError, NoLanguageModelError, VouchError
+from vouching.errors import (
+    BackendError,
+    InputError,
+    ModelDeadlineError,
+    ModelUnavailableError,
+    NoLanguageModelError,
+    VouchError,
+)
 from vouching.rows import STDIN, BatchSummary, RowJob
 from vouching.rows import Progress as Progressed
 
@@ -142,6 +149,13 @@ def cannot_write(error: OSError, output: str, advice: str | None = None) -> Exit
     return Exit.INCOMPLETE
 
 
+def _retry_advice(error: BackendError) -> str:
+    """The end of a message: what to do before the same command may succeed."""
+    if isinstance(error, ModelDeadlineError) or (isinstance(error, ModelUnavailableError) and error.status is None):
+        return "; check that the server is running, or try again later"
+    return "; try again later" if error.can_retry else ""
+
+
 @contextmanager
 def usage_errors(judge: str = "--model") -> Generator[None]:
     """Turn vouching's errors into one line and exit status 2, or 3 if a model cannot be reached.
@@ -152,7 +166,7 @@ def usage_errors(judge: str = "--model") -> Generator[None]:
     try:
         yield
     except BackendError as error:
-        write_error(f"{error}{'; check that the server is running, or try again later' if error.can_retry else ''}")
+        write_error(f"{error}{_retry_advice(error)}")
         raise typer.Exit(Exit.INCOMPLETE) from None
     except NoLanguageModelError as error:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in error.settings)

@@ -15,6 +15,7 @@ servers. Redirects are not followed, so that keys go nowhere else.
 from __future__ import annotations
 
 import json
+import os
 import ssl
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ import certifi
 import httpx2
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError, ModelUnavailableError, VouchError
+from vouching.types.visible import shown_json
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to open a connection."""
@@ -146,7 +148,7 @@ def error_of_status(
     message = f"{where} answered {status} {response.reason_phrase}".rstrip()
     message += f": {excerpt(content.decode(errors='replace'))}"
     if status in _BUSY or status >= 500:
-        return ModelUnavailableError(message, retry_after(response.headers))
+        return ModelUnavailableError(message, retry_after(response.headers), status)
     if 300 <= status < 400:
         return ConfigError(f"{where} has moved to {response.headers.get('location')}: use that address")
     if status in _MISCONFIGURED:
@@ -168,12 +170,28 @@ def error_of_transport(error: BaseException, where: str) -> VouchError:
     causes = [*_causes(error)]
     # Clients wrap each other's errors; the innermost of theirs says best what happened.
     first = [one for one in causes if isinstance(one, aiohttp.ClientError | httpx2.HTTPError)][-1:] or causes
-    reason = f"{type(first[0]).__name__}{f', {first[0]}' if str(first[0]) else ''}"
+    reason = transport_reason(first[0])
     if any(isinstance(one, httpx2.InvalidURL | ssl.SSLCertVerificationError) for one in causes):
         return ConfigError(f"{where} cannot be asked: {reason}")
     if isinstance(first[0], httpx2.DecodingError | aiohttp.ClientResponseError):
         return ModelAnswerError(f"the answer from {where} cannot be read: {reason}")
     return ModelUnavailableError(f"no answer from {where}: {reason}")
+
+
+def transport_reason(error: BaseException) -> str:
+    """A failure of the connection in words, without the settings that aiohttp adds.
+
+    >>> transport_reason(TimeoutError()), transport_reason(ConnectionResetError("the server hung up"))
+    ('TimeoutError', 'ConnectionResetError, the server hung up')
+    """
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"cannot connect to {error.host}:{error.port} ({error.certificate_error})"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        cause = error.os_error
+        is_system = (cause.errno or 0) > 0 and not isinstance(cause, ssl.SSLError)
+        words = os.strerror(cause.errno or 0) if is_system else cause.strerror or str(cause)
+        return f"cannot connect to {error.host}:{error.port} ({words})"
+    return f"{type(error).__name__}{f', {error}' if str(error) else ''}"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -209,7 +227,7 @@ def read_object(response: httpx2.Response, content: bytes, where: str) -> dict[s
         text = excerpt(content.decode(errors="replace"))
         raise ModelAnswerError(f"{where} answered {response.status_code} with {kind}, expected JSON: {text}") from None
     if not isinstance(body, dict):
-        raise ModelAnswerError(f"{where} answered with JSON that is no object: {excerpt(str(body))}")
+        raise ModelAnswerError(f"expected a JSON object from {where}, got {shown_json(body, EXCERPT)}")
     return cast("dict[str, Any]", body)
 
 

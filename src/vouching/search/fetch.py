@@ -24,7 +24,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from vouching.errors import ConfigError, FetchError
-from vouching.models.connections import CONNECT_TIMEOUT, certificates
+from vouching.models.connections import CONNECT_TIMEOUT, certificates, transport_reason
 from vouching.models.running import PerLoop
 from vouching.search.web import USER_AGENT
 
@@ -139,7 +139,7 @@ class Fetcher:
         except TimeoutError:
             raise FetchError(f"{url} was not read within {self._seconds:g} seconds") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise FetchError(f"{url} cannot be read: {type(error).__name__} {error}".rstrip()) from error
+            raise FetchError(f"{url} cannot be read: {transport_reason(error)}") from error
 
     async def _follow(self, url: str) -> Page:
         target = checked_url(url)
