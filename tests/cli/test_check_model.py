@@ -9,14 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from tests.cli.chat_server import chat_server
 from tests.methods.scripts import CLAIM, RIGHT, SOURCE, reply
 from vouching.checker import Checker
 from vouching.cli.app import app
-from vouching.cli.streams import Exit
-from vouching.errors import ConfigError
+from vouching.cli.streams import Exit, usage_errors
+from vouching.errors import (
+    BackendError,
+    ConfigError,
+    ModelAnswerError,
+    ModelDeadlineError,
+    ModelUnavailableError,
+    SearchError,
+)
+from vouching.methods.discriminative.open import open_scorer
 from vouching.models import Sampling, ScriptedModel
 from vouching.types import Verdict
 
@@ -199,6 +208,33 @@ def test_a_name_that_is_nearly_one_of_ours_is_told_what_there_is(name: str) -> N
         Checker(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("embeded", "embedded"),
+        ("embedded-rules", "embedded:rules"),
+        ("embeded:runs/round-2", "embedded:runs/round-2"),
+        ("mini-check:model", "minicheck:model"),
+        ("opnai:gpt-5", "openai/gpt-5"),
+        ("openai:gpt-5", "openai/gpt-5"),
+        ("lokal:/models/qwen", "local:/models/qwen"),
+        ("localhost:8000/v1#qwen", "http://localhost:8000/v1#qwen"),
+    ],
+)
+def test_a_name_with_a_typo_gets_the_nearest_name(name: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"; did you mean '{meant}'[?]$"):
+        Checker(name)
+    with pytest.raises(ConfigError, match=f"unknown scorer '{name}'.*; did you mean '{meant}'[?]$"):
+        open_scorer(name)
+
+
+@pytest.mark.parametrize("name", ["qwen", "qwen:7b", "runs/student", "gpt-5"])
+def test_a_name_that_is_like_none_gets_no_other(name: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        Checker(name)
+    assert "did you mean" not in str(raised.value)
+
+
 @pytest.mark.parametrize("name", ["embedded:rule", "embedded:"])
 def test_an_embedded_verifier_that_does_not_ship_is_looked_for_in_its_folder(name: str) -> None:
     with pytest.raises(ConfigError, match=r"cannot read .*combined\.json .*: expected embedded, .* or embedded:FOLDER"):
@@ -220,12 +256,30 @@ def test_what_every_verdict_of_an_answer_warns_of_stands_once_above_them() -> No
     assert [warning.kind for warning in report.warnings] == ["uncalibrated"]
 
 
-def test_a_server_that_is_out_of_reach_is_told_with_what_to_do() -> None:
-    with chat_server(lambda prompt: 503) as model:
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_is_busy_is_named_with_what_to_do(status: int) -> None:
+    with chat_server(lambda prompt: status) as model:
         result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model)
     assert result.exit_code == Exit.INCOMPLETE
-    assert "answered 503" in result.stderr
-    assert result.stderr.endswith("; check that the server is running, or try again later\n")
+    assert f"answered {status}" in result.stderr
+    assert result.stderr.endswith("; try again later\n")
+    assert "running" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (ModelUnavailableError("no answer"), "no answer; check that the server is running, or try again later"),
+        (ModelDeadlineError("too late"), "too late; check that the server is running, or try again later"),
+        (ModelUnavailableError("answered 500", status=500), "answered 500; try again later"),
+        (SearchError("the engine is busy"), "the engine is busy; try again later"),
+        (ModelAnswerError("no choices"), "no choices"),
+    ],
+)
+def test_the_advice_fits_the_failure(error: BackendError, advice: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as ended, usage_errors():
+        raise error
+    assert (ended.value.exit_code, capsys.readouterr().err) == (Exit.INCOMPLETE, f"vouch: {advice}\n")
 
 
 def test_an_address_that_is_not_there_is_told_how_most_end() -> None:

@@ -85,9 +85,9 @@ def method_for(
 
 def _fitting(model: str | Model) -> str:
     """The method for a scorer or a language model."""
-    from vouching.methods.discriminative.open import is_scorer
+    from vouching.methods.discriminative.open import KINDS, is_scorer
     from vouching.methods.embedded.verify import MODELS
-    from vouching.models.open import FORMS, is_model
+    from vouching.models.open import FORMS, is_model, nearest_name
 
     if isinstance(model, str) and is_scorer(model):
         return "discriminative"
@@ -95,7 +95,8 @@ def _fitting(model: str | Model) -> str:
         known = (
             f"{', '.join(MODELS)}, embedded:FOLDER, language models such as {FORMS}, and scorers such as minicheck:PATH"
         )
-        raise ConfigError(f"unknown model {model!r}; there are: {known}")
+        near = nearest_name(model, (*MODELS, *KINDS))
+        raise ConfigError(f"unknown model {model!r}; there are: {known}{near}")
     return "structured"
 
 

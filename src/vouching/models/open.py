@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from vouching.errors import ConfigError
@@ -33,6 +34,23 @@ def is_model(name: str) -> bool:
     (True, False)
     """
     return name.startswith(("http://", "https://", "openai/", "local:", "vllm:"))
+
+
+def nearest_name(name: str, others: Sequence[str] = ()) -> str:
+    """The end of a message about an unknown model: the name that may be meant, of a language model or of ``others``.
+
+    >>> nearest_name("opnai:gpt-5"), nearest_name("embeded", ["embedded"]), nearest_name("qwen")
+    ("; did you mean 'openai/gpt-5'?", "; did you mean 'embedded'?", '')
+    """
+    if re.fullmatch(r"[\w.-]+(:\d+)?/\S*#\S+", name):
+        return f"; did you mean 'http://{name}'?"
+    kind, *rest = re.split("[:/]", name, maxsplit=1)
+    forms = {"openai": "openai/", "local": "local:", "vllm": "vllm:"}
+    forms |= {other: f"{other}:" for other in others if ":" not in other}
+    near = get_close_matches(name, others, n=1, cutoff=0.8)
+    if not near and rest and rest[0]:
+        near = [f"{forms[one]}{rest[0]}" for one in get_close_matches(kind.lower(), forms, n=1, cutoff=0.75)]
+    return f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
 
 
 def open_model(
@@ -122,4 +140,4 @@ def _on_server(spec: str, api_key: str | None) -> Model:
         return HttpModel(found[1], found[3], api_key=api_key, endpoint="text" if found[2] == "/completions" else "chat")
     if re.fullmatch(r"https?://[^#\s]+#?", spec):
         raise ConfigError(f"{spec} names a server but no model: add it after a #, as in {spec.rstrip('#')}#name")
-    raise ConfigError(f"no model is called {spec!r}; names look like {FORMS}")
+    raise ConfigError(f"no model is called {spec!r}; names look like {FORMS}{nearest_name(spec)}")

@@ -12,7 +12,7 @@ from vouching.methods.discriminative.input import Compress, Find
 from vouching.methods.discriminative.rank import Ranker, ScoringRanker
 from vouching.methods.discriminative.scorer import ClaimScorer, Closable, EmbeddedScorer, Scorer
 from vouching.methods.discriminative.verify import DiscriminativeVerifier
-from vouching.methods.embedded.verify import is_embedded, open_embedded
+from vouching.methods.embedded.verify import MODELS, is_embedded, open_embedded
 from vouching.models.base import Model
 from vouching.search.agent import SearchAgent
 from vouching.search.base import SearchEngine
@@ -22,6 +22,8 @@ from vouching.types import RankMode
 
 NO_EVIDENCE_MODES = ("no-search", "generative")
 """Modes that use no evidence."""
+KINDS = ("discriminative", "minicheck", "hhem", "factscore")
+"""The kinds of scorers that do not ship."""
 SCORERS = (
     "embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), discriminative:PATH[#ADAPTER] (what vouch "
     "train rank saved), minicheck:PATH, hhem:PATH[#TOKENIZER], factscore:MODEL"
@@ -31,7 +33,7 @@ SCORERS = (
 
 def is_scorer(name: str) -> bool:
     """Whether a name is that of a scorer which does not ship; see ``SCORERS``."""
-    return name.partition(":")[0] in ("discriminative", "minicheck", "hhem", "factscore")
+    return name.partition(":")[0] in KINDS
 
 
 def open_scorer(name: str) -> Scorer:
@@ -46,7 +48,10 @@ def open_scorer(name: str) -> Scorer:
     if is_embedded(name):
         return EmbeddedScorer(open_embedded(name))
     if not path or not is_scorer(name):
-        raise ConfigError(f"unknown scorer {name!r}; there are {SCORERS}")
+        from vouching.models.open import nearest_name
+
+        near = nearest_name(name, (*MODELS, *KINDS))
+        raise ConfigError(f"unknown scorer {name!r}; there are {SCORERS}{near}")
     if kind == "discriminative":
         from vouching.methods.discriminative.model import TrainedScorer
 
