@@ -114,7 +114,10 @@ def test_a_folder_of_what_it_made_is_found_by_the_variable(rows: Path, monkeypat
     [
         (lambda row: {**row, "label": None}, "has 0 rows with a label, 0 of them Attributable, expected at least 20"),
         (lambda row: {**row, "label": "Attributable"}, "of them Attributable, expected at least 20 with both labels"),
-        (lambda row: {**row, "label": "yes"}, "line 1: the label is 'yes'"),
+        (
+            lambda row: {**row, "label": "yes"},
+            "line 1: the label must be 'Attributable' or 'Not Attributable', got 'yes'",
+        ),
     ],
 )
 def test_nobody_is_asked_about_rows_whose_labels_cannot_be_used(

@@ -195,4 +195,4 @@ def test_rewards_that_cannot_be_diagnosed_name_the_methods_whose_can(tmp_path: P
 def test_a_method_that_there_is_not_is_refused_with_the_nearest(rows: Path, output: Path) -> None:
     result = vouch("reward", "structure", "--input", rows, "--output", output)
     assert result.exit_code == Exit.USAGE
-    assert result.stderr.endswith("checklist, blinded, assurance; did you mean structured?\n")
+    assert result.stderr.endswith("checklist, blinded, assurance; did you mean 'structured'?\n")

@@ -30,7 +30,7 @@ def rewarded(tmp_path: Path, rows: list[Any], *options: str) -> tuple[Result, li
 
 def test_each_row_gives_a_line_with_total_and_parts(tmp_path: Path) -> None:
     result, (first, second) = rewarded(tmp_path, ROWS)
-    assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 2 rows, 1 with every item passed\n")
+    assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 2 rows, 1 with all items passed\n")
     # p = 1, .75, .25; two of three reach .75; R = .5 * 2/3; S: all three have a yes, and not all passed.
     assert first == {
         "id": "a", "group": "g", "total": pytest.approx(1 / 3),

@@ -193,5 +193,5 @@ def test_a_list_of_games_tells_whole_names_and_the_reward_of_who_is_trained_for(
 def test_a_folder_without_any_run_is_an_empty_list_and_says_so(tmp_path: Path) -> None:
     result = vouch("runs", "list", tmp_path)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == f"vouch: there is no run in {tmp_path}: make one with vouch train --out\n"
+    assert result.stderr == f"vouch: no run was found in {tmp_path}: create one with vouch train --out\n"
     assert json.loads(vouch("runs", "list", tmp_path, "--json").stdout) == []

@@ -248,7 +248,7 @@ def reward_of_row(
 REWARD_LINES = RewardLines(
     ("votes", "findings"),
     lambda line: {"strict": int(line["parts"]["strict"])},
-    lambda counts: f", {counts['strict']:,} with every item passed",
+    lambda counts: f", {counts['strict']:,} with all items passed",
 )
 """Lines of ``vouch reward checklist``."""
 
