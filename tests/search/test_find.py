@@ -254,7 +254,7 @@ def test_a_claim_that_its_first_passages_contradict_is_not_searched_for_again() 
 
 
 def test_a_number_of_queries_needs_engines() -> None:
-    with pytest.raises(ConfigError, match="queries=2 without anything to search"):
+    with pytest.raises(ConfigError, match="queries=2 requires search: pass search, or omit queries"):
         Checker("embedded:rules", queries=2)
     with pytest.raises(ConfigError, match="queries=2 with a finder"):
         Checker("embedded:rules", search=StepSearch([shelf()]), queries=2)
