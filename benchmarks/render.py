@@ -63,8 +63,8 @@ SPEED_NOTE = """
 The short claims are {claims:,} one-sentence claims from `{texts}`, {words_per_claim:.0f} words long on average,
 each checked against the first three sentences of its source ({words_per_source:.0f} words on average). Sources are
 not cached, and a fix is sought for every claim judged Not Attributable: {fixes}. Import times are medians of 15
-runs, command times medians of 7. Each long source is measured in a separate process that checks one claim twice;
-the source is made by repeating shorter texts."""
+runs, and command times are medians of 7. Each long source is measured in a separate process that checks one claim
+twice; the source is made by repeating shorter texts."""
 BATCH_NOTE = """
 The rows are short, and each contains words that no other row has. The last line is a separate run made to measure
 memory while the machine was busy with other work; ignore its rate."""
@@ -93,8 +93,8 @@ def short_lines(found: Mapping[str, Figures]) -> Iterator[str]:
         pairs = {name: pair for name, pair in comparison["sets"].items() if not public["sets"][name]["remark"]}
         count, better, worse = tally(pair["auroc"]["difference"] for pair in pairs.values())
         mean = comparison["mean_of_sets"]["auroc"]
-        yield f"- It is better than `{RULES}` on {better} of {count} and worse on {worse or 'none'}; on the others the"
-        yield f"  difference is not significant. The mean AUROC is {number(mean['second'])} against"
+        yield f"- It is better than `{RULES}` on {better} of {count} sets and worse on {worse or 'none'}; on the others"
+        yield f"  the difference is not significant. The mean AUROC is {number(mean['second'])} against"
         yield f"  {number(mean['first'])}, a difference of {interval(mean['difference'], '+')}."
     if speeds:
         last = max(speeds.values(), key=lambda record: record["date"])
@@ -177,8 +177,8 @@ def fit_lines(model: str, recipe: str, record: Figures) -> Iterator[str]:
     fitted: Figures = record["fitted"]
     yield from (f"## Fit of the score model of `{model}`", "")
     yield (
-        f"`recipes/embedded/{recipe}`, seed {fitted['seed']}, {fitted['folds']} folds by document and claim; "
-        f"{fitted['date']}, {fitted['machine']}."
+        f"Fitted with `recipes/embedded/{recipe}` (seed {fitted['seed']}, {fitted['folds']} folds by document and "
+        f"claim) on {fitted['date']} ({fitted['machine']})."
     )
     rows = [
         (name, one["rows"], number(one["auroc_held_out"]), f"{one['share']:g}") for name, one in fitted["sets"].items()

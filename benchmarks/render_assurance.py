@@ -10,9 +10,10 @@ from vouching.metrics.intervals import wilson
 
 NOTE = """
 There are {returns:,} correct returns with {lines:,} lines; the engine and a second implementation differ on
-{differing} of these lines, and the rules challenge {challenged}. A return takes {median} ms (median; the slowest
-{slowest} ms). The named mistakes are those of [taxes.md](taxes.md); the random corruptions were added after the
-rules, which were not changed for them. The first wrong line is the line on which the mistake was made.
+{differing} of these lines, and the rules challenge {challenged} of them. Checking a return takes {median} ms
+(median) and at most {slowest} ms. The named mistakes are those of [taxes.md](taxes.md); the random corruptions were
+added after the rules, which were not changed for them. The first wrong line is the line on which the mistake was
+made.
 
 **Every first wrong line is challenged by construction**: each line has a rule that determines its only correct
 value, and the lines before the first wrong one are correct, so any wrong value differs. This shows that rules,
@@ -23,7 +24,7 @@ challenged.
 **False cases**: {false:,} of {right:,} correct lines in wrong proposals ({share}) are challenged; these are cases 2
 and 3 of the paper. Each of these lines is correct according to the gold return, but does not follow from the wrong
 line submitted before it; if the wrong line is repaired first, as in the game below, no false case remains. In
-correct proposals there are {challenged}."""
+correct proposals, {challenged} lines are challenged."""
 INCOMPLETE = """
 The wrong returns are the same, but each is checked with {kept} rules, drawn at random from the {rules}; no model is
 asked, so the other lines are undecided and the exit status is 3. Of the {returns:,} wrong returns, {found} have a
@@ -34,9 +35,9 @@ none; if the lines after a mistake follow from it, only the rule for the mistake
 GAME = """
 The game was played with a generator that offers its draft, another line's amount and the case's correction; the
 rules, never the gold values, choose between them. Of {lines:,} lines, {before:,} were correct before the game and
-{after:,} after it; of {count:,} returns, {returns:,} then had all nineteen lines correct. In the paper's taxonomy,
-the cases are {cases}. The mean Q_SAC over all cases is {named} for named mistakes and {random} for
-random ones. These figures show that rules, engine and game work together; they do not measure a language model."""
+{after:,} after it; of {count:,} returns, {returns:,} then had all nineteen lines correct. By the paper's taxonomy,
+the lines belong to {cases}. The mean Q_SAC over all cases is {named} for named mistakes and {random} for random
+ones. These figures show that rules, engine and game work together; they do not measure a language model."""
 
 
 def assurance_lines(record: Figures) -> Iterator[str]:
@@ -63,7 +64,7 @@ def assurance_lines(record: Figures) -> Iterator[str]:
     )  # fmt: skip
     games = record["games"].values()
     totals = {key: sum(game.get(key, 0) for game in games) for key in sorted({key for game in games for key in game})}
-    cases = "; ".join(f"{key}, {count:,} times" for key, count in totals.items() if "case " in key)
+    cases = " and ".join(f"{key} ({count:,} lines)" for key, count in totals.items() if "case " in key)
     yield GAME.format(
         lines=totals["lines"], before=totals["right_before"], after=totals["right_after"], cases=cases,
         count=sum(one["proposals"] for one in record["wrong_returns"].values()),

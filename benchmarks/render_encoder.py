@@ -20,7 +20,7 @@ seen. "Right" counts claims whose error type is named correctly, "passed" those 
 SPEED_NOTE = """
 All models use {threads} thread. Vouch uses the int8 encoder as shipped, and its times include tokenizing and window
 selection; it reads at most {max_windows} windows of a long source. The others are built in their published shape
-({others}), and they read everything that their own project would read. Quality is not measured here, and int8
+({others}), and each reads everything that its own project would read. Quality is not measured here, and int8
 accounts for part of the difference. Memory is the peak of the process minus its memory after imports."""
 
 
@@ -30,7 +30,8 @@ def ablation_lines(record: Figures) -> Iterator[str]:
     sets: Figures = record["sets"]
     mean = {"rows": sum(found["rows"] for found in sets.values()), **record["mean"]}
     yield from ("## Encoder: what each part adds", "")
-    yield f"`recipes/encoder/ablation.py`, encoder {record['encoders'][-1]}; {record['date']}, {record['machine']}."
+    made_by = f"`recipes/encoder/ablation.py` (encoder {record['encoders'][-1]})"
+    yield f"Measured with {made_by} on {record['date']} ({record['machine']})."
     rows = [(place, f["rows"], *(number(f[name]) for name in names)) for place, f in {**sets, "mean": mean}.items()]
     yield from table(("excluded set", "rows >", *(f"{name} >" for name in names)), rows)
     yield ABLATION_NOTE
@@ -41,7 +42,7 @@ def held_out_lines(record: Figures) -> Iterator[str]:
     strategies = {name: found for name, found in record["strategies"].items() if name != "all"}
     total, models = record["strategies"]["all"], [RULES, "embedded"]
     yield from ("## Error types of strategies that were not in training", "")
-    yield f"`recipes/encoder/held_out_strategies.py`; {record['date']}, {record['machine']}."
+    yield f"Measured with `recipes/encoder/held_out_strategies.py` on {record['date']} ({record['machine']})."
     rows = [
         (
             name,
@@ -63,7 +64,7 @@ def architecture_lines(record: Figures) -> Iterator[str]:
     """The section on speed compared with other architectures."""
     models: Figures = record["models"]
     ours, lengths = models["vouch"], list(models["vouch"]["sources"])
-    yield from ("## Speed against other architectures", "")
+    yield from ("## Speed compared with other architectures", "")
     yield origin(record)
     head = ("architecture", "parameters, millions >", *(f"source of {n} >" for n in lengths), "memory >")
     rows = [("Vouch", "", *(_seconds(ours["sources"][n]) for n in lengths), _memory(ours))]
@@ -95,7 +96,8 @@ def training_lines(record: Figures) -> Iterator[str]:
     settings, agreement = trained["settings"], trained["agreement"]
     shown = ", ".join(f"`{name}={_value(settings[name])}`" for name in SETTINGS if name in settings)
     yield from ("## Training of the encoder", "")
-    yield f"`vouch train encoder`, revision {trained['revision']}, {trained['machine']}. {shown}."
+    made_by = f"`vouch train encoder` (revision {trained['revision']}, {trained['machine']})"
+    yield f"The encoder was trained by {made_by} with {shown}."
     scores = {name: found for name, found in trained["scores"].items() if "auroc" in found}
     if scores:
         rows = [(name, found["rows"], number(found["auroc"])) for name, found in scores.items() if name != "all"]

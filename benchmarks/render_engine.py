@@ -17,9 +17,9 @@ the lower 95 % bound of the gain. For `assurance`, the figure is the share of un
 correct; for `assurance-verifier`, from the same runs, it is the share of units correctly challenged or accepted.
 [games.md](games.md) describes the tasks, how their settings were chosen, and what did not work."""
 GAMES_NOTE = """
-The models have about 107,000 weights and are warmed up; figures are medians of {steps} steps on one core.
-Completions are all those that a step samples or teacher-forces; rows trained are those used for the update.
-Bookkeeping is the time per completion for replies, votes, rewards, groups, advantages and arrays."""
+The models have about 107,000 weights and are warmed up; figures are medians of {steps} steps on one core. The
+column "completions" counts all those that a step samples or teacher-forces, and "rows trained" those used for the
+update. Bookkeeping is the time per completion for replies, votes, rewards, groups, advantages and arrays."""
 GPU_NOTE = """
 The model has the shape of Qwen2.5-0.5B, with random weights in bfloat16, on {device}; figures are medians of
 {rounds} runs each."""
@@ -70,4 +70,4 @@ def games_lines(record: Figures) -> Iterator[str]:
 def _origin(record: Figures) -> str:
     """Command and time; parts of a file may be measured on several days."""
     days = sorted({one["date"] for one in (record.get("runs") or record.get("games") or [record])})
-    return f"`{record['command']}`, torch {record['torch']}; {', '.join(days)}."
+    return f"Measured with `{record['command']}` (torch {record['torch']}) on {', '.join(days)}."

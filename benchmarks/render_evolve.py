@@ -16,8 +16,8 @@ interval."""
 SPREAD_NOTE = """
 Spread is the standard deviation of a round's effect between sets, corrected for chance (tau of DerSimonian and
 Laird); "not chance" is the share of the variation between sets that chance does not explain. "Gained" and "lost"
-list the sets whose interval excludes 0; with {sets} sets and no effect, one interval in twenty would exclude it by
-chance."""
+list the sets whose interval excludes 0; if a round had no effect on any of the {sets} sets, one interval in twenty
+would still exclude 0 by chance."""
 GENERALIST_NOTE = """
 The table compares, on the public sets, the rounds of the weakness arm as specialists, their combinations, and what
 a perfect router would reach ("any of them"). The best single round and the router were chosen and fitted on dev
@@ -32,7 +32,7 @@ def evolve_lines(record: Figures) -> Iterator[str]:
     yield (
         f"`benchmarks/evolve.py` was run on the arms of `recipes/evolve/arms.sh`: {settings['rounds']} rounds of "
         f"{settings['probes']} probes, {settings['replay']} rows of replay and at most {settings['embedded']['steps']} "
-        f"steps each; {record['machine']}."
+        f"steps each ({record['machine']})."
     )
     rows = [
         (name, lines[0]["rows"], number(lines[0]["levels"][0]), *(interval(one["changes"][-1], "+") for one in lines))

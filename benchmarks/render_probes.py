@@ -10,9 +10,9 @@ NOTE = """
 One annotator reviewed {read} probes of training rows, {each} for each strategy, individually and together with the
 original row and its source. "Right" means that the label and the error type are correct and that a person could
 have written the text. The last three columns count the faults: "form" means that no one would write the text,
-"label" that its label is wrong, and "original" that the row it was made from has a wrong label. The intervals are
-95 % Wilson intervals; they are slightly too narrow, since some rows share a document. The probes and the judgement
-of each are in `recipes/evolve/reading.jsonl`.
+"label" that its label is wrong, and "original" that the row from which it was made has a wrong label. The intervals
+are 95 % Wilson intervals; they are slightly too narrow, since some rows share a document. The probes and the
+judgement of each are in `recipes/evolve/reading.jsonl`.
 
 As a second verifier, `{model}` agrees with {agreed[rows]} of the probes; {agreed[share]:.1%} of these are right
 [{agreed[low]:.1%}, {agreed[high]:.1%}], compared with {right[share]:.1%} of all probes. It rejects {dropped[rows]},
@@ -21,7 +21,7 @@ of which {dropped[right]} ({dropped[share]:.1%}) are right: it mostly rejects pr
 
 def probe_lines(record: Figures) -> Iterator[str]:
     """Shares that are right by strategy, with the faults, and what a cross-check keeps and drops."""
-    yield from ("## Probes", "", f"`{record['command']}`; {record['date']}.")
+    yield from ("## Probes", "", f"Counted with `{record['command']}` on {record['date']}.")
     rows = [(*_row(name, one), one["error_type"] or "none") for name, one in record["strategies"].items()]
     rows.append((*_row("all", {**record["right"], "faults": record["faults"]}), ""))
     shown = ((name, kind, *cells) for name, *cells, kind in rows)

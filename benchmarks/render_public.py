@@ -14,11 +14,12 @@ The columns Vouch, {rules}and word overlap show AUROC, the probability that a su
 unsupported one; guessing gives 0.5. Word overlap is the share of the claim's distinct words, excluding function
 words, that occur in the source. The claim length baseline predicts that shorter claims are more likely to be
 supported; "beaten by claim length" means that its AUROC is higher than Vouch's, by any amount. Differences are
-Vouch minus the other, with 95 % intervals by paired {method} bootstrap with {resamples:,} resamples by {unit} of
-rows that share a source, a document or a claim (seed {seed}). Balanced accuracy is the mean of the shares of
-correct labels among supported and among unsupported claims, at threshold 0.5. The mean of sets and the pooled
-rows cover the {count} sets that have both labels and no remark; pooling also compares claims from different sets
-with each other. healthver shares 375 of its sources with the development set on which settings were chosen."""
+Vouch's AUROC minus the other one, with 95 % intervals by paired {method} bootstrap with {resamples:,} resamples
+(seed {seed}). The unit of resampling is the {unit}, which consists of rows that share a source, a document or a
+claim. Balanced accuracy is the mean of the shares of correct labels among supported and among unsupported claims,
+at threshold 0.5. The mean of sets and the pooled rows cover the {count} sets that have both labels and no remark;
+pooling also compares claims from different sets with each other. healthver shares 375 of its sources with the
+development set on which settings were chosen."""
 SPANS_NOTE = """
 Response F1 is the F1 of predicting that a response (in WiCE, a claim) is Not Attributable. Span F1 is the F1 over
 the characters (RAGTruth) or tokens (WiCE) predicted to be unsupported. The column after each gives the same F1 when

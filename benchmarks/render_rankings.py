@@ -22,8 +22,8 @@ def ranking_lines(records: Sequence[Figures]) -> Iterator[str]:
     yield "## Answers to be ranked"
     for record in records:
         settings = record["settings"]
-        made_by = f"`{record['command']}`, mode `{settings['mode']}`, vouching {settings['vouching']}"
-        yield from ("", f"{made_by}; {record['date']}, {record['machine']}.")
+        made_by = f"`{record['command']}` (mode `{settings['mode']}`, vouching {settings['vouching']})"
+        yield from ("", f"Measured with {made_by} on {record['date']} ({record['machine']}).")
         for name, found in record["sets"].items():
             yield from table((f"{name}, `{settings['model']}`", *HEADINGS[1:]), ranking_rows(found))
             yield ""

@@ -21,7 +21,8 @@ def search_lines(record: Figures) -> Iterator[str]:
     small, large, before = record["multihop"], record.get("million"), record["before"]
     yield "## Local search"
     for part in filter(None, (small, large)):
-        yield from ("", f"`{part['command']}`, vouching {part['version']}; {part['date']}, {part['machine']}.")
+        made_by = f"`{part['command']}` (vouching {part['version']})"
+        yield from ("", f"Measured with {made_by} on {part['date']} ({part['machine']}).")
     ways = {"words": small["recall"]["words"], "words, before": before["multihop"]["recall"]["words"]}
     ways |= {name: found for name, found in small["recall"].items() if name != "words"}
     sets = ways["words"]["held_out"]

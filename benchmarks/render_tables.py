@@ -43,5 +43,5 @@ def compared(difference: Figures) -> str:
 
 def origin(record: Figures) -> str:
     """Command, model, date and machine of a result."""
-    made_by = f"`{record['command']}`, {record['model']}, vouching {record.get('version') or record['vouching']}"
-    return f"{made_by}; {record['date']}, {record['machine']}."
+    made_by = f"`{record['command']}` ({record['model']}, vouching {record.get('version') or record['vouching']})"
+    return f"Measured with {made_by} on {record['date']} ({record['machine']})."

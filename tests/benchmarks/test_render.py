@@ -106,7 +106,7 @@ def test_both_models_stand_beside_each_other_and_beside_word_overlap(root: Path)
     difference = r"\+0\.200 \[\+0\.\d{3}, \+0\.\d{3}\] better"
     assert re.search(rf"^\| wice \| 40 \| 20 \| 1\.000 \| 0\.800 \| {difference} \| 0\.500 \| \+0\.500 ", figures, re.M)
     assert re.search(rf"^\| mean of sets \| 80 \| \| 1\.000 \| 0\.800 \| {difference} \| 0\.500 ", figures, re.M)
-    assert re.search(r"^- It is better than `embedded:rules` on 2 of 2 and worse on none;", readme, re.M)
+    assert re.search(r"^- It is better than `embedded:rules` on 2 of 2 sets and worse on none;", readme, re.M)
     assert "The mean AUROC is 1.000 against 0.800, a difference of +0.200 [" in readme
 
 
@@ -167,7 +167,7 @@ def test_challenged_returns_have_a_row_for_each_mistake(root: Path) -> None:
     }  # fmt: skip
     _, figures = pages(root, {"benchmarks/results/assurance.json": record})
     assert "| stale line | 2 | 2 | 3 of 5 | 0 | 1 of 33 |\n" in figures
-    assert "In the paper's taxonomy, the cases are case 1, 33 times; case 5a, 5 times." in figures
+    assert "By the paper's taxonomy, the lines belong to case 1 (33 lines) and case 5a (5 lines)." in figures
     assert "Of 38 lines, 33 were correct before the game and 37 after it" in figures
 
 
