@@ -32,7 +32,8 @@ def search_lines(record: Figures) -> Iterator[str]:
     yield from table(("set", "questions >", *ways), rows)
     change = record["difference"]["held_out"]
     low, high = change["interval"]
-    yield from ("", f"Recall of words minus words, before: {change['estimate']:+.3f} [{low:+.3f}, {high:+.3f}].")
+    size = f"{change['estimate']:+.3f} [{low:+.3f}, {high:+.3f}]"
+    yield from ("", f"Compared with the former index, recall by words changed by {size}.")
     indexes = [("by words", small["build"], small["query"])]
     indexes.append(("by words, before", before["multihop"]["build"], before["multihop"]["query"]))
     indexes += [("by words", large["build"], large["query"])] if large else []
