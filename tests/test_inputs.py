@@ -109,9 +109,17 @@ def test_a_row_has_its_sources_under_the_one_name_that_holds_something() -> None
         row_sources({"source": "one", "sources": ["two"]})
 
 
-@pytest.mark.parametrize("row", [{}, {"claim": "x"}, {"sources": None}, {1: 2, "a": 3}])
-def test_a_row_without_sources_is_refused_with_the_keys_it_has(row: Any) -> None:
-    with pytest.raises(InputError, match="the row has no 'sources'; it"):
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({}, "the row has no 'sources'; it has no keys: expected a string or a list of strings"),
+        ({"claim": "x"}, "the row has no 'sources'; its keys are claim: expected"),
+        ({"sources": None}, "'sources' is null: expected a string or a list of strings"),
+        ({1: 2, "a": 3}, "its keys are 1, a: expected"),
+    ],
+)
+def test_a_row_without_sources_is_refused_with_the_keys_it_has(row: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
         row_sources(row)
 
 

@@ -351,7 +351,7 @@ class Checker:
         response, claim = row.get("response"), row.get("claim")
         if judges == "response":
             if response is None and claim is None:
-                raise InputError(f"the row has no 'response' or 'claim'; {shown_keys(row)}")
+                raise InputError(f"the row has no 'response' or 'claim'; {_keys_of(row)}")
             text = check_text(claim, "the claim") if response is None else response
             return await self.acheck_response(text, row_sources(row), question, repair_rest)
         sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
@@ -360,7 +360,7 @@ class Checker:
         if response is not None:
             return await self.acheck_response(response, sources, question, repair_rest)
         if claim is None:
-            raise InputError(f"the row has no 'claim' or 'response'; {shown_keys(row)}")
+            raise InputError(f"the row has no 'claim' or 'response'; {_keys_of(row)}")
         asked = Claim(check_text(claim, "the claim"), id=name)
         return await self.acheck(asked, sources, question if self.finder else None)
 
@@ -370,12 +370,16 @@ class Checker:
         from vouching.methods.rules.verify import named_items
 
         if row.get("response") is None:
-            raise InputError(f"the row has no 'response'; {shown_keys(row)}")
+            raise InputError(f"the row has no 'response'; {_keys_of(row)}")
         items = named_items(row) if self.method.name == "rules" and row.get("instruction_id_list") else row_items(row)
         if getattr(getattr(self.verifier, "config", None), "holistic", False):
             items = None
         sources = row_sources(row, needed=False)
         return await self.acheck_instruction(instruction_of(row), row["response"], items, sources or ())
+
+
+def _keys_of(row: Mapping[str, Any]) -> str:
+    return shown_keys(key for key, value in row.items() if value is not None)
 
 
 def _check_rest(repair_rest: object) -> None:

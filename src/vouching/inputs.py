@@ -146,7 +146,9 @@ def row_sources(row: Mapping[str, object], needed: bool = True, otherwise: str =
     """
     given = [key for key in SOURCE_KEYS if row.get(key) is not None]
     if not given and needed:
-        raise InputError(f"the row has no 'sources'; {shown_keys(row)}: add a string or a list of strings{otherwise}")
+        empty = next((key for key in SOURCE_KEYS if key in row), None)
+        lacks = f"the row has no 'sources'; {shown_keys(row)}" if empty is None else f"{empty!r} is null"
+        raise InputError(f"{lacks}: expected a string or a list of strings{otherwise}")
     if len(given) > 1:
         raise InputError(f"the row has both {given[0]!r} and {given[1]!r}: put all texts into 'sources'")
     return cast("SourcesLike", row[given[0]]) if given else None

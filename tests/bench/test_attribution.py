@@ -64,7 +64,7 @@ def test_a_claim_row_has_its_part_and_document(tmp_path: Path) -> None:
         ({"label": None}, "\"label\" is missing, expected one of 'Attributable', 'Not Attributable'"),
         ({"label": "supported"}, "\"label\" is 'supported', expected one of"),
         ({"claim": ""}, '"claim" is empty, expected text'),
-        ({"claim": 7}, '"claim" must be a string, got 7'),
+        ({"claim": 7}, '"claim" is of type int, expected text'),
         ({"source": None}, 'it has the fields id, claim, source, label, fine_label, expected "source" as text'),
         ({"source": []}, '"source" must be a text or a list of at least one text'),
     ],

@@ -43,7 +43,7 @@ def test_a_row_on_disk_is_a_record_again(tmp_path: Path) -> None:
         ({"error_type": "typo"}, "'typo', expected one of numerical_exaggeration"),
         ({"label": "Attributable", "error_type": "fabrication"}, "expected none, as it is Attributable"),
         ({"claim": " "}, "the claim must contain at least one word or number"),
-        ({"source": None}, 'expected "source"'),
+        ({"source": None}, "'source' is null: expected a string or a list of strings"),
         ({"spans": [{"start": 3, "end": 99}]}, "3 to 99 is no span"),
     ],
 )
