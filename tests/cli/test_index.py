@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_named_and_counted(files: Path) -> None:
     assert (done.exit_code, done.stdout) == (Exit.INCOMPLETE, "towns: documents 2, passages 2\n")
     broken, dots, twice, no_text, kinds, count = done.stderr.splitlines()
     assert broken.startswith("vouch: docs/broken.pdf: it cannot be read as a PDF (")
-    assert dots == "vouch: docs/dots.txt: it has no words"
+    assert dots == "vouch: docs/dots.txt: the document contains no words"
     assert twice.startswith("vouch: rows.jsonl#7: the id 'rows.jsonl#7' occurs twice")
     assert no_text == "vouch: rows.jsonl, line 3: it has no text under 'text'"
     assert kinds == "vouch: ignored files of other types in folders: .png 1"
@@ -166,7 +166,7 @@ def test_info_lists_twenty_documents_and_counts_the_others(files: Path) -> None:
     vouch("index", "build", "towns", "many.jsonl")
     lines = vouch("index", "info", "towns").stdout.splitlines()
     assert lines[-21:-1] == [f"many.jsonl#{number}  1 passage" for number in range(1, 21)]
-    assert lines[-1] == "and 3 more; --json lists all"
+    assert lines[-1] == "and 3 more; use --json to list all"
     assert len(json.loads(vouch("index", "info", "towns", "--json").stdout)["contents"]) == 23
 
 

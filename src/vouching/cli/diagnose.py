@@ -155,7 +155,7 @@ def verifier_command(
     report: _Report = None,
     as_json: _Json = False,
 ) -> None:
-    """Measure which injections flip a verifier, or how accurate it is on whole answers and on checklist items.
+    """Measure which injections flip verdicts, or how accurate a verifier is on whole answers and on checklist items.
 
     --injections compares a language model with and without the injection filter. --labels reads existing judgments and
     recommends how to ask the verifier during training. Responses that are missing from a file, or that could not be

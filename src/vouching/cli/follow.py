@@ -85,12 +85,13 @@ _How = Annotated[
     panel(
         HOW,
         "--method",
-        help="How to judge: with exact rules for the format (rules), or with a language model, for each item of a "
-        "checklist (checklist) or with one question about the whole answer (holistic).",
+        help="How to judge: rules checks the format with exact rules, checklist asks a language model about each item "
+        "of a checklist, and holistic asks it one question about the whole answer.",
     ),
 ]
 _Checklist = Annotated[
-    str | None, panel(HOW, metavar="PATH|-", help="For checklist: file with its questions; default: generate them.")
+    str | None,
+    panel(HOW, metavar="PATH|-", help="For checklist: file with the questions; by default, they are generated."),
 ]
 _Reasons = Annotated[
     bool, panel(HOW, "--reasons", metavar="", help="For checklist and holistic: ask for reasons and quotes.")

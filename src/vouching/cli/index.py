@@ -34,18 +34,18 @@ LISTED = 20
 _MAX_COMPARED = 10_000
 """Ids that an unknown one is compared with."""
 _Folder = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of the index.")]
-_Paths = Annotated[list[Path], typer.Argument(help="Files, and folders with files.")]
-_Words = Annotated[int, typer.Option(metavar="N", help="Maximal words per passage, at least 64.")]
+_Paths = Annotated[list[Path], typer.Argument(help="Files, and folders of files, to index.")]
+_Words = Annotated[int, typer.Option(metavar="N", help="Maximum number of words per passage; at least 64.")]
 _Dense = Annotated[
     str | None, typer.Option(metavar="ENCODER", help='Also search by meaning: a folder with an encoder, or "shipped".')
 ]
-_Text = Annotated[str | None, typer.Option(metavar="NAME", help="Field of rows with the text.")]
-_Title = Annotated[str | None, typer.Option(metavar="NAME", help="Field with the title.")]
-_Id = Annotated[str | None, typer.Option(metavar="NAME", help="Field with the id.")]
-_Url = Annotated[str | None, typer.Option(metavar="NAME", help="Field with the address.")]
-_Names = Annotated[list[str], typer.Argument(help="Ids of documents, or files, folders or patterns of files.")]
-_Query = Annotated[str, typer.Argument(help="Words, a question or a claim.")]
-_Limit = Annotated[int, typer.Option(metavar="N", min=1, help="Maximal number of passages.")]
+_Text = Annotated[str | None, typer.Option(metavar="NAME", help="Field of rows that contains the text.")]
+_Title = Annotated[str | None, typer.Option(metavar="NAME", help="Field of rows that contains the title.")]
+_Id = Annotated[str | None, typer.Option(metavar="NAME", help="Field of rows that contains the id.")]
+_Url = Annotated[str | None, typer.Option(metavar="NAME", help="Field of rows that contains the URL.")]
+_Names = Annotated[list[str], typer.Argument(help="Documents to remove: ids, files, folders or patterns of files.")]
+_Query = Annotated[str, typer.Argument(help="Words, a question or a claim to search for.")]
+_Limit = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of passages.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
 
 _EPILOG = """
@@ -53,16 +53,16 @@ _EPILOG = """
 
 vouch index build handbook.index handbook/ papers.jsonl
 
-**Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 something could not be read and was
-skipped, or the disk is full.
+**Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 some files or rows could not be
+read and were skipped, or the disk is full.
 """
 _ADD_EPILOG = """
 **Example**
 
 vouch index add handbook.index handbook/new.md
 
-**Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 something could not be read and was
-skipped, or the disk is full.
+**Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 some files or rows could not be
+read and were skipped, or the disk is full.
 """
 _REMOVE_EPILOG = """
 **Example**
@@ -106,7 +106,7 @@ def build_command(
     id_field: _Id = None,
     url_field: _Url = None,
 ) -> None:
-    """Build an index of files. It exists once all files are read; a build that is stopped leaves no index."""
+    """Build an index of files. The index exists once all files are read; an interrupted build leaves none."""
     from vouching.search.documents import RowFields
     from vouching.search.index_writer import create_index
     from vouching.search.vectors import SHIPPED, open_encoder
@@ -114,7 +114,9 @@ def build_command(
     with usage_errors():
         encoder = None if dense is None else open_encoder(dense)
         if dense == SHIPPED:
-            write_error("the shipped encoder is for checking claims; words alone find more (docs/search.md)")
+            write_error(
+                "the shipped encoder is made for checking claims: searching by words alone finds more (docs/search.md)"
+            )
         _fill(
             create_index(folder, words, encoder), paths, RowFields(text_field, title_field, id_field, url_field), folder
         )
@@ -208,7 +210,7 @@ def _fill(changing: AbstractContextManager[IndexWriter], paths: list[Path], fiel
                 if not isinstance(document, Skipped):
                     try:
                         if not writer.add(document):
-                            problem = f"{document.id}: it has no words"
+                            problem = f"{document.id}: the document contains no words"
                     except InputError as error:
                         problem = f"{document.id}: {error}"
                 shown.advance()
@@ -268,4 +270,4 @@ def _paint_facts(console: Console, facts: dict[str, Any], counts: Mapping[str, i
     for name, count in counts.items():
         console.print(f"{visible_line(name)}  {count:,} passage{'s' * (count != 1)}", soft_wrap=True)
     if more := facts["documents"] - len(counts):
-        console.print(f"and {more:,} more; --json lists all")
+        console.print(f"and {more:,} more; use --json to list all")

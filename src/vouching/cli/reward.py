@@ -167,7 +167,7 @@ def reward_command(
     """Score rows as training scores them: replies, votes, audits or decision units, part by part.
 
     Each line has id, total, parts and, if the row has one, the group. For discriminative, which reads the output of
-    vouch rank, it has a total and parts for each answer; for assurance, the case and the reward of each action. The
+    vouch rank, a line has a total and parts for each answer; for assurance, the case and the reward of each action. The
     line of a row that cannot be used or judged has a problem instead of a total. An unreadable reply scores 0.
     """
     given = {
