@@ -43,7 +43,7 @@ def average_weights(folders: Sequence[Path], out: Path) -> Path:
         MissingExtraError: the extra "train" is not installed.
     """
     if len(folders) < 2:
-        raise ConfigError(f"got {len(folders)} models: the mean is taken of two or more")
+        raise ConfigError(f"expected two or more models to average, got {len(folders)}")
     with TemporaryDirectory(dir=out.parent) as merged:
         whole = [_merged(folder, Path(merged) / str(number)) for number, folder in enumerate(folders)]
         fresh = out.with_name(f"{out.name}.new")
@@ -72,7 +72,7 @@ def _files(folder: Path) -> list[str]:
         named = json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"]
         return sorted({*named.values()}) + heads
     if not (folder / _WEIGHTS).is_file():
-        raise ConfigError(f"{folder} holds no weights as safetensors: name the folder of a model")
+        raise ConfigError(f"{folder} contains no safetensors weights: choose the folder of a model")
     return [_WEIGHTS, *heads]
 
 
@@ -84,7 +84,7 @@ def _same_others(folders: Sequence[Path]) -> None:
             same = same and _digest(folder / name) == _digest(folders[0] / name)
         if not same:
             raise ConfigError(
-                f"{folder} is another model than {folders[0]}: average models trained from the same start"
+                f"{folder} is a different model from {folders[0]}: average models trained from the same start"
             )
 
 
@@ -95,7 +95,7 @@ def _write_mean(paths: Sequence[Path], out: Path) -> None:
     for path in paths[1:]:
         other = _load(path)
         if {name: tensor.shape for name, tensor in other.items()} != {n: tensor.shape for n, tensor in first.items()}:
-            raise ConfigError(f"{path} has other weights than {paths[0]}: average models trained from the same start")
+            raise ConfigError(f"{path} and {paths[0]} differ in their weights: average models of the same start")
         for name, tensor in other.items():
             total[name] += tensor.double()
     means = {

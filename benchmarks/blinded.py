@@ -252,13 +252,13 @@ def _example(kind: str, text: str, source: Source, report: Report, original: str
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=("ragtruth", "perturbed"), help="only this one; nothing is written then")
+    parser.add_argument("--part", choices=("ragtruth", "perturbed"), help="measure only this part and write no results")
     parser.add_argument("--split", choices=("test", "train"), default="test")
-    parser.add_argument("--examples", type=Path, help="write what went wrong on the sentences, a line each")
+    parser.add_argument("--examples", type=Path, help="write the failed sentences to this file, one per line")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results/blinded.json")
     options = parser.parse_args()
     if "VOUCH_DATA" not in os.environ:
-        parser.error("the rows come from the folder that VOUCH_DATA names: set it")
+        parser.error("VOUCH_DATA is not set: set it to the folder with the data sets")
     examples: list[dict[str, Any]] = []
     parts = {"ragtruth": ragtruth, "perturbed": lambda: perturbed(options.split, examples)}
     record = {

@@ -228,7 +228,7 @@ def measure_architecture(name: str, folder: Path, inputs: Inputs) -> dict[str, A
     for n, text in inputs.sources.items():
         rows, logits = read(text)
         if not torch.isfinite(logits).all():
-            raise RuntimeError(f"{name} gives logits that are not finite for {n} tokens: its time is meaningless")
+            raise RuntimeError(f"{name} returns non-finite logits for {n} tokens, so its time is meaningless")
         size = {"sequences": len(rows), "longest_sequence": max(map(len, rows))}
         sources[f"{n} tokens"] = {**size, **timed(lambda text=text: read(text))}
     return {
@@ -338,9 +338,9 @@ def measure(names: list[str], folder: Path, inputs: Inputs) -> dict[str, Any]:
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--encoder", type=Path, help="folder of an export; without it the one that is shipped")
+    parser.add_argument("--encoder", type=Path, help="folder of an exported encoder; default: the shipped encoder")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES))
-    parser.add_argument("--lengths", type=int, nargs="+", default=[32, 256, 2000], help="tokens of the sources")
+    parser.add_argument("--lengths", type=int, nargs="+", default=[32, 256, 2000], help="source lengths in tokens")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results/encoder_speed.json")
     options = parser.parse_args()
     try:

@@ -141,9 +141,9 @@ def rounds_shown(out: Path) -> list[dict[str, Any]]:
 def main() -> None:
     """Score, compare, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", type=Path, help="folder with the arms")
-    parser.add_argument("--limit", type=int, default=150, help="rows of a set, by whole groups")
-    parser.add_argument("--max-long", type=int, default=50, help="the same for sets with long sources")
+    parser.add_argument("runs", type=Path, help="folder of the arms")
+    parser.add_argument("--limit", type=int, default=150, help="maximum number of rows per set, in whole groups")
+    parser.add_argument("--max-long", type=int, default=50, help="maximum number of rows per set with long sources")
     options = parser.parse_args()
     arms = [options.runs / name for name in ARMS if (options.runs / name / FINGERPRINT).exists()]
     kept, rows = ReadingCache(), list[Row]()

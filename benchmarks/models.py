@@ -225,7 +225,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results/models.json")
     parser.add_argument("--checks", type=int, default=2_000)
-    parser.add_argument("--name", default="after", help="what to keep the results by")
+    parser.add_argument("--name", default="after", help="name under which the results are saved")
     options = parser.parse_args()
     here, there = multiprocessing.Pipe()
     server = multiprocessing.Process(target=serve, args=(there,), daemon=True)

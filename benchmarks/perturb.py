@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results/perturb.json")
     options = parser.parse_args()
     if "VOUCH_DATA" not in os.environ:
-        parser.error("the rows come from the folder that VOUCH_DATA names: set it")
+        parser.error("VOUCH_DATA is not set: set it to the folder with the data sets")
     rows, tally = read_rows(), Tally()
     start, cpu = time.perf_counter(), time.process_time()
     made = list(islice(perturb_rows(rows, per_row=PER_ROW, seed=SEED, tally=tally), WANTED))

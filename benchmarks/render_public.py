@@ -58,7 +58,7 @@ def _refuse_stale(record: Figures, comparison: Figures) -> None:
         pair = comparison["sets"].get(name)
         ours = found["metrics"] and found["metrics"]["auroc"]["estimate"]
         if pair is None or (not pair["excluded"] and pair["auroc"]["second"] != ours):
-            raise SystemExit(f"the comparison with {RULES} is of another run, as {name} shows: run make bench again")
+            raise SystemExit(f"the comparison with {RULES} belongs to another run ({name} differs): repeat make bench")
 
 
 def _set_rows(sets: Figures, comparison: Figures | None) -> Iterator[list[str]]:

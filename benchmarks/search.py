@@ -375,8 +375,8 @@ def main() -> None:
     parser.add_argument("--encoder", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--without", action="append", default=[], choices=["shipped"])
     parser.add_argument("--passages", type=int, default=1_000_000)
-    parser.add_argument("--beside", type=int, default=0, metavar="N", help="measure bm25s, too, on so many passages")
-    parser.add_argument("--note", default="", help="what else was on the machine")
+    parser.add_argument("--beside", type=int, default=0, metavar="N", help="also measure bm25s, on N passages")
+    parser.add_argument("--note", default="", help="other work on the machine during the run")
     default = Path(__file__).resolve().parents[1] / "docs/results/search.json"
     parser.add_argument("--output", type=Path, default=default)
     options = parser.parse_args()

@@ -79,7 +79,7 @@ def main() -> None:
         for found in pool.imap(partial(evaluate, sets=sets), dict.fromkeys(map(family, sets))):
             figures |= found
     ordered = dict(sorted(figures.items(), key=lambda item: (item[0].startswith("train/"), -share_of(item[0]), item)))
-    print("| left out | rows | embedded:rules | overlap | difference |\n|---|--:|--:|--:|--:|")
+    print("| excluded | rows | embedded:rules | overlap | difference |\n|---|--:|--:|--:|--:|")
     for place, found in ordered.items():
         print("| {} | {rows} | {auroc:.3f} | {overlap:.3f} | {difference:+.3f} |".format(place, **found))
     differences = np.array([found["difference"] for found in ordered.values()])

@@ -113,7 +113,7 @@ def load(
             sets[place] = [row for row in pool.starmap(measure_row, work, chunksize=25) if row]
             print(f"{place}: {len(sets[place])} rows in {len({row.group for row in sets[place]})} groups", flush=True)
             if len({row.label for row in sets[place]}) < 2:
-                raise SystemExit(f"{place} has one label only: give --limit a higher number")
+                raise SystemExit(f"{place} has only one label: increase --limit")
     return sets
 
 

@@ -76,7 +76,7 @@ def main() -> None:
     """Measure, read, fit with every family left out, print the table, write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--encoder", type=Path, required=True, help="folder of an exported encoder")
-    parser.add_argument("--without-pairs", type=Path, help="folder of one that learned from no perturbations")
+    parser.add_argument("--without-pairs", type=Path, help="folder of an encoder trained without perturbations")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "ablation.json")
     options = parser.parse_args()
@@ -100,7 +100,7 @@ def main() -> None:
             figures |= found
     names = ["overlap", *variants]
     means = {name: round(float(np.mean([found[name] for found in figures.values()])), 4) for name in names}
-    print("| left out | rows | " + " | ".join(names) + " |\n|---|" + "--:|" * (len(names) + 1))
+    print("| excluded | rows | " + " | ".join(names) + " |\n|---|" + "--:|" * (len(names) + 1))
     for place, found in {**figures, "mean": {"rows": sum(f["rows"] for f in figures.values()), **means}}.items():
         print(f"| {place} | {found['rows']} | " + " | ".join(f"{found[name]:.3f}" for name in names) + " |")
     record = {

@@ -1,10 +1,10 @@
-"""Whether the type of an error is told for ways to make errors that the encoder never saw.
+"""Whether the type of an error is named for kinds of errors that the encoder never saw.
 
     VOUCH_DATA=... python recipes/encoder/held_out_strategies.py [--encoder EXPORT] [--limit 100] [--jobs 2]
 
 Perturbs Attributable rows of attribution/train that the encoder's run held out, and those of attribution/dev, with the
 strategies that ``perturbations.sh`` leaves out, one for each error type; writes ``held_out_strategies.json``. A claim
-that is let pass counts as wrong. Left out: the rows of attribution/nli, which an earlier stage has seen whatever the
+that is accepted counts as wrong. Excluded: the rows of attribution/nli, which an earlier stage has seen whatever the
 last one held out; the test sets, which ``vouch bench run seva_v3 bump`` reports.
 """
 
@@ -63,8 +63,8 @@ def told(model: str, made: Perturbation) -> str:
 def main() -> None:
     """Perturb, judge, count, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--encoder", type=Path, default=find_weights().folder, help="whose held-out rows to take")
-    parser.add_argument("--limit", type=int, default=100, help="claims of each strategy")
+    parser.add_argument("--encoder", type=Path, default=find_weights().folder, help="take its held-out rows")
+    parser.add_argument("--limit", type=int, default=100, help="number of claims per strategy")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "held_out_strategies.json")
     options = parser.parse_args()

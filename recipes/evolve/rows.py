@@ -53,7 +53,7 @@ def read_rows() -> dict[str, list[Row]]:
         ]
     if not sets:
         raise ConfigError(
-            f"{folder} has no .jsonl.gz files: use rows of your own with claim, source, label and set, one per line"
+            f"{folder} has no .jsonl.gz files: add your own rows there, with claim, source, label and set, one per line"
         )
     return sets
 
@@ -85,7 +85,7 @@ def main() -> None:
     """Read, split, perturb, write, tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder for dev.jsonl and train.jsonl")
-    parser.add_argument("--split-of", type=Path, help="export whose split is to be listed")
+    parser.add_argument("--split-of", type=Path, help="exported encoder whose split is used")
     options = parser.parse_args()
     sets = read_rows()
     if options.split_of:

@@ -34,22 +34,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, metavar="DIR", help="a new folder for cases, tasks and proposals")
     parser.add_argument("--count", type=int, default=100, metavar="N", help="number of returns")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="equal seeds give equal files")
-    parser.add_argument("--mistakes", metavar="A,B", help="one of these in each proposal, in turn; or all")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the same seed gives the same files")
+    parser.add_argument("--mistakes", metavar="A,B", help="mistakes to cycle through, one per proposal; or all")
     parser.add_argument("--check", type=Path, metavar="DIR", help="compare existing cases with the engine")
     given = parser.parse_args(arguments)
     try:
         if (given.out is None) == (given.check is None):
-            raise InputError("give --out DIR to make returns, or --check DIR to compare existing ones")
+            raise InputError("pass --out DIR to make returns, or --check DIR to compare existing ones")
         if given.check is not None:
             found = differences(given.check)
             print(*found, sep="\n", end="\n" if found else "")
             return 1 if found else 0
         names = mistakes_of(given.mistakes)
         if given.count < 1:
-            raise InputError(f"--count is {given.count}, expected 1 or more")
+            raise InputError(f"--count must be at least 1, got {given.count}")
         if given.out.exists() and (not given.out.is_dir() or any(given.out.iterdir())):
-            raise InputError(f"{given.out} already exists and is not an empty folder: name a new one")
+            raise InputError(f"{given.out} already exists and is not an empty folder: choose a new one")
         wrong = write(given.out, given.count, given.seed, names)
     except (InputError, OSError) as error:
         print(f"taxes: {error}", file=sys.stderr)
@@ -64,7 +64,7 @@ def mistakes_of(given: str | None) -> list[Mistake]:
         return [*MISTAKES] if given else []
     expected = (given or "").split(",")
     if unknown := [name for name in expected if name not in MISTAKES]:
-        raise InputError(f"unknown mistake {unknown[0]!r}, expected {', '.join(MISTAKES)}, or all")
+        raise InputError(f"unknown mistake {unknown[0]!r}; expected one of {', '.join(MISTAKES)}, or all")
     return [name for one in expected for name in MISTAKES if name == one]
 
 

@@ -99,7 +99,11 @@ def test_a_draft_that_was_cut_off_has_no_vote() -> None:
 
 
 @pytest.mark.parametrize(
-    ("drafts", "message"), [([Completion(RIGHT, "length", Usage())], "max_tokens"), (["", "  "], "none of 2 drafts")]
+    ("drafts", "message"),
+    [
+        ([Completion(RIGHT, "length", Usage())], "max_tokens"),
+        (["", "  "], r"empty \(2 gen"),
+    ],
 )
 def test_no_usable_draft_is_an_error_that_says_why(drafts: list[str | Completion], message: str) -> None:
     with pytest.raises(ModelAnswerError, match=message):
@@ -147,13 +151,13 @@ def test_an_audit_passes_only_if_everything_was_asked_and_agrees(
 
 def test_what_cannot_be_asked_is_refused() -> None:
     answerer = Answerer(ScriptedModel([RIGHT]), RULES)
-    with pytest.raises(InputError, match="the question is empty"):
+    with pytest.raises(InputError, match="the question must not be empty"):
         answerer.answer("  ", SOURCE)
     with pytest.raises(InputError):
         answerer.answer(QUESTION, [])
     with pytest.raises(ConfigError, match="generations must be at least 1"):
         AnswerConfig(generations=0)
-    with pytest.raises(ConfigError, match="use few-shot"):
+    with pytest.raises(ConfigError, match="examples require the style few-shot, got plain"):
         AnswerConfig(shots=read_shots([{"question": "Q?", "source": "S.", "answer": "a"}]))
 
 

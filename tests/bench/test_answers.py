@@ -81,7 +81,7 @@ def test_a_draft_that_a_judge_cannot_mark_is_left_out() -> None:
 
 def test_no_usable_draft_counts_as_wrong_in_every_figure() -> None:
     failed = scored([Completion(RIGHT, "length", Usage())], marks=True)
-    assert failed["failed"].startswith("ModelAnswerError: none of 1 drafts")
+    assert failed["failed"].startswith("all drafts are cut off or empty (1 generated)")
     found = figures(failed, scored([RIGHT], marks=True))
     assert {name: value for name, value in found.items() if value != 0.5} == {}
 
@@ -151,7 +151,7 @@ def test_the_layouts_are_read_and_each_document_is_asked_about_once(tmp_path: Pa
     ]  # fmt: skip
     assert [(row.id, row.part) for row in rows["ragtruth_requests"]] == [("qa-1", "qa"), ("data2txt-2", "data2txt")]
     assert [str(one) for one in found["ragtruth_requests"] if isinstance(one, Fault)] == [
-        "ragtruth.jsonl.gz, line 4: \"task\" is 'poem', expected qa, summary or data2txt"
+        "ragtruth.jsonl.gz, line 4: unknown task 'poem'; expected one of qa, summary, data2txt"
     ]
     assert len(rows["faithbench_requests"]) == 2
     assert [row.question for row in rows["facts_requests"]] == [
@@ -209,4 +209,4 @@ def test_a_row_that_cannot_be_read_is_not_counted_against_the_model(tmp_path: Pa
     found = results["sets"]["ragtruth_requests"]
     assert (found["rows"], found["broken"], found["failed"]) == (2, 1, 0)
     assert found["macro"] == {"faithful_majority": 1.0}
-    assert "Unreadable rows: 1" in result.stdout
+    assert "Unreadable rows, excluded: 1" in result.stdout

@@ -67,9 +67,9 @@ def test_the_order_in_which_answers_stand_is_drawn() -> None:
 @pytest.mark.parametrize(
     ("pool", "order", "fault"),
     [
-        (("In 1973.", "In 1937."), True, "no answer is intermediate"),
-        (("In 1973.", "Who knows?"), True, "no answer is incorrect"),
-        ((), True, "no answer is correct"),
+        (("In 1973.", "In 1937."), True, "no answer is labelled intermediate"),
+        (("In 1973.", "Who knows?"), True, "no answer is labelled incorrect"),
+        ((), True, "no answer is labelled correct"),
         (("In 1973.", "Who knows?", "In 1937."), False, "the judge finds neither better"),
     ],
 )
@@ -126,5 +126,5 @@ def test_agreement_is_of_the_rows_that_all_voted_on() -> None:
 
 
 def test_a_vote_of_another_kind_is_refused() -> None:
-    with pytest.raises(InputError, match="vote 1 has id 'q' and vote 'maybe'"):
+    with pytest.raises(InputError, match=r'vote 1 must have .* a "vote" of accept or reject, got .q. and .maybe.'):
         votes_of([{"id": "q", "vote": "maybe"}])

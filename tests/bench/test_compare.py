@@ -50,7 +50,7 @@ def test_differences_are_those_of_the_second_run(tmp_path: Path) -> None:
 def test_a_run_compared_with_itself_shows_no_difference(tmp_path: Path) -> None:
     rows = [wrong(scored(n)) if n % 7 == 0 else scored(n) for n in range(40)]
     found = compare_runs(write_run(tmp_path / "a", rows), write_run(tmp_path / "b", rows), FEW)["sets"]["wice"]
-    assert found["auroc"]["difference"]["verdict"] == "no difference shown"
+    assert found["auroc"]["difference"]["verdict"] == "no significant difference"
     assert found["mcnemar"]["p_value"] == 1.0
 
 
@@ -94,7 +94,7 @@ def test_two_different_systems_without_a_mistake_have_no_interval(tmp_path: Path
     other = [{**row, "score": row["score"] / 2 + 0.3} for row in rows]
     found = compare_runs(write_run(tmp_path / "a", rows), write_run(tmp_path / "b", other), FEW)["sets"]["wice"]
     assert found["auroc"]["difference"]["verdict"] == "no interval"
-    assert found["macro_f1"]["difference"]["verdict"] == "no difference shown"
+    assert found["macro_f1"]["difference"]["verdict"] == "no significant difference"
 
 
 def test_rows_without_a_verdict_in_either_run_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -109,9 +109,9 @@ def test_rows_without_a_verdict_in_either_run_are_left_out_and_counted(tmp_path:
     ("rows", "name", "settings", "said"),
     [
         ([scored(n) for n in range(40)], "bump", {}, "only .* has wice"),
-        ([scored(n) for n in range(40)], "wice", {"split": "dev"}, "different rows, as their split shows"),
-        ([scored(n) for n in range(40)], "wice", {"limit": 40}, "different rows, as their limit shows"),
-        ([scored(n) for n in range(39)], "wice", {}, "different rows, as their wice shows"),
+        ([scored(n) for n in range(40)], "wice", {"split": "dev"}, "different rows, because their split differs"),
+        ([scored(n) for n in range(40)], "wice", {"limit": 40}, "different rows, because their limit differs"),
+        ([scored(n) for n in range(39)], "wice", {}, "different rows, because their wice differs"),
         ([scored(n + 2) for n in range(40)], "wice", {}, "wice differs between the runs at row 'row-0'"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_run_that_is_not_finished_is_refused(tmp_path: Path) -> None:
     rows = [scored(n) for n in range(40)]
     first, second = write_run(tmp_path / "a", rows), write_run(tmp_path / "b", rows)
     (second / "rows" / "wice.jsonl").write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="one run has 40 rows and the other 1: finish both"):
+    with pytest.raises(InputError, match="one run has 40 rows and the other 1; finish both"):
         compare_runs(first, second, FEW)
 
 

@@ -78,7 +78,7 @@ def test_two_systems_that_come_out_level_on_few_rows_show_nothing() -> None:
     perfect = [scored(n, overlap=0.9 if n % 2 else 0.2) for n in range(40)]
     assert set_figures(perfect, FEW)["difference"]["verdict"] == "no interval"
     same = [{**row, "overlap": row["score"]} for row in noisy(40)]
-    assert set_figures(same, FEW)["difference"]["verdict"] == "no difference shown"
+    assert set_figures(same, FEW)["difference"]["verdict"] == "no significant difference"
 
 
 def test_both_constant_labels_are_baselines() -> None:
@@ -117,7 +117,7 @@ def test_with_one_class_auroc_is_undefined_and_says_so() -> None:
 def test_three_rows_have_figures_and_no_intervals() -> None:
     auroc = set_figures([scored(2 * n + n % 2) for n in range(3)], FEW)["metrics"]["auroc"]
     assert (auroc["estimate"], auroc["low"], auroc["high"]) == (1.0, None, None)
-    assert auroc["why_not"] == "3 groups of rows: an interval needs at least 10"
+    assert auroc["why_not"] == "an interval needs at least 10 groups of rows, got 3"
 
 
 def test_rows_of_one_group_are_drawn_together() -> None:
@@ -130,7 +130,7 @@ def test_rows_of_one_group_are_drawn_together() -> None:
 
 def test_a_score_that_is_no_number_is_refused() -> None:
     rows = [*noisy(12), scored(13, score=float("nan"))]
-    with pytest.raises(InputError, match="scores must be finite, row 13 has nan"):
+    with pytest.raises(InputError, match="scores must be finite, got nan in row 13"):
         set_figures(rows, FEW)
 
 

@@ -90,9 +90,9 @@ def test_prompts_without_a_response_are_left_out_and_named(tmp_path: Path) -> No
     ("rows", "problem"),
     [
         ([], "has no row"),
-        ([{"prompt": "No commas."}], 'expected "prompt" and "response"'),
-        ([{"prompt": "Other.", "response": "Done."}], "none of ifeval's 2"),
-        ([RESPONSES[0], RESPONSES[0]], "has a response already"),
+        ([{"prompt": "No commas."}], 'the row must have "prompt" and "response" as strings'),
+        ([{"prompt": "Other.", "response": "Done."}], "not one of ifeval's 2"),
+        ([RESPONSES[0], RESPONSES[0]], "already has a response"),
     ],
 )
 def test_responses_that_cannot_be_used_are_refused(tmp_path: Path, rows: list[dict[str, Any]], problem: str) -> None:
@@ -114,7 +114,7 @@ def test_a_damaged_set_gives_no_figures(tmp_path: Path) -> None:
 
 def test_it_is_run_alone_and_with_responses(tmp_path: Path) -> None:
     folder = data(tmp_path / "data", ROWS)
-    assert "add --responses FILE" in bench(folder, "run", "ifeval", "--out", tmp_path / "out").stderr
+    assert "pass --responses FILE" in bench(folder, "run", "ifeval", "--out", tmp_path / "out").stderr
     both = bench(folder, "run", "ifeval", "wice", "--responses", "x.jsonl", "--out", tmp_path / "out")
     assert "run them separately" in both.stderr
 
@@ -126,7 +126,7 @@ def test_validate_and_list_know_it(tmp_path: Path) -> None:
     folder = data(tmp_path / "broken", broken)
     faulty = bench(folder, "validate", "ifeval")
     assert faulty.exit_code == 3
-    assert "row 1: the prompt occurs twice" in faulty.stdout
+    assert "row 1: another row has the same prompt" in faulty.stdout
     assert "line 4: punctuation:no_comma: got the argument 'num_words'" in faulty.stdout
     assert [isinstance(one, Fault) for one in DATA_SETS["ifeval"].rows(folder, "test")] == [False] * 3 + [True] * 2
     assert ": 4 faults\n" in faulty.stdout  # the id of the first row, too, occurs twice
@@ -134,5 +134,5 @@ def test_validate_and_list_know_it(tmp_path: Path) -> None:
 
 
 def test_without_the_prompts_it_says_how_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="to get it: take input_data"):
+    with pytest.raises(InputError, match="to get it, download input_data"):
         [*DATA_SETS["ifeval"].rows(tmp_path, "test")]

@@ -65,5 +65,5 @@ def test_a_failure_is_no_flip_and_a_claim_that_is_supported_cannot_flip() -> Non
     verifier = StructuredVerifier(ScriptedModel(script), StructuredConfig(screen=False, style="label"))
     found = asyncio.run(injection_flips(verifier, [Injection("a", "x", "Ships pass.")], [supported, UNSUPPORTED[0]]))
     assert (found.probes, found.flipped, found.unverified, found.passed_over) == (1, (), 1, 1)
-    with pytest.raises(InputError, match="no injection could flip"):
+    with pytest.raises(InputError, match="so there is no verdict to flip"):
         asyncio.run(injection_flips(verifier, [Injection("a", "x", "Ships pass.")], [supported]))

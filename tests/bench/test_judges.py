@@ -109,13 +109,13 @@ def test_the_published_layouts_are_read(tmp_path: Path) -> None:
     assert isinstance(good, JudgeRow)
     assert (good.part, good.responses) == ("refusal_ans", ("1973", "1937"))
     assert isinstance(bad, Fault)
-    assert '"context" is empty' in bad.problem
+    assert '"context" must not be empty' in bad.problem
 
 
 def test_judges_are_named_once_and_are_language_models() -> None:
-    with pytest.raises(InputError, match="got the judges none"):
+    with pytest.raises(InputError, match="expected at least one judge, each given once, got none"):
         JudgesTask(JudgeOptions(()), list)
-    with pytest.raises(InputError, match="each once"):
+    with pytest.raises(InputError, match="each given once, got a, a"):
         JudgesTask(JudgeOptions(("a", "a")), list)
     with pytest.raises(ConfigError):
         JudgesTask(JudgeOptions(("a",), votes=0), list)

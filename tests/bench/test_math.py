@@ -151,11 +151,11 @@ def test_a_set_validates_itself(tmp_path: Path) -> None:
     ]
     written(tmp_path, "aime_2024", "a.jsonl", rows)
     assert [str(fault) for fault in validate(DATA_SETS["aime_2024"], tmp_path, "test")] == [
-        'a.jsonl, line 4: it has the fields id, problem, expected "answer" or a boxed solution',
+        'a.jsonl, line 4: the row must have an "answer" or a boxed "solution"; its keys are id, problem',
         "row 0: 2 rows have this id, expected one",
-        "the whole set: it has 29 usable problems, expected 30",
-        "problem 0: the answer is '1000', expected a number from 0 to 999",
-        "problem 2: the answer of its solution is not accepted",
+        "the whole set: 29 usable problems, expected 30",
+        "problem 0: the answer must be a whole number from 0 to 999, got '1000'",
+        "problem 2: the reference solution is not accepted as correct",
     ]
 
 
@@ -188,9 +188,9 @@ def test_several_responses_to_a_problem_count_as_their_share_and_two_runs_are_co
     ("rows", "said"),
     [
         ([], "no response to '1'"),
-        ([{"id": "1", "response": "a"}, {"id": "x", "response": "a"}], "the id 'x' is not a problem of aime_2024"),
-        ([{"id": "1"}], 'expected "id" and "response"'),
-        (None, "add --responses FILE"),
+        ([{"id": "1", "response": "a"}, {"id": "x", "response": "a"}], "aime_2024 has no problem with the id 'x'"),
+        ([{"id": "1"}], 'the row must have "id" and "response" as strings'),
+        (None, "pass --responses FILE"),
     ],
 )
 def test_responses_must_fit_the_problems(rows: list[dict[str, str]] | None, said: str, tmp_path: Path) -> None:

@@ -56,12 +56,12 @@ def test_answers_come_with_other_ways_to_put_them() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"context": []}, "its supporting paragraph 'Mill' is not among its paragraphs"),
-        ({"context": [], "supporting_facts": []}, "it has no paragraphs"),
-        ({"supporting_facts": []}, "none of its paragraphs is marked as supporting"),
-        ({"supporting_facts": ["Mill"]}, "unknown layout of its paragraphs or answers"),
-        ({"answers": []}, "it has no answer"),
-        ({"question": " "}, '"question" is empty'),
+        ({"context": []}, "the supporting paragraph 'Mill' is not among the row's paragraphs"),
+        ({"context": [], "supporting_facts": []}, "the row has no paragraphs"),
+        ({"supporting_facts": []}, "no paragraph of the row is marked as supporting"),
+        ({"supporting_facts": ["Mill"]}, "the paragraphs or answers of the row have an unknown layout"),
+        ({"answers": []}, "the row has no answer"),
+        ({"question": " "}, '"question" must not be empty'),
     ],
 )
 def test_a_question_that_cannot_be_used_says_why(change: dict[str, Any], said: str) -> None:
@@ -73,16 +73,16 @@ def test_questions_that_cannot_be_used_are_faults_and_the_others_go_on(tmp_path:
     rows = [BY_SENTENCES, {"id": "x", "answer": "Ada"}, BY_SENTENCES]
     write_rows(tmp_path / "multihop" / "2wiki_train500.jsonl.gz", rows)
     assert [str(fault) for fault in validate(DATA_SETS["2wiki"], tmp_path, "train")] == [
-        "2wiki_train500.jsonl.gz, line 2: it has no paragraphs",
+        "2wiki_train500.jsonl.gz, line 2: the row has no paragraphs",
         "row a: 2 rows have this id, expected one",
-        "row a: its question occurs twice",
+        "row a: another row has the same question",
     ]
 
 
 def test_a_part_that_there_is_not_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="musique has no dev split with paragraphs, it has train, test"):
+    with pytest.raises(InputError, match="musique has no dev split with paragraphs; available splits: train, test"):
         [*multihop_rows(tmp_path, "musique", "dev")]
-    with pytest.raises(InputError, match=r"hotpotqa is not here: expected .*hotpotqa_dev\.jsonl\.gz"):
+    with pytest.raises(InputError, match=r"missing file .*hotpotqa_dev\.jsonl\.gz: save the .* rows of hotpotqa there"):
         [*multihop_rows(tmp_path, "hotpotqa", "dev")]
 
 
@@ -99,7 +99,7 @@ def test_the_real_files_are_sound_but_for_the_36_questions_that_come_without_par
         pytest.skip("multihop is not in VOUCH_DATA")
     faults = {(name, split): [*validate(DATA_SETS[name], folder, split)] for name, split in FILES}
     assert {part: len(found) for part, found in faults.items() if found} == {("2wiki", "test"): 36}
-    assert {fault.problem for fault in faults["2wiki", "test"]} == {"it has no paragraphs"}
+    assert {fault.problem for fault in faults["2wiki", "test"]} == {"the row has no paragraphs"}
     rows = [row for part in FILES for row in multihop_rows(folder, *part)]
     usable = [row for row in rows if isinstance(row, MultihopRow)]
     # 700 training questions, 500 of dev, 600 of test; every one but the 36 can be used.

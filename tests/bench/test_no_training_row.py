@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 
 SHARED_BY_DEV_AND_TEST = {("healthver", "source"): 375}
-"""How many claims, sources or documents of each test set stand in a development set too; told in docs/bench.md."""
+"""How many claims, sources or documents of each test set are in a development set too; see docs/bench.md."""
 
 
 def rows_of(*splits: Split) -> Iterator[tuple[str, BenchRow]]:

@@ -24,7 +24,7 @@ def test_clearfacts_has_statements_with_one_or_more_documents() -> None:
     rows, faults = read("clearfacts")
     assert [(row.attributable, row.part) for row in rows] == [(True, "sample_a"), (False, "sample_b")]
     assert rows[0].sources == ("The bridge opened in 1973.", "It has two towers.")
-    assert faults == ["clearfacts.jsonl, line 3: \"label\" is 'AMBIG', expected one of 'S', 'NS'"]
+    assert faults == ["clearfacts.jsonl, line 3: \"label\" must be one of 'S', 'NS', got 'AMBIG'"]
 
 
 def test_ragtruth_joins_responses_with_what_they_were_made_from() -> None:
@@ -37,8 +37,8 @@ def test_ragtruth_joins_responses_with_what_they_were_made_from() -> None:
     assert rows[1].sources == ("passage 1:Add half a spoon of salt.\n\n",)
     assert rows[2].sources[0].startswith('{\n "name": "The Mill"')
     assert faults == [
-        "response.jsonl, line 6: its source_id 99 is not in source_info.jsonl",
-        'response.jsonl, line 7: in "labels", 0 to 99 is no span of a text of 20 characters',
+        "response.jsonl, line 6: the source_id 99 is not in source_info.jsonl",
+        'response.jsonl, line 7: "labels" has an invalid span, 0 to 99, in a text of 20 characters',
     ]
 
 
@@ -55,8 +55,8 @@ def test_fever_takes_the_named_sentences_page_by_page() -> None:
         "Sampleton\nSampleton is a town .",
     )
     assert faults == [
-        "paper_test.jsonl, line 4: the page 'Nowhere' of its evidence is in none of the page files",
-        'paper_test.jsonl, line 5: "evidence" must have sets of [annotation id, evidence id, page, sentence number]',
+        "paper_test.jsonl, line 4: the evidence names the page 'Nowhere', which is not in any page file",
+        'paper_test.jsonl, line 5: "evidence" must contain sets of [annotation id, evidence id, page, sentence number]',
     ]
 
 
@@ -78,10 +78,10 @@ def test_fever_finds_pages_whatever_their_normal_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("evidence", "said"),
     [
-        ([5], '"evidence" must have sets of [annotation id, evidence id, page, sentence number]'),
-        ([[5]], '"evidence" must have sets of [annotation id, evidence id, page, sentence number]'),
-        ([[[1, 1, "Beyoncé", 7]]], "the page 'Beyoncé' has no sentence 7, which its evidence names"),
-        ([[[1, 1, "Beyoncé", 0], [1, 2, "Beyoncé", 1]]], "the page 'Beyoncé' has no sentence 1"),
+        ([5], '"evidence" must contain sets of [annotation id, evidence id, page, sentence number]'),
+        ([[5]], '"evidence" must contain sets of [annotation id, evidence id, page, sentence number]'),
+        ([[[1, 1, "Beyoncé", 7]]], "the evidence names sentences that the page 'Beyoncé' does not have: 7"),
+        ([[[1, 1, "Beyoncé", 0], [1, 2, "Beyoncé", 1]]], "sentences that the page 'Beyoncé' does not have: 1"),
     ],
 )
 def test_fever_evidence_that_leads_nowhere_is_a_fault(tmp_path: Path, evidence: object, said: str) -> None:
@@ -96,7 +96,7 @@ def test_fever_has_a_fault_and_no_end_where_a_named_page_is_empty(tmp_path: Path
     write_rows(tmp_path / "fever" / "paper_test.jsonl", [claim])
     write_rows(tmp_path / "fever" / "wiki-pages" / "wiki-001.jsonl", [{"id": "Void", "text": "", "lines": ""}])
     assert read("fever", tmp_path)[1] == [
-        "paper_test.jsonl, line 1: the page 'Void' has no sentence 0, which its evidence names"
+        "paper_test.jsonl, line 1: the evidence names sentences that the page 'Void' does not have: 0"
     ]
 
 
@@ -124,7 +124,7 @@ def test_facts_grounding_judges_the_answers_that_lie_beside_it() -> None:
         (("The bridge opened in 1973.\nIt has two towers.",), None)
     ]
     assert faults == [
-        "responses.jsonl, line 2: the id 9 is not an example: expected the number of a row of examples.csv, from 1"
+        "responses.jsonl, line 2: unknown id '9'; expected the number of a row of examples.csv, counted from 1"
     ]
 
 
@@ -172,5 +172,5 @@ PUBLISHED = (
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_set_that_is_not_here_says_how_to_get_it(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=rf"{name} is not here: .* to get it: .*(huggingface|github|fever|zip)"):
+    with pytest.raises(InputError, match=rf"{name} is missing: .* to get it, .*(huggingface|github|fever|zip)"):
         [*DATA_SETS[name].rows(tmp_path, "test")]

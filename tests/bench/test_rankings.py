@@ -42,13 +42,13 @@ def test_each_file_is_a_part_and_irrelevant_counts_as_intermediate(tmp_path: Pat
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
-        ({"ranking": [1, 1, 2]}, "expected the numbers of its 3 answers, each once"),
-        ({"ranking": [1, 2]}, "expected the numbers of its 3 answers, each once"),
+        ({"ranking": [1, 1, 2]}, "the ranking must contain each number from 1 to 3 once"),
+        ({"ranking": [1, 2]}, "the ranking must contain each number from 1 to 3 once"),
         ({"ranking": [3, 2, 1]}, "contradicts the labels"),
-        ({"answers": question_row(0)["answers"][:2]}, "expected correct, intermediate and incorrect, each once"),
-        ({"answers": [{"text": "x", "label": "wrong"}] * 3}, "labelled 'wrong'"),
-        ({"answers": ["1937"]}, "expected an object with its text"),
-        ({"question": None}, 'expected "question" as text'),
+        ({"answers": question_row(0)["answers"][:2]}, "must be correct, intermediate and incorrect, each once"),
+        ({"answers": [{"text": "x", "label": "wrong"}] * 3}, "unknown label 'wrong'"),
+        ({"answers": ["1937"]}, "an answer must be an object with its text"),
+        ({"question": None}, '"question" must be a string, got null'),
     ],
 )
 def test_a_row_that_is_not_as_it_should_be_is_told_with_its_place(
@@ -82,14 +82,14 @@ def test_a_ranking_that_contradicts_the_shares_of_facts_is_told(tmp_path: Path) 
         {"answer": "Ada was a queen.", "factuality_score": 0.2},
     ]
     write_rows(path, [{"question": "Who was Ada?", "answers": answers, "verify_result": [2, 1]}])
-    assert "the ranking is [2, 1], but the factuality scores are [1.0, 0.2]" in faults(tmp_path, "fgveribench_long")[0]
+    assert "the ranking [2, 1] contradicts the factuality scores [1.0, 0.2]" in faults(tmp_path, "fgveribench_long")[0]
 
 
 def test_answers_of_ones_own_need_a_reference_and_no_ranking(tmp_path: Path) -> None:
     row = {"id": "a", "question": "When?", "reference": ["1973"], "answers": ["1937", "1973"]}
     write_rows(tmp_path / "best_of_n" / "mine.jsonl", [row, {**row, "id": "b", "answers": ["1937"]}])
     assert faults(tmp_path, "best_of_n") == [
-        "mine.jsonl, line 2: it has one answer, expected at least two to choose from"
+        "mine.jsonl, line 2: expected at least two answers to choose from, got one"
     ]
 
 

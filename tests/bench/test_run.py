@@ -100,7 +100,7 @@ def test_answers_without_labels_have_a_share_and_no_decoding_is_recorded(tmp_pat
     assert outcome.results["decoding"] is None
     assert outcome.results["sets"]["facts_grounding"]["share_attributable"]["estimate"] == 1.0
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "<td>judged Attributable</td><td>1.000</td>" in page
+    assert "<td>share judged Attributable</td><td>1.000</td>" in page
 
 
 def test_published_figures_and_remarks_stand_beside_ours(tmp_path: Path) -> None:
@@ -133,8 +133,8 @@ def test_a_broken_row_is_told_counted_and_has_a_line(tmp_path: Path) -> None:
     outcome = run(folder, tmp_path / "out", notes=notes)
     assert outcome.unverified == 1
     assert notes.problems == [
-        "row-1: broken: wice, wice.jsonl.gz, line 1: \"label\" is missing, expected one of 'Attributable', "
-        "'Not Attributable'"
+        "row-1: broken: wice, wice.jsonl.gz, line 1: \"label\" must be one of 'Attributable', 'Not Attributable', "
+        "got null"
     ]
     assert outcome.results
     assert outcome.results["sets"]["wice"]["unverified"] == 1
@@ -143,7 +143,7 @@ def test_a_broken_row_is_told_counted_and_has_a_line(tmp_path: Path) -> None:
 
 def test_a_set_whose_format_changed_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     folder = data_folder(tmp_path / "data", wice=[{"id": 1, "hypothesis": "It opened."}])
-    with pytest.raises(InputError, match="wice has no usable row among 1: has its format changed"):
+    with pytest.raises(InputError, match="none of the 1 rows of wice is usable: check their format; first problem: "):
         run(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -158,7 +158,7 @@ def test_a_run_that_is_there_is_gone_on_with_only_when_asked(data: Path, tmp_pat
     out = tmp_path / "out"
     run(data, out)
     before = lines_of(out)
-    with pytest.raises(InputError, match="holds a run: resume it with --resume, or choose another folder"):
+    with pytest.raises(InputError, match="already contains a run: resume it with --resume, or choose another folder"):
         run(data, out)
     notes = Notes()
     run(data, out, options=replace(QUICK, resume=True), notes=notes)
@@ -185,8 +185,8 @@ def test_a_run_that_was_cut_off_is_finished_as_if_it_had_not_been(data: Path, tm
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (replace(QUICK, limit=5, resume=True), "holds a run with limit None, now it is 5"),
-        (RunOptions(model="embedded", resume=True), "holds a run with model embedded:rules, now it is embedded"),
+        (replace(QUICK, limit=5, resume=True), "has limit null, but this one has limit 5"),
+        (RunOptions(model="embedded", resume=True), "has model embedded:rules, but this one has model embedded"),
     ],
 )
 def test_a_run_with_other_settings_is_not_mixed_in(data: Path, tmp_path: Path, options: RunOptions, said: str) -> None:
@@ -198,7 +198,7 @@ def test_a_run_with_other_settings_is_not_mixed_in(data: Path, tmp_path: Path, o
 def test_a_run_on_other_data_is_not_mixed_in(data: Path, tmp_path: Path) -> None:
     run(data, tmp_path / "out")
     write_rows(data / "attribution/test/wice.jsonl.gz", claim_rows(33))
-    with pytest.raises(InputError, match="sets wice, now it is wice; their data differ"):
+    with pytest.raises(InputError, match="has sets wice, but this one has sets wice with different data"):
         run(data, tmp_path / "out", options=replace(QUICK, resume=True))
 
 
@@ -206,7 +206,7 @@ def test_a_folder_with_something_else_in_it_is_refused_and_left_alone(data: Path
     out = tmp_path / "out"
     out.mkdir()
     (out / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match=r"out is not empty \(it holds notes.txt\)"):
+    with pytest.raises(InputError, match=r"out is not empty \(it contains notes.txt\)"):
         run(data, out)
     assert [path.name for path in out.iterdir()] == ["notes.txt"]
 

@@ -39,7 +39,7 @@ def test_a_row_without_a_label_and_an_id_that_occurs_twice_are_told_with_their_p
     first, second, *rest = claim_rows()
     folder = data_folder(tmp_path, wice=[{**first, "label": None}, {**second, "id": rest[0]["id"]}, *rest])
     assert faults(folder, "wice") == [
-        "wice.jsonl.gz, line 1: \"label\" is missing, expected one of 'Attributable', 'Not Attributable'",
+        "wice.jsonl.gz, line 1: \"label\" must be one of 'Attributable', 'Not Attributable', got null",
         "row bridge-2: 2 rows have this id, expected one",
     ]
 
@@ -48,13 +48,13 @@ def test_a_set_whose_format_changed_has_a_fault_in_every_row(tmp_path: Path) -> 
     renamed: list[dict[str, Any]] = [{"id": row["id"], "hypothesis": row["claim"]} for row in claim_rows(3)]
     told = faults(data_folder(tmp_path, wice=renamed), "wice")
     assert len(told) == 3
-    assert told[0] == 'wice.jsonl.gz, line 1: it has the fields id, hypothesis, expected "claim" as text'
+    assert told[0] == 'wice.jsonl.gz, line 1: the row has no "claim"; its keys are id, hypothesis'
 
 
 def test_a_set_of_halves_of_pairs_cannot_be_measured() -> None:
     row = BenchRow("a", "It opened.", ("It opened.",), None, pair="p", preferred=True)
     assert [str(fault) for fault in ClaimsTask.validate(DATA_SETS["wice"], [row])] == [
-        "the whole set: no figure is defined on it: it has neither labels nor whole pairs"
+        "the whole set: no metric is defined, because there are neither labels nor complete pairs"
     ]
 
 

@@ -133,5 +133,5 @@ def test_several_processes_and_another_way_of_asking_are_refused(
                        "calibrator": {"kind": "temperature", "at": [2.0], "values": []}}  # fmt: skip
         (tmp_path / "calibration.json").write_text(json.dumps(calibration))
         monkeypatch.setenv("VOUCH_CALIBRATION", str(tmp_path / "calibration.json"))
-        with pytest.raises(InputError, match="holds a run with calibrator None, now it is temperature:"):
+        with pytest.raises(InputError, match="has calibrator null, but this one has calibrator temperature:"):
             run(data, out, options=replace(options(model), resume=True))

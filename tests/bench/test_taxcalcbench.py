@@ -53,11 +53,11 @@ OUTSIDE = b'<!DOCTYPE r [<!ENTITY x SYSTEM "secret.txt">]><Return><ReturnData>&x
     ("content", "problem"),
     [
         (BOMB, "document type"), (OUTSIDE, "document type"),
-        (b"<Return>" + b"<a>" * 200 + b"</a>" * 200 + b"</Return>", "100 deep"),
-        (b" " * 5_000_001, "the limit is 5,000,000"), (b"{}", "invalid XML"), (b"", "invalid XML"),
+        (b"<Return>" + b"<a>" * 200 + b"</a>" * 200 + b"</Return>", "100 levels deep"),
+        (b" " * 5_000_001, "at most 5,000,000 bytes"), (b"{}", "invalid XML"), (b"", "invalid XML"),
         (b"<Return/>", "IRS1040"),
-        (XML.replace(b"50000", b"lots"), "WagesAmt is 'lots'"),
-        (XML.replace(b"<Other>", b"<WagesAmt>3</WagesAmt><Other>"), "occurs twice"),
+        (XML.replace(b"50000", b"lots"), "WagesAmt must be an amount, got 'lots'"),
+        (XML.replace(b"<Other>", b"<WagesAmt>3</WagesAmt><Other>"), "must occur once"),
     ],
 )  # fmt: skip
 def test_xml_that_is_dangerous_or_wrong_is_refused(content: bytes, problem: str) -> None:
@@ -122,7 +122,7 @@ def test_a_line_that_is_not_answered_is_wrong_also_where_zero_is_expected() -> N
 
 def test_pass_power_falls_with_k_and_refuses_more_draws_than_attempts() -> None:
     assert [pass_power(3, 4, k) for k in (1, 2, 3, 4)] == [0.75, 0.5, 0.25, 0.0]
-    with pytest.raises(InputError, match="k = 5"):
+    with pytest.raises(InputError, match="k must be between 1 and the number of attempts, 4, got 5"):
         pass_power(4, 4, 5)
     with pytest.raises(InputError, match="same number"):
         score_attempts({"a": [attempt(0)], "b": []})
@@ -159,7 +159,8 @@ def test_bench_validate_names_a_case_that_cannot_be_used(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([], "no row"), ([{"id": "x", "response": "y"}], "none of the 2 cases"), ([{"response": "y"}], 'expected "id"'),
+        ([], "there are no rows"), ([{"id": "x", "response": "y"}], "unknown case 'x'"),
+        ([{"response": "y"}], 'the row must have "id" and "response" as strings'),
         ([{"id": "0000-worker", "response": ""}] * 2 + [{"id": "0001-family", "response": ""}], "has the fewest"),
     ],
 )  # fmt: skip

@@ -61,7 +61,7 @@ def test_validate_names_the_faults_and_ends_with_3(tmp_path: Path) -> None:
     folder = data_folder(tmp_path / "data", wice=[{**first, "label": None}, *rest])
     result = bench("validate", "wice", "--split", "test", data=folder)
     assert result.exit_code == 3
-    assert result.stdout.startswith('wice, test: 1 fault\n  wice.jsonl.gz, line 1: "label" is missing')
+    assert result.stdout.startswith('wice, test: 1 fault\n  wice.jsonl.gz, line 1: "label" must be one of ')
     sound = bench("validate", "anli", "--split", "test", data=folder)
     assert (sound.exit_code, sound.stdout) == (0, "anli, test: valid\n")
 
@@ -80,7 +80,7 @@ def test_a_set_without_an_auroc_says_why_and_what_it_has_instead(tmp_path: Path)
     folder = data_folder(tmp_path / "data", wice=one_class)
     result = bench("run", "wice", "facts_grounding", "--out", tmp_path / "out", data=folder, columns=200)
     assert "wice: one class only: all 24 rows are Attributable" in result.stdout
-    assert "facts_grounding: no row has a label.\nfacts_grounding: judged Attributable 1.000." in result.stdout
+    assert "facts_grounding: no row has a label.\nfacts_grounding: share judged Attributable 1.000." in result.stdout
 
 
 def test_wide_terminals_show_the_length_of_the_claim_as_a_rival(data: Path, tmp_path: Path) -> None:
@@ -117,10 +117,11 @@ def test_compare_tells_the_difference_of_two_runs(data: Path, tmp_path: Path) ->
 def test_what_cannot_be_used_is_one_line_that_says_what_to_do(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert "VOUCH_DATA is not set" in refused("run", "wice", "--out", out)
-    assert "which is not a folder" in refused("run", "wice", "--out", out, data=tmp_path / "nowhere")
+    assert "nowhere is not a folder" in refused("run", "wice", "--out", out, data=tmp_path / "nowhere")
     assert "did you mean wice?" in refused("run", "wise", "--out", out, data=data)
-    assert "has no dev split, it has train, test" in refused("run", "wice", "--split", "dev", "--out", out, data=data)
-    assert "fool_me_twice is not here" in refused("run", "fool_me_twice", "--out", out, data=data)
+    no_dev = refused("run", "wice", "--split", "dev", "--out", out, data=data)
+    assert "has no dev split: pass --split train or test" in no_dev
+    assert "fool_me_twice is missing" in refused("run", "fool_me_twice", "--out", out, data=data)
     assert "unknown model 'gpt'" in refused("run", "wice", "--model", "gpt", "--out", out, data=data)
     assert "is not empty" in refused("run", "wice", "--out", tmp_path, data=data)
     assert "the folder of a run?" in refused("compare", tmp_path, tmp_path)
@@ -176,13 +177,13 @@ def test_a_quick_look_tells_all_rows_that_cannot_be_used(data: Path, tmp_path: P
     assert ended.exit_code == 3
     assert "line 4" in ended.stderr
     assert "line 21" in ended.stderr
-    assert "A quick look: at most 5 rows" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
+    assert "Quick run: at most 5 rows" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
 
 
 def test_data_sets_are_looked_for_one_folder_up_only_in_words(data: Path) -> None:
     ended = bench("run", "wice", "--out", "run", data=data / "attribution")
     assert ended.exit_code == 2
-    assert f"expected its parent folder: {data}" in ended.stderr
+    assert f"must be set to the parent folder, {data}; got {data}/attribution" in ended.stderr
 
 
 def test_runs_of_other_sets_are_not_compared(data: Path, tmp_path: Path) -> None:

@@ -29,14 +29,14 @@ def built(tmp_path: Path) -> Path:
 def test_votes_are_asked_for_row_by_row_and_resumed(built: Path, tmp_path: Path) -> None:
     out, lines = tmp_path / "ada.jsonl", list[str]()
     done, told = vote(built, out, False, io.StringIO("y\nperhaps\nn\nq\n"), lines.append)
-    assert (done, told) == (False, ["stopped: 2 of 3 rows voted on; resume with --resume"])
+    assert (done, told) == (False, ["stopped after votes on 2 of 3 rows; resume with --resume"])
     assert read(out) == [{"id": "nq-0", "vote": "accept"}, {"id": "nq-1", "vote": "reject"}]
     shown = "\n".join(lines)
     assert "Got 'perhaps', expected y, n or q" in shown
     # The second row's answers stand in another order; they are shown best first.
     second = shown[shown.index("Row 2 of 3") : shown.index("Row 3 of 3")]
     assert second.index("1. It opened in 1901.") < second.index("2. I have no") < second.index("3. It opened in 1951.")
-    assert vote(built, out, True, io.StringIO("y\n"), lines.append) == (True, ["voted on 3 rows"])
+    assert vote(built, out, True, io.StringIO("y\n"), lines.append) == (True, ["voted on all 3 rows"])
     assert [one["id"] for one in read(out)] == ["nq-0", "nq-1", "nq-2"]
 
 
@@ -51,9 +51,9 @@ def test_what_two_of_three_reject_is_dropped_and_the_agreement_told(built: Path,
     said = "\n".join(count_votes(built, out, files))
     assert [(row["id"], row["verified"]) for row in read(out)] == [("nq-0", "people"), ("nq-2", "model")]
     assert read(out)[0]["votes"] == {"ada": "accept", "bob": "accept", "cy": "accept"}
-    assert "1 of 3 rows dropped; 1 of the others verified by people" in said
+    assert "1 of 3 rows dropped; 1 of the rest verified by people" in said
     # Two rows have all votes: all agree on one; of six pairs of votes two differ.
-    assert "on 2 rows with all votes: unanimous 50.0%, equal pairs of votes 66.7%" in said
+    assert "on the 2 rows that every voter judged: 50.0% unanimous, 66.7% of vote pairs equal" in said
 
 
 def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> N
         ((), "choose one step"),
         (("--judge", "openai/x", "--voter"), "choose one step"),
         (("--voter", "--model", "openai/x"), "models answer only in the first step"),
-        (("--votes", "BUILT", "--votes", "BUILT"), "expected at most 3, each once"),
-        (("--votes", "BUILT"), "expected accept or reject"),
+        (("--votes", "BUILT", "--votes", "BUILT"), "expected at most 3 vote files, each given once"),
+        (("--votes", "BUILT"), "of accept or reject, got 'nq-0' and null"),
     ],
 )
 def test_steps_that_do_not_fit_are_refused(
@@ -83,4 +83,4 @@ def test_steps_that_do_not_fit_are_refused(
 def test_votes_are_on_rows_of_the_first_step_alone(tmp_path: Path) -> None:
     questions = write_rows(tmp_path / "questions.jsonl", [{"id": "q", "question": "When?", "reference": "1973"}])
     said = refused("build", "--input", questions, "--output", tmp_path / "votes.jsonl", "--voter")
-    assert "expected the output of step 1" in said
+    assert "expected a file written with --judge" in said

@@ -122,21 +122,21 @@ def test_two_runs_are_compared_on_the_same_rankings(data: Path, index: Path, tmp
     [
         (
             ("fgveribench", "wice"),
-            "has answers to be ranked, wice claims to be judged: run them separately",
+            "has answers to rank, but wice has claims to judge: run them separately",
         ),
         (("fgveribench", "fgveribench_lon"), "did you mean fgveribench_long?"),
         (
             ("fgveribench",),
-            "nothing to rank by: give --index PATH, --web ENGINE, or --mode no-search or --mode generative",
+            "pass --index PATH or --web ENGINE, or --mode no-search or --mode generative, which need none",
         ),
         (("fgveribench", "--mode", "generative", "--index", "x"), "uses no evidence"),
         (
             ("fgveribench", "--jobs", "2", "--index", "x"),
-            "--jobs cannot be used here: fgveribench contains answers to be ranked",
+            "--jobs cannot be used here: fgveribench contains answers to rank",
         ),
         (("fgveribench", "--index", "x", "--score-model", "minicheck"), "unknown scorer 'minicheck'"),
-        (("wice", "--index", "x"), "--index cannot be used here: wice contains claims to be judged"),
-        (("wice", "--mode", "full"), "--mode cannot be used here: wice contains claims to be judged"),
+        (("wice", "--index", "x"), "--index cannot be used here: wice contains claims to judge"),
+        (("wice", "--mode", "full"), "--mode cannot be used here: wice contains claims to judge"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(
@@ -149,7 +149,7 @@ def test_options_that_do_not_fit_are_refused(
 
 def test_list_and_validate_know_these_sets_too(data: Path) -> None:
     listed = bench("list", data=data)
-    assert "fgveribench: three answers to each question of six sets" in listed.stdout
+    assert "fgveribench: three answers to each question from six sets" in listed.stdout
     assert "12 questions" in listed.stdout
     result = bench("validate", "fgveribench", "fgveribench_long", data=data)
     assert result.exit_code == 0

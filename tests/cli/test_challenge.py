@@ -180,7 +180,7 @@ def test_a_model_that_fails_half_way_leaves_the_finished_steps(tmp_path: Path) -
         (["--proposal", PROPOSAL, "--resume"], "--resume requires --output"),
         (["--proposal", "none.yaml"], "none.yaml cannot be read"),
         (["--proposal", TASK], "expected an object with"),
-        (["--proposal", PROPOSAL, "--report", "/no/such/page.html"], "there is no folder"),
+        (["--proposal", PROPOSAL, "--report", "/no/such/page.html"], "does not exist; create it or choose another"),
         (["--fill", "--model", "http://localhost:1/v1#m", "--candidates", "0"], "candidates must be at least 1"),
         (["--fill", "--model", "http://localhost:1/v1#m", "--output", "x.txt"], "ends in .jsonl"),
         (["--fill", "--model", "qwen"], "no model is called 'qwen'"),
@@ -203,5 +203,6 @@ def test_the_page_shows_every_unit_the_case_as_a_tree_and_no_markup_of_others(tm
     assert "<script>alert" not in text
     assert "\u202e" not in text
     for words in ("n is 4, but rule R1 gives 3.", "✓ data.apples = 3", "&#34;kind&#34;: &#34;claim&#34;",
-                  "It could not be judged (undecided)", "An unchallenged unit is not proven right"):  # fmt: skip
+                  "This unit could not be judged (undecided)",
+                  "An unchallenged unit is not proven correct"):  # fmt: skip
         assert words in text

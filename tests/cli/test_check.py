@@ -82,7 +82,8 @@ def test_markdown_has_the_table_of_the_evidence(tmp_path: Path) -> None:
     report = tmp_path / "verdict.md"
     assert vouch(WRONG, "--source-text", BRIDGE, "--report", str(report)).exit_code == 0
     assert "| | claim | source | place | reason |" in report.read_text(encoding="utf-8")
-    assert "it exists already" in refused(WRONG, "--source-text", BRIDGE, "--report", str(report))
+    again = refused(WRONG, "--source-text", BRIDGE, "--report", str(report))
+    assert "the file exists and would be overwritten" in again
 
 
 def test_a_response_is_checked_claim_by_claim_and_repaired() -> None:

@@ -35,7 +35,7 @@ def test_the_plan_is_printed_and_written_as_a_page(tmp_path: Path) -> None:
     report = tmp_path / "plan.html"
     result = diagnosed("--labels", written(tmp_path), "--report", report)
     assert result.exit_code == Exit.OK
-    assert "by checklist" in result.stdout
+    assert " checklist\n better than guessing (whole, items)" in result.stdout
     assert "100 completions to 50 prompts" in report.read_text(encoding="utf-8")
 
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_planned_with_is_said(tmp_path: Path) -> None:
     assert refused.exit_code == Exit.USAGE
     assert "q cannot be estimated: there is no failure" in refused.stderr
     assert "threshold" in diagnosed("--labels", path, "--tau", "2").stderr
-    assert "there is no folder" in diagnosed("--labels", path, "--report", tmp_path / "no" / "plan.html").stderr
+    assert "does not exist; create it" in diagnosed("--labels", path, "--report", tmp_path / "no" / "plan.html").stderr
     assert "--injections and --labels cannot be used together" in diagnosed("--labels", path, "--injections").stderr
     assert "--pairs require --injections" in diagnosed("--labels", path, "--pairs", path).stderr
     assert "--report requires --labels" in diagnosed("--injections", "--report", tmp_path / "plan.html").stderr

@@ -123,7 +123,7 @@ def test_rewards_are_diagnosed_from_the_lines(rows: Path, output: Path, tmp_path
     page = tmp_path / "page.html"
     told = vouch("diagnose", "rewards", output, "--report", page)
     assert (told.exit_code, told.stderr) == (Exit.OK, "")
-    assert "Inside groups" in told.stdout
+    assert "Within groups" in told.stdout
     assert "Proposition 2" in told.stdout
     assert page.read_text(encoding="utf-8").count("<svg") == 4
     record = json.loads(vouch("diagnose", "rewards", output, "--json").stdout)
@@ -141,13 +141,10 @@ def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
                       {"total": 1, "group": 1, "parts": {"a": "b"}}]  # fmt: skip
     result = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, *bad]))
     assert result.exit_code == Exit.INCOMPLETE
-    assert "r.jsonl, line 3: its total is None, expected a number" in result.stderr
+    assert 'r.jsonl, line 3: "total" must be a number, got null' in result.stderr
     assert "4 rows cannot be used and are excluded" in result.stderr
     other = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, {"id": "a", "claim": "b"}]))
-    assert (
-        """line 3: the row has the keys ['id', 'claim'], expected "total" or "totals", as vouch reward"""
-        in other.stderr
-    )
+    assert 'line 3: the row has no "total" or "totals"; its keys are id, claim: create it with vouch' in other.stderr
     nothing = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", bad))
     assert nothing.exit_code == Exit.USAGE
     assert "no reply with a reward" in nothing.stderr
@@ -187,9 +184,9 @@ def test_rewards_that_cannot_be_diagnosed_name_the_methods_whose_can(tmp_path: P
     units = written(
         tmp_path / "units.jsonl", [{"id": "u", "case": "1", "rewards": {}, "advantages": {}, "total": None}]
     )
-    assert "its total is None" in vouch("diagnose", "rewards", units).stderr
+    assert '"total" must be a number, got null' in vouch("diagnose", "rewards", units).stderr
     units = written(tmp_path / "units.jsonl", [{"id": "u", "case": "1", "rewards": {}, "advantages": {}}])
-    assert "for structured, checklist, blinded and discriminative" in vouch("diagnose", "rewards", units).stderr
+    assert "method structured, checklist, blinded or discriminative" in vouch("diagnose", "rewards", units).stderr
 
 
 def test_a_method_that_there_is_not_is_refused_with_the_nearest(rows: Path, output: Path) -> None:

@@ -39,12 +39,12 @@ def test_a_row_on_disk_is_a_record_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"label": "maybe"}, "'maybe', expected one of"),
+        ({"label": "maybe"}, "must be one of 'Attributable', 'Not Attributable', got 'maybe'"),
         ({"error_type": "typo"}, "'typo', expected one of numerical_exaggeration"),
         ({"label": "Attributable", "error_type": "fabrication"}, "expected none, as it is Attributable"),
         ({"claim": " "}, "the claim must contain at least one word or number"),
         ({"source": None}, "'source' is null: expected a string or a list of strings"),
-        ({"spans": [{"start": 3, "end": 99}]}, "3 to 99 is no span"),
+        ({"spans": [{"start": 3, "end": 99}]}, "an invalid span, 3 to 99, in a text of"),
     ],
 )
 def test_a_record_that_cannot_be_used_says_why(changes: dict[str, Any], message: str) -> None:
@@ -59,7 +59,7 @@ def test_a_file_names_the_set_of_its_rows_and_the_line_that_is_wrong(tmp_path: P
     assert [(one.id, one.data_set) for one in read_rows(path)] == [("a", "wice")]
     with gzip.open(path, "at", encoding="utf-8") as file:
         file.write(json.dumps({"id": "b", **RECORD, "label": 1}) + "\n")
-    with pytest.raises(InputError, match=r"wice.jsonl.gz, line 2: \"label\" is 1"):
+    with pytest.raises(InputError, match=r"wice.jsonl.gz, line 2: \"label\" must be one of .*, got 1"):
         read_rows(path)
 
 

@@ -32,7 +32,7 @@ def test_kappa_of_one_label_throughout_is_undefined() -> None:
 
 def test_kappa_needs_the_same_rows_from_both() -> None:
     for first, second in (([], []), (["a"], ["a", "b"])):
-        with pytest.raises(InputError, match="two labels for each"):
+        with pytest.raises(InputError, match="two labels per row"):
             m.cohen_kappa(first, second)
 
 
@@ -79,9 +79,9 @@ def test_invalid_spans_are_named_by_row() -> None:
     for spans in ([(5, 3)], [(-1, 3)]):
         with pytest.raises(InputError, match="row 2: span offsets must satisfy 0 <= start <= end"):
             m.span_counts([[], spans], [[], []])
-    with pytest.raises(InputError, match="predicted has 2 rows, gold 1: they must describe the same rows"):
+    with pytest.raises(InputError, match="predicted and gold must have the same number of rows, got 2 and 1"):
         m.span_scores([[]], [[], []])
-    with pytest.raises(InputError, match="tokens has 0 rows, gold 1"):
+    with pytest.raises(InputError, match="tokens and gold must have the same number of rows, got 0 and 1"):
         m.token_counts([[]], [[]], [])
     with pytest.raises(InputError, match=r"shape \(N, 3\)"):
         m.span_f1([1, 2, 3])

@@ -138,7 +138,7 @@ def test_held_out_scores_of_an_overconfident_model_are_better_than_its_own() -> 
 
 @pytest.mark.parametrize("truth", [[True, False] * 9, [True] * 30])
 def test_too_few_rows_or_one_label_are_rejected(truth: list[bool]) -> None:
-    with pytest.raises(InputError, match="at least 20 with both labels"):
+    with pytest.raises(InputError, match="at least 20 rows and both labels"):
         fit_calibrator("temperature", truth, [0.5] * len(truth))
 
 
@@ -152,7 +152,7 @@ def test_too_few_rows_or_one_label_are_rejected(truth: list[bool]) -> None:
     ],
 )  # fmt: skip
 def test_a_decreasing_or_invalid_curve_is_rejected(kind: str, at: tuple[float, ...], values: tuple[float, ...]) -> None:
-    with pytest.raises(InputError, match="expected a temperature, line or increasing curve"):
+    with pytest.raises(InputError, match="must be a temperature, a line or an increasing curve"):
         Calibrator(kind, at, values)  # type: ignore[arg-type]
 
 
@@ -171,7 +171,7 @@ def test_platt_takes_weights_as_so_many_equal_rows() -> None:
 
 @pytest.mark.parametrize("weights", [[1.0] * 39, [0.0] + [1.0] * 39])
 def test_invalid_weights_are_rejected(weights: list[float]) -> None:
-    with pytest.raises(InputError, match="a number above 0 per row"):
+    with pytest.raises(InputError, match="a positive number per row"):
         fit_calibrator("platt", [True, False] * 20, [0.1, 0.9] * 20, weights)
-    with pytest.raises(InputError, match="got weights for temperature"):
+    with pytest.raises(InputError, match=r"weights require kind platt .*, got temperature"):
         fit_calibrator("temperature", [True, False] * 20, [0.1, 0.9] * 20, [1.0] * 40)

@@ -49,7 +49,7 @@ def test_a_long_chain_is_one_document() -> None:
 
 @pytest.mark.parametrize("keys", ["text", b"text", 7, np.int64(7), None, {"source": "text"}])
 def test_a_single_key_is_rejected_and_not_split(keys: Any) -> None:
-    with pytest.raises(InputError, match=f"row 2: the keys are of type {type(keys).__name__}, expected a collection"):
+    with pytest.raises(InputError, match=rf"row 2: the keys must be a collection, .*, got {type(keys).__name__}$"):
         document_numbers([["text"], keys])
 
 
@@ -90,7 +90,7 @@ def test_every_row_of_a_label_is_as_likely() -> None:
 
 @pytest.mark.parametrize("size", [0, -1, 4])
 def test_a_slice_larger_than_the_set_or_empty_is_rejected(size: int) -> None:
-    with pytest.raises(InputError, match="expected 1 to all of them"):
+    with pytest.raises(InputError, match="the slice must have between 1 and all rows"):
         stratified_slice(["a", "a", "b"], size, seed=0)
 
 
@@ -104,5 +104,5 @@ def test_the_spread_is_the_mean_and_the_sample_deviation_over_seeds() -> None:
 def test_one_seed_has_no_deviation_and_an_undefined_slice_no_mean() -> None:
     assert np.isnan(spread_over_seeds(lambda rows: 0.5, ["a"], 1, seeds=[0]).standard_deviation)
     assert np.isnan(spread_over_seeds(lambda rows: float("nan") if rows[0] else 0.5, ["a", "a"], 1, range(9)).mean)
-    with pytest.raises(InputError, match="no seeds"):
+    with pytest.raises(InputError, match="expected at least one seed"):
         spread_over_seeds(lambda rows: 0.5, ["a"], 1, seeds=[])

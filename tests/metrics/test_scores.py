@@ -115,7 +115,7 @@ def test_error_types_are_counted_in_the_order_of_the_taxonomy() -> None:
 
 
 def test_an_error_type_outside_the_taxonomy_is_rejected() -> None:
-    with pytest.raises(InputError, match="unknown error type 'typo'; there are: numerical_exaggeration"):
+    with pytest.raises(InputError, match="unknown error type 'typo'; expected one of numerical_exaggeration"):
         m.error_type_distribution(["typo"])
 
 
@@ -129,15 +129,15 @@ def test_zeros_and_ones_are_taken_as_booleans(dtype: type) -> None:
 @pytest.mark.parametrize(
     ("truth", "scores", "message"),
     [
-        ([], [], "truth is empty: a metric needs at least one row"),
-        ([True, False], [0.1], "scores has 1 rows, the other array 2"),
-        ([True, False, True], [0.1, 0.2, np.nan], "scores must be finite, row 3 has nan"),
-        ([True, False], [np.inf, np.nan], "row 1 has inf"),
+        ([], [], "truth must have at least one row, got none"),
+        ([True, False], [0.1], "scores and the other array must have the same number of rows, got 1 and 2"),
+        ([True, False, True], [0.1, 0.2, np.nan], "scores must be finite, got nan in row 3"),
+        ([True, False], [np.inf, np.nan], "got inf in row 1"),
         ([True, False], ["0.1", "0.2"], "scores must be numbers"),
         ([True, False], [0.1, None], "scores must be numbers"),
         ([1.0, 0.0], [0.1, 0.2], "truth must be booleans"),
-        ([1, 2], [0.1, 0.2], "truth must be booleans, or 0 and 1 .* row 2 has 2"),
-        ([-1, 1], [0.1, 0.2], "row 1 has -1"),
+        ([1, 2], [0.1, 0.2], "truth must be booleans, or 0 and 1 .* got 2 in row 2"),
+        ([-1, 1], [0.1, 0.2], "got -1 in row 1"),
         (["Attributable", "Attributable"], [0.1, 0.2], "truth must be booleans"),
         ([[True, False]], [0.1, 0.2], "one value per row"),
     ],

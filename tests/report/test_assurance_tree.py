@@ -69,7 +69,7 @@ def test_every_case_of_the_paper_has_words() -> None:
 
 def test_a_value_that_was_kept_is_not_set_against_itself() -> None:
     kept = replace(CASE, decision="keep", reason="why", revision="146000")
-    for revision, words in (("146000", "kept: why"), ("147097", "kept, not 147097: why"), (None, "kept: why")):
+    for revision, words in (("146000", "kept: why"), ("147097", "kept instead of 147097: why"), (None, "kept: why")):
         console = Console(record=True, width=100)
         print_assurance(console, Assurance("t", (replace(kept, revision=revision),), {}))
         assert words in console.export_text()

@@ -116,7 +116,7 @@ def test_the_histogram_counts_as_numpy_does(values: list[float]) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), 1.5, -0.1])
 def test_the_histogram_refuses_what_is_no_share(value: float) -> None:
-    with pytest.raises(InputError, match="in \\[0, 1\\]"):
+    with pytest.raises(InputError, match="must be between 0 and 1"):
         histogram([value], title="t")
 
 
@@ -146,10 +146,10 @@ def test_the_confusion_matrix_gives_shares_of_the_gold_label() -> None:
     # Gold "no": 2 of 10 were given "yes".
     said = description(confusion_matrix([[9, 1], [2, 8]], ("yes", "no"), title="t")).split("; ")
     assert said == [
-        "gold yes, given yes: 9 (90%)",
-        "gold yes, given no: 1 (10%)",
-        "gold no, given yes: 2 (20%)",
-        "gold no, given no: 8 (80%)",
+        "gold yes, predicted yes: 9 (90%)",
+        "gold yes, predicted no: 1 (10%)",
+        "gold no, predicted yes: 2 (20%)",
+        "gold no, predicted no: 8 (80%)",
     ]
 
 

@@ -33,12 +33,13 @@ def test_no_letter_of_a_chart_is_smaller_than_eight_pixels_on_a_telephone(tmp_pa
 
 
 def test_one_vote_has_no_chart_of_votes(tmp_path: Path) -> None:
-    assert not any("votes on each question" in chart for chart in charts_of(tmp_path, votes=1))
+    assert not any("votes per question" in chart for chart in charts_of(tmp_path, votes=1))
 
 
 def test_the_chart_of_items_has_a_curve_for_each_way_to_verify(tmp_path: Path) -> None:
     first = charts_of(tmp_path, votes=1)[0]
-    for name in ("one judgment of the whole", "checklist, errors independent", "checklist, errors correlated by 0.00"):
+    checklists = ("checklist, errors independent", "checklist, errors correlated by 0.00")
+    for name in ("one overall judgment", *checklists):
         assert re.search(rf"MSE over items: [^<]*{name}: [\d.]+ at 1 to [\d.]+ at 20", first)
     # Three curves of 20 points each; the three in the legend have two.
     assert sorted(points.count(" ") + 1 for points in re.findall(r'points="([^"]*)"', first)) == [2, 2, 2, 20, 20, 20]
@@ -47,9 +48,9 @@ def test_the_chart_of_items_has_a_curve_for_each_way_to_verify(tmp_path: Path) -
 def test_tables_say_when_no_number_of_items_helps() -> None:
     tables = {table.heading: table for table in plan_tables(plan_verification(simulated(LENIENT_ITEMS, 200)))}
     advice = dict(tables["What to do"].rows)  # type: ignore[arg-type]
-    assert advice["verification"] == "of the whole"
-    assert advice["fewest items with no larger MSE"] == "no number of items"
-    assert "Measured MSE by votes on each question" not in tables
+    assert advice["verification"] == "whole response"
+    assert advice["fewest items whose MSE is not larger"] == "none"
+    assert "Measured MSE by votes per question" not in tables
 
 
 def test_a_table_has_the_columns_of_table_2_and_one_the_lengths_of_checklists() -> None:
@@ -80,11 +81,11 @@ def test_a_judge_that_guesses_is_not_recommended_for_its_small_mse() -> None:
     plan = plan_verification(rows)
     assert (plan.choice, plan.informed) == ("holistic", (False, False))
     advice = dict(next(iter(plan_tables(plan))).rows)  # type: ignore[arg-type]
-    assert advice["verification"] == "none: of the whole has the smaller MSE, by guessing"
-    assert advice["better than guessing, whole and items"] == "not shown and not shown"
+    assert advice["verification"] == "none: the smaller MSE (whole response) comes from guessing"
+    assert advice["better than guessing (whole, items)"] == "not significantly, not significantly"
     assert plan_verification(simulated(FAIR_ITEMS, 600)).informed == (True, True)  # .6 + .6 and .95 + .9
 
 
 def test_tables_say_why_nothing_is_decided() -> None:
     advice = next(iter(plan_tables(plan_verification(simulated(FAIR_ITEMS, 12))))).rows
-    assert advice[0] == ("verification", "undecided: 6 groups of rows: an interval needs at least 10")
+    assert advice[0] == ("verification", "undecided: an interval needs at least 10 groups of rows, got 6")

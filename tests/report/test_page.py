@@ -164,7 +164,7 @@ def test_results_of_other_methods_are_shown_too(tmp_path: Path) -> None:
         UnitResult("line 7", "12", True, "revise", "14", "12 is wrong", "Rule 3", (("a.b", "14"),)),
     )
     page = page_of(tmp_path, Entry(Report("Text.", (), findings)))
-    assert "Votes: yes, unclear, no; share of yes 0.33. Two pages." in page
+    assert "Votes: yes, unclear, no; share of yes votes 0.33. Two pages." in page
     assert "Rule punctuation:no_comma: failed. It has 2." in page
     assert "Proposed: 12. Decision: revise. 12 is wrong Rule 3" in page
 
@@ -180,7 +180,7 @@ def test_all_entries_are_counted_and_those_that_need_attention_come_first(tmp_pa
     shown = [int(e.attributes["id"].removeprefix("claim-")) for e in named(page, "article", "finding")]
     assert shown == [*range(100, 5001, 100), *range(1, 11)]
     assert "Attributable: 4,950 of 5,000 (99%); Not Attributable: 50 of 5,000 (1%)" in page
-    assert "Shown: 60 of 5,000 claims" in page
+    assert "Showing 60 of 5,000 claims: first those that are not attributable" in page
 
 
 def test_with_more_problems_than_room_the_first_are_shown(tmp_path: Path) -> None:
@@ -283,11 +283,11 @@ def test_foreign_text_stays_text_where_it_is_kept_for_the_script(tmp_path: Path,
 
 
 def test_a_folder_a_missing_folder_and_a_device_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="it is a folder; name a file in it"):
+    with pytest.raises(InputError, match="this is a folder; choose a file in it"):
         write_report(tmp_path, [])
-    with pytest.raises(InputError, match=r"there is no folder .*make it first"):
+    with pytest.raises(InputError, match=r"the folder .* does not exist; create it"):
         write_report(tmp_path / "missing" / "report.html", [])
-    with pytest.raises(InputError, match="it is not a regular file"):
+    with pytest.raises(InputError, match="this is not a regular file"):
         write_report(os.devnull, [])
     with pytest.raises(InputError, match="cannot be written to"):
         write_report("nul\0name.html", [])
@@ -296,7 +296,7 @@ def test_a_folder_a_missing_folder_and_a_device_are_refused(tmp_path: Path) -> N
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
 def test_a_folder_without_permission_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="you may not write to its folder"):
+    with pytest.raises(InputError, match="the folder is not writable"):
         write_report(tmp_path / "report.html", [])
 
 
@@ -331,7 +331,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_report_and_nothing_else(tmp_
 
 def test_a_file_that_is_no_page_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "source.html").write_text("The bridge opened in 1973.", encoding="utf-8")
-    with pytest.raises(InputError, match="the existing file is not an HTML page and would be lost"):
+    with pytest.raises(InputError, match="the existing file is not an HTML page and would be overwritten"):
         write_report(tmp_path / "source.html", [])
     assert (tmp_path / "source.html").read_text(encoding="utf-8") == "The bridge opened in 1973."
     (tmp_path / "empty.html").touch()

@@ -114,7 +114,7 @@ def test_a_fault_without_a_fix_says_that_there_is_none() -> None:
 def test_a_confidence_below_one_half_says_so() -> None:
     verdict = Verdict(Claim("It is blue."), "Not Attributable", 0.6, 0.4, 0.7, "supported")
     shown = drawn(verdict)
-    assert "confidence below even (40%)" in shown
+    assert "confidence below 50% (40%)" in shown
     assert "score 0.60 is below the threshold 0.70" in shown
 
 
@@ -230,7 +230,7 @@ def test_no_text_breaks_a_report_or_leaves_a_control_character(
 def test_a_question_is_never_said_to_be_supported() -> None:
     warning = VerdictWarning("question", "The claim is a question.")
     shown = drawn(replace(supported(Claim("Who opened it?")), warnings=(warning,)))
-    assert "The sources support it" not in shown
+    assert "The sources support the claim" not in shown
     assert "The claim is a question." in shown
 
 
@@ -239,19 +239,19 @@ def test_parts_that_were_not_found_are_counted_where_the_whole_is_supported() ->
     missing = tuple(Alignment(span_in(claim.text, part), None, "not_found") for part in ("blue", "[2]"))
     shown = drawn(replace(supported(claim), evidence_alignment=missing))
     assert "  It has two [blue]∅ towers [2].\n" in shown
-    assert "The sources support it as a whole; 2 parts were not found." in shown
+    assert "The sources support the claim as a whole; 2 parts were not found." in shown
 
 
 def test_a_part_that_does_not_match_is_counted_where_the_whole_is_supported() -> None:
     claim = Claim("It has two blue towers.")
     wrong = Alignment(span_in(claim.text, "blue"), Span("red", 4, 7, "s"), "mismatch")
     shown = drawn(replace(supported(claim), evidence_alignment=(wrong,)))
-    assert "The sources support it as a whole; 1 part does not match. That does not make it true." in shown
+    assert "The sources support the claim as a whole; 1 part does not match. That does not make it true." in shown
 
 
 def test_a_contradiction_that_no_part_shows_is_said_to_be_of_the_whole() -> None:
     verdict = replace(unsupported(Claim("It is blue.")), relation="contradicted")
-    assert "A source says otherwise, taken as a whole; no single part shows it." in drawn(verdict)
+    assert "A source says otherwise as a whole, although no single part shows it." in drawn(verdict)
     assert "A source says otherwise.\n" in drawn(wrong_year())
 
 

@@ -188,12 +188,15 @@ def test_models_answer_each_text_once_and_those_that_fail_for_good_are_passed_ov
     [
         (
             {"question": "When?"},
-            r"the row has the keys \['question'\], expected .question. and .reference. \(two texts",
+            'the row must have "question" and "reference", both non-empty strings; its keys are question',
         ),
-        ({"question": "When?", "reference": "1973", "answers": "1937"}, "answers is '1937', expected a list"),
-        ({"question": "When?", "reference": "1973", "answers": [3]}, "an answer is 3, expected a text"),
-        ({"question": "When?", "reference": "1973", "answers": [{"answer": "1", "label": "ok"}]}, "label .* is 'ok'"),
-        ({"question": "When?", "reference": "1973", "sources": [{"title": "a"}]}, "a source is"),
+        ({"question": "When?", "reference": "1973", "answers": "1937"}, "must be a list, got '1937'"),
+        ({"question": "When?", "reference": "1973", "answers": [3]}, "an answer must be a string, or .*, got 3"),
+        (
+            {"question": "When?", "reference": "1973", "answers": [{"answer": "1", "label": "ok"}]},
+            "label 'ok'; expected",
+        ),
+        ({"question": "When?", "reference": "1973", "sources": [{"title": "a"}]}, "a source must be a string, or"),
     ],
 )
 def test_a_row_that_is_no_question_is_named(record: dict[str, Any], message: str) -> None:

@@ -41,12 +41,12 @@ def writer_name(name: str | None) -> str:
     >>> writer_name(None)
     Traceback (most recent call last):
     ...
-    vouching.errors.ConfigError: vouch answer needs a language model, and none was given: set VOUCH_MODEL or pass ...
+    vouching.errors.ConfigError: vouch answer needs a language model, but none was given: set VOUCH_MODEL or pass ...
     """
     if not name or name.startswith("embedded"):
         problem = f"{name} is not one" if name else "none was given"
         raise ConfigError(
-            f"vouch answer needs a language model, and {problem}: set VOUCH_MODEL or pass --model NAME; "
+            f"vouch answer needs a language model, but {problem}: set VOUCH_MODEL or pass --model NAME; "
             f"names look like {FORMS}"
         )
     return name
@@ -76,7 +76,7 @@ class AnswerConfig:
 
     def __post_init__(self) -> None:
         if self.shots is not None and self.style != "few-shot":
-            raise ConfigError(f"got examples with the style {self.style}, which shows none: use few-shot")
+            raise ConfigError(f"examples require the style few-shot, got {self.style}")
         self.sampling()
 
     def sampling(self) -> Sampling:
@@ -186,7 +186,7 @@ class Answerer:
         ModelError if the model is unreachable or refuses.
         """
         if not check_text(question, "the question").strip():
-            raise InputError("the question is empty: expected a question to answer")
+            raise InputError("the question must not be empty")
         given = as_sources(sources)
         messages = answer_messages(question, given, self.config.style, self.config.shots)
         return await self._answered(question, given, messages, read_reply, repair_rest)
@@ -209,8 +209,8 @@ class Answerer:
         usable = [reply for reply in replies if reply.answer]
         if not usable:
             cut = any(one.finish_reason == "length" for one in completions)
-            advice = ": raise max_tokens (--max-tokens)" if cut else ""
-            raise ModelAnswerError(f"none of {len(completions)} drafts is usable, all are cut off or empty{advice}")
+            advice = "; increase max_tokens (--max-tokens)" if cut else ""
+            raise ModelAnswerError(f"all drafts are cut off or empty ({len(completions)} generated){advice}")
         drafts = await self._audited(question, usable, given)
         group = majority([draft.reply.answer for draft in drafts], self._same, [_merit(draft) for draft in drafts])
         best = max((drafts[place] for place in group), key=_merit)

@@ -24,6 +24,7 @@ from vouching.judging.delimiters import delimited
 from vouching.models.base import Message, spoken
 from vouching.prompts import load_prompt
 from vouching.types import Source
+from vouching.types.visible import shown_keys
 
 Style: TypeAlias = Literal["plain", "cot", "few-shot"]
 """Ask for the answer; for steps and then the answer; for the answer, after examples."""
@@ -89,13 +90,13 @@ def read_shots(rows: Iterable[Mapping[str, Any]]) -> tuple[Shot, ...]:
         try:
             missing = next((key for key in ("question", "answer") if row.get(key) is None), None)
             if missing is not None:
-                raise InputError(f'it has the keys {[*row]}, expected "{missing}"')
+                raise InputError(f'the row has no "{missing}"; {shown_keys(row)}')
             words = [check_text(row.get(key) or "", f"the {key}") for key in ("question", "response", "answer")]
             shots.append(Shot(words[0], as_sources(row_sources(row)), words[1], words[2]))
         except InputError as error:
             raise InputError(f"example {number}: {error}") from None
     if not shots:
-        raise InputError("there are no examples: give at least one row with question, sources and answer")
+        raise InputError("expected at least one example, a row with question, sources and answer, got none")
     return tuple(shots)
 
 

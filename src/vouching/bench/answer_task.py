@@ -69,8 +69,8 @@ class AnswersTask(Task[AnswerRow]):
         open_mark: opens the judge that compares answers with the references; None compares words only.
     """
 
-    headings = ("", "rows >", "no answer >", "measure", "a draft", "by majority")
-    failed_words = "without an answer: {}"
+    headings = ("", "rows >", "no answer >", "measure", "per draft", "by majority")
+    failed_words = "questions without an answer: {}"
 
     def __init__(
         self,
@@ -96,8 +96,8 @@ class AnswersTask(Task[AnswerRow]):
     def title(self, results: Mapping[str, Any], rows: int) -> tuple[str, str]:
         """Title and lead of the report."""
         settings = results["settings"]
-        asked = f"prompt {settings['prompt']}, {settings['generations']} drafts each"
-        return f"{settings['model']} answers {', '.join(results['sets'])}", f"{rows:,} questions, {asked}"
+        asked = f"prompt style {settings['prompt']}, drafts per question: {settings['generations']}"
+        return f"{settings['model']} on {', '.join(results['sets'])}", f"{rows:,} questions, {asked}"
 
     def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         """What was measured of all of a set, then of its parts."""
@@ -112,16 +112,18 @@ class AnswersTask(Task[AnswerRow]):
     def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
         """Sentences below the table."""
         if found["macro"]:
-            means = (f"{key.removesuffix('_majority')} {value:.3f}" for key, value in found["macro"].items())
+            words = {key: key.removesuffix("_majority").replace("_", " ") for key in found["macro"]}
+            means = (f"{words[key]} {value:.3f}" for key, value in found["macro"].items())
             yield f"Mean over the parts, by majority: {', '.join(means)}."
         if found["abstained"] or found["failed"]:
-            yield f'"Not in the sources": {found["abstained"]:,}; no usable draft: {found["failed"]:,}.'
+            yield f'Answered "not in the sources": {found["abstained"]:,}; no usable draft: {found["failed"]:,}.'
         if found["unusable"]:
-            yield f"Drafts cut off or empty next to usable ones: {found['unusable']:,}; judged excludes them."
+            drafts = "Truncated or empty drafts of questions that also have usable ones"
+            yield f'{drafts}: {found["unusable"]:,}; "judged" excludes them.'
         if found["broken"]:
-            yield f"Unreadable rows: {found['broken']:,}; they are excluded."
+            yield f"Unreadable rows, excluded: {found['broken']:,}."
         calls, read, written = (f"{found[key]:,}" for key in ("calls", "prompt_tokens", "completion_tokens"))
-        yield f"Calls {calls}, prompt tokens {read}, completion tokens {written}."
+        yield f"Model calls: {calls}; prompt tokens: {read}; completion tokens: {written}."
 
     @staticmethod
     def validate(data_set: DataSet[AnswerRow], rows: Sequence[AnswerRow]) -> Iterator[Fault]:
@@ -129,10 +131,10 @@ class AnswersTask(Task[AnswerRow]):
         seen: set[str] = set()
         for row in rows:
             if row.references and row.question in seen:
-                yield Fault(f"row {row.id}", "its question occurs twice")
+                yield Fault(f"row {row.id}", "another row has the same question")
             seen.add(row.question)
             if row.references and metrics.exact_match(row.references[0], row.references) != 1.0:
-                yield Fault(f"row {row.id}", f"its own answer {row.references[0]!r} does not score 1")
+                yield Fault(f"row {row.id}", f"the reference {row.references[0]!r} does not score 1 against itself")
 
 
 def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _once(rows: Iterator[AnswerRow | Fault]) -> Iterator[AnswerRow | Fault]:
 def _ragtruth(record: Record, name: str) -> Iterator[AnswerRow]:
     task, document = text_of(record, "task"), str(record.get("source_id") or name)
     if task not in TASKS and task != "qa":
-        raise InputError(f'"task" is {task!r}, expected qa, summary or data2txt')
+        raise InputError(f"unknown task {task!r}; expected one of qa, summary, data2txt")
     question = text_of(record, "question") if task == "qa" else TASKS[task]
     yield AnswerRow(f"{task}-{document}", question, as_sources(text_of(record, "source")), (), task, document)
 
@@ -157,7 +157,7 @@ async def score_answer(row: AnswerRow, answerer: Answerer, mark: Mark | None = N
         write = answerer.aanswer if row.references else answerer.awrite
         answered = await write(row.question, row.sources)
     except (InputError, ModelAnswerError, ModelRefusedError) as error:
-        return _line(row, None, f"{type(error).__name__}: {error}")
+        return _line(row, None, str(error))
     answers = [draft.reply.answer for draft in answered.drafts]
     marks = await all_of(mark(row, answer) for answer in answers) if mark and row.references else None
     return _line(row, answered, None, marks)

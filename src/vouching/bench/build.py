@@ -42,7 +42,7 @@ from vouching.rows import (
     write_lines,
 )
 from vouching.rows.run import RowJob
-from vouching.types.visible import visible_line
+from vouching.types.visible import shown_json, visible_line
 from vouching.version import __version__
 
 VOTERS = 3
@@ -89,7 +89,8 @@ class RankingBuilder:
         marks = await all_of(self._marked(question, answer) for answer in pool)
         labelled = [answer for answer, _ in marks]
         chosen = choose(labelled, rng)
-        fault = f"no answer is {chosen}" if isinstance(chosen, str) else await self._objection(question, chosen)
+        missing = isinstance(chosen, str)
+        fault = f"no answer is labelled {chosen}" if missing else await self._objection(question, chosen)
         return {
             "id": question.id, "question": question.question, "reference": [*question.references],
             "pool": [{**_fields(answer), "fault": why} for answer, why in marks],
@@ -123,7 +124,7 @@ def ranking_work(models: Sequence[str], judge: str, per_model: int, seed: int) -
 
     async def propose(question: RankQuestion) -> list[Candidate]:
         if not writers:
-            raise InputError("it has no answers: name models that answer (--model), or add answers")
+            raise InputError("the question has no answers: pass --model to generate some, or add them to the row")
         return await answers_of(writers, question.question, per_model, seed)
 
     builder = RankingBuilder(propose, marker.mark, marker.confirm, seed)
@@ -178,7 +179,8 @@ def votes_of(records: Iterable[Mapping[str, Any]]) -> dict[str, Vote]:
     for number, record in enumerate(records, 1):
         name, vote = record.get("id"), record.get("vote")
         if not isinstance(name, str) or vote not in ("accept", "reject"):
-            raise InputError(f"vote {number} has id {name!r:.40} and vote {vote!r:.40}, expected accept or reject")
+            got = f"{shown_json(name)} and {shown_json(vote)}"
+            raise InputError(f'vote {number} must have a string "id" and a "vote" of accept or reject, got {got}')
         found[name] = vote
     return found
 
@@ -235,8 +237,10 @@ def built_rows(
     lines = [line for line in read_lines(journal) if "problem" not in line]
     rows = [row for line in lines if (row := row_of(line)) is not None]
     write_lines(output, rows)
-    report = [f"{number:,} question{'s' * (number != 1)}: {why}" for why, number in why_dropped(lines).most_common()]
-    report.append(f"{len(rows):,} rows from {len(lines):,} questions, verified by a model only; next step: --voter")
+    dropped = why_dropped(lines).most_common()
+    report = [f"{number:,} question{'s' * (number != 1)} dropped: {why}" for why, number in dropped]
+    made = f"{len(rows):,} rows from {len(lines):,} questions"
+    report.append(f"{made}, verified only by a model; next, add votes by people with --voter")
     return summary.complete, report
 
 
@@ -252,7 +256,7 @@ def vote(built: Path, output: Path, resume: bool, answers: Iterable[str], show: 
     """
     rows = _built(built)
     if output.exists() and output.stat().st_size and not resume:
-        raise InputError(f"{output} has votes: add to them with --resume, or choose another output")
+        raise InputError(f"{output} already has votes: continue with --resume, or choose another output file")
     given = votes_of(_records(output)) if output.exists() else {}
     left = [row for row in rows if row["id"] not in given]
     typed = iter(answers)
@@ -261,18 +265,18 @@ def vote(built: Path, output: Path, resume: bool, answers: Iterable[str], show: 
             show("\n".join(_shown(row, number, len(rows))))
             voted_on = _next_vote(typed, show)
             if voted_on is None:
-                return False, [f"stopped: {number - 1:,} of {len(rows):,} rows voted on; resume with --resume"]
+                return False, [f"stopped after votes on {number - 1:,} of {len(rows):,} rows; resume with --resume"]
             file.write(json.dumps({"id": row["id"], "vote": voted_on}) + "\n")
             file.flush()
-    return True, [f"voted on {len(rows):,} rows"]
+    return True, [f"voted on all {len(rows):,} rows"]
 
 
 def count_votes(built: Path, output: Path, files: Sequence[Path]) -> list[str]:
     """Step 3: write the rows that people accept; returns lines about them and about the agreement."""
     if len(files) > VOTERS or len({path.resolve() for path in files}) < len(files):
-        raise InputError(f"got the votes of {len(files)} files, expected at most {VOTERS}, each once")
+        raise InputError(f"expected at most {VOTERS} vote files, each given once, got {len(files)}")
     if output.resolve() in {path.resolve() for path in (built, *files)}:
-        raise InputError(f"{output} is one of the inputs: choose another output")
+        raise InputError(f"{output} is also an input file: choose another output file")
     votes = {path.stem: votes_of(_records(path)) for path in files}
     rows = _built(built)
     kept = [
@@ -282,13 +286,13 @@ def count_votes(built: Path, output: Path, files: Sequence[Path]) -> list[str]:
     ]
     write_lines(output, kept)
     people = sum(row["verified"] == "people" for row in kept)
-    report = [f"{len(rows) - len(kept):,} of {len(rows):,} rows dropped; {people:,} of the others verified by people"]
+    report = [f"{len(rows) - len(kept):,} of {len(rows):,} rows dropped; {people:,} of the rest verified by people"]
     found = agreement(votes)
     if found["all_agree"] is not None:
         kappa = "undefined" if found["kappa"] is None else f"{found['kappa']:.3f}"
         report.append(
-            f"on {found['rows']:,} rows with all votes: unanimous {found['all_agree']:.1%}, equal pairs of votes "
-            f"{found['pairwise']:.1%}, mean kappa {kappa}"
+            f"agreement on the {found['rows']:,} rows that every voter judged: {found['all_agree']:.1%} unanimous, "
+            f"{found['pairwise']:.1%} of vote pairs equal, mean kappa {kappa}"
         )
     return report
 
@@ -296,10 +300,10 @@ def count_votes(built: Path, output: Path, files: Sequence[Path]) -> list[str]:
 def _shown(row: Mapping[str, Any], number: int, rows: int) -> Iterator[str]:
     """A row for voting, its answers best first."""
     yield f"\nRow {number:,} of {rows:,}. {visible_line(str(row['question']))}"
-    yield f"Right answer: {visible_line(' | '.join(map(str, row['reference'])))}"
+    yield f"Correct answer: {visible_line(' | '.join(map(str, row['reference'])))}"
     for place, answer in enumerate(row["ranking"], 1):
         yield f"  {place}. {visible_line(str(row['answers'][answer - 1]['text']))}"
-    yield "Are they ordered from the most to the least correct? y, n, or q to stop:"
+    yield "Are these answers ordered from most to least correct? y, n, or q to stop:"
 
 
 def _next_vote(typed: Iterator[str], show: Callable[[str], None]) -> Vote | None:
@@ -325,10 +329,10 @@ def _built(path: Path) -> list[dict[str, Any]]:
         try:
             [_] = fgveribench_row(record, name)
         except InputError as error:
-            raise InputError(f"{path}, row {name}: {error}; expected the output of step 1") from None
+            raise InputError(f"{path}, row {name}: {error}; expected a file written with --judge") from None
         found[name] = record
     if not found:
-        raise InputError(f"{path} has no rows: build some with --judge")
+        raise InputError(f"{path} has no rows: create some with --judge")
     return [*found.values()]
 
 

@@ -35,7 +35,7 @@ def _table(metric: str, where: str, figures: str, remark: str = "") -> tuple[Pub
 
 
 _SEVA = "SEVA"
-_SLICE = "on their slice of the set, from which these rows are taken"
+_SLICE = "on SEVA's slice of the set, from which these rows are taken"
 _SEVA_SYSTEMS = "SEVA-SFT-3B {}, SEVA-GRPO-3B {}, GPT-4o-mini {}, MiniCheck-FT5 {}"
 
 PUBLISHED: dict[str, tuple[PublishedFigure, ...]] = {
@@ -61,14 +61,14 @@ PUBLISHED: dict[str, tuple[PublishedFigure, ...]] = {
         "Bespoke-MiniCheck-7B 77.4, Claude-3.5-Sonnet 77.2, FactCG-DeBERTa-L 77.2, GPT-4o 75.9, MiniCheck-FT5 75.0, "
         "MiniCheck-DeBERTa-L 74.1, HHEM-2.1 71.8",
     ),
-    "faithbench": _table("accuracy", "FaithBench", "best detectors 50", "about 50; on another selection of rows"),
+    "faithbench": _table("accuracy", "FaithBench", "best detectors 50", "about 50, on a different selection of rows"),
     "contextual_judge_bench": _table(
         "pair_accuracy", "MARCH", "Llama-3.1-8B 29.7, MARCH (STEM) 52.3, MARCH (General) 51.6",
-        "judged in both orders, right only if both are",
+        "judged in both orders; correct only if both judgments are",
     ),
 }  # fmt: skip
 _DIVA = "DiVA, Tables 2 and 3"
-_DIVA_REMARK = "unreadable rankings were excluded there; tau times 100"
+_DIVA_REMARK = "the authors excluded unreadable rankings; tau times 100"
 _RANKERS = ("MiniCheck-FT5", "MiniCheck-7B", "HHEM-2.1-Open", "FActScore-GPT-4", "Qwen2.5-7B generative",
             "Qwen2.5-7B agentic generative", "Qwen2.5-7B agentic scorer", "Qwen2.5-7B discriminative",
             "DiVA-Qwen2.5-7B", "DiVA-Qwen2.5-7B without compression", "DiVA-Qwen3-4B")  # fmt: skip
@@ -94,7 +94,7 @@ PUBLISHED["fgveribench_long"] = (
 )
 PUBLISHED["best_of_n"] = _table(
     "token_f1", "DiVA, Table 6, NQ", "Llama-3-8B alone 23.82, FActScore-GPT-4 25.81, DiVA-Qwen2.5-7B 24.38, "
-    "DiVA-Qwen3-4B 26.14", "16 answers of Meta-Llama-3-8B-Instruct to each question",
+    "DiVA-Qwen3-4B 26.14", "16 answers by Meta-Llama-3-8B-Instruct to each question",
 )  # fmt: skip
 PUBLISHED["ragtruth_published"] = PUBLISHED["ragtruth"]
 
@@ -120,7 +120,7 @@ def _theirs(
 
 _by_group = partial(attribution.claims, document="group")
 _by_label = partial(attribution.claims, part="fine_label")
-_BROKEN = "broken slice: nearly every Attributable claim is a bare question, and no other is"
+_BROKEN = "broken slice: nearly all Attributable claims, and no others, are bare questions"
 _PAGES = "fever/wiki-pages/wiki-*.jsonl"
 _SUMMEDITS = ("ectsum", "podcast", "qmsumm", "sales_call", "sales_email", "scitldr")
 
@@ -141,91 +141,92 @@ _NLI_UNCLEAR = {"control": "no source stated", "lingnli": "Parrish et al. 2021",
 
 def _entailment(name: str, origin: str, folder: str) -> DataSet[BenchRow]:
     """A set of entailment pairs, for training only."""
-    licence = "see the authors" if folder == "nli" else "none stated: for experiments only"
+    licence = "see the authors" if folder == "nli" else "none stated, for experiments only"
     files: dict[Split, tuple[str, ...]] = {"train": (f"attribution/{folder}/{name}.jsonl.gz",)}
-    return DataSet(name, "pairs of sentences, judged for entailment", origin, licence, files, _by_label)
+    return DataSet(name, "sentence pairs labelled for entailment", origin, licence, files, _by_label)
 
 
 _OWN = (
-    _own("attributionbench", "dev test", "answers of models and people with the page they cite", "Li et al. 2024",
+    _own("attributionbench", "dev test", "answers by models and people, with the page they cite", "Li et al. 2024",
          "none stated", partial(attribution.claims, part="group")),
-    _own("bump", "train test", "news summaries, right or with one edit by a person", "BUMP, Ma et al. 2023",
+    _own("bump", "train test", "news summaries, correct or with one error added by hand", "BUMP, Ma et al. 2023",
          "see the authors", partial(attribution.claims, part="bump_error_type", document="group")),
-    _own("faithbench", "test", "summaries by ten models, hard for detectors", "Bao et al. 2025", "CC BY-NC-SA",
+    _own("faithbench", "test", "summaries by ten models, hard for error detectors", "Bao et al. 2025", "CC BY-NC-SA",
          _by_label),
     _own("fever_symmetric", "train test", "FEVER claims and evidence, rewritten to break shortcuts",
          "Schuster et al. 2019", "CC BY-SA 3.0"),
     _own("fool_me_twice", "train test", "claims written by players to fool others", "Eisenschlos et al. 2021",
          "see the authors"),
-    _own("healthver", "dev test", "claims on COVID-19 with sentences of papers; 375 sources are in both dev and test",
+    _own("healthver", "dev test", "claims on COVID-19 with sentences from papers; 375 sources are in both dev and test",
          "Sarrouti et al. 2021", "none stated", _by_label),
-    _own("ragtruth", "test", "responses of six models with marked hallucinations", "RAGTruth, Niu et al. 2024", "MIT",
+    _own("ragtruth", "test", "responses by six models, hallucinations marked", "RAGTruth, Niu et al. 2024", "MIT",
          attribution.responses),
     _own("seva_fever", "test", "SEVA's slice of FEVER", "SEVA's release", "see the authors"),
-    _own("seva_halueval", "test", "SEVA's slice of HaluEval, question and answer", "SEVA's release", "see the authors"),
+    _own("seva_halueval", "test", "SEVA's slice of HaluEval, question answering", "SEVA's release", "see the authors"),
     _own("seva_truthfulqa", "test", "SEVA's slice of TruthfulQA", "SEVA's release", "see the authors", remark=_BROKEN),
-    _own("wice", "train test", "sentences of Wikipedia with the articles they cite", "Kamoi et al. 2023", "ODC-BY",
+    _own("wice", "train test", "Wikipedia sentences with the articles they cite", "Kamoi et al. 2023", "ODC-BY",
          _by_label),
-    _own("wice_full", "train", "the same, with whole articles", "Kamoi et al. 2023", "ODC-BY", _by_label),
-    _own("wice_spans", "train test", "unsupported claims of WiCE with the tokens at fault", "Kamoi et al. 2023",
-         "ODC-BY", attribution.token_claims, "no Attributable row: only finding errors and their place is measured"),
-    _own("conjnli", "train dev", "premises and hypotheses that differ around conjunctions", "Saha et al. 2020",
-         "see the authors", remark="labels were made by rules"),
-    _own("begin", "train", "replies in dialogues about a document", "Dziri et al. 2022", "CC BY 4.0 in part"),
+    _own("wice_full", "train", "the claims of wice with whole articles", "Kamoi et al. 2023", "ODC-BY", _by_label),
+    _own("wice_spans", "train test", "unsupported claims from WiCE, with marked tokens", "Kamoi et al. 2023",
+         "ODC-BY", attribution.token_claims, "no row is Attributable: only detecting and locating errors is measured"),
+    _own("conjnli", "train dev", "premises and hypotheses that differ in a conjunction", "Saha et al. 2020",
+         "see the authors", remark="labels were generated by rules"),
+    _own("begin", "train", "dialogue replies about a document", "Dziri et al. 2022", "partly CC BY 4.0"),
     _own("breaking_nli", "train", "premises with one word replaced", "Glockner et al. 2018", "CC BY-SA 4.0"),
-    _own("factcheck_gpt", "train", "claims of ChatGPT with pages found for them", "Wang et al. 2023", "Apache-2.0",
+    _own("factcheck_gpt", "train", "claims by ChatGPT with web pages found for them", "Wang et al. 2023", "Apache-2.0",
          _by_label),
-    _own("faithdial", "train", "replies in dialogues, corrected by people", "Dziri et al. 2022", "see the authors"),
-    _own("med", "train", "inferences on monotonicity", "Yanaka et al. 2019", "see the authors"),
+    _own("faithdial", "train", "dialogue replies corrected by people", "Dziri et al. 2022", "see the authors"),
+    _own("med", "train", "monotonicity inferences", "Yanaka et al. 2019", "see the authors"),
     *(_own(f"summedits_{domain}", "train", f"edited summaries, {domain.replace('_', ' ')}", "Laban et al. 2023",
            "CC BY 4.0", _by_group) for domain in _SUMMEDITS),
     DataSet(
-        "seva_v3", "perturbed claims by strategy", "SEVA's release", "MIT", {"test": ("adversarial/seva_v3.jsonl.gz",)},
+        "seva_v3", "claims altered by strategy", "SEVA's release", "MIT", {"test": ("adversarial/seva_v3.jsonl.gz",)},
         attribution.probes, remark="only the 42 of 291 claims that come with evidence can be checked",
     ),
 )  # fmt: skip
 
 _THEIRS = (
     _theirs(
-        "anli", "hypotheses written to mislead models, three rounds", "Nie et al. 2020", "CC BY-NC 4.0",
+        "anli", "hypotheses written to mislead models, in three rounds", "Nie et al. 2020", "CC BY-NC 4.0",
         {split: (f"anli/R[123]/{split}.jsonl",) for split in SPLITS}, published.anli,
-        "unpack https://dl.fbaipublicfiles.com/anli/anli_v1.0.zip and name the folder anli",
+        "unpack https://dl.fbaipublicfiles.com/anli/anli_v1.0.zip and rename the folder to anli",
     ),
     _theirs(
-        "clearfacts", "claims with labels checked again", "Seo et al. 2025", "see its card",
+        "clearfacts", "claims with corrected labels", "Seo et al. 2025", "see the dataset card",
         {"test": ("clearfacts/clearfacts.jsonl",)}, published.clearfacts,
-        "huggingface.co/datasets/just1nseo/ClearFacts, as the data/clearfacts.jsonl that its evaluation code reads",
+        "convert huggingface.co/datasets/just1nseo/ClearFacts to the data/clearfacts.jsonl of its evaluation code",
     ),
     _theirs(
-        "contextual_judge_bench", "pairs of responses, one preferred", "Xu et al. 2025", "CC BY 4.0",
+        "contextual_judge_bench", "pairs of responses, one of them preferred", "Xu et al. 2025", "CC BY 4.0",
         {"test": ("contextual_judge_bench/*.parquet",)}, published.contextual_judge_bench,
-        "the folder data of huggingface.co/datasets/Salesforce/ContextualJudgeBench",
+        "download the data folder of huggingface.co/datasets/Salesforce/ContextualJudgeBench",
     ),
     _theirs(
-        "facts_grounding", "requests about long documents, with answers of yours", "Jacovi et al. 2025", "CC BY 4.0",
+        "facts_grounding", "requests about long documents, with your answers", "Jacovi et al. 2025", "CC BY 4.0",
         {"test": ("facts_grounding/responses.jsonl", "facts_grounding/examples.csv")}, published.facts_grounding,
-        "examples.csv of huggingface.co/datasets/google/FACTS-grounding-public; responses.jsonl is yours: id, response",
+        "download examples.csv of huggingface.co/datasets/google/FACTS-grounding-public and write your answers to "
+        "responses.jsonl with id and response",
     ),
     _theirs(
-        "fever", "claims about Wikipedia with the deciding sentences", "Thorne et al. 2018", "CC BY-SA 3.0",
+        "fever", "claims with the Wikipedia sentences that decide them", "Thorne et al. 2018", "CC BY-SA 3.0",
         {"train": ("fever/train.jsonl", _PAGES), "dev": ("fever/paper_dev.jsonl", _PAGES),
          "test": ("fever/paper_test.jsonl", _PAGES)}, published.fever,
-        "the files of fever.ai/dataset/fever.html with wiki-pages.zip unpacked beside them",
+        "download the files of fever.ai/dataset/fever.html and unpack wiki-pages.zip next to them",
     ),
     _theirs(
-        "halueval", "right and hallucinated answers, in pairs", "Li et al. 2023", "MIT",
+        "halueval", "pairs of a correct and a hallucinated answer", "Li et al. 2023", "MIT",
         {"test": ("halueval/*_data.jsonl",)}, published.halueval,
-        "qa_data.json, dialogue_data.json and summarization_data.json of github.com/RUCAIBox/HaluEval, saved as .jsonl",
+        "save qa_data.json, dialogue_data.json and summarization_data.json of github.com/RUCAIBox/HaluEval as .jsonl",
     ),
     _theirs(
-        "llm_aggrefact", "generated claims of eleven sets", "Tang et al. 2024", "CC BY-ND 4.0, not to be trained on",
+        "llm_aggrefact", "generated claims from eleven sets", "Tang et al. 2024", "CC BY-ND 4.0, not for training",
         {split: (f"llm_aggrefact/{split}-*.parquet",) for split in SPLITS[1:]}, published.llm_aggrefact,
-        "accept the terms of huggingface.co/datasets/lytang/LLM-AggreFact (gated) and take its folder data",
+        "accept the terms of huggingface.co/datasets/lytang/LLM-AggreFact (gated) and download its data folder",
     ),
     _theirs(
-        "ragtruth_published", "RAGTruth as its authors publish it", "Niu et al. 2024", "MIT",
+        "ragtruth_published", "RAGTruth as published by its authors", "Niu et al. 2024", "MIT",
         dict.fromkeys(("train", "test"), ("ragtruth/response.jsonl", "ragtruth/source_info.jsonl")), published.ragtruth,
-        "the folder dataset of github.com/ParticleMedia/RAGTruth",
+        "download the dataset folder of github.com/ParticleMedia/RAGTruth",
     ),
 )  # fmt: skip
 
@@ -236,28 +237,29 @@ _PAIRS = (
 
 _RANKINGS = (
     DataSet(
-        "fgveribench", "three answers to each question of six sets, ranked by factuality", "DiVA, Huang et al.",
+        "fgveribench", "three answers to each question from six sets, ranked by factuality", "DiVA, Huang et al.",
         "none stated", {"test": tuple(f"fgveribench/{name}.jsonl.gz" for name in rankings.PARTS)}, rankings.fgveribench,
-        "rows of DiVA's release, a file for each set: id, question, reference, answers (text, label), ranking",
+        "convert DiVA's release, one file per set, to id, question, reference, answers (text, label) and ranking",
         published=PUBLISHED["fgveribench"], kind="rankings",
     ),
     DataSet(
-        "fgveribench_long", "three biographies of each of 160 people, ranked by people's labels of their facts",
+        "fgveribench_long", "three biographies of each of 160 people, ranked by human labels of their facts",
         "FActScore, Min et al. 2023; ranked by DiVA", "MIT",
         {"test": ("fgveribench/factscore.jsonl.gz", "factscore/*.jsonl.gz")}, rankings.biographies,
-        "factscore.jsonl.gz of DiVA's release, and the labelled data of github.com/shmsw25/FActScore in factscore",
+        "save factscore.jsonl.gz of DiVA's release there, and the labelled data of github.com/shmsw25/FActScore in "
+        "factscore",
         "one of the 160 rows has an empty answer and is excluded",
         published=PUBLISHED["fgveribench_long"], kind="rankings",
     ),
     DataSet(
-        "own_rankings", "three answers to each question of yours, ranked by factuality", "your own", "yours",
-        {"test": ("rankings/*.jsonl*",)}, rankings.fgveribench, "make one with vouch bench build",
+        "own_rankings", "three answers to each of your questions, ranked by factuality", "your own", "yours",
+        {"test": ("rankings/*.jsonl*",)}, rankings.fgveribench, "create it with vouch bench build",
         kind="rankings",
     ),
     DataSet(
-        "best_of_n", "answers of yours to questions with known answers, of which one is chosen", "your own", "yours",
+        "best_of_n", "your answers to questions with known answers, from which one is chosen", "your own", "yours",
         {"test": ("best_of_n/*.jsonl*",)}, rankings.samples,
-        "write rows: question, reference, answers (a list of texts)",
+        "write rows of question, reference and answers (a list of strings)",
         published=PUBLISHED["best_of_n"], kind="rankings",
     ),
 )  # fmt: skip
@@ -268,7 +270,7 @@ def _multihop(name: multihop.MultihopSet, origin: str, licence: str, published: 
         split: (f"multihop/{file}.jsonl.gz",) for (one, split), file in multihop.FILES.items() if one == name
     }
     figures = _table("judged by majority", "MARCH, Table 5", published, "500 questions of dev")
-    what, get = "multi-hop questions with their paragraphs", "rows of the authors with their paragraphs, one a line"
+    what, get = "multi-hop questions with their paragraphs", "save the authors' rows with paragraphs, one per line"
     return DataSet(name, what, origin, licence, files, answers.multihop_answers, get, "", figures, "answers")
 
 
@@ -297,7 +299,7 @@ _ANSWERS = (
               *_faithful("data2txt", "Llama-3.1-8B 48.67", remark="28.67 in its Table 6"),
               *_faithful("data2txt", "MARCH general 72.0"),
               *_faithful("qa", "Llama-3.1-8B 63.31, MARCH general 83.45")),
-    _requests("faithbench_requests", "passages to be summarised", "Bao et al. 2025", "CC BY-NC-SA",
+    _requests("faithbench_requests", "passages to summarise", "Bao et al. 2025", "CC BY-NC-SA",
               "attribution/test/faithbench.jsonl.gz", answers.faithbench_requests,
               *_faithful("", "Llama-3.1-8B 37.5, MARCH general 52.78")),
     _requests("facts_requests", "requests about long documents", "Jacovi et al. 2025", "CC BY 4.0",
@@ -311,18 +313,18 @@ def _math(name: str, what: str, get: str, licence: str = "none stated") -> DataS
 
 
 _RESPONSES = (
-    DataSet("ifeval", "541 prompts with 834 requirements that rules decide", "Zhou et al. 2023", "Apache-2.0",
+    DataSet("ifeval", "541 prompts with 834 requirements checked by rules", "Zhou et al. 2023", "Apache-2.0",
             {"test": (ifeval.FILE,)}, ifeval.prompts,
-            "take input_data.jsonl of google-research/instruction_following_eval, Apache-2.0", kind="ifeval"),
-    _math("math_500", "500 problems of MATH, Hendrycks et al. 2021", "test.jsonl of "
+            "download input_data.jsonl of google-research/instruction_following_eval, Apache-2.0", kind="ifeval"),
+    _math("math_500", "500 problems from MATH, Hendrycks et al. 2021", "download test.jsonl of "
           "huggingface.co/datasets/HuggingFaceH4/MATH-500", "MIT"),
-    _math("aime_2024", "30 problems with a whole number as answer",
-          "the Parquet file in data of huggingface.co/datasets/HuggingFaceH4/aime_2024"),
-    _math("aime_2025", "30 problems with a whole number as answer", "test.jsonl of huggingface.co/datasets/math-ai/"
-          "aime25, or aime2025-I.jsonl and aime2025-II.jsonl of huggingface.co/datasets/opencompass/AIME2025"),
-    DataSet("taxcalcbench", "nineteen lines of Form 1040, 51 returns of 2024", "Bock et al. 2025", "see the authors",
+    _math("aime_2024", "30 problems with whole-number answers",
+          "download the Parquet file in the data folder of huggingface.co/datasets/HuggingFaceH4/aime_2024"),
+    _math("aime_2025", "30 problems with whole-number answers", "download test.jsonl of huggingface.co/datasets/"
+          "math-ai/aime25, or aime2025-I.jsonl and aime2025-II.jsonl of huggingface.co/datasets/opencompass/AIME2025"),
+    DataSet("taxcalcbench", "nineteen lines of Form 1040 for 51 returns of 2024", "Bock et al. 2025", "see the authors",
             {"test": ("taxcalcbench/**/input.json",)}, tax_cases,
-            "put ty24/test_data of github.com/column-tax/tax-calc-bench there, or what recipes/taxes/make.py writes",
+            "copy ty24/test_data of github.com/column-tax/tax-calc-bench there, or the output of recipes/taxes/make.py",
             kind="taxes"),
 )  # fmt: skip
 
@@ -333,7 +335,7 @@ JUDGE_SETS: dict[str, DataSet[Any]] = {
     name: replace(DATA_SETS[name], what=what, read=read, published=(), kind="judges")
     for name, what, read in (
         ("contextual_judge_bench", "pairs of responses, compared in both orders", judges.contextual_pairs),
-        ("facts_grounding", "responses of yours, judged in two phases", judges.facts_responses),
+        ("facts_grounding", "your responses, judged in two phases", judges.facts_responses),
     )
 }
 """Sets that language models judge by the set's protocol; without ``--judge`` a verifier judges their claims."""
@@ -346,9 +348,9 @@ def data_folder() -> Path:
         raise ConfigError("VOUCH_DATA is not set: set it to the folder with the data sets (see vouch bench list)")
     folder = Path(named).expanduser()
     if not folder.is_dir():
-        raise ConfigError(f"VOUCH_DATA is {named}, which is not a folder: set it to the folder with the data sets")
+        raise ConfigError(f"VOUCH_DATA must be set to the folder with the data sets; {named} is not a folder")
     if folder.name == "attribution" and not (folder / "attribution").is_dir():
-        raise ConfigError(f"VOUCH_DATA is {named}, expected its parent folder: {folder.parent}")
+        raise ConfigError(f"VOUCH_DATA must be set to the parent folder, {folder.parent}; got {named}")
     return folder
 
 
@@ -378,12 +380,12 @@ def chosen(
         if name == ALL:
             here = {key: one for key, one in known.items() if one.kind == "claims" and one.paths(folder, split)}
             if not here:
-                raise InputError(f"there is no set of the {split} split in {folder}: see vouch bench list")
+                raise InputError(f"{folder} contains no set with a {split} split: see vouch bench list")
             found |= here
         elif name in known:
             found[name] = known[name]
         else:
             near = get_close_matches(name, [*known, ALL], n=1)
             advice = f"did you mean {near[0]}? See" if near else "see"
-            raise InputError(f"there is no set named {name!r}; {advice} vouch bench list")
+            raise InputError(f"unknown set {name!r}; {advice} vouch bench list")
     return [*found.values()]

@@ -40,9 +40,9 @@ METRIC_NAMES = {
     "ece": "ECE, 10 bins",
     "brier": "Brier score",
     "brier_skill": "Brier skill",
-    "accuracy_at_50": "accuracy on the surest 50 %",
-    "accuracy_at_80": "accuracy on the surest 80 %",
-    "pair_accuracy": "right pairs",
+    "accuracy_at_50": "accuracy on the most confident 50 %",
+    "accuracy_at_80": "accuracy on the most confident 80 %",
+    "pair_accuracy": "pair accuracy",
 }
 """Names of the metrics, in display order."""
 Curves = Mapping[str, Sequence[Sequence[float]]]
@@ -62,8 +62,8 @@ class ClaimsTask(Task[BenchRow]):
         checker = Checker(model)  # an invalid setting shows before any file is created
         if not checker.embedded and jobs != 1:
             raise ConfigError(
-                f"got {jobs} processes for a language model: leave them out, one process handles {ROWS_AT_ONCE} rows "
-                "concurrently"
+                f"a language model supports only one process, got {jobs}: omit --jobs; one process handles "
+                f"{ROWS_AT_ONCE} rows concurrently"
             )
         self.arguments = f"--model {model}"
         self.settings = checker.decoding or {}
@@ -97,7 +97,7 @@ class ClaimsTask(Task[BenchRow]):
         """The figures of each set, and of all sets without a remark together."""
         figures = super().figures(scored, sets, resamples, listener)
         regular = {data_set.name: scored[data_set.name] for data_set in sets if not data_set.remark}
-        listener.phase("all sets together")
+        listener.phase("computing the figures over all sets")
         return {**figures, "pooled": pooled_figures(regular, resamples)}
 
     def report(self, path: Path, results: Mapping[str, Any], scored: Mapping[str, Sequence[Line]]) -> None:
@@ -124,7 +124,7 @@ class ClaimsTask(Task[BenchRow]):
         """The table of all sets, and the notes below it."""
         yield run_table(results, width)
         yield from run_notes(results)
-        yield "Difference: AUROC minus that of word overlap, with a 95 % paired bootstrap over groups of rows.\n"
+        yield "Difference: AUROC minus that of word overlap, with a 95 % interval by paired bootstrap over groups.\n"
 
     @staticmethod
     def counted(rows: Sequence[BenchRow]) -> Sequence[str]:
@@ -138,35 +138,35 @@ class ClaimsTask(Task[BenchRow]):
     def validate(data_set: DataSet[BenchRow], rows: Sequence[BenchRow]) -> Iterator[Fault]:
         """Figures that are not 1 for perfect answers, or still 1 if a tenth of the answers is wrong."""
         if not rows:
-            yield Fault("the whole set", "it has no usable row")
+            yield Fault("the whole set", "no row is usable")
             return
         perfect = _values([_answer(row, right=True) for row in rows])
         spoiled = _values([_answer(row, right=number % SPOILED != 0) for number, row in enumerate(rows)])
         for name, value in perfect.items():
             if value != 1.0:
-                yield Fault("the whole set", f"perfect answers have {name} {value}, expected 1")
+                yield Fault("the whole set", f"{name} of perfect answers is {value}, expected 1")
             elif spoiled[name] == 1.0:
-                yield Fault("the whole set", f"answers of which a tenth is wrong have {name} 1, expected less")
+                yield Fault("the whole set", f"{name} is 1 with a tenth of the answers wrong, expected less")
         if not perfect:
-            yield Fault("the whole set", "no figure is defined on it: it has neither labels nor whole pairs")
+            yield Fault("the whole set", "no metric is defined, because there are neither labels nor complete pairs")
 
 
 def comparison_words(sets: Iterable[Mapping[str, Any]]) -> str:
     """On how many sets without a remark the verifier is better than word overlap.
 
     >>> comparison_words([{"remark": "", "difference": {"verdict": "better"}}, {"remark": "", "difference": None}])
-    'On 1 set: better than word overlap on 1, worse on 0, no difference shown on 0.'
+    'On 1 set: better than word overlap on 1, worse on 0, no significant difference on 0.'
     """
     verdicts = Counter(
         found["difference"]["verdict"] for found in sets if not found["remark"] and found["difference"] is not None
     )
-    shown = [verdicts[verdict] for verdict in ("better", "worse", "no difference shown")]
+    shown = [verdicts[verdict] for verdict in ("better", "worse", "no significant difference")]
     number = sum(shown)
     if not number:
         return ""
     return (
         f"On {number} set{'s' * (number != 1)}: better than word overlap on {shown[0]}, worse on {shown[1]}, "
-        f"no difference shown on {shown[2]}."
+        f"no significant difference on {shown[2]}."
     )
 
 
@@ -207,7 +207,7 @@ def _charts(name: str, found: Mapping[str, Any], curves: Curves) -> dict[str, st
         drawn["Labels"] = charts.confusion_matrix(found["confusion_matrix"], labels, title=f"Labels, {name}")
     if found["error_types"]:
         counts = {kind.replace("_", " "): count for kind, count in found["error_types"].items()}
-        drawn["Errors named"] = charts.bar_chart(counts, title=f"Errors named, {name}")
+        drawn["Error types"] = charts.bar_chart(counts, title=f"Error types, {name}")
     return drawn
 
 
@@ -221,7 +221,7 @@ def run_table(results: Mapping[str, Any], width: int) -> Table:
     table = plain_table("set", "rows >", "AUROC >", "overlap >", "difference [95 %]", *wide)
     rows = [(f"{name} *" if found["remark"] else name, *_run(found)) for name, found in results["sets"].items()]
     pooled = results["pooled"]
-    for way, name in (("mean_of_sets", "mean of the sets"), ("all_rows", "all their rows")) if pooled else ():
+    for way, name in (("mean_of_sets", "mean of the sets"), ("all_rows", "all rows pooled")) if pooled else ():
         rows.append((name, *_pooled(pooled["rows"], pooled[way])))
     for row in rows:
         table.add_row(*row[: len(table.columns)])
@@ -236,9 +236,9 @@ def run_notes(results: Mapping[str, Any]) -> Iterator[str]:
         if found["undefined"]:
             yield f"{name}: {found['undefined']}."
         if found["share_attributable"]:
-            yield f"{name}: judged Attributable {interval_words(found['share_attributable'])}."
+            yield f"{name}: share judged Attributable {interval_words(found['share_attributable'])}."
         if found["pairs"]:
-            yield f"{name}: right pairs {interval_words(found['pairs']['pair_accuracy'])}."
+            yield f"{name}: pair accuracy {interval_words(found['pairs']['pair_accuracy'])}."
 
 
 def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:
@@ -247,7 +247,7 @@ def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:
     table = plain_table("set", "rows >", "1st only >", "2nd only >", "p >", "AUROC", *wide)
     named = [*comparison["sets"].items()]
     if comparison["pooled"]:
-        named += [("mean of the sets", comparison["mean_of_sets"]), ("all their rows", comparison["pooled"])]
+        named += [("mean of the sets", comparison["mean_of_sets"]), ("all rows pooled", comparison["pooled"])]
     for name, found in named:
         table.add_row(name, *_compared(found)[: len(table.columns) - 1])
     return table
@@ -286,7 +286,7 @@ def _difference(difference: dict[str, Any] | None) -> Text:
     if difference is None or difference["estimate"] is None:
         return Text("–")
     verdict: str = difference["verdict"]
-    words = {"no difference shown": "none shown"}.get(verdict, verdict)
+    words = {"no significant difference": "not significant"}.get(verdict, verdict)
     return Text.assemble(interval_words(difference, sign=True), " ", (words, _STYLES.get(verdict, "")))
 
 

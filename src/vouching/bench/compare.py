@@ -36,9 +36,10 @@ def compare(first: Path, second: Path, resamples: int = RESAMPLES) -> tuple[Kind
     """The kind of two runs and their comparison. Raises InputError if they are not runs of a kind on the same rows."""
     kind, other = _kind(first), _kind(second)
     if kind != other:
-        raise InputError(f"{first} and {second} are runs on sets of different kinds: compare runs of the same sets")
+        raise InputError(f"{first} and {second} are runs on sets of different kinds: compare runs on the same sets")
     if kind not in _COMPARE:
-        raise InputError(f"{first} and {second} have {ROWS[kind]}: only runs on claims, rankings and problems compare")
+        got = f"{first} and {second} are runs on {ROWS[kind]}"
+        raise InputError(f"{got}, which cannot be compared: expected runs on claims, rankings or problems")
     return kind, _COMPARE[kind](first, second, resamples)
 
 
@@ -85,14 +86,14 @@ def same_data(runs: Sequence[Record], first: Path, second: Path) -> list[str]:
     try:
         data, others = ({**run["data"], **_drawn(run["settings"])} for run in runs)
     except (KeyError, TypeError):
-        raise InputError(f"{first} or {second} has a damaged {RUN}: run it again") from None
+        raise InputError(f"{first} or {second} has a damaged {RUN}: repeat that run") from None
     for name in {**data, **others}:
         if name not in data or name not in others:
-            raise InputError(f"only {first if name in data else second} has {name}: compare runs of the same sets")
+            raise InputError(f"only {first if name in data else second} has {name}: compare runs on the same sets")
         if data.get(name) != others.get(name):
             raise InputError(
-                f"{first} and {second} are on different rows, as their {name} shows: compare runs of the same sets, "
-                "split and limit"
+                f"{first} and {second} have different rows, because their {name} differs: compare runs with the same "
+                "sets, split and limit"
             )
     return [*runs[0]["data"]]
 
@@ -111,7 +112,7 @@ Pairs = list[tuple[Scored, Scored]]
 def _paired(name: str, first: Sequence[Scored], second: Sequence[Scored]) -> Pairs:
     """The rows of a set as both runs scored them. Raises InputError if they differ."""
     if len(first) != len(second):
-        raise InputError(f"{name}: one run has {len(first):,} rows and the other {len(second):,}: finish both")
+        raise InputError(f"{name}: one run has {len(first):,} rows and the other {len(second):,}; finish both runs")
     for one, other in zip(first, second, strict=True):
         if (one["id"], one["attributable"]) != (other["id"], other["attributable"]):
             raise InputError(f"{name} differs between the runs at row {one['id']!r}: run both on the same data")
@@ -184,7 +185,7 @@ def compare_rankings(first: Path, second: Path, resamples: int = RESAMPLES) -> R
     for name in same_data(runs, first, second):
         one, other = (read_scored(folder, name) for folder in (first, second))
         if [(row["id"], row["worth"]) for row in one] != [(row["id"], row["worth"]) for row in other]:
-            raise InputError(f"{name} differs between the runs: run both on the same data, and finish both")
+            raise InputError(f"{name} differs between the runs: finish both, on the same data")
         kept = [pair for pair in zip(one, other, strict=True) if pair[0]["worth"] is not None]
         if kept:
             sets[name] = {"rows": len(kept), **_compared(kept, resamples)}
@@ -245,7 +246,7 @@ def compare_shares(first: Path, second: Path, resamples: int = RESAMPLES) -> Rec
         old, new = ({row["id"]: row["share"] for row in read_scored(folder, name)} for folder in (first, second))
         both = [one for one in old if None not in (old[one], new.get(one))]
         if not both:
-            raise InputError(f"the two runs have no problem of {name} in common")
+            raise InputError(f"the two runs have no scored problem of {name} in common")
         one, other = (np.array([shares[key] for key in both]) for shares in (old, new))
         found = intervals({"accuracy": partial(metrics.mean, other - one)}, np.arange(len(both)), resamples)["accuracy"]
         difference = {**found, "verdict": verdict_of(found, np.array_equal(one, other))}

@@ -50,7 +50,7 @@ def prompts(paths: Sequence[Path], split: Split) -> Iterator[Prompt | Fault]:
 def _prompt(record: Record, name: str) -> Prompt:
     items = named_items(record)
     if not items:
-        raise InputError('"instruction_id_list" is empty, expected at least one rule')
+        raise InputError('"instruction_id_list" must contain at least one rule')
     return Prompt(str(record.get("key", name)), text_of(record, "prompt"), items)
 
 
@@ -65,7 +65,7 @@ class IfevalTask(Task[Prompt]):
 
     def __init__(self, responses: str | None) -> None:
         if responses is None:
-            raise InputError(f"{NAME} needs your responses: add --responses FILE, rows of prompt, response")
+            raise InputError(f'{NAME} needs your responses: pass --responses FILE, rows of "prompt" and "response"')
         self._path = responses
         self._prompts = 0
         self.arguments = f"--responses {Path(responses).name}"
@@ -76,17 +76,17 @@ class IfevalTask(Task[Prompt]):
         known: dict[str, Prompt] = {}
         for one in data_set.rows(folder, split):
             if isinstance(one, Fault):
-                raise InputError(f"{one}: without it the figures are not those of {NAME}; repair {FILE}")
+                raise InputError(f"{one}; {NAME} requires every row: repair {FILE}")
             known[one.prompt] = one
         found: dict[str, str] = {}
         for place, prompt, response in responses_of(self._path, "prompt"):
             if prompt not in known:
-                raise InputError(f"{place}: the prompt is none of {NAME}'s {len(known):,}: copy it exactly")
+                raise InputError(f"{place}: the prompt is not one of {NAME}'s {len(known):,}: copy it exactly")
             if prompt in found:
-                raise InputError(f"{place}: the prompt has a response already: give one for each")
+                raise InputError(f"{place}: the prompt already has a response: give one response per prompt")
             found[prompt] = response
         if not found:
-            raise InputError(f"{self._path} has no rows: expected a response to each of {NAME}'s prompts")
+            raise InputError(f"{self._path} has no rows: expected one response for each of {NAME}'s prompts")
         self._prompts = len(known)
         yield from (replace(one, response=found[text]) for text, one in known.items() if text in found)
 
@@ -114,7 +114,7 @@ class IfevalTask(Task[Prompt]):
 
     def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
         """The four accuracies with their intervals."""
-        yield "\nfollowed [95 %]"
+        yield "\nshare followed [95 %]"
         yield from (f"{name:20}{interval_words(figure)}" for name, figure in found["levels"].items())
 
     def incomplete(self, results: Mapping[str, Any], failed: int) -> str | None:
@@ -129,7 +129,7 @@ class IfevalTask(Task[Prompt]):
         seen: set[str] = set()
         for one in rows:
             if one.prompt in seen:
-                yield Fault(f"row {one.id}", "the prompt occurs twice")
+                yield Fault(f"row {one.id}", "another row has the same prompt")
             seen.add(one.prompt)
 
 

@@ -25,6 +25,7 @@ from vouching.models.running import all_of, run
 from vouching.rows import read_as
 from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Source, Unverified, Verdict
+from vouching.types.visible import shown_keys
 
 UNSUPPORTED = (
     ("The bridge opened in 1937.", "The bridge opened in 1973."),
@@ -89,7 +90,7 @@ def injection_of(row: Mapping[str, Any]) -> Injection:
     """An injection from a row with "text" and, optionally, "id" and "kind". Raises InputError without a text."""
     text = row.get("text")
     if not isinstance(text, str) or not text.strip():
-        raise InputError(f'the injection has the keys {[*row]}, expected "text" and, optionally, "id" and "kind"')
+        raise InputError(f'the row must have a non-empty "text" and may have "id" and "kind"; {shown_keys(row)}')
     return Injection(str(row.get("id", text[:30])), str(row.get("kind", "other")), text)
 
 
@@ -123,9 +124,9 @@ async def injection_flips(
     firm = [pair for pair, found in zip(pairs, plain, strict=True) if _label(found) == "Not Attributable"]
     if not firm:
         silent = sum(isinstance(found, Unverified) for found in plain)
-        why = f" ({silent} of them are not verified)" if silent else ""
+        why = f" ({silent} could not be verified)" if silent else ""
         raise InputError(
-            f"none of the {len(pairs)} claims is found Not Attributable{why}, so no injection could flip it"
+            f"none of the {len(pairs)} claims is judged Not Attributable{why}, so there is no verdict to flip"
         )
     probes = [*_probes(injections, firm, random.Random(seed))]
     found = [_label(outcome) for outcome in await all_verified(verifier, probes)]
@@ -197,5 +198,5 @@ def _arms(model: str | Model, max_tokens: int) -> dict[str, ClaimVerifier]:
 def pair_of(row: Mapping[str, Any]) -> tuple[str, str]:
     """A claim and its sources from a row. Raises InputError if one is missing."""
     if "claim" not in row:
-        raise InputError(f'the row has the keys {[*row]}, expected "claim" and "source"')
+        raise InputError(f'the row has no "claim"; {shown_keys(row)}; expected "claim" and "source"')
     return as_claim(row["claim"]).text, "\n\n".join(source.text for source in as_sources(row_sources(row)))

@@ -38,12 +38,12 @@ def verdict_of(difference: Figure, equal: bool) -> str:
     an interval.
 
     >>> verdict_of({"low": 0.01, "high": 0.08}, False), verdict_of({"low": -0.02, "high": 0.08}, False)
-    ('better', 'no difference shown')
+    ('better', 'no significant difference')
     """
     if difference["low"] is None:
         never_varied = (difference["why_not"] or "").startswith("every resample gives the same value")
-        return "no difference shown" if equal and never_varied else "no interval"
-    return "better" if difference["low"] > 0 else "worse" if difference["high"] < 0 else "no difference shown"
+        return "no significant difference" if equal and never_varied else "no interval"
+    return "better" if difference["low"] > 0 else "worse" if difference["high"] < 0 else "no significant difference"
 
 
 def intervals(statistics: Mapping[str, Statistic], groups: NDArray[np.intp], resamples: int) -> dict[str, Figure]:
@@ -52,14 +52,14 @@ def intervals(statistics: Mapping[str, Statistic], groups: NDArray[np.intp], res
     >>> from functools import partial
     >>> from vouching.metrics import mean
     >>> intervals({"share": partial(mean, [1, 0, 1])}, np.arange(3), 1_000)["share"]["why_not"]
-    '3 groups of rows: an interval needs at least 10'
+    'an interval needs at least 10 groups of rows, got 3'
     """
     if resamples:
         found = bca_each(statistics, groups, resamples=resamples)
         return {name: figure(interval) for name, interval in found.items()}
     ones = np.ones((1, len(groups)))
     return {
-        name: figure(Interval(float(statistic(ones)[0]), None, None, 0.95, "BCa", "not asked for"))
+        name: figure(Interval(float(statistic(ones)[0]), None, None, 0.95, "BCa", "not requested"))
         for name, statistic in statistics.items()
     }
 

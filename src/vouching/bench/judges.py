@@ -271,12 +271,13 @@ class JudgesTask(Task[JudgeRow]):
         open_judges: opens the judges; called at once, so that errors show early, and for each set after the first.
     """
 
-    headings = ("judge", "figure", "value", "of >")
-    failed_words = "not judged: {}"
+    headings = ("judge", "metric", "value", "out of >")
+    failed_words = "rows that could not be judged: {}"
 
     def __init__(self, options: JudgeOptions, open_judges: Callable[[], Sequence[Model]]) -> None:
         if not options.judges or len({*options.judges}) < len(options.judges):
-            raise InputError(f"got the judges {', '.join(options.judges) or 'none'}, expected at least one, each once")
+            got = ", ".join(options.judges) or "none"
+            raise InputError(f"expected at least one judge, each given once, got {got}")
         self._judges, self._sampling, self._open = options.judges, options.sampling(), open_judges
         self._opened = [open_judges()]
         self.arguments = options.arguments
@@ -303,7 +304,7 @@ class JudgesTask(Task[JudgeRow]):
         """Title and lead of the report."""
         settings = results["settings"]
         named = f"{', '.join(settings['judges'])} on {', '.join(results['sets'])}"
-        return named, f"{rows:,} rows, {settings['votes']} votes"
+        return named, f"{rows:,} rows, votes per judge: {settings['votes']}"
 
     def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         """The figures of a set as table rows."""
@@ -322,7 +323,7 @@ class JudgesTask(Task[JudgeRow]):
         yield "", "grounded", interval_words(responses["unadjusted"]), total
         yield "", "disqualified", f"{responses['disqualified']:,}", total
         if responses["undecided"]:
-            yield "", "excluded: undecided by all judges", f"{responses['undecided']:,}", total
+            yield "", "excluded: all judges undecided", f"{responses['undecided']:,}", total
         for judge, one in responses["judges"].items():
             yield judge, "grounded and not disqualified", number_words(one["factuality"]), ""
             yield "", "grounded", number_words(one["unadjusted"]), ""

@@ -35,6 +35,7 @@ from vouching.metrics import mean
 from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.read import Row
 from vouching.rows.worker import Work, Worker, WorkerError
+from vouching.types.visible import shown_keys
 
 Outcome: TypeAlias = Literal["right", "wrong", "no answer", "undecided"]
 """"no answer" if none is marked, "undecided" if the comparison times out."""
@@ -208,7 +209,7 @@ def math_problem(record: Record, name: str) -> MathProblem:
     if isinstance(answer, int) and not isinstance(answer, bool):
         answer = str(answer)
     if not isinstance(answer, str) or not answer.strip():
-        raise InputError(f'it has the fields {", ".join(map(str, record))}, expected "answer" or a boxed solution')
+        raise InputError(f'the row must have an "answer" or a boxed "solution"; {shown_keys(record)}')
     given = next((fields[key] for key in ("unique_id", "id") if fields.get(key) is not None), name)
     part = " ".join(str(fields[key]) for key in ("subject", "level") if fields.get(key) is not None)
     problem = text_of(fields, "problem" if "problem" in fields else "question")
@@ -234,7 +235,7 @@ class MathTask(Task[MathProblem]):
 
     def __init__(self, responses: str | None) -> None:
         if responses is None:
-            raise InputError("these sets need your responses: add --responses FILE, rows of id, response")
+            raise InputError('these sets need your responses: pass --responses FILE, rows of "id" and "response"')
         self._path = responses
         self._checker = AnswerChecker()
         self.arguments = f"--responses {Path(responses).name}"
@@ -247,10 +248,10 @@ class MathTask(Task[MathProblem]):
         found: dict[str, list[str]] = {}
         for place, name, response in responses_of(self._path, "id"):
             if name not in known:
-                raise InputError(f"{place}: the id {name[:80]!r} is not a problem of {data_set.name}")
+                raise InputError(f"{place}: {data_set.name} has no problem with the id {name[:80]!r}")
             found.setdefault(name, []).append(response)
         if missing := sorted(known - found.keys()):
-            raise InputError(f"got no response to {missing[0]!r}: expected at least one response to each problem")
+            raise InputError(f"no response to {missing[0]!r}: expected at least one response to each problem")
         yield from (row if isinstance(row, Fault) else replace(row, responses=tuple(found[row.id])) for row in rows)
 
     def work(self) -> AsyncWorkFactory:
@@ -286,18 +287,18 @@ class MathTask(Task[MathProblem]):
     def validate(data_set: DataSet[MathProblem], rows: Sequence[MathProblem]) -> Iterator[Fault]:
         """A wrong number of problems, answers outside AIME's range, and answers that do not equal themselves."""
         if len(rows) != SIZES[data_set.name]:
-            count = f"it has {len(rows)} usable problems, expected {SIZES[data_set.name]}"
+            count = f"{len(rows)} usable problems, expected {SIZES[data_set.name]}"
             yield Fault("the whole set", count)
         with AnswerChecker() as checker:
             for problem in rows:
                 if data_set.name != "math_500" and not (problem.answer.isdecimal() and int(problem.answer) <= 999):
-                    problem_found = f"the answer is {problem.answer!r}, expected a number from 0 to 999"
+                    problem_found = f"the answer must be a whole number from 0 to 999, got {problem.answer!r}"
                     yield Fault(f"problem {problem.id}", problem_found)
                 for what, given in (("answer", f"\\boxed{{{problem.answer}}}"), ("solution", problem.solution)):
                     if boxed(given) is not None and checker.check(given, problem.answer) != "right":
-                        yield Fault(f"problem {problem.id}", f"the answer of its {what} is not accepted")
+                        yield Fault(f"problem {problem.id}", f"the reference {what} is not accepted as correct")
                 if checker.check(f"\\boxed{{{problem.answer} + 1}}", problem.answer) == "right":
-                    yield Fault(f"problem {problem.id}", "its answer plus one is accepted")
+                    yield Fault(f"problem {problem.id}", "the answer plus one is accepted as correct")
 
 
 def _scored(row: Row, checker: AnswerChecker) -> Line:

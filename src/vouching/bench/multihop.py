@@ -17,6 +17,7 @@ from vouching.bench.rows import Fault, Record, Split, converted, list_of, text_o
 from vouching.errors import InputError
 from vouching.methods.discriminative.marking import AnswerLabel, Candidate, RankQuestion
 from vouching.types import Source
+from vouching.types.visible import shown_json, shown_keys
 
 MultihopSet: TypeAlias = Literal["hotpotqa", "musique", "2wiki"]
 FILES: dict[tuple[MultihopSet, Split], str] = {
@@ -55,10 +56,10 @@ def multihop_rows(folder: Path, name: MultihopSet, split: Split) -> Iterator[Mul
     """The questions of a split, and faults in place of unusable ones. Raises InputError if the split is missing."""
     if (name, split) not in FILES:
         parts = ", ".join(part for one, part in FILES if one == name)
-        raise InputError(f"{name} has no {split} split with paragraphs, it has {parts or 'none'}")
+        raise InputError(f"{name} has no {split} split with paragraphs; available splits: {parts or 'none'}")
     path = folder / "multihop" / f"{FILES[name, split]}.jsonl.gz"
     if not path.exists():
-        raise InputError(f"{name} is not here: expected {path}, the authors' rows with their paragraphs, one per line")
+        raise InputError(f"missing file {path}: save the authors' rows of {name} there, one per line with paragraphs")
     yield from converted(path, lambda record, _: [multihop_row(record)])
 
 
@@ -75,14 +76,14 @@ def multihop_row(record: Record) -> MultihopRow:
     except InputError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"unknown layout of its paragraphs or answers ({error!r})") from error
+        raise InputError("the paragraphs or answers of the row have an unknown layout") from error
     if not paragraphs:
-        raise InputError("it has no paragraphs")
+        raise InputError("the row has no paragraphs")
     if not answers:
-        raise InputError("it has no answer")
+        raise InputError("the row has no answer")
     supporting = frozenset(source.id for source, supports in paragraphs if supports)
     if not supporting:
-        raise InputError("none of its paragraphs is marked as supporting")
+        raise InputError("no paragraph of the row is marked as supporting")
     return MultihopRow(
         id=text_of(record, "_id" if "_id" in record else "id"),
         question=" ".join(text_of(record, "question").split()),
@@ -110,7 +111,7 @@ def _paragraphs(record: Record) -> Iterator[tuple[Source, bool]]:
         pairs = [(str(title), " ".join(sentences)) for title, sentences in list_of(record, "context")]
         missing = titles.difference(title for title, _ in pairs)
         if missing:
-            raise InputError(f"its supporting paragraph {min(missing)!r} is not among its paragraphs")
+            raise InputError(f"the supporting paragraph {min(missing)!r} is not among the row's paragraphs")
         yield from ((_source(title, text), title in titles) for title, text in pairs if text.strip())
         return
     for key in ("paragraphs", "contexts"):
@@ -152,9 +153,8 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
         return RankQuestion(row.id, row.question, row.answers, place, tuple(sources), explanation)
     question, reference = record.get("question"), record.get("reference", record.get("answer"))
     if not isinstance(question, str) or not question.strip() or not isinstance(reference, str) or not reference.strip():
-        raise InputError(
-            f'the row has the keys {[*record]}, expected "question" and "reference" (two texts, neither of them empty)'
-        )
+        keys = shown_keys(record)
+        raise InputError(f'the row must have "question" and "reference", both non-empty strings; {keys}')
     aliases, answers, sources = (_list(record, key) for key in ("aliases", "answers", "sources"))
     return RankQuestion(
         id=name, question=question.strip(), references=(reference.strip(), *map(str, aliases)), set=place,
@@ -166,7 +166,7 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
 def _list(record: Mapping[str, Any], key: str) -> list[Any]:
     value: Any = record.get(key) or []
     if not isinstance(value, list):
-        raise InputError(f"{key} is {value!r:.40}, expected a list")
+        raise InputError(f'"{key}" must be a list, got {shown_json(value)}')
     return cast("list[Any]", value)
 
 
@@ -176,9 +176,11 @@ def _candidate(answer: Any) -> Candidate:
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     text, label = fields.get("answer"), fields.get("label")
     if not isinstance(text, str) or not text.strip():
-        raise InputError(f"an answer is {answer!r:.40}, expected a text, or an object with answer and label")
+        raise InputError(
+            f'an answer must be a string, or an object with "answer" and "label", got {shown_json(answer)}'
+        )
     if label is not None and label not in get_args(AnswerLabel):
-        raise InputError(f"the label of an answer is {label!r:.40}, expected one of {', '.join(get_args(AnswerLabel))}")
+        raise InputError(f"unknown label {shown_json(label)}; expected one of {', '.join(get_args(AnswerLabel))}")
     return Candidate(text.strip(), str(fields.get("by", "row")), label)
 
 
@@ -186,5 +188,5 @@ def _given_source(source: Any, number: int) -> Source:
     fields = cast("dict[str, Any]", source) if isinstance(source, dict) else {"text": source}
     text, title = fields.get("text"), fields.get("title", "")
     if not isinstance(text, str) or not text.strip() or not isinstance(title, str):
-        raise InputError(f"a source is {source!r:.40}, expected a text, or an object with text and title")
+        raise InputError(f'a source must be a string, or an object with "text" and "title", got {shown_json(source)}')
     return Source(text, f"source-{number}", title)

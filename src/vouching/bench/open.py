@@ -34,7 +34,9 @@ def kind_of(sets: Sequence[DataSet[Any]]) -> Kind:
     """The kind of all sets. Raises InputError if they are of several kinds."""
     first = sets[0]
     if other := next((one for one in sets if one.kind != first.kind), None):
-        raise InputError(f"{first.name} has {ROWS[first.kind]}, {other.name} {ROWS[other.kind]}: run them separately")
+        raise InputError(
+            f"{first.name} has {ROWS[first.kind]}, but {other.name} has {ROWS[other.kind]}: run them separately"
+        )
     return first.kind
 
 
@@ -55,10 +57,10 @@ def _rankings(options: Options) -> Task[Any]:
     mode, relevance = options["mode"], options["relevance_model"]
     scorer = options["score_model"] or options["model"] or "embedded"
     if mode in NO_EVIDENCE_MODES and (search or relevance):
-        raise InputError(f"got --mode {mode}, which uses no evidence, with search engines or a relevance model")
+        raise InputError(f"--mode {mode} uses no evidence: omit the search engines and the relevance model")
     if mode not in NO_EVIDENCE_MODES and not search:
         bare = " or ".join(f"--mode {name}" for name in NO_EVIDENCE_MODES)
-        raise InputError(f"nothing to rank by: give --index PATH, --web ENGINE, or {bare}, which use no evidence")
+        raise InputError(f"no source of evidence: pass --index PATH or --web ENGINE, or {bare}, which need none")
     return RankingsTask(
         RankOptions(scorer, mode, options["search_model"], search.arguments, relevance),
         lambda: open_ranker(
@@ -71,7 +73,7 @@ def _rankings(options: Options) -> Task[Any]:
 def _answers(options: Options) -> Task[Any]:
     judges = options["judge"] or [None]
     if len(judges) > 1:
-        raise InputError(f"got {len(judges)} judges, but a single one audits the answers: name one")
+        raise InputError(f"expected one judge to audit the answers, got {len(judges)}")
     answering = AnswerOptions(
         writer_name(options["model"]), options["prompt"], options["generations"], judges[0], options["method"],
         options["marker"], options["seed"], options["max_tokens"],

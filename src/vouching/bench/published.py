@@ -126,7 +126,7 @@ def facts_grounding(paths: Sequence[Path], split: Split) -> Rows:
 def facts_example(name: str, known: Mapping[str, Record]) -> Record:
     """The example of a response of FACTS Grounding. Raises InputError if there is none."""
     if f"row-{name}" not in known:
-        raise InputError(f"the id {name} is not an example: expected the number of a row of examples.csv, from 1")
+        raise InputError(f"unknown id {name!r}; expected the number of a row of examples.csv, counted from 1")
     return known[f"row-{name}"]
 
 
@@ -187,7 +187,7 @@ def _ragtruth(record: Record, name: str, *, known: Mapping[str, Record], split: 
         return
     number, response = str(record.get("source_id")), text_of(record, "response")
     if number not in known:
-        raise InputError(f"its source_id {number} is not in source_info.jsonl")
+        raise InputError(f"the source_id {number} is not in source_info.jsonl")
     source = known[number]
     spans = spans_of(record, "labels", response)
     yield BenchRow(
@@ -244,11 +244,11 @@ def _fever(record: Record, name: str, *, pages: Mapping[str, Mapping[int, str]])
     sources: list[str] = []
     for page in dict.fromkeys(page for page, _ in places):
         if page not in pages:
-            raise InputError(f"the page {page!r} of its evidence is in none of the page files")
+            raise InputError(f"the evidence names the page {page!r}, which is not in any page file")
         numbers = [number for named, number in places if named == page]
         missing = [str(number) for number in numbers if number not in pages[page]]
         if missing:
-            raise InputError(f"the page {page!r} has no sentence {', '.join(missing)}, which its evidence names")
+            raise InputError(f"the evidence names sentences that the page {page!r} does not have: {', '.join(missing)}")
         sources.append("\n".join([_readable(page), *(pages[page][number] for number in numbers)]))
     yield BenchRow(name, claim, tuple(sources), attributable, part=str(record["label"]).lower())
 
@@ -260,7 +260,8 @@ def _places(record: Record) -> list[tuple[str, int]]:
         entries = [(page, number) for evidence_set in evidence for _, _, page, number in evidence_set]
         return [(_nfc(str(page)), int(number)) for page, number in entries if page is not None]
     except (TypeError, ValueError):
-        raise InputError('"evidence" must have sets of [annotation id, evidence id, page, sentence number]') from None
+        expected = "sets of [annotation id, evidence id, page, sentence number]"
+        raise InputError(f'"evidence" must contain {expected}') from None
 
 
 def _sentences(page: Record) -> dict[int, str]:

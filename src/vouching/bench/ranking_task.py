@@ -53,7 +53,7 @@ BASELINE_NAMES = {
     "random": "random order",
     "first_given": "given order",
     "longest": "longest first",
-    "overlap": "most words of the question first",
+    "overlap": "most question words first",
 }
 
 
@@ -128,9 +128,9 @@ class RankingsTask(Task[RankingRow]):
         for name in METRICS if gold else ():
             value = perfect[name]["estimate"]
             if value != 1.0:
-                yield Fault("the whole set", f"gold rankings have {name} {value}, expected 1")
+                yield Fault("the whole set", f"{name} of the gold rankings is {value}, expected 1")
             elif spoiled["metrics"][name]["estimate"] == 1.0:
-                yield Fault("the whole set", f"rankings of which a tenth is reversed have {name} 1, expected less")
+                yield Fault("the whole set", f"{name} is 1 with a tenth of the rankings reversed, expected less")
 
 
 def ranking_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -153,22 +153,22 @@ def ranking_notes(found: Mapping[str, Any]) -> Iterator[str]:
             f"{BASELINE_NAMES[name]} {interval_words(one['tau'], sign=True)} {one['tau']['verdict']}"
             for name, one in found["differences"].items()
         )
-        yield f"Difference of tau to: {'; '.join(differences)}."
+        yield f"Difference in tau, compared with: {'; '.join(differences)}."
     if found["binary"]:
         accuracy, f1 = (interval_words(found["binary"][key]) for key in ("accuracy", "macro_f1"))
-        yield f"Correct versus incorrect answer: accuracy {accuracy}, F1 {f1}."
+        yield f"Correct versus incorrect answers: accuracy {accuracy}, F1 {f1}."
     if found["token_f1"]:
         one = found["token_f1"]
         chosen, chance, best = (interval_words(one[key]) for key in ("chosen", "random", "oracle"))
         answers = " or ".join(map(str, one["answers"]))
-        yield f"Token F1 of the answer chosen among {answers}: {chosen}; at random {chance}, best {best}."
+        yield f"Token F1 of the answer chosen from {answers}: {chosen}; random choice {chance}, best choice {best}."
     yield from relevance_notes(found)
     yield from found_notes(found)
     if found["level"]:
         yield f"Rankings with all answers tied: {found['level']:,}."
     if found["failed"]:
         why = ", ".join(f"{reason} {count:,}" for reason, count in found["why_failed"].items())
-        yield f"Failed rankings count as wrong, P@1 0 and tau -1: {why}."
+        yield f"Failed rankings, counted as wrong (P@1 0, tau -1): {why}."
 
 
 def relevance_notes(found: Mapping[str, Any]) -> Iterator[str]:
@@ -176,7 +176,7 @@ def relevance_notes(found: Mapping[str, Any]) -> Iterator[str]:
     if found["metrics"] is None:
         return
     if found["by_relevance"] is None:
-        yield f"Tau by number of answers that the evidence supports: {NOT_MEASURED}, needs a language model."
+        yield f"Tau by number of answers that the evidence supports: {NOT_MEASURED}; this requires a language model."
         return
     levels = found["by_relevance"]["levels"].items()
     taus = (f"{name}: {interval_words(one['metrics']['tau'])} ({one['rows']:,} rows)" for name, one in levels)
@@ -190,13 +190,14 @@ def found_notes(found: Mapping[str, Any]) -> Iterator[str]:
         return
     titled, reference, both = (number_words(searched[key]) for key in ("titled", "reference", "both"))
     yield (
-        f"Search: a passage titled after something in the question {titled}; for {searched['asked']:,} questions with "
-        f"a usable reference, a passage that contains it {reference}, both {both}."
+        f"Search: share of questions with a passage whose title occurs in the question {titled}; of the "
+        f"{searched['asked']:,} questions with a usable reference, with a passage that contains it {reference}, "
+        f"with both {both}."
     )
     if searched["where_both"]:
         one = searched["where_both"]
         hits, tau = _figure_rows(one["metrics"])
-        yield f"Where both are found, {one['rows']:,} questions: P@1 {hits}, tau {tau}."
+        yield f"On the {one['rows']:,} questions with both: P@1 {hits}, tau {tau}."
 
 
 def _row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:

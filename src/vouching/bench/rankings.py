@@ -30,6 +30,7 @@ from vouching.rows.pool import AsyncWork
 from vouching.rows.read import Row
 from vouching.text.words import lower_words
 from vouching.types import Claim, Passage, Ranking, Source, Unverified, Verdict
+from vouching.types.visible import shown_json
 
 GENERAL, MULTI_HOP = ("nq", "triviaqa", "popqa"), ("hotpotqa", "musique", "2wiki")
 PARTS = (*GENERAL, *MULTI_HOP)
@@ -82,11 +83,11 @@ def fgveribench_row(record: Record, name: str, part: str | None = None) -> Itera
     answers: list[Any] = list_of(record, "answers")
     given = [text_of(_answer(answer), "label") for answer in answers]
     if unknown := next((label for label in given if label not in _MERGED), None):
-        raise InputError(f"an answer is labelled {unknown!r}, expected one of {', '.join(_MERGED)}")
+        raise InputError(f"unknown label {unknown!r}; expected one of {', '.join(_MERGED)}")
     labels = tuple(_MERGED[label] for label in given)
     if sorted(labels) != sorted(LABELS):
         raise InputError(
-            f"the answers are {', '.join(labels)}; expected correct, intermediate and incorrect, each once"
+            f"the labels of the answers must be correct, intermediate and incorrect, each once, got {', '.join(labels)}"
         )
     worth = worth_of(list_of(record, "ranking"), len(answers))
     if [label for _, label in sorted(zip(worth, labels, strict=True))] != [*LABELS]:
@@ -99,7 +100,7 @@ def worth_of(ranking: Sequence[object], count: int) -> tuple[float, ...]:
     """The worth of each answer by a ranking: numbers of answers from 1, best first. Raises InputError."""
     places = [number for number in ranking if isinstance(number, int)]
     if len(ranking) != count or sorted(places) != [*range(1, count + 1)]:
-        raise InputError(f"the ranking is {[*ranking]}, expected the numbers of its {count} answers, each once")
+        raise InputError(f"the ranking must contain each number from 1 to {count} once, got {shown_json([*ranking])}")
     return tuple(float(count - places.index(number)) for number in range(1, count + 1))
 
 
@@ -115,10 +116,10 @@ def biographies(paths: Sequence[Path], split: Split) -> Read:
         worth = worth_of(list_of(record, "verify_result"), len(texts))
         shares = [answer.get("factuality_score") for answer in answers]
         if not all(isinstance(share, int | float) for share in shares):
-            raise InputError(f"the factuality scores of the answers are {shares}, expected numbers")
+            raise InputError(f"the factuality scores of the answers must be numbers, got {shown_json(shares)}")
         order = [sorted(range(len(texts)), key=values.__getitem__) for values in (worth, cast("list[float]", shares))]
         if order[0] != order[1]:
-            raise InputError(f"the ranking is {record['verify_result']}, but the factuality scores are {shares}")
+            raise InputError(f"the ranking {record['verify_result']} contradicts the factuality scores {shares}")
         question = text_of(record, "question").removeprefix("Question: ")
         yield RankingRow(question, question, texts, worth, facts=tuple(facts.get(text, ()) for text in texts))
 
@@ -144,13 +145,13 @@ def sample_row(record: Record, name: str) -> Iterator[RankingRow]:
     """A row with ``question``, ``reference`` (a text or several) and ``answers`` (texts). Raises InputError."""
     answers = texts_of(record, "answers")
     if len(answers) < 2:
-        raise InputError("it has one answer, expected at least two to choose from")
+        raise InputError("expected at least two answers to choose from, got one")
     yield RankingRow(name, text_of(record, "question"), answers, references=texts_of(record, "reference"))
 
 
 def _answer(answer: object) -> Record:
     if not isinstance(answer, dict):
-        raise InputError(f"an answer is {answer!r:.40}, expected an object with its text")
+        raise InputError(f"an answer must be an object with its text, got {shown_json(answer)}")
     return cast("Record", answer)
 
 

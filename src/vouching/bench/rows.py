@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from vouching.errors import InputError
 from vouching.rows.read import open_rows
+from vouching.types.visible import shown_json, shown_keys
 
 Split: TypeAlias = Literal["train", "dev", "test"]
 Offsets: TypeAlias = tuple[tuple[int, int], ...]
@@ -118,7 +119,8 @@ def responses_of(path: str, key: str) -> Iterator[tuple[str, str, str]]:
             place, fields = f"{reader.name}, {row.place}", row.fields or {}
             to, response = fields.get(key), fields.get("response")
             if not isinstance(to, str) or not isinstance(response, str):
-                raise InputError(f'{place}: {row.problem or "it has no text"}, expected "{key}" and "response"')
+                missing = f'the row must have "{key}" and "response" as strings'
+                raise InputError(f"{place}: {row.problem or missing}")
             yield place, to, response
 
 
@@ -130,12 +132,12 @@ def is_broken(line: Record) -> bool:
 def text_of(record: Record, key: str) -> str:
     """A required text field that is not blank. Raises InputError."""
     value = record.get(key)
-    if value is None:
-        raise InputError(f'it has the fields {", ".join(map(str, record)) or "none"}, expected "{key}" as text')
+    if key not in record:
+        raise InputError(f'the row has no "{key}"; {shown_keys(record)}')
     if not isinstance(value, str):
-        raise InputError(f'"{key}" is of type {type(value).__name__}, expected text')
+        raise InputError(f'"{key}" must be a string, got {shown_json(value)}')
     if not value.strip():
-        raise InputError(f'"{key}" is empty, expected text')
+        raise InputError(f'"{key}" must not be empty')
     return value
 
 
@@ -143,7 +145,7 @@ def list_of(record: Record, key: str) -> list[Any]:
     """A required list field. Raises InputError."""
     value = record.get(key)
     if not isinstance(value, list):
-        raise InputError(f'"{key}" is {"missing" if value is None else type(value).__name__}, expected a list')
+        raise InputError(f'"{key}" must be a list, got {shown_json(value) if key in record else "no value"}')
     return cast("list[Any]", value)
 
 
@@ -153,7 +155,7 @@ def texts_of(record: Record, key: str) -> tuple[str, ...]:
         return (text_of(record, key),)
     texts = list_of(record, key)
     if not texts or not all(isinstance(text, str) for text in texts):
-        raise InputError(f'"{key}" must be a text or a list of at least one text')
+        raise InputError(f'"{key}" must be a string or a list of at least one string')
     return tuple(texts)
 
 
@@ -161,8 +163,8 @@ def label_of(record: Record, key: str, meanings: Mapping[Any, bool]) -> bool:
     """A gold label, True for Attributable, from the set's own labels. Raises InputError."""
     value = record.get(key)
     if not isinstance(value, str | int) or value not in meanings:
-        expected = ", ".join(repr(meaning) for meaning in meanings)
-        raise InputError(f'"{key}" is {"missing" if value is None else repr(value)}, expected one of {expected}')
+        expected, got = ", ".join(map(shown_json, meanings)), shown_json(value) if key in record else "no value"
+        raise InputError(f'"{key}" must be one of {expected}, got {got}')
     return meanings[value]
 
 
@@ -176,7 +178,7 @@ def offsets_of(text: str, tokens: Iterable[str]) -> Offsets:
     for token in tokens:
         start = text.find(token, found[-1][1] if found else 0)
         if start < 0:
-            raise InputError(f"the token {token!r} does not occur in the text after the previous one")
+            raise InputError(f"the token {token!r} does not occur in the text after the previous token")
         found.append((start, start + len(token)))
     return tuple(found)
 
@@ -192,9 +194,11 @@ def spans_of(record: Record, key: str, text: str) -> Offsets:
         span: Record = cast("Record", given) if isinstance(given, Mapping) else {}
         start, end = span.get("start"), span.get("end")
         if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text)):
-            raise InputError(f'in "{key}", {start} to {end} is no span of a text of {len(text)} characters')
+            place = f"{shown_json(start)} to {shown_json(end)}"
+            raise InputError(f'"{key}" has an invalid span, {place}, in a text of {len(text)} characters')
         if span.get("text", text[start:end]) != text[start:end]:
-            raise InputError(f'in "{key}", {start} to {end} is {text[start:end]!r}, but it says {span["text"]!r}')
+            marked, there = shown_json(span["text"]), shown_json(text[start:end])
+            raise InputError(f'"{key}" has {marked} at {start} to {end}, where the text has {there}')
         spans.append((start, end))
     return tuple(spans)
 
@@ -241,7 +245,8 @@ def _response(record: Record, name: str) -> Iterator[BenchRow]:
     response, attributable = text_of(record, "response"), label_of(record, "label", LABELS)
     spans = spans_of(record, "spans", response)
     if attributable == bool(spans):
-        raise InputError(f'the label is "{record["label"]}" with {len(spans)} spans: any span is Not Attributable')
+        must = "Not Attributable" if spans else "Attributable"
+        raise InputError(f'a response with {len(spans)} spans must be {must}, got the label "{record["label"]}"')
     yield BenchRow(
         id=name,
         text=response,
@@ -259,7 +264,7 @@ def _token_claim(record: Record, name: str) -> Iterator[BenchRow]:
     tokens, marks = list_of(record, "claim_tokens"), list_of(record, "non_supported_spans")
     if len(tokens) != len(marks):
         raise InputError(
-            f'"claim_tokens" has {len(tokens)}, "non_supported_spans" {len(marks)} entries: expected equal'
+            f'"claim_tokens" and "non_supported_spans" must have equal lengths, got {len(tokens)} and {len(marks)}'
         )
     offsets = offsets_of(row.text, tokens)
     spans = tuple(place for place, unsupported in zip(offsets, marks, strict=True) if unsupported)

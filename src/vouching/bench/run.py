@@ -33,6 +33,7 @@ from vouching.bench.taxcalcbench_run import TaxesTask
 from vouching.errors import InputError
 from vouching.metrics import stratified_slice
 from vouching.rows import Row, RowJob, RowReader, Seen, run_rows
+from vouching.types.visible import shown_json
 from vouching.version import __version__
 
 RUN, RESULTS, REPORT = "run.json", "results.json", "report.html"
@@ -75,17 +76,17 @@ def open_folder(out: Path, run: Record, resume: bool) -> None:
         if note.exists():
             _same_run(note, run, resume)
         elif out.is_dir() and (others := sorted(out.iterdir())):
-            raise InputError(f"{out} is not empty (it holds {others[0].name}): choose a new folder for the run")
+            raise InputError(f"{out} is not empty (it contains {others[0].name}): choose a new folder for the run")
         (out / "rows").mkdir(parents=True, exist_ok=True)
         if not note.exists():
             write_json(note, run)
     except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror or error}; choose a folder you can write") from None
+        raise InputError(f"{out} cannot be written: {error.strerror or error}; choose a writable folder") from None
 
 
 def _same_run(note: Path, run: Record, resume: bool) -> None:
     if not resume:
-        raise InputError(f"{note.parent} holds a run: resume it with --resume, or choose another folder")
+        raise InputError(f"{note.parent} already contains a run: resume it with --resume, or choose another folder")
     found = read_record(note.parent, note.name)
     try:
         old = {**found["settings"], "sets": found["data"]}
@@ -94,15 +95,16 @@ def _same_run(note: Path, run: Record, resume: bool) -> None:
     for key, value in {**run["settings"], "sets": run["data"]}.items():
         if old.get(key) != value:
             was, now = _words(old.get(key)), _words(value)
-            same = "; their data differ" if was == now else ""
+            same = " with different data" if was == now else ""
             raise InputError(
-                f"{note.parent} holds a run with {key} {was}, now it is {now}{same}: use the same settings, or choose "
-                "another folder"
+                f"the run in {note.parent} has {key} {was}, but this one has {key} {now}{same}: use the same settings, "
+                "or choose another folder"
             )
 
 
 def _words(value: object) -> str:
-    return ", ".join(cast("Record", value)) if isinstance(value, dict) else str(value)
+    names = cast("Record", value) if isinstance(value, dict) else (value,)
+    return ", ".join(name if isinstance(name, str) else shown_json(name) for name in names)
 
 
 def write_json(path: Path, record: Record) -> None:
@@ -120,7 +122,7 @@ def read_scored(out: Path, name: str) -> list[Line]:
             return [json.loads(line) for line in lines]
     except OSError as error:
         if (out / RUN).exists() and not path.exists():
-            raise InputError(f"the run in {out} is not finished, {name} is missing: resume it with --resume") from None
+            raise InputError(f"the run in {out} is unfinished, {name} is missing: resume it with --resume") from None
         raise InputError(f"{path} cannot be read: {error.strerror or error}; is {out} the folder of a run?") from None
     except ValueError as error:
         raise InputError(f"{path} is damaged: {error}; run the set again") from None
@@ -197,8 +199,8 @@ def _rows(task: Task[RowT], data_set: DataSet[RowT], data: Path, options: RunOpt
     """The rows of a set; a broken one becomes a row with a problem. Raises InputError if no row is usable."""
     found = [*task.rows(data_set, data, options.split)]
     if all(isinstance(row, Fault) for row in found):
-        first = f"; the first: {found[0]}" if found else ""
-        raise InputError(f"{data_set.name} has no usable row among {len(found)}: has its format changed?{first}")
+        first = f"; first problem: {found[0]}" if found else ""
+        raise InputError(f"none of the {len(found)} rows of {data_set.name} is usable: check their format{first}")
     return [
         Row(number, f"{data_set.name}, {row.place}", None, row.problem)
         if isinstance(row, Fault)

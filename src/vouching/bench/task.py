@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["claims", "rankings", "answers", "judges", "ifeval", "math", "taxes"]
 """Decides which options of ``vouch bench run`` apply."""
 ROWS: Mapping[Kind, str] = {
-    "claims": "claims to be judged",
-    "rankings": "answers to be ranked",
-    "answers": "questions to be answered",
+    "claims": "claims to judge",
+    "rankings": "answers to rank",
+    "answers": "questions to answer",
     "judges": "responses that language models judge",
     "ifeval": "instructions with your responses",
     "math": "problems with your responses",
@@ -75,7 +75,7 @@ class DataSet(Generic[RowT]):
     read: Read[RowT]
     """Reads these files, in this order."""
     get: str = (
-        "convert the authors' rows: id, claim, source, label (Attributable | Not Attributable), see docs/bench.md"
+        "convert the authors' rows to id, claim, source, label (Attributable | Not Attributable); see docs/bench.md"
     )
     """How to obtain it."""
     remark: str = ""
@@ -92,11 +92,11 @@ class DataSet(Generic[RowT]):
     def rows(self, folder: Path, split: Split) -> Iterator[RowT | Fault]:
         """Its rows, and faults in place of unusable ones. Raises InputError if the split or the files are missing."""
         if split not in self.files:
-            raise InputError(f"{self.name} has no {split} split, it has {', '.join(self.files)}: add --split")
+            raise InputError(f"{self.name} has no {split} split: pass --split {' or '.join(self.files)}")
         paths = self.paths(folder, split)
         if paths is None:
             files = " and ".join(self.files[split])
-            raise InputError(f"{self.name} is not here: expected {files} in {folder}; to get it: {self.get}")
+            raise InputError(f"{self.name} is missing: expected {files} in {folder}; to get it, {self.get}")
         return self.read(paths, split)
 
 
@@ -172,7 +172,7 @@ class Task(Generic[RowT]):
         """The figures of each set, and the published ones."""
         found: dict[str, Any] = {}
         for data_set in sets:
-            listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
+            listener.phase(f"{data_set.name}: computing intervals from {resamples:,} resamples")
             found[data_set.name] = {
                 "what": data_set.what,
                 "remark": data_set.remark,

@@ -21,6 +21,7 @@ from vouching.bench.rows import Fault, Split
 from vouching.errors import InputError
 from vouching.methods.assurance.values import read_amount, read_data
 from vouching.text.encoding import decode_text
+from vouching.types.visible import shown_json
 
 _LINE = re.compile(r"^[\s>*#-]*line\s+(?P<id>\d{1,2}[a-z]?)\b[\s*]*:?(?P<rest>.*)$", re.IGNORECASE)
 
@@ -112,7 +113,7 @@ def read_output(content: bytes) -> dict[str, Decimal]:
     Decimal('12')
     """
     if len(content) > _MAX_BYTES:
-        raise InputError(f"the XML has {len(content):,} bytes, the limit is {_MAX_BYTES:,}")
+        raise InputError(f"the XML must have at most {_MAX_BYTES:,} bytes, got {len(content):,}")
     reader = _Reader()
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -126,7 +127,7 @@ def read_output(content: bytes) -> dict[str, Decimal]:
     except expat.ExpatError as error:
         raise InputError(f"invalid XML: {error}") from None
     if not reader.seen:
-        raise InputError(f"it has no element /{'/'.join(_PLACE)}")
+        raise InputError(f"the XML has no element /{'/'.join(_PLACE)}")
     return {line.id: reader.found.get(line.id, Decimal(0)) for line in LINES}
 
 
@@ -149,7 +150,7 @@ class _Reader:
         self._text.clear()
         self.seen |= tuple(self._path) == _PLACE
         if len(self._path) > _MAX_DEPTH:
-            raise InputError(f"its elements are nested more than {_MAX_DEPTH} deep")
+            raise InputError(f"the XML elements are nested more than {_MAX_DEPTH} levels deep")
 
     def text(self, data: str) -> None:
         """Text of an element."""
@@ -163,9 +164,9 @@ class _Reader:
             text = "".join(self._text).strip()
             amount = read_amount(text) if text else Decimal(0)
             if amount is None:
-                raise InputError(f"/{'/'.join(place)} is {text!r:.60}, expected an amount")
+                raise InputError(f"/{'/'.join(place)} must be an amount, got {text!r:.60}")
             if line in self.found:
-                raise InputError(f"/{'/'.join(place)} occurs twice, expected one amount")
+                raise InputError(f"/{'/'.join(place)} must occur once, got two amounts")
             self.found[line] = amount
         self._path.pop()
         self._text.clear()
@@ -174,10 +175,10 @@ class _Reader:
 def read_input(content: bytes, name: str = "the input") -> dict[str, Any]:
     """The content of an input.json. Raises InputError if it is too large or not a JSON object of finite numbers."""
     if len(content) > _MAX_BYTES:
-        raise InputError(f"{name} has {len(content):,} bytes, the limit is {_MAX_BYTES:,}")
+        raise InputError(f"{name} must have at most {_MAX_BYTES:,} bytes, got {len(content):,}")
     record = read_data(decode_text(content, name)[0], name, yaml=False)
     if not isinstance(record, dict):
-        raise InputError(f"{name} holds {type(cast('object', record)).__name__}, expected a JSON object")
+        raise InputError(f"{name} must be a JSON object, got {shown_json(record)}")
     return cast("dict[str, Any]", record)
 
 
@@ -187,9 +188,9 @@ def read_case(folder: Path) -> TaxCase:
     for name in ("input.json", "output.xml"):
         path = folder / name
         if not path.is_file():
-            raise InputError(f"{path} is missing")
+            raise InputError(f"missing file {path}")
         if path.stat().st_size > _MAX_BYTES:
-            raise InputError(f"{path} has {path.stat().st_size:,} bytes, the limit is {_MAX_BYTES:,}")
+            raise InputError(f"{path} must have at most {_MAX_BYTES:,} bytes, got {path.stat().st_size:,}")
         contents.append(path.read_bytes())
     try:
         return TaxCase(folder.name, read_input(contents[0], "input.json"), read_output(contents[1]))

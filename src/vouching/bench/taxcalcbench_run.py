@@ -60,7 +60,7 @@ def pass_power(right: int, attempts: int, k: int) -> float:
     (0.5, 0.16666666666666666, 1.0)
     """
     if not 1 <= k <= attempts:
-        raise InputError(f"got k = {k} and {attempts} attempts, expected 1 <= k <= attempts")
+        raise InputError(f"k must be between 1 and the number of attempts, {attempts}, got {k}")
     return comb(right, k) / comb(attempts, k)
 
 
@@ -73,7 +73,8 @@ def score_attempts(attempts: Mapping[str, Sequence[Attempt]]) -> dict[str, dict[
     """
     counts = {len(each) for each in attempts.values()}
     if len(counts) != 1 or counts == {0}:
-        raise InputError(f"got {sorted(counts) or 'no'} attempts per return, expected the same number for each")
+        got = ", ".join(map(str, sorted(counts))) or "none"
+        raise InputError(f"every return must have the same number of attempts, at least one, got {got}")
     [k] = counts
     shares: dict[str, dict[str, float]] = {}
     for name in ("strict", "lenient"):
@@ -110,7 +111,7 @@ class TaxesTask(Task[Any]):
 
     def __init__(self, responses: str | None) -> None:
         if responses is None:
-            raise InputError(f"{NAME} needs your answers: add --responses FILE, rows of id, response")
+            raise InputError(f'{NAME} needs your answers: pass --responses FILE, rows of "id" and "response"')
         self._path = responses
         self._known: list[str] = []
         self._unreadable = 0
@@ -125,19 +126,19 @@ class TaxesTask(Task[Any]):
         read = [*data_set.rows(folder, split)]
         known = {one.name: one for one in read if isinstance(one, TaxCase)}
         if not known:
-            raise InputError(f"none of the {len(read)} cases can be read: see vouch bench validate {NAME}")
+            raise InputError(f"none of the {len(read)} cases can be read: run vouch bench validate {NAME} to see why")
         self._known, self._unreadable = [*known], len(read) - len(known)
         found: dict[str, list[str]] = {}
         for place, name, response in responses_of(self._path, "id"):
             if name not in known:
                 raise InputError(
-                    f"{place}: {name[:80]!r} is none of the {len(known):,} cases: use a case's folder name"
+                    f"{place}: unknown case {name[:80]!r}; expected the folder name of one of the {len(known):,} cases"
                 )
             found.setdefault(name, []).append(response)
         counts = {name: len(each) for name, each in found.items()}
         if len({*counts.values()}) != 1:
-            uneven = f"{min(counts, key=lambda name: counts[name])!r} has the fewest" if counts else "it has no rows"
-            raise InputError(f"{self._path}: {uneven}, expected equally many answers to each case, at least one")
+            uneven = f"{min(counts, key=lambda name: counts[name])!r} has the fewest" if counts else "there are no rows"
+            raise InputError(f"{self._path}: every case must have the same number of answers, at least one; {uneven}")
         for name, each in found.items():
             yield from (TaxAnswer(name, known[name], number, text) for number, text in enumerate(each))
 
@@ -174,8 +175,8 @@ class TaxesTask(Task[Any]):
 
     def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
         """Sentences below the table."""
-        yield "Returns: all nineteen lines right, pass@1. Train and test follow the split of the DPA-GRPO paper."
-        yield f"pass^k: all {found['attempts']} attempts at a return are right."
+        yield "Returns: all nineteen lines correct, pass@1. Train and test follow the split of the DPA-GRPO paper."
+        yield f"pass^k: all {found['attempts']} attempts at a return are correct."
 
     def incomplete(self, results: Mapping[str, Any], failed: int) -> str | None:
         """A message about unanswered and unreadable cases."""

@@ -38,7 +38,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: ArrayLike | None =
     """
     one, other = np.asarray(first), np.asarray(second)
     if one.ndim != 1 or one.shape != other.shape or not len(one):
-        raise InputError(f"kappa needs two labels for each of one or more rows, got shapes {one.shape}, {other.shape}")
+        raise InputError(f"kappa needs two labels per row, for at least one row, got shapes {one.shape}, {other.shape}")
     names, number = np.unique(np.concatenate([one, other]), return_inverse=True)
     is_one, is_other = np.split(np.eye(len(names))[number], 2)
     weight = weight_array(weights, len(one))
@@ -100,7 +100,7 @@ def span_scores(gold: Sequence[RowSpans], predicted: Sequence[RowSpans]) -> Span
 def _counts(gold: Sequence[RowSpans], predicted: Sequence[RowSpans], tokens: Sequence[RowSpans | None]) -> FloatArray:
     for name, spans in (("predicted", predicted), ("tokens", tokens)):
         if len(spans) != len(gold):
-            raise InputError(f"{name} has {len(spans)} rows, gold {len(gold)}: they must describe the same rows")
+            raise InputError(f"{name} and gold must have the same number of rows, got {len(spans)} and {len(gold)}")
     counts = np.zeros((len(gold), 3))
     for row, (gold_spans, predicted_spans, row_tokens) in enumerate(zip(gold, predicted, tokens, strict=True)):
         try:

@@ -45,9 +45,9 @@ def precision_at_1(gold: ArrayLike, scores: ArrayLike) -> FloatArray:
 def _rankings(gold: ArrayLike, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
     x, y = np.asarray(gold, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     if x.shape != y.shape or x.ndim == 0 or not x.shape[-1]:
-        raise InputError(f"gold and scores must hold the same one or more answers, got shapes {x.shape} and {y.shape}")
+        raise InputError(f"gold and scores must have one value per answer, got shapes {x.shape} and {y.shape}")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise InputError("a ranking must be finite, got nan or an infinity: count failed rankings separately")
+        raise InputError("gold and scores must be finite, got nan or infinity: count failed rankings separately")
     return x, y
 
 
@@ -64,7 +64,7 @@ def token_f1(answer: str, references: Sequence[str]) -> float:
     0.6666666666666666
     """
     if not references:
-        raise InputError("the F1 of words needs at least one reference, got none")
+        raise InputError("token F1 requires at least one reference, got none")
     words = _words(answer)
     return max(_f1(words, _words(reference)) for reference in references)
 
@@ -72,7 +72,7 @@ def token_f1(answer: str, references: Sequence[str]) -> float:
 def exact_match(answer: str, references: Sequence[str]) -> float:
     """1 if an answer has the words of a reference, in order (Rajpurkar et al. 2016); else 0."""
     if not references:
-        raise InputError("an exact match needs at least one reference, got none")
+        raise InputError("exact match requires at least one reference, got none")
     return float(normalised(answer) in map(normalised, references))
 
 

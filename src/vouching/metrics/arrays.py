@@ -23,13 +23,13 @@ def bool_array(values: ArrayLike, name: str, rows: int | None = None) -> BoolArr
     """
     array = _row_array(values, name, rows)
     if array.dtype.kind not in "biu":
-        raise InputError(f"{name} must be booleans (True = Attributable), got {array.dtype}: compare labels first")
+        raise InputError(f"{name} must be booleans (True = Attributable), got {array.dtype}: convert the labels first")
     outside = (array != 0) & (array != 1)
     if outside.any():
         row = int(np.argmax(outside))
         raise InputError(
-            f"{name} must be booleans, or 0 and 1 (1 = Attributable), row {row + 1} has {array[row]}: "
-            "compare labels first"
+            f"{name} must be booleans, or 0 and 1 (1 = Attributable), got {array[row]} in row {row + 1}: "
+            "convert the labels first"
         )
     return array.astype(np.bool_)
 
@@ -42,11 +42,11 @@ def score_array(values: ArrayLike, name: str, rows: int | None = None, *, probab
     array = array.astype(np.float64)
     if not np.isfinite(array).all():
         row = int(np.argmin(np.isfinite(array)))
-        raise InputError(f"{name} must be finite, row {row + 1} has {array[row]}: omit rows without a verdict")
+        raise InputError(f"{name} must be finite, got {array[row]} in row {row + 1}: omit rows without a verdict")
     outside = (array < 0) | (array > 1)
     if probability and outside.any():
         row = int(np.argmax(outside))
-        raise InputError(f"{name} must be in [0, 1], row {row + 1} has {array[row]}: calibrate raw scores first")
+        raise InputError(f"{name} must be in [0, 1], got {array[row]} in row {row + 1}: calibrate raw scores first")
     return array
 
 
@@ -58,7 +58,7 @@ def weight_array(weights: ArrayLike | None, rows: int) -> FloatArray:
     if array.ndim == 0 or array.shape[-1] != rows:
         raise InputError(f"weights must have shape (..., {rows}), one for each row, got {array.shape}")
     if array.size and not (array.min() >= 0 and array.max() < np.inf):
-        raise InputError("weights must be finite and not negative: they say how often a row counts")
+        raise InputError("weights must be finite and non-negative: each is the number of times that its row counts")
     return array
 
 
@@ -71,9 +71,9 @@ def quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 def _row_array(values: ArrayLike, name: str, rows: int | None) -> NDArray[np.generic]:
     array = np.asarray(values)
     if array.ndim != 1:
-        raise InputError(f"{name} must be one value per row, got an array of shape {array.shape}")
+        raise InputError(f"{name} must have one value per row, got an array of shape {array.shape}")
     if not len(array):
-        raise InputError(f"{name} is empty: a metric needs at least one row")
+        raise InputError(f"{name} must have at least one row, got none")
     if rows is not None and len(array) != rows:
-        raise InputError(f"{name} has {len(array)} rows, the other array {rows}: they must describe the same rows")
+        raise InputError(f"{name} and the other array must have the same number of rows, got {len(array)} and {rows}")
     return array

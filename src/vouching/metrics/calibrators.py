@@ -58,7 +58,8 @@ class Calibrator:
         line = len(self.at) == 2 and self.at[0] >= 0 and not self.values
         if not {"isotonic": curve, "temperature": lone, "platt": line}.get(self.kind, False):
             raise InputError(
-                f"got {self.kind} with {self.at} and {self.values}, expected a temperature, line or increasing curve"
+                f"a calibrator must be a temperature, a line or an increasing curve, "
+                f"got {self.kind} with {self.at} and {self.values}"
             )
 
     def __call__(self, score: float) -> float:
@@ -112,13 +113,13 @@ def fit_calibrator(
     score = score_array(scores, "scores", len(gold), probability=kind == "temperature")
     if len(gold) < MIN_ROWS or gold.all() or not gold.any():
         raise InputError(
-            f"got {len(gold)} rows, {int(gold.sum())} of them Attributable, expected at least {MIN_ROWS} with both "
-            "labels: label some more"
+            f"calibration requires at least {MIN_ROWS} rows and both labels, got {len(gold)} rows, "
+            f"{int(gold.sum())} of them Attributable: label more rows"
         )
     weight = np.ones(len(gold)) if weights is None else np.asarray(weights, np.float64)
     if weights is not None and (kind != "platt" or weight.shape != score.shape or not (weight > 0).all()):
         raise InputError(
-            f"got weights for {kind}, of shape {weight.shape}: expected platt, and a number above 0 per row"
+            f"weights require kind platt and a positive number per row, got {kind} and weights of shape {weight.shape}"
         )
     if kind == "temperature":
         return Calibrator("temperature", (_temperature(gold.astype(np.float64), _log_odds(score)),))

@@ -48,9 +48,7 @@ def document_numbers(keys: Iterable[Iterable[Hashable | None]]) -> NDArray[np.in
 def _collection(keys: object, number: int) -> Iterable[Hashable | None]:
     kind = type(keys).__name__
     if isinstance(keys, (str, bytes, Mapping)) or not isinstance(keys, Iterable):
-        raise InputError(
-            f"row {number}: the keys are of type {kind}, expected a collection of keys, e.g. a tuple: (key,)"
-        )
+        raise InputError(f"row {number}: the keys must be a collection, such as the tuple (key,), got {kind}")
     return cast("Iterable[Hashable | None]", keys)
 
 
@@ -78,7 +76,7 @@ def stratified_slice(labels: ArrayLike, size: int, seed: int) -> NDArray[np.intp
     """
     label = np.asarray(labels)
     if label.ndim != 1 or not 1 <= size <= len(label):
-        raise InputError(f"got a slice of {size} rows of labels of shape {label.shape}; expected 1 to all of them")
+        raise InputError(f"the slice must have between 1 and all rows, got {size} for labels of shape {label.shape}")
     _, number, counts = np.unique(label, return_inverse=True, return_counts=True)
     # Whole numbers throughout: a remainder that ties must tie exactly.
     quota, remainder = np.divmod(size * counts, len(label))
@@ -95,6 +93,6 @@ def spread_over_seeds(
     """Mean and standard deviation of a metric of row numbers over one stratified slice per seed."""
     values: Sequence[float] = [float(metric(stratified_slice(labels, size, seed))) for seed in seeds]
     if not values:
-        raise InputError("no seeds: expected at least one")
+        raise InputError("expected at least one seed, got none")
     standard_deviation = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
     return Spread(float(np.mean(values)), standard_deviation, tuple(values))

@@ -127,7 +127,7 @@ def bca_each(
     """The intervals of several statistics of the same rows, as by :func:`bca`, with the resamples drawn once."""
     if not (0 < level < 1 and resamples >= MIN_RESAMPLES and seed >= 0):
         raise InputError(
-            f"expected a level in (0, 1), at least {MIN_RESAMPLES} resamples and a seed from 0, "
+            f"expected a level in (0, 1), at least {MIN_RESAMPLES} resamples and a non-negative seed, "
             f"got {level}, {resamples} and {seed}"
         )
     group_of_row = _group_numbers(groups)
@@ -136,9 +136,9 @@ def bca_each(
     try:
         estimates = _values(statistics, [np.ones((1, len(group_of_row)))])
     except InputError as error:
-        raise InputError(f"the statistic fails on the {len(group_of_row)} rows of groups: {error}") from None
+        raise InputError(f"the statistic cannot be computed for the {len(group_of_row)} rows: {error}") from None
     if number_of_groups < MIN_GROUPS:
-        too_few = f"{number_of_groups} groups of rows: an interval needs at least {MIN_GROUPS}"
+        too_few = f"an interval needs at least {MIN_GROUPS} groups of rows, got {number_of_groups}"
         return {
             name: _refused(float(value[0]), level, too_few if np.isfinite(value[0]) else UNDEFINED)
             for name, value in estimates.items()
@@ -231,7 +231,8 @@ def _values(statistics: Mapping[str, Statistic], batches: Iterable[FloatArray]) 
             value = np.asarray(statistic(weights), dtype=np.float64)
             if value.shape != weights.shape[:1]:
                 raise InputError(
-                    f"a statistic must map weights {weights.shape} to values {weights.shape[:1]}, got {value.shape}"
+                    f"a statistic must map weights of shape {weights.shape} to values of shape {weights.shape[:1]}, "
+                    f"got {value.shape}"
                 )
             values[name].append(value)
     return {name: np.concatenate(parts) for name, parts in values.items()}
@@ -244,18 +245,18 @@ def _interval(estimate: float, drawn: FloatArray, left: FloatArray, level: float
         return _refused(estimate, level, UNDEFINED, excluded)
     if excluded > MAX_EXCLUDED * len(drawn):
         share = f"{excluded} of {len(drawn)} resamples"
-        return _refused(estimate, level, f"undefined in {share}: too few rows of one kind", excluded)
+        return _refused(estimate, level, f"undefined in {share}: too few rows of one class", excluded)
     close = ROUNDING * max(1.0, float(np.abs(defined).max()))
     if float(np.ptp(defined)) <= close:
         return _refused(estimate, level, "every resample gives the same value: the rows do not vary", excluded)
     share_below = float(np.mean(defined < estimate - close) + np.mean(defined <= estimate + close)) / 2
     if not 0 < share_below < 1:
-        return _refused(estimate, level, "all resamples lie on one side of the estimate", excluded)
+        return _refused(estimate, level, "all resamples are on one side of the estimate", excluded)
     bias, skew = _NORMAL.inv_cdf(share_below), _acceleration(left)
     acceleration = skew or 0.0
     tails = _NORMAL.inv_cdf((1 - level) / 2), _NORMAL.inv_cdf((1 + level) / 2)
     if any(acceleration * (bias + z) >= 1 for z in tails):
-        return _refused(estimate, level, "a few rows decide the value: the correction for skew breaks down", excluded)
+        return _refused(estimate, level, "a few rows determine the value: correcting for skew is unstable", excluded)
     shares = [_NORMAL.cdf(bias + (bias + z) / (1 - acceleration * (bias + z))) for z in tails]
     low, high = np.quantile(defined, shares).tolist()
     return Interval(estimate, low, high, level, "BC" if skew is None else "BCa", excluded=excluded)

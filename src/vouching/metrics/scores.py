@@ -143,7 +143,7 @@ def error_type_distribution(error_types: Iterable[ErrorType | None]) -> dict[Err
     """Counts of all six error types, in the taxonomy's order; None (no error) is not counted."""
     counts = Counter(kind for kind in error_types if kind is not None)
     if unknown := sorted(set(counts) - set(ERROR_TYPES)):
-        raise InputError(f"unknown error type {unknown[0]!r}; there are: {', '.join(ERROR_TYPES)}")
+        raise InputError(f"unknown error type {unknown[0]!r}; expected one of {', '.join(ERROR_TYPES)}")
     return {kind: counts[kind] for kind in ERROR_TYPES}
 
 

@@ -186,7 +186,7 @@ def write_assurance(path: str | Path, record: Assurance, task: Task) -> None:
         title=task.id,
         lead=summary_words(record),
         description=task.description,
-        chart=charts.share_bar(counts, title="What became of the units", tones=OUTCOMES),
+        chart=charts.share_bar(counts, title="Outcomes of the units", tones=OUTCOMES),
         cases=charts.bar_chart(cases, title="Units by case", tones=tones) if cases else "",
         cards=[
             UnitCard(n, unit, found, record.submitted.get(unit.id))
@@ -243,10 +243,10 @@ def _name(unit: UnitResult | Unverified) -> str:
 def _answer_words(unit: UnitResult) -> str:
     match unit.label:
         case "Revised":
-            return f"revised, was {visible_line(unit.proposal) or '(no value)'}"
+            return f"revised from {visible_line(unit.proposal) or '(no value)'}"
         case "Kept":
             other = unit.revision if unit.revision != unit.proposal else None
-            return f"kept{f', not {visible_line(other)}' if other else ''}: {visible_line(unit.reason)}"
+            return f"kept{f' instead of {visible_line(other)}' if other else ''}: {visible_line(unit.reason)}"
         case _:
             return f"challenged{f', should be {visible_line(unit.correction)}' if unit.correction else ''}"
 

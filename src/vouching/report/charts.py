@@ -83,7 +83,7 @@ def histogram(values: Iterable[float], bins: int = 20, *, title: str, name: str 
     counts, wide = [0] * bins, (1 - low) / bins
     for value in values:
         if not low <= value <= 1.0:
-            raise InputError(f"a histogram takes values in [{low:g}, 1], got {value!r}")
+            raise InputError(f"the values of a histogram must be between {low:g} and 1, got {value!r}")
         # A value on an edge, up to rounding, belongs to the bin above.
         counts[min(bins - 1, int((value - low) / wide + 1e-9))] += 1
     most, frame = max([1, *counts]), Frame(48, 12, 336, 130, x_range=(low, 1.0))
@@ -118,7 +118,7 @@ def reliability_diagram(bins: Sequence[tuple[float, float, int]], *, title: str)
         hint = f"mean score {score:.2f}, share attributable {share:.2f}, {count:,} claims"
         described.append(hint)
         body.append(dot(frame.x(score), frame.y(share), 2.5 + 6 * math.sqrt(count / most), tone="accent", hint=hint))
-    body.append(text(48, 394, "The larger a point, the more claims.", tone="muted", size=12))
+    body.append(text(48, 394, "Larger points represent more claims.", tone="muted", size=12))
     return svg(370, 404, title, "; ".join(described) or "No claims.", body)
 
 
@@ -193,7 +193,7 @@ def confusion_matrix(counts: Sequence[Sequence[int]], labels: tuple[str, str], *
     """Counts by gold label (rows) and given label (columns), each with its share of the row."""
     gutter, cell, high = max(width_of(label) for label in labels) + 24, 130.0, 74.0
     body = [
-        text(gutter + cell, 14, "given", tone="muted", anchor="middle", size=12),
+        text(gutter + cell, 14, "predicted", tone="muted", anchor="middle", size=12),
         text(gutter - 14, 34, "gold", tone="muted", anchor="end", size=12),
     ]
     described: list[str] = []
@@ -203,7 +203,7 @@ def confusion_matrix(counts: Sequence[Sequence[int]], labels: tuple[str, str], *
         body.append(text(gutter - 14, 48 + high * (row + 0.5), gold, anchor="end"))
         for column, given in enumerate(labels):
             count, share = counts[row][column], counts[row][column] / total
-            hint = f"gold {gold}, given {given}: {count:,} ({share:.0%})"
+            hint = f"gold {gold}, predicted {given}: {count:,} ({share:.0%})"
             described.append(hint)
             x, y, tone = gutter + cell * column, 44 + high * row, "match" if row == column else "mismatch"
             body += [

@@ -15,22 +15,22 @@ from vouching.report import charts
 from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table, figure
 from vouching.report.skeleton import write_page
 
-NAMES = {"p": "p, successes found", "q": "q, failures found", "p_item": "p', items that hold found",
-         "q_item": "q', items that do not found"}  # fmt: skip
+NAMES = {"p": "p, successes found", "q": "q, failures found", "p_item": "p', satisfied items found",
+         "q_item": "q', unsatisfied items found"}  # fmt: skip
 """The rates of a verifier in words."""
-_ERRORS = {"single": "one judgment of the whole", "checklist": "share of items passed", "difference": "difference"}
+_ERRORS = {"single": "one overall judgment", "checklist": "share of items passed", "difference": "difference"}
 
 
 def plan_tables(plan: VerificationPlan) -> Iterator[Table]:
     """The tables of a plan."""
     yield Table("What to do", ("", ""), [*advice(plan)])
-    yield Table("MSE against strict success", ("", "measured", "95 %", "by the theory"), [*_errors(plan)])
+    yield Table("MSE against strict success", ("", "measured", "95 %", "predicted by theory"), [*_errors(plan)])
     yield _table_2(plan)
     head = ("", "share", "95 % Wilson", "95 % by prompt", "judgments")
     yield Table("How often the verifier is right", head, [*_rates(plan)])
     if len(plan.by_votes) > 1:
         lines = [(f"{line.votes}", figure(line.single), figure(line.checklist)) for line in plan.by_votes]
-        yield Table("Measured MSE by votes on each question", ("votes", "whole", "items"), lines)
+        yield Table("Measured MSE by votes per question", ("votes", "whole", "items"), lines)
     yield Table("Where the checklist is no more biased (Proposition 4)", ("", "completions", "share"), [*_where(plan)])
     yield Table("The completions", ("", ""), [*_completions(plan)])
     lengths = [(f"{items}", figure(prompts)) for items, prompts in plan.lengths.items()]
@@ -39,17 +39,18 @@ def plan_tables(plan: VerificationPlan) -> Iterator[Table]:
 
 def advice(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
     """Recommendations from the figures, in words."""
-    undecided = plan.measured["difference"].why_not or "the interval of the difference holds 0"
-    choices = {"holistic": "of the whole", "checklist": "by checklist", "undecided": f"undecided: {undecided}"}
+    undecided = plan.measured["difference"].why_not or "the interval of the difference contains 0"
+    choices = {"holistic": "whole response", "checklist": "checklist", "undecided": f"undecided: {undecided}"}
     way = choices[plan.choice]
     guessed = {"holistic": not plan.informed[0], "checklist": not plan.informed[1], "undecided": False}
-    yield "verification", f"none: {way} has the smaller MSE, by guessing" if guessed[plan.choice] else way
-    yield "better than guessing, whole and items", " and ".join("yes" if one else "not shown" for one in plan.informed)
+    yield "verification", f"none: the smaller MSE ({way}) comes from guessing" if guessed[plan.choice] else way
+    informed = ("yes" if one else "not significantly" for one in plan.informed)
+    yield "better than guessing (whole, items)", ", ".join(informed)
     for name, votes, place in (("whole", plan.votes[0], 0), ("item", plan.votes[1], 1)):
         cast = sum((line.single, line.checklist)[place] is not None for line in plan.by_votes)
         yield f"votes needed on {'the whole' if name == 'whole' else 'an item'}", f"{votes} of {cast}"
-    yield "fewest items with no larger MSE", _size(plan.items_needed, "no number of items")
-    yield "items from which more hardly help", _size(plan.items_enough, "–")
+    yield "fewest items whose MSE is not larger", _size(plan.items_needed, "none")
+    yield "items beyond which more hardly help", _size(plan.items_enough, "–")
 
 
 def _size(items: float, without: str) -> str:
@@ -86,10 +87,11 @@ def _table_2(plan: VerificationPlan) -> Table:
 
 def _where(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
     words = {"success, met": "strict successes, p' >= p", "success, not met": "strict successes, p' < p",
-             "failure, met": "failures, alpha' Delta <= q' - q", "failure, not met": "failures, more"}  # fmt: skip
+             "failure, met": "failures, alpha' Delta <= q' - q",
+             "failure, not met": "failures, alpha' Delta > q' - q"}  # fmt: skip
     for name, count in plan.condition.items():
         yield words[name], figure(count), figure(count / plan.completions)
-    yield "no larger MSE by Theorem 1", "", figure(plan.promised)
+    yield "MSE not larger by Theorem 1", "", figure(plan.promised)
 
 
 def _completions(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
@@ -98,8 +100,8 @@ def _completions(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
     yield "mean number of items", figure(plan.items, 2)
     yield "share of strict successes", figure(plan.success)
     yield "mean relaxation gap of the failures", figure(plan.gap)
-    yield "successes with an item that does not hold", figure(plan.spurious)
-    yield "failures with every item holding", figure(plan.missing)
+    yield "successes with an unsatisfied item", figure(plan.spurious)
+    yield "failures with all items satisfied", figure(plan.missing)
     yield "share of unclear votes, whole", figure(plan.unclear[0])
     yield "share of unclear votes, items", figure(plan.unclear[1])
 
@@ -114,7 +116,7 @@ def range_words(interval: Interval) -> str:
 def write_plan(path: str | Path, title: str, plan: VerificationPlan) -> None:
     """Write the page, replacing the file. Raises InputError if it cannot be written."""
     single, checklist = (plan.measured[name].estimate for name in ("single", "checklist"))
-    errors = f"MSE {figure(checklist)} by checklist, {figure(single)} of the whole"
+    errors = f"MSE {figure(checklist)} by checklist, {figure(single)} by one judgment"
     write_page(
         path,
         "rewards.html.jinja",
@@ -129,8 +131,8 @@ def write_plan(path: str | Path, title: str, plan: VerificationPlan) -> None:
 def _charts(plan: VerificationPlan) -> Iterator[Chart]:
     title = "MSE by number of items"
     note = (
-        "By the theory, with the rates and relaxation gaps of these completions held fixed; a finer checklist changes "
-        f"both. These checklists have {plan.items:.1f} items on average."
+        "Predicted by theory for the rates and relaxation gaps of these completions, which a finer checklist would "
+        f"change. These checklists have {plan.items:.1f} items on average."
     )
     yield Chart(title, _size_plot(plan, title), note)
     if len(plan.by_votes) > 1:
@@ -157,7 +159,7 @@ def _charts(plan: VerificationPlan) -> Iterator[Chart]:
 
 def _size_plot(plan: VerificationPlan, title: str) -> str:
     curves = {
-        "one judgment of the whole": [(float(point.items), point.single) for point in plan.curve],
+        "one overall judgment": [(float(point.items), point.single) for point in plan.curve],
         "checklist, errors independent": [(float(point.items), point.independent) for point in plan.curve],
     }
     if math.isfinite(plan.correlation.estimate):
@@ -172,7 +174,7 @@ def _votes_plot(plan: VerificationPlan, title: str) -> str:
         "whole": [(float(line.votes), line.single) for line in plan.by_votes if line.single is not None],
         "items": [(float(line.votes), line.checklist) for line in plan.by_votes if line.checklist is not None],
     }
-    ends, names = (1.0, float(plan.by_votes[-1].votes)), ("votes on each question", "MSE")
+    ends, names = (1.0, float(plan.by_votes[-1].votes)), ("votes per question", "MSE")
     return charts.line_plot(curves, title=title, names=names, x_range=ends, y_top=_top(curves))
 
 

@@ -150,8 +150,8 @@ def _read(entries: object) -> Iterator[tuple[Record, tuple[Source, ...] | GiveSo
         record, given = (value.record, value.sources) if isinstance(value, Entry) else (value, ())
         if not isinstance(record, Record):
             raise InputError(
-                f"entry {number} is of type {type(record).__name__}, expected the result of a check (Verdict, "
-                "Unverified or Report), or that with its sources: Entry(verdict, sources)"
+                f"entry {number} must be the result of a check (Verdict, Unverified or Report) or an Entry with such a "
+                f"result and its sources, got {type(record).__name__}"
             )
         if callable(given):
             yield record, given

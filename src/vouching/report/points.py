@@ -72,7 +72,10 @@ NOT_FOUND = "NOT_FOUND"
 MAX_QUOTATION = 1_000
 """Maximum characters of a quotation in a table or a warning."""
 _NO_CLAIM = "the response makes no claim"
-_NOTHING = {"unchecked": "no rule was found in the instruction", "unasked": "the response states nothing to ask about"}
+_NOTHING = {
+    "unchecked": "no rule was found in the instruction",
+    "unasked": "the response contains nothing to ask about",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ def place_of(span: Span | None) -> str:
 def confidence_words(confidence: float) -> str:
     """A confidence in words and in percent, e.g. "high confidence (94%)"."""
     steps = ((0.95, "very high"), (0.85, "high"), (0.7, "fair"), (0.5, "low"))
-    word = next((f"{word} confidence" for least, word in steps if confidence >= least), "confidence below even")
+    word = next((f"{word} confidence" for least, word in steps if confidence >= least), "confidence below 50%")
     return f"{word} ({percent(confidence)})"
 
 
@@ -158,7 +161,7 @@ def percent(share: float) -> str:
 def relation_words(verdict: Verdict) -> str:
     """What the sources say about the claim, in a sentence or two."""
     if verdict.relation == "supported" and not verdict.attributable:
-        return f"Supported in part: the {score_words(verdict, ' is below the')}."
+        return f"Only partly supported: the {score_words(verdict, ' is below the')}."
     question = next((warning.message for warning in verdict.warnings if warning.kind == "question"), None)
     if verdict.relation == "supported" and question:
         return question
@@ -169,10 +172,10 @@ def relation_words(verdict: Verdict) -> str:
         parts = [f"{_parts(wrong)} not match"] if wrong else []
         parts += [f"{_parts(missing, 'was', 'were')} not found"] if missing else []
         but = f" as a whole; {' and '.join(parts)}" if parts else ""
-        return f"The sources support it{but}. That does not make it true."
+        return f"The sources support the claim{but}. That does not make it true."
     if verdict.relation == "contradicted":
-        return f"A source says otherwise{'' if wrong else ', taken as a whole; no single part shows it'}."
-    return "No source says so."
+        return f"A source says otherwise{'' if wrong else ' as a whole, although no single part shows it'}."
+    return "No source supports the claim."
 
 
 def _parts(number: int, one: str = "does", more: str = "do") -> str:

@@ -26,6 +26,7 @@ from vouching.report import charts
 from vouching.report.skeleton import write_page
 from vouching.rows import Row, fields_of, read_rows
 from vouching.types import Label, Reward
+from vouching.types.visible import shown_json, shown_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Table:
 
 def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
     """The tables that there are figures for."""
-    yield Table("Inside groups", ("", ""), [*_spread_rows(diagnosis.spread)])
+    yield Table("Within groups", ("", ""), [*_spread_rows(diagnosis.spread)])
     if diagnosis.variance is not None:
         yield _variance_table(diagnosis.variance)
         yield _correlation_table(diagnosis.variance)
@@ -62,31 +63,31 @@ def figure(value: float | None, digits: int = 3) -> str:
 
 
 def _spread_rows(spread: GroupSpread) -> Iterator[tuple[str, str]]:
-    yield "groups of two replies or more", figure(spread.groups)
-    yield "replies in them", figure(spread.replies)
+    yield "groups of two or more replies", figure(spread.groups)
+    yield "replies in these groups", figure(spread.replies)
     yield "replies alone in their group, excluded", figure(spread.alone)
     yield "mean standard deviation, unbiased", figure(spread.standard_deviation)
     yield "mean variance, unbiased", figure(spread.variance, 4)
     yield "mean variance, population", figure(spread.population_variance, 4)
     yield "share of groups with equal rewards", figure(spread.equal_groups)
     yield "share of replies with an advantage", figure(spread.effective)
-    yield "mean of the greatest advantages", figure(spread.greatest_advantage)
+    yield "mean of the largest advantages", figure(spread.greatest_advantage)
 
 
 def _variance_table(found: PartVariance) -> Table:
     columns = zip(found.names, found.weights, found.shares, strict=True)
     rows = [(name, figure(weight), figure(share)) for name, weight, share in columns]
-    rows.append(("sum of the parts' own variances", "", figure(found.own, 4)))
+    rows.append(("sum of the variances of the parts", "", figure(found.own, 4)))
     rows.append(("twice their covariances", "", figure(found.crossed, 4)))
     rows.append(("variance of the total", "", figure(found.total, 4)))
     if found.residual > 1e-6:
-        rows.append(("the total is not the weighted sum: off by up to", "", figure(found.residual)))
-    return Table("Proposition 2: variance inside groups, by part", ("", "weight", "share"), rows)
+        rows.append(("largest difference of the total from the weighted sum", "", figure(found.residual)))
+    return Table("Proposition 2: variance within groups, by part", ("", "weight", "share"), rows)
 
 
 def _correlation_table(found: PartVariance) -> Table:
     rows = [(name, *map(figure, line)) for name, line in zip(found.names, found.correlations, strict=True)]
-    return Table("Correlations inside groups", ("", *found.names), rows)
+    return Table("Correlations within groups", ("", *found.names), rows)
 
 
 def _binary_table(found: BinaryCheck) -> Table:
@@ -96,7 +97,7 @@ def _binary_table(found: BinaryCheck) -> Table:
         ("equation 3 of the paper: G / (G - 1) q (1 - q)", figure(found.paper, 4)),
         ("observed, unbiased", figure(found.observed, 4)),
     ]
-    heading = f"Proposition 1: variance of right labels, q = {figure(found.q)}, G = {found.group_size}"
+    heading = f"Proposition 1: variance of correct labels, q = {figure(found.q)}, G = {found.group_size}"
     return Table(heading, ("", ""), rows)
 
 
@@ -107,13 +108,13 @@ def _label_table(gap: LabelGap) -> Table:
         for label, column in zip(("Attributable", "Not Attributable"), columns, strict=True)
     ]
     rows.append(("difference", "", figure(gap.gap), "", ""))
-    return Table("Rewards by gold label", ("", "replies", "mean", "label right", "label wrong"), rows)
+    return Table("Rewards by gold label", ("", "replies", "mean", "label correct", "label wrong"), rows)
 
 
 def _bias_rows(gap: LabelGap) -> Iterator[tuple[str, str]]:
-    yield "Attributable called Not Attributable", figure(gap.false_positives)
-    yield "Not Attributable called Attributable", figure(gap.false_negatives)
-    yield "difference: above 0 the policy leans to Not Attributable", figure(gap.bias)
+    yield "Attributable judged Not Attributable", figure(gap.false_positives)
+    yield "Not Attributable judged Attributable", figure(gap.false_negatives)
+    yield "difference (above 0: the policy favours Not Attributable)", figure(gap.bias)
 
 
 def _level_table(diagnosis: Diagnosis) -> Table:
@@ -123,7 +124,7 @@ def _level_table(diagnosis: Diagnosis) -> Table:
         published = (level.paper_low, level.paper_high, level.landscape)
         exact = (level.low, level.high)
         rows.append((level.name, figure(replies), *(figure(value, 2) for value in (mean, *exact, *published))))
-    head = ("label, reasoning", "replies", "mean", "least", "most", "T. 14 least", "T. 14 most", "T. 1")
+    head = ("label, reasoning", "replies", "mean", "min", "max", "Table 14 min", "Table 14 max", "Table 1")
     return Table("Tables 1 and 14", head, rows)
 
 
@@ -162,11 +163,11 @@ def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Iterator[Chart
         title = "Groups by the standard deviation of their rewards"
         yield Chart(title, charts.histogram(standard_deviations, title=title, name="standard deviation, unbiased"))
     if diagnosis.observed:
-        title = "What replies of each quality earn"
-        note = "Dot: mean here; line: what the extremes of such replies earn; ring: Table 1 of the paper."
+        title = "Rewards by quality of the reply"
+        note = "Dot: mean of these replies; line: lowest to highest possible reward; ring: Table 1 of the paper."
         yield Chart(title, _level_plot(diagnosis, title), note)
     if diagnosis.variance and not any(map(math.isnan, diagnosis.variance.shares)):
-        title = "Where the variance inside groups comes from"
+        title = "Sources of the variance within groups"
         yield Chart(title, _share_plot(diagnosis.variance, title))
     if any(row.gold and row.predicted for row in rows):
         labels = ("Attributable", "Not Attributable")
@@ -204,9 +205,7 @@ def equal_rewards(rows: Sequence[ScoredReply], by: Equal) -> list[ScoredReply]:
     """The rows with their diagnosis on one scale. Raises InputError for rows without a gold label or that part."""
     golds: list[Label] = [row.gold for row in rows if row.gold is not None]
     if len(golds) < len(rows):
-        raise InputError(
-            f"{len(rows) - len(golds):,} rows have no gold label, expected one to put the diagnosis on a scale"
-        )
+        raise InputError(f"{len(rows) - len(golds):,} rows have no gold label, which equalizing the rewards requires")
     made = equal_by_label([row.reward for row in rows], golds, by)
     return [replace(row, reward=reward) for row, reward in zip(rows, made, strict=True)]
 
@@ -219,7 +218,7 @@ def _replies(row: Row) -> list[ScoredReply]:
     given: tuple[object, object] = (fields["totals"], fields.get("parts"))
     totals, parts = (cast("list[Any]", one) if isinstance(one, list) else [] for one in given)
     if not totals or len(totals) != len(parts):
-        raise InputError('expected "totals" and "parts" of equal length: make rewards with vouch reward')
+        raise InputError('"totals" and "parts" must be lists of equal length, as vouch reward writes them')
     return [
         _reply(f"{row.name}/{number}", {"total": total, "parts": own, "group": row.name})
         for number, (total, own) in enumerate(zip(totals, parts, strict=True), 1)
@@ -232,29 +231,29 @@ def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
     total, given = _number(fields.get("total")), fields.get("parts")
     if "total" not in fields:
         raise InputError(
-            f'the row has the keys {[*fields]}, expected "total" or "totals", as vouch reward writes them for '
-            "structured, checklist, blinded and discriminative"
+            f'the row has no "total" or "totals"; {shown_keys(fields)}: create it with vouch reward, '
+            "method structured, checklist, blinded or discriminative"
         )
     if total is None:
-        raise InputError(f"its total is {fields.get('total')!r}, expected a number")
+        raise InputError(f'"total" must be a number, got {shown_json(fields.get("total"))}')
     if given is not None and not isinstance(given, dict):
-        raise InputError(f"its parts are {given!r:.80}, expected numbers by name")
+        raise InputError(f'"parts" must be an object of numbers by name, got {shown_json(given)}')
     parts: dict[str, float] = {}
     for name, value in cast("dict[str, Any]", given or {}).items():
         if isinstance(value, list):
             continue  # a number for each item, such as the votes behind a checklist's reward, is no part of a sum
         part = _number(value)
         if part is None:
-            raise InputError(f"its part {name!r} is {value!r:.80}, expected a number")
+            raise InputError(f'the part "{name}" must be a number, got {shown_json(value)}')
         parts[name] = part
     if fields.get("group") is None:
         raise InputError(
-            f'the row has the keys {[*fields]}, expected "group", the same for all replies to one prompt; '
-            "vouch reward keeps the group of its rows"
+            f'the row has no "group"; {shown_keys(fields)}: add a "group" that all replies to one prompt '
+            "share, which vouch reward keeps"
         )
     for key in ("gold", "predicted"):
         if fields.get(key) not in (None, "Attributable", "Not Attributable"):
-            raise InputError(f"its {key} is {fields[key]!r}, expected Attributable or Not Attributable")
+            raise InputError(f'"{key}" must be Attributable or Not Attributable, got {shown_json(fields[key])}')
     reward = Reward(total, parts)
     return ScoredReply(name, str(fields["group"]), reward, fields.get("gold"), fields.get("predicted"))
 

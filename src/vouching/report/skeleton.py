@@ -104,22 +104,24 @@ def page_target(path: str | Path, markdown: bool = False) -> Path:
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(f"{refusal}: {getattr(error, 'strerror', None) or error}") from None
     if mode is not None and stat.S_ISDIR(mode):
-        raise InputError(f"{refusal}: it is a folder; name a file in it, e.g. {Path(path) / 'report.html'}")
+        raise InputError(f"{refusal}: this is a folder; choose a file in it, such as {Path(path) / 'report.html'}")
     if mode is not None and not stat.S_ISREG(mode):
-        raise InputError(f"{refusal}: it is not a regular file; name a file, e.g. report.html")
-    possible = "a name that ends in .html" + (", or in .md for Markdown" if markdown else "")
+        raise InputError(f"{refusal}: this is not a regular file; choose a file such as report.html")
+    possible = "a name that ends in .html" + (", or .md for Markdown" if markdown else "")
     if is_markdown(path) and not markdown:
         raise InputError(f"{refusal}: this report cannot be written as Markdown; expected {possible}")
     if Path(path).suffix.lower() not in (".html", ".htm", ".md"):
         raise InputError(f"{refusal}: expected {possible}")
     if not target.parent.is_dir():
-        raise InputError(f"{refusal}: there is no folder {Path(path).parent}; make it first, or name another place")
+        raise InputError(f"{refusal}: the folder {Path(path).parent} does not exist; create it or choose another path")
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise InputError(f"{refusal}: you may not write to its folder; check its permissions")
+        raise InputError(f"{refusal}: the folder is not writable; check its permissions")
     if mode is not None and is_markdown(path):
-        raise InputError(f"{refusal}: it exists already and would be lost; name a new file")
+        raise InputError(f"{refusal}: the file exists and would be overwritten; choose a new name")
     if mode is not None and not _is_page(target):
-        raise InputError(f"{refusal}: the existing file is not an HTML page and would be lost; name another place")
+        raise InputError(
+            f"{refusal}: the existing file is not an HTML page and would be overwritten; choose another path"
+        )
     return target
 
 

@@ -71,7 +71,7 @@ def test_few_prompts_decide_nothing() -> None:
     plan = plan_verification(simulated(FAIR_ITEMS, 12))
     assert plan.groups == 6
     assert plan.choice == "undecided"
-    assert plan.measured["difference"].why_not == "6 groups of rows: an interval needs at least 10"
+    assert plan.measured["difference"].why_not == "an interval needs at least 10 groups of rows, got 6"
 
 
 def test_rewards_that_differ_by_scale_and_offset_alone_are_associated_alike() -> None:
