@@ -35,7 +35,7 @@ def test_the_whole_is_judged_at_once_on_request() -> None:
 
 
 def test_what_rules_cannot_do_is_refused() -> None:
-    with pytest.raises(InputError, match="'Is it short\\?' has no rule: name a rule, or a language model"):
+    with pytest.raises(InputError, match="'Is it short\\?' has no rule: choose a rule, or pass a language model"):
         vouching.check_instruction(ASKED, "Wide.", ["Is it short?"])
     with pytest.raises(ConfigError, match="settings and sources require a model"):
         vouching.check_instruction(ASKED, "Wide.", votes=3)

@@ -127,7 +127,7 @@ def test_validate_and_list_know_it(tmp_path: Path) -> None:
     faulty = bench(folder, "validate", "ifeval")
     assert faulty.exit_code == 3
     assert "row 1: another row has the same prompt" in faulty.stdout
-    assert "line 4: punctuation:no_comma: got the argument 'num_words'" in faulty.stdout
+    assert "line 4: punctuation:no_comma: unknown argument 'num_words'" in faulty.stdout
     assert [isinstance(one, Fault) for one in DATA_SETS["ifeval"].rows(folder, "test")] == [False] * 3 + [True] * 2
     assert ": 4 faults\n" in faulty.stdout  # the id of the first row, too, occurs twice
     assert "ifeval: 541 prompts" in bench(folder, "list").stdout

@@ -67,7 +67,7 @@ def test_rows_and_verdicts_that_do_not_belong_together_are_refused(rows: Path, v
     verdicts.write_text("\n".join([*lines[1:], lines[0]]) + "\n")
     result = calibrated("--input", rows, "--verdicts", verdicts, "--output", rows.with_name("c.json"))
     assert result.exit_code == Exit.USAGE
-    assert "line 1 is about '1', the row there is '0'" in result.stderr
+    assert "line 1 is the verdict of '1', but" in result.stderr
 
 
 @pytest.mark.parametrize("short", ["rows", "verdicts"])
@@ -112,8 +112,11 @@ def test_a_folder_of_what_it_made_is_found_by_the_variable(rows: Path, monkeypat
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda row: {**row, "label": None}, "has 0 rows with a label, 0 of them Attributable, expected at least 20"),
-        (lambda row: {**row, "label": "Attributable"}, "of them Attributable, expected at least 20 with both labels"),
+        (lambda row: {**row, "label": None}, "has 0 labelled rows, 0 of them Attributable; expected at least 20"),
+        (
+            lambda row: {**row, "label": "Attributable"},
+            "of them Attributable; expected at least 20 rows that include both labels",
+        ),
         (
             lambda row: {**row, "label": "yes"},
             "line 1: the label must be 'Attributable' or 'Not Attributable', got 'yes'",

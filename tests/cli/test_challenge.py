@@ -158,7 +158,7 @@ def test_an_output_of_other_work_is_not_gone_on_with(tmp_path: Path) -> None:
         assert "to other settings" in run(*filling, "--seed", "1").stderr
         written(task, SMALL | {"data": {"apples": 4}})
         result = run(*filling)
-    assert (result.exit_code, "belongs to another task" in result.stderr) == (Exit.USAGE, True)
+    assert (result.exit_code, "was written for another task" in result.stderr) == (Exit.USAGE, True)
     assert output.read_bytes() == before
 
 

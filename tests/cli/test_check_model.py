@@ -243,7 +243,7 @@ def test_an_embedded_verifier_that_does_not_ship_is_looked_for_in_its_folder(nam
 
 def test_the_share_of_votes_is_not_called_what_the_model_states() -> None:
     model = ScriptedModel(lambda messages, sampling: reply(RIGHT))
-    for votes, words in ((1, "what the model states of itself"), (3, "the share of the votes")):
+    for votes, words in ((1, "the confidence that the model states"), (3, "the share of the votes")):
         found = Checker(model, votes=votes).check(CLAIM, SOURCE)
         assert isinstance(found, Verdict)
         [warning] = [warning for warning in found.warnings if warning.kind == "uncalibrated"]

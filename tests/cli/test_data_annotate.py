@@ -88,9 +88,9 @@ def test_accepted_rows_become_chats_and_rejected_ones_go_apart_with_reasons(
     assert capsys.readouterr().err.splitlines() == [
         f"vouch: 3 of 4 rows accepted (75.0 %); the others are in {options.output.with_suffix('')}"
         ".rejected.jsonl, with reasons",
-        "vouch: with the right form: 3 (75.0 %)",
-        "vouch: also with the gold label, type and fix: 2 (66.7 %) of the rows with a label; not all of these were "
-        "demanded",
+        "vouch: rows with the right form: 3 (75.0 %)",
+        "vouch: rows that also have the gold label, type and fix: 2 (66.7 %) of the rows with a label; not all of "
+        "these were required",
     ]
 
 
@@ -170,7 +170,9 @@ def test_a_label_is_not_demanded_of_rows_without_one_and_that_is_told(
 ) -> None:
     annotate_rows(replace(options, demands=("label",)), ScriptedModel(SCRIPT))
     # Of the four rows only d has none.
-    assert capsys.readouterr().err.splitlines()[0] == "vouch: 1 row without a label: their label was not checked"
+    assert (
+        capsys.readouterr().err.splitlines()[0] == "vouch: rows without a gold label, whose labels were not checked: 1"
+    )
 
 
 def test_a_run_with_other_demands_is_named(options: AnnotateOptions) -> None:

@@ -70,8 +70,8 @@ def test_lists_without_faults_are_kept_and_the_others_go_apart_with_theirs(
     assert (none["id"], none["checklist"], none["faults"][0]["kind"]) == ("e", [], "form")
     told = capsys.readouterr().err
     assert "2 of 4 checklists have no fault; the others" in told
-    assert "they have 1.5 items on average: 1 in 1, 2 in 1" in told  # of those without a fault
-    assert "lists with a fault: form 1, spurious 1" in told
+    assert "checklists have 1.5 items on average: 1 with 1, 1 with 2" in told  # of those without a fault
+    assert "checklists with faults: form 1, spurious 1" in told
 
 
 def test_items_are_bound_to_the_rules_that_the_instruction_asks_for(options: MadeFiles) -> None:

@@ -105,7 +105,7 @@ def test_a_second_row_of_one_id_is_refused_so_that_labels_find_their_example(opt
     again = {**ROWS[0], "instruction": "Name another bridge."}
     written(Path(options.input), [ROWS[0], again])
     assert make_gold(options, ScriptedModel(SCRIPT)) == Exit.INCOMPLETE
-    assert "its id 'a' is that of row 1" in lines(options.rejected)[0]["problem"]
+    assert "the id 'a' is already used by row 1" in lines(options.rejected)[0]["problem"]
     assert len(lines(options.unlabelled)) == 1
     written(Path(options.input), [ROWS[0], again, {**ROWS[1], "id": "a"}, ROWS[1]])
     make_gold(replace(options, resume=True), ScriptedModel(SCRIPT))  # the first row was answered before
@@ -150,7 +150,7 @@ def test_an_outage_is_resumed(options: GoldOptions) -> None:
 
 @pytest.mark.parametrize(
     ("row", "complaint"),
-    [({"l": 1}, "no id"), ({"id": 1, "l": 2}, "expected 1 or 0"), ({"id": 1, "l": "so"}, "'so'")],
+    [({"l": 1}, "no id"), ({"id": 1, "l": 2}, "must be 1, 0, yes or no"), ({"id": 1, "l": "so"}, "'so'")],
 )
 def test_labels_that_are_none_are_refused(tmp_path: Path, row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):

@@ -66,13 +66,13 @@ def test_the_threshold_counts(tmp_path: Path) -> None:
         ({"labels": [1], "votes": [[1]]}, 'expected "holistic"'),
         (
             {"holistic": 1, "labels": [1], "votes": [["yes"]]},
-            "item 0 has the vote 'yes', expected 1 (yes), 0 (no) or null",
+            "item 0: each vote must be 1 (yes), 0 (no) or null (unclear), got 'yes'",
         ),
-        ({"holistic": 1, "labels": [1, 1], "votes": [1, None]}, "item 1 has no votes: its judge failed"),
+        ({"holistic": 1, "labels": [1, 1], "votes": [1, None]}, "item 1 has no votes because its judge failed"),
         ({"holistic": 1, "labels": [None], "votes": [[1]]}, "the label of an item is None"),
         ({"holistic": 1, "labels": 1, "votes": [[1]]}, "its labels are 1, expected a list"),
-        ({"holistic": 1, "labels": [1], "votes": [[1], [1]]}, "got 1 labels and 2 items with votes"),
-        ({"holistic": [], "labels": [1], "votes": [[1]]}, "omit what could not be verified"),
+        ({"holistic": 1, "labels": [1], "votes": [[1], [1]]}, "got 1 labels and votes on 2 items"),
+        ({"holistic": [], "labels": [1], "votes": [[1]]}, "omit responses that could not be verified"),
         ({"holistic": 1, "labels": [1], "votes": [[1]], "gold": "yes"}, "the gold label is 'yes'"),
     ],
 )

@@ -153,7 +153,7 @@ def test_a_judge_out_of_reach_is_no_verdict(tmp_path: Path) -> None:
             ("follow", "x", "--instruction", "y", "--method", "checklist", "--jobs", "2"),
             "--jobs cannot be used with --method",
         ),
-        (("follow", "x", "--instruction", "y", "--method", "checklist"), "a language model judges items"),
+        (("follow", "x", "--instruction", "y", "--method", "checklist"), "items are judged by a language model"),
         (("follow", "x", "--instruction", "y", "--reasons"), "--reasons cannot be used with --method"),
         (("follow", "x", "--instruction", "y", "--method", "rules", "--reasons"), "--reasons cannot be used"),
         (("follow", "x", "--instruction", "y", "--aggregate", "shaped"), "--aggregate cannot be used with --method"),
@@ -175,7 +175,10 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...],
         ("", "no items"),
         ("[7]", "item 1 is of type int"),
         ("{", "neither"),
-        ('[{"rule": "punctuation:no_comma", "kwargs": {}}]', "item 1 has the key 'kwargs', expected text, rule"),
+        (
+            '[{"rule": "punctuation:no_comma", "kwargs": {}}]',
+            "item 1 has the unknown key 'kwargs'; expected text, rule",
+        ),
     ],
 )
 def test_a_file_that_is_no_checklist_is_refused(tmp_path: Path, model: str, text: str, complaint: str) -> None:

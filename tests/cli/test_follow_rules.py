@@ -100,7 +100,7 @@ def test_a_row_without_rules_gets_those_found_in_its_prompt_and_says_so(tmp_path
         ),
         ({**NAMED, "instruction_id_list": ["punctuation:comma", WORDS]}, "did you mean 'punctuation:no_comma'?"),
         ({**NAMED, "response": None}, 'expected "response"'),
-        ({"response": "x"}, 'expected "instruction_id_list" and "kwargs", or "prompt"'),
+        ({"response": "x"}, 'has no "instruction_id_list" and "kwargs", and no "prompt"'),
         ("{", "line 2: invalid JSON"),
     ],
 )

@@ -103,11 +103,11 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
         (["--question", "When?", "--answer", "a"], "no evidence was given"),
         (["--question", "When?", "--answer", " ", "--source-text", "x"], "answer 1 is empty"),
         ([*ASKED[1:], "--source-text", "x", "--mode", "facts"], "reads the passages themselves"),
-        ([*ASKED[1:], "--source-text", "x", "--mode", "agentic"], "uses a language model"),
+        ([*ASKED[1:], "--source-text", "x", "--mode", "agentic"], "requires a language model"),
         ([*ASKED[1:], "--source-text", "x", "--mode", "generative"], "uses no evidence"),
         ([*ASKED[1:], "--mode", "no-search", "--search-model", "x"], "does not search"),
         ([*ASKED[1:], "--source-text", "x", "--score-model", "bogus"], "unknown scorer 'bogus'"),
-        ([*ASKED[1:], "--source-text", "x", "--score-model", "http://h/v1#m"], "expected mode generative, agentic"),
+        ([*ASKED[1:], "--source-text", "x", "--score-model", "http://h/v1#m"], "requires mode generative, agentic"),
         ([*ASKED[1:], "--source-text", "x", "--output", "o.jsonl"], "add --input"),
         ([*ASKED[1:], "--web", "bogus"], "no search engine is called 'bogus'"),
         ([*ASKED[1:], "--source", "nowhere.txt"], "nowhere.txt does not exist"),
@@ -144,7 +144,7 @@ def test_each_row_gives_a_ranking_and_a_broken_one_says_why(tmp_path: Path) -> N
     messages = [line["message"] for line in lines[1:]]
     wanted = [
         "the row has no 'sources'",
-        "expected a list of texts",
+        '"answers" must be a list of strings',
         'expected "question" and "answers"',
         "answer 2 is empty",
     ]

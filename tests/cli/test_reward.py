@@ -147,7 +147,7 @@ def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
     assert 'line 3: the row has no "total" or "totals"; its keys are id, claim: create it with vouch' in other.stderr
     nothing = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", bad))
     assert nothing.exit_code == Exit.USAGE
-    assert "no reply with a reward" in nothing.stderr
+    assert "no replies with a reward" in nothing.stderr
 
 
 def test_the_diagnosis_is_put_on_one_scale_before_it_is_told(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_the_answers_of_a_ranking_are_one_group_of_a_diagnosis(tmp_path: Path, o
 def test_a_row_that_is_no_ranking_is_told_what_writes_one(rows: Path, output: Path) -> None:
     result = vouch("reward", "discriminative", "--input", rows, "--output", output)
     assert result.exit_code == Exit.INCOMPLETE
-    assert "expected a ranking: a line of vouch rank --output" in result.stderr
+    assert "the row is not a ranking (a line of vouch rank --output)" in result.stderr
 
 
 def test_rewards_that_cannot_be_diagnosed_name_the_methods_whose_can(tmp_path: Path) -> None:

@@ -86,9 +86,9 @@ def test_rows_that_cannot_be_used_say_why_and_the_others_are_done(tmp_path: Path
     assert result.exit_code == Exit.INCOMPLETE
     problems = [line.get("problem") for line in lines]
     assert [line["case"] for line in lines] == [None, None, None, None, "1"]
-    reasons = ("a reply that cannot be read is neither", "nothing to revise", "expected S_x", "0.5, expected 1")
+    reasons = ("an unreadable reply is neither", "nothing to revise", 'has no "S_x"', "1 (right) or 0 (wrong), got 0.5")
     assert all(words in str(problem) for problem, words in zip(problems, reasons, strict=False))
-    assert "1 right and accepted, 0 repaired; 4 of the rows cannot be used" in result.stderr
+    assert "right proposals accepted: 1, wrong proposals repaired: 0; 4 of the rows cannot be used" in result.stderr
 
 
 def test_a_cost_that_silences_everybody_is_a_usage_error(tmp_path: Path) -> None:

@@ -70,8 +70,8 @@ def test_a_row_that_cannot_be_counted_has_no_reward_and_is_named(tmp_path: Path)
     result, lines = rewarded(tmp_path, [*broken, ROWS[1]])
     assert result.exit_code == Exit.INCOMPLETE
     assert [line["total"] for line in lines] == [None] * len(broken) + [0.0]
-    assert 'line 1: its "response" is None, expected the audited text' in result.stderr
-    assert "question 1 has '2' as \"checked\", expected a list of texts and nulls" in result.stderr
+    assert 'line 1: "response" must be the audited text, got null' in result.stderr
+    assert "\"checked\" of question 1 must be a list of strings and nulls, got '2'" in result.stderr
     assert "10 of the rows cannot be used" in result.stderr
 
 
@@ -81,14 +81,14 @@ def test_a_report_of_a_blinded_audit_is_a_row_too(tmp_path: Path) -> None:
     failed = Report("It has 2 towers.", (), (same, Unverified(Claim("When?"), "backend", "gone")), id="b")
     result, lines = rewarded(tmp_path, [json.loads(to_json(report)) for report in (whole, failed)])
     assert [(line["id"], line["total"]) for line in lines] == [("a", 0.0), ("b", None)]
-    assert "a failure is no reward" in result.stderr
+    assert "a failed judgement gives no reward" in result.stderr
 
 
 def test_a_row_that_could_not_be_audited_keeps_its_id_and_its_reason(tmp_path: Path) -> None:
     unused = Unverified(Claim("", id="r7"), "input", "line 8: the response is empty")
     result, [line] = rewarded(tmp_path, [json.loads(to_json(unused))])
     assert (line["id"], line["total"]) == ("r7", None)
-    assert "its audit failed: line 8: the response is empty" in result.stderr
+    assert "the audit of the row failed: line 8: the response is empty" in result.stderr
 
 
 def test_an_unknown_scale_is_a_usage_error(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def test_a_row_without_usable_votes_has_no_reward_and_is_named(tmp_path: Path) -
     assert result.exit_code == Exit.INCOMPLETE
     assert [line["total"] for line in lines] == [None] * 8 + [1.0]
     assert lines[0]["parts"] == {}
-    assert "item 1 has no votes: its judge failed" in result.stderr
-    assert "votes.jsonl, line 3: item 0 has the vote 2, expected 1 (yes), 0 (no) or null (unclear)" in result.stderr
+    assert "item 1 has no votes because its judge failed" in result.stderr
+    assert "votes.jsonl, line 3: item 0: each vote must be 1 (yes), 0 (no) or null (unclear), got 2" in result.stderr
     assert "8 of the rows cannot be used" in result.stderr
 
 

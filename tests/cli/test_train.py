@@ -106,7 +106,7 @@ def test_training_language_models_refuses_in_the_same_way(tmp_path: Path) -> Non
         for settings, before, message in (
             (["learning_rte=1"], "", "unknown setting 'learning_rte'; did you mean 'learning_rate'?"),
             (["lora.rnk=8"], "", "unknown setting 'lora.rnk'; did you mean 'lora.rank'?"),
-            (["rows=[]"], "", "rows names no file"),
+            (["rows=[]"], "", "rows must not be empty"),
             ([], "import sys; sys.modules['torch'] = None", "training needs the module 'torch'"),
         ):
             out = str(tmp_path / "run")

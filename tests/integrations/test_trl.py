@@ -130,7 +130,7 @@ def test_a_method_rewards_a_reply_or_names_existing_adapters(name: str) -> None:
         module, _, attribute = place.partition(":")
         assert callable(getattr(import_module(module), attribute))
     if method.reward_row is None:
-        with pytest.raises(ConfigError, match=f"the method {name} has no reward reply"):
+        with pytest.raises(ConfigError, match=f"the method {name} does not provide reward_reply"):
             method.scorer()
 
 

@@ -42,7 +42,7 @@ def test_a_calibration_that_fits_changes_the_score_and_is_named() -> None:
 def test_a_calibration_for_something_else_is_not_applied_and_the_verdict_says_why(other: dict[str, object]) -> None:
     found = judged(replace(HALVED, **other))  # type: ignore[arg-type]
     assert (found.score, found.provenance.calibrator) == (0.9, None)
-    assert "was made with" in warned(found, "uncalibrated")[0]
+    assert "was fitted with" in warned(found, "uncalibrated")[0]
 
 
 def test_a_calibration_may_overrule_the_label_and_says_so() -> None:
@@ -81,7 +81,7 @@ def test_what_is_no_calibration_is_a_wrong_setting(tmp_path: Path) -> None:
     (tmp_path / "bad.json").unlink()
     HALVED.save(tmp_path / "a.json")
     HALVED.save(tmp_path / "b.json")
-    with pytest.raises(ConfigError, match="are both for scripted"):
+    with pytest.raises(ConfigError, match="are calibrations of the same model, scripted"):
         find_calibration("scripted", str(tmp_path))
 
 
@@ -117,11 +117,11 @@ def test_one_document_is_never_on_both_sides_of_the_measurement() -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([], "got none"),
+        ([], "got no verdicts"),
         (labelled(20) + labelled(20, prompt_hash="other"), "one model with one prompt"),
         (labelled(20) + labelled(20, votes=3), "one model with one prompt"),
-        (labelled(calibrator="temperature:1"), "already calibrated.*: check without VOUCH_CALIBRATION"),
-        (labelled(calibrator="logistic:1", prompt_hash=None), "already calibrated.*: use those of a language model"),
+        (labelled(calibrator="temperature:1"), "already calibrated.*: unset VOUCH_CALIBRATION and check again"),
+        (labelled(calibrator="logistic:1", prompt_hash=None), "already calibrated.*: use verdicts of a language model"),
         (labelled(10), "at least 20"),
     ],
 )

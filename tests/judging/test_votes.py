@@ -65,5 +65,5 @@ def test_what_cannot_be_judged_is_an_error() -> None:
         vote_share([])
     with pytest.raises(ConfigError, match="expected one of threshold, majority, shaped, median"):
         judgment([Y], aggregate="mode")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match=r"tau is 1\.2"):
+    with pytest.raises(ConfigError, match=r"tau must be above 0 and at most 1, got 1\.2"):
         judgment([Y], 1.2)

@@ -34,7 +34,7 @@ def test_every_part_that_a_method_names_exists(name, part):
 
 @pytest.mark.parametrize("name", ["embedded", "rules"])
 def test_a_part_that_a_method_lacks_is_told(name):
-    with pytest.raises(ConfigError, match=f"the method {name} has no game"):
+    with pytest.raises(ConfigError, match=f"the method {name} does not provide game"):
         METHODS[name].load("game")
 
 
@@ -60,7 +60,7 @@ def test_a_threshold_out_of_range_is_refused(name):
 
 
 def test_the_embedded_method_takes_no_other_model():
-    with pytest.raises(ConfigError, match="no embedded verifier is called 'openai/x'"):
+    with pytest.raises(ConfigError, match="unknown embedded verifier 'openai/x'"):
         METHODS["embedded"].open("openai/x")
 
 

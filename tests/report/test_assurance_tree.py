@@ -17,7 +17,7 @@ from vouching.types import Assurance, UnitResult
 CASE = UnitResult(
     "15", "146000", True, None, "146000", "15 is too low.", "R15 gives 147097.",
     evidence=(("a.b", "3"), ("a.bc", "4"), ("", "")), rules=("R15",),
-    flagged=("a.bc is 5, the case says 4.", "(no location): the location is empty."),
+    flagged=("a.bc is 5, but the case says 4.", "(no location): the location is empty."),
 )  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def test_the_tree_has_the_evidence_under_the_argument_and_marks_what_is_not_so()
 
 
 def test_what_is_wrong_with_an_expression_is_not_said_of_an_input_that_it_begins_with() -> None:
-    fault = "a.b + 1 is 4, the case says 5."
+    fault = "a.b + 1 is 4, but the case says 5."
     unit = UnitResult("x", "1", True, None, "1", evidence=(("a.b", "3"), ("a.b + 1", "5")), flagged=(fault,))
     assert [leaf["fault"] for leaf in case_tree(unit)["children"][0]["children"]] == ["", fault]
 

@@ -24,10 +24,10 @@ def write(path: Path, rows: list[dict[str, Any]]) -> str:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"id": "a", "source": "It is."}], r"rows.jsonl, line 1: row 'a' has the question None"),
+        ([{"id": "a", "source": "It is."}], r"rows.jsonl, line 1: the question of row 'a' must be a string, got null"),
         ([ROWS[0], {"question": "When?"}], 'rows.jsonl, line 2: .*expected "source"'),
         ([ROWS[0], ROWS[0]], "two rows have the id 'q0'"),
-        ([], "no rows; give some with question and sources"),
+        ([], "no rows; expected rows with question and sources"),
     ],
 )
 def test_rows_that_cannot_be_played_are_named_with_their_place(

@@ -196,8 +196,11 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredRunConfi
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "no rows; give some with prompt and gold"),
-        ([{"prompt": [{"role": "user", "content": "Is it?"}]}], "its gold is None"),
+        ([], "no rows; expected rows with prompt and gold"),
+        (
+            [{"prompt": [{"role": "user", "content": "Is it?"}]}],
+            '"gold" must be "Attributable" or "Not Attributable", got null',
+        ),
         ([{"gold": "Attributable"}], "expected 'prompt'"),
         ([row(1), row(1)], "two rows have the id 'r1'"),
         ([row(1)], "lower batch_prompts"),

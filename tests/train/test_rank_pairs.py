@@ -103,13 +103,17 @@ def test_a_judge_that_goes_by_place_confirms_nothing() -> None:
     assert [*pairs_in(line)] == []
     assert {reject["fault"] for reject in rejects_in(line)} == {"the judge prefers the other"}
     level = Judge(ScriptedModel(judging(prefers=lambda a, b: "<verdict>Answer 1 = Answer 2</verdict>")))
-    assert {reject["fault"] for reject in rejects_in(make(judge=level))} == {"the judge finds neither better"}
+    assert {reject["fault"] for reject in rejects_in(make(judge=level))} == {"the judge prefers neither answer"}
 
 
 def test_an_answer_without_a_readable_mark_is_left_out_with_the_reason() -> None:
     line = make(judge=Judge(ScriptedModel(judging({**MARKS, "In 1937.": "rather bad"}))))
     assert [(one["answer"], one["fault"]) for one in rejects_in(line)] == [
-        ("In 1937.", "the judge gave no mark: 'rather bad' is no mark")
+        (
+            "In 1937.",
+            "the judge gave no mark: 'rather bad' is not a mark; expected one of correct, intermediate, irrelevant, "
+            "incorrect",
+        )
     ]
     assert {side["answer"] for row in pairs_in(line) for side in (row["better"], row["worse"])} == {*ORDER[:3]}
 

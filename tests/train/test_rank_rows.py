@@ -106,7 +106,7 @@ def test_the_paper_s_settings_are_those_of_its_table_8(name: str, expected: tupl
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"pairs": ()}, "pairs is empty: name the files"),
+        ({"pairs": ()}, "pairs must not be empty: list the files"),
         ({"margin": 0.0}, "margin must be above 0"),
         ({"held_share": 1.0}, "held_share must be above 0 and below 1"),
         ({"lora_rank": -1}, "lora_rank must be at least 0"),

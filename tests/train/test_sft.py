@@ -231,10 +231,10 @@ def test_what_cannot_be_used_is_said_so(
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "no rows; give some with messages"),
-        ([{"claim": "It rained."}], r"line 1: the row has the keys \['claim'\], expected 'messages'"),
+        ([], "no rows; expected rows with messages"),
+        ([{"claim": "It rained."}], 'line 1: the row has no "messages"; its keys are claim'),
         ([{"messages": [{"role": "user", "content": "Is it?"}]}], "do not end with the assistant's"),
-        ([{"messages": [{"role": "user"}]}], "expected role and content"),
+        ([{"messages": [{"role": "user"}]}], 'must have the strings "role" and "content"'),
     ],
 )
 def test_rows_that_cannot_be_learned_from_are_named(

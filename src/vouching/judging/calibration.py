@@ -54,7 +54,7 @@ class Calibration:
         }  # fmt: skip
         for what, (made, now) in pairs.items():
             if made != now:
-                return f"the calibration for {self.model} was made with {what} {made}, now it is {now}"
+                return f"the calibration for {self.model} was fitted with {what}={made}, but this run uses {what}={now}"
         return None
 
     def save(self, path: Path) -> None:
@@ -83,7 +83,7 @@ def load_calibration(path: Path) -> Calibration:
         return Calibration(**found, calibrator=calibrator)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise ConfigError(f"{path} is not a calibration ({reason}): make one with vouch calibrate") from None
+        raise ConfigError(f"{path} is not a calibration file ({reason}): create one with vouch calibrate") from None
 
 
 def find_calibration(model: str, place: str | None = None) -> Calibration | None:
@@ -102,7 +102,7 @@ def find_calibration(model: str, place: str | None = None) -> Calibration | None
     found = {file: calibration for file in files if (calibration := load_calibration(file)).model == model}
     if len(found) > 1:
         names = " and ".join(map(str, found))
-        raise ConfigError(f"{names} are both for {model}: keep one of them in {place}")
+        raise ConfigError(f"{names} are calibrations of the same model, {model}: keep only one of them in {place}")
     return next(iter(found.values()), None)
 
 
@@ -142,11 +142,15 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperatu
     made = {(r.verdict.provenance.model, r.verdict.provenance.prompt_hash, r.verdict.provenance.votes) for r in rows}
     if len(made) != 1:
         names = "; ".join(f"{name}, prompt {str(prompt)[:8]}, {votes} votes" for name, prompt, votes in sorted(made))
-        raise InputError(f"expected verdicts of one model with one prompt, got {names or 'none'}: fit each separately")
+        raise InputError(
+            f"expected verdicts of one model with one prompt, got {names or 'no verdicts'}: fit each model separately"
+        )
     [(model, prompt_hash, votes)] = made
     done = next((r.verdict.provenance.calibrator for r in rows if r.verdict.provenance.calibrator), None)
     if done is not None or prompt_hash is None:
-        remedy = "use those of a language model" if prompt_hash is None else "check without VOUCH_CALIBRATION"
+        remedy = (
+            "use verdicts of a language model" if prompt_hash is None else "unset VOUCH_CALIBRATION and check again"
+        )
         raise InputError(f"the verdicts of {model} are already calibrated ({done}): {remedy}")
     plain = [LabelledScore(row.gold, row.verdict.score, row.group) for row in rows]
     fitted = calibrate_scores(model, prompt_hash, plain, kind, votes)

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias, cast, get_args
 
 from vouching.errors import ConfigError, InputError
+from vouching.types.visible import shown_json
 
 Votes: TypeAlias = Sequence[bool | None]
 """(J,) yes, no, or None for an unclear answer."""
@@ -27,20 +28,20 @@ Aggregate: TypeAlias = Literal["threshold", "majority", "shaped", "median"]
 def as_votes(given: object, where: str = "an item") -> Votes:
     """Votes from JSON: a list of 1 or true, 0 or false, and null. Raises InputError, naming ``where``, otherwise."""
     if given is None:
-        raise InputError(f"{where} has no votes: its judge failed")
+        raise InputError(f"{where} has no votes because its judge failed")
     if not isinstance(given, list | tuple):
-        raise InputError(f"{where} has {given!r:.60}, expected a list of votes")
+        raise InputError(f"{where}: expected a list of votes, got {shown_json(given)}")
     votes = cast("Sequence[object]", given)
     for vote in votes:
         if not (vote is None or (isinstance(vote, bool | int | float) and vote in (0, 1))):
-            raise InputError(f"{where} has the vote {vote!r:.60}, expected 1 (yes), 0 (no) or null (unclear)")
+            raise InputError(f"{where}: each vote must be 1 (yes), 0 (no) or null (unclear), got {shown_json(vote)}")
     return tuple(None if vote is None else bool(vote) for vote in votes)
 
 
 def vote_share(votes: Votes) -> float:
     """p_k: the share of yes among all J votes (Eq. 7). Raises InputError without a vote."""
     if not len(votes):
-        raise InputError("an item has no votes: nothing was judged")
+        raise InputError("an item has no votes: expected at least one")
     return sum(vote is True for vote in votes) / len(votes)
 
 
@@ -78,6 +79,6 @@ def judgment(votes: Votes, tau: float = 0.75, aggregate: Aggregate = "threshold"
 def check_aggregate(tau: float, aggregate: str) -> None:
     """Raise ConfigError for an unknown aggregator, or a threshold that all or no votes reach."""
     if aggregate not in get_args(Aggregate):
-        raise ConfigError(f"the aggregator is {aggregate!r}, expected one of {', '.join(get_args(Aggregate))}")
+        raise ConfigError(f"unknown aggregator {aggregate!r}; expected one of {', '.join(get_args(Aggregate))}")
     if not 0 < tau <= 1:
-        raise ConfigError(f"tau is {tau!r}, expected a share of yes above 0 and at most 1")
+        raise ConfigError(f"tau must be above 0 and at most 1, got {tau!r}")

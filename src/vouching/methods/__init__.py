@@ -62,8 +62,8 @@ def method_for(
     variants = {name: method for method in METHODS.values() for name in method.variants}
     if named is not None and named not in METHODS and named not in variants:
         near = get_close_matches(named, known := [*METHODS, *variants], n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        raise ConfigError(f"there is no method {named!r}; {hint}")
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
+        raise ConfigError(f"unknown method {named!r}; {hint}")
     chosen = None if named is None else METHODS.get(named) or variants[named]
     variant: Mapping[str, Any] = chosen.variants.get(named or "", {}) if chosen else {}
     given = {name: value for name, value in (settings or {}).items() if value is not None}
@@ -72,7 +72,7 @@ def method_for(
     fitting = "embedded" if is_embedded(model) else _fitting(model)
     if fitting == "structured":
         if chosen is not None and chosen.name != "structured":
-            raise ConfigError(f"got method {named!r} with a language model, expected structured or label")
+            raise ConfigError(f"method {named!r} cannot be used with a language model; expected structured or label")
         return METHODS["structured"], {**variant, **given}
     if given.get("votes") == 1:  # the only choice without a language model
         del given["votes"]
@@ -93,10 +93,10 @@ def _fitting(model: str | Model) -> str:
         return "discriminative"
     if isinstance(model, str) and not is_model(model):
         known = (
-            f"{', '.join(MODELS)}, embedded:FOLDER, language models such as {FORMS}, and scorers such as minicheck:PATH"
+            f"{', '.join(MODELS)}, embedded:FOLDER, language models such as {FORMS}, or scorers such as minicheck:PATH"
         )
         near = nearest_name(model, (*MODELS, *KINDS))
-        raise ConfigError(f"unknown model {model!r}; there are: {known}{near}")
+        raise ConfigError(f"unknown model {model!r}; expected one of {known}{near}")
     return "structured"
 
 

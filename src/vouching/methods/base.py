@@ -180,7 +180,7 @@ def build_group(
     """
     if not len(rollouts) == len(outcomes) == size:
         raise ValueError(
-            f"group {key!r} has {len(rollouts)} rollouts and {len(outcomes)} outcomes, expected {size} each"
+            f"group {key!r} has {len(rollouts)} rollouts and {len(outcomes)} outcomes, expected {size} of each"
         )
     failures = tuple(outcome for outcome in outcomes if isinstance(outcome, Unverified))
     members = tuple(

@@ -26,7 +26,7 @@ from vouching.version import __version__
 def refuse_too_few_labels(path: str) -> None:
     """Raise InputError, before any model is called, if the rows have an unknown label or too few to fit on."""
     if path == STDIN:
-        raise InputError("got --input -, but the rows are read twice: name a file")
+        raise InputError("--input - cannot be used here, because the rows are read twice: pass a file")
     labels: Counter[str | None] = Counter()
     with open_rows(path) as rows:
         for row in rows:
@@ -37,8 +37,8 @@ def refuse_too_few_labels(path: str) -> None:
     del labels[None]
     if labels.total() < MIN_ROWS or len(labels) < 2:
         raise InputError(
-            f"{path} has {labels.total():,} rows with a label, {labels['Attributable']:,} of them Attributable, "
-            f"expected at least {MIN_ROWS} with both labels: label more rows"
+            f"{path} has {labels.total():,} labelled rows, {labels['Attributable']:,} of them Attributable; "
+            f"expected at least {MIN_ROWS} rows that include both labels: label more rows"
         )
 
 
@@ -53,7 +53,7 @@ def labelled_verdicts(rows_path: str, verdicts_path: str) -> tuple[list[Labelled
         for row, line in zip_longest(rows, lines):
             if row is None or line is None:
                 less, more = (rows.name, lines.name) if row is None else (lines.name, rows.name)
-                raise InputError(f"{less} has fewer lines than {more}: give the verdicts on exactly these rows")
+                raise InputError(f"{less} has fewer lines than {more}: pass one verdict per row, in the same order")
             if line.fields is None:
                 raise InputError(f"{lines.name}, {line.place}: {line.problem}")
             if line.fields.get("kind") != "verdict":
@@ -66,8 +66,8 @@ def labelled_verdicts(rows_path: str, verdicts_path: str) -> tuple[list[Labelled
                 raise InputError(f"{rows.name}, {row.place}: {error}") from None
             if (found.claim.id, found.claim.text.strip()) != (verdict.claim.id, verdict.claim.text.strip()):
                 raise InputError(
-                    f"{lines.name}, {line.place} is about {verdict.claim.id!r}, the row there is {found.claim.id!r}: "
-                    "give the verdicts on these rows"
+                    f"{lines.name}, {line.place} is the verdict of {verdict.claim.id!r}, but {rows.name} has "
+                    f"{found.claim.id!r} there: pass the verdicts of these rows, in the same order"
                 )
             if found.gold is None:
                 missing += 1
@@ -87,7 +87,7 @@ def calibrated_scorer(
     rows_path, output = files
     scorer = open_claim_scorer(model)
     if scorer.scorer.scale == "share":
-        raise InputError(f"{model} scores whole answers by a share of facts, which labels of claims cannot calibrate")
+        raise InputError(f"{model} scores whole answers by a share of facts: labels of claims cannot calibrate it")
     scores = scores_beside(output)
     settings = {
         "command": "calibrate", "model": scorer.scorer.name, "form": scorer.digest(), "vouching": __version__,

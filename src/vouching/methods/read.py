@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from vouching.errors import InputError
 from vouching.rows.read import read_as
+from vouching.types.visible import shown_json, shown_keys
 
 ChatMessage: TypeAlias = dict[str, str]
 """Role and content."""
@@ -20,7 +21,7 @@ def read_files(paths: Sequence[str], made: Callable[[Mapping[str, Any], str], T]
     """The rows of files, in order. Raises InputError for an unusable row, and for files without a row."""
     rows = [row for path in paths for row in read_as(path, made)]
     if paths and not rows:
-        raise InputError(f"{', '.join(paths)}: no rows; give some with {columns}")
+        raise InputError(f"{', '.join(paths)}: no rows; expected rows with {columns}")
     return rows
 
 
@@ -28,14 +29,16 @@ def messages_of(fields: Mapping[str, Any], key: str) -> tuple[ChatMessage, ...]:
     """The chat messages of a row, without their other fields."""
     given: Any = fields.get(key)
     if key not in fields:
-        raise InputError(f"the row has the keys {[*fields]}, expected {key!r}")
+        raise InputError(f'the row has no "{key}"; {shown_keys(fields)}')
     if not isinstance(given, list) or not given:
-        raise InputError(f"its {key} are {given!r:.80}, expected chat messages")
+        raise InputError(f'"{key}" must be a list of at least one chat message, got {shown_json(given, 80)}')
     messages: list[ChatMessage] = []
     for one in cast("list[Any]", given):
         message = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
         role, content = message.get("role"), message.get("content")
         if not isinstance(role, str) or not isinstance(content, str):
-            raise InputError(f"one of its {key} is {one!r:.80}, expected role and content as texts")
+            raise InputError(
+                f'each chat message in "{key}" must have the strings "role" and "content", got {shown_json(one, 80)}'
+            )
         messages.append({"role": role, "content": content})
     return tuple(messages)

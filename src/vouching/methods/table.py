@@ -88,7 +88,7 @@ class Method:
         """Import a part. Raises ConfigError if the method has none."""
         place: str | None = getattr(self, part)
         if place is None:
-            raise ConfigError(f"the method {self.name} has no {part.replace('_', ' ')}")
+            raise ConfigError(f"the method {self.name} does not provide {part}")
         module, _, name = place.partition(":")
         return getattr(import_module(module), name)
 
@@ -117,7 +117,7 @@ class Method:
         if self.adapters:
             needs = "the other answers" if self.judges == "answers" else "a judge"
             raise ConfigError(
-                f"the method {self.name} cannot reward a reply alone, it needs {needs}: "
+                f"the method {self.name} cannot reward a reply alone, because it requires {needs}: "
                 f"use {' or '.join(self.adapters)}"
             )
         reward_reply: RowReward = self.load("reward_reply")
@@ -133,7 +133,7 @@ class Method:
         """Raise ConfigError for an unknown setting."""
         for name in (name for name in given if name not in known):
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}"
+            hint = f"did you mean {near[0]}?" if near else f"its settings are {', '.join(known) or 'none'}"
             raise ConfigError(f"the method {self.name} has no setting {name!r}; {hint}")
 
 

@@ -34,9 +34,9 @@ class LoraSettings:
     def __post_init__(self) -> None:
         require(self, above=("alpha",), at_least=("rank",))
         if not 0 <= self.dropout < 1:
-            raise ConfigError(f"lora.dropout must be from 0 to below 1, got {self.dropout}")
+            raise ConfigError(f"lora.dropout must be at least 0 and below 1, got {self.dropout}")
         if not self.modules:
-            raise ConfigError('lora.modules is empty: name layers, as in ["q_proj", "v_proj"]')
+            raise ConfigError('lora.modules must not be empty: list names of layers, as in ["q_proj", "v_proj"]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,10 @@ class SamplingSettings:
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         if (self.engine == "vllm-server") != bool(self.server):
-            raise ConfigError(f"engine is {self.engine!r} and server {self.server!r}: a vllm-server needs an address")
+            raise ConfigError(
+                f"server must be set if and only if engine is 'vllm-server', got engine {self.engine!r} "
+                f"and server {self.server!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +223,7 @@ class GrpoConfig:
 
     def __post_init__(self) -> None:
         if not self.rows:
-            raise ConfigError('rows names no file: give some, as in rows=["prompts.jsonl"]')
+            raise ConfigError('rows must not be empty: list files, as in rows=["prompts.jsonl"]')
         require(
             self,
             above=("learning_rate", "epochs", "batch_prompts", "updates", "micro_batch"),
@@ -228,13 +231,13 @@ class GrpoConfig:
         )
         if self.compares and self.sampling.group_size < 2:
             raise ConfigError(
-                f"group_size must be at least 2, got {self.sampling.group_size}: rewards are compared in groups"
+                f"group_size must be at least 2, got {self.sampling.group_size}: rewards are compared within a group"
             )
         if not 0 <= self.warmup < 1:
-            raise ConfigError(f"warmup must be from 0 to below 1, got {self.warmup}")
+            raise ConfigError(f"warmup must be at least 0 and below 1, got {self.warmup}")
         if not (0 < self.clip[0] < 1 and self.clip[1] > 0):
             raise ConfigError(f"clip must be two numbers above 0, the first below 1, got {[*self.clip]}")
 
     def plan(self) -> Plan:
         """The game and its rows, read from their files. Raises InputError for unusable rows."""
-        raise ConfigError(f"{type(self).__name__} defines no game: give the run a plan")
+        raise ConfigError(f"{type(self).__name__} does not define a game: pass a plan to the run")

@@ -102,9 +102,9 @@ def test_rows_are_read_from_files_and_from_folders_of_right_proposals(tmp_path: 
 
 
 def test_a_folder_without_tasks_is_distinguished_from_a_missing_one(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no tasks/ and proposals/"):
+    with pytest.raises(InputError, match="does not contain tasks/ and proposals/"):
         read_work([str(tmp_path)])
-    with pytest.raises(InputError, match=r"no such folder or file; make one with  python recipes/taxes"):
+    with pytest.raises(InputError, match=r"does not exist: create it with  python recipes/taxes"):
         read_work([str(tmp_path / "returns")])
 
 
@@ -112,7 +112,7 @@ def test_a_folder_without_tasks_is_distinguished_from_a_missing_one(tmp_path: Pa
     ("lines", "wrong"),
     [
         ("", "no rows"),
-        ('{"id": "a", "task": ' + TASK + "}\n", "line 1: row 'a' has no gold"),
+        ('{"id": "a", "task": ' + TASK + "}\n", "line 1: row 'a' has no object 'gold'"),
         (('{"id": "a", "task": ' + TASK + ', "gold": {"x": 3}}\n') * 2, "two rows have the id 'a'"),
     ],
 )

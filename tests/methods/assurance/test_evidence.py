@@ -86,11 +86,11 @@ def test_a_case_that_is_written_is_read_back() -> None:
         ("context_so_far[2].amount", 1, "there is no 2 in context_so_far."),
         ("unit.16", 1, "there is no 16 in unit."),
         ("", 1, "the location is empty."),
-        ("return_data..w2", 1, "cannot be read from '..w2'"),
-        ("return_data.w2[-1]", 1, "cannot be read from '[-1]'"),
-        ("return_data.w2[0].wages.value", 116021, "is 116022, the case says 116021."),
-        ("return_data.w2[0].wages.value", True, "is 116022, the case says True."),
-        ("return_data.w2", [], "is a list, the case says a list."),
+        ("return_data..w2", 1, "cannot be parsed at '..w2'"),
+        ("return_data.w2[-1]", 1, "cannot be parsed at '[-1]'"),
+        ("return_data.w2[0].wages.value", 116021, "is 116022, but the case says 116021."),
+        ("return_data.w2[0].wages.value", True, "is 116022, but the case says True."),
+        ("return_data.w2", [], "is a list, but the case says a list."),
     ],
 )
 def test_evidence_that_is_absent_or_has_another_value_is_flagged(location: str, value: Any, fault: str | None) -> None:
@@ -200,7 +200,7 @@ def test_a_line_may_be_called_a_line(line: str | int) -> None:
 
 
 def test_approval_of_another_line_is_not_silence_on_this_one() -> None:
-    with pytest.raises(ReplyError, match="its \"correct\" is about '11', expected '15'"):
+    with pytest.raises(ReplyError, match="the verdict \"correct\" is about '11', expected '15'"):
         read_case(with_finding(line="11", verdict="correct"), UNITS[2])
     wrong = read_case(with_finding(line="11"), UNITS[2])
     assert wrong is not None
@@ -226,7 +226,10 @@ def test_a_rule_of_one_letter_is_cited_as_a_rule_and_not_by_every_article() -> N
 def test_evidence_computed_from_nothing_is_flagged_unless_it_is_the_unit_s_rule() -> None:
     task = Task("t", {"a": [4, 5]}, {"R": Rule("R", "Nothing.", "0")}, (TaskUnit("x", "number", rules=("R",)),))
     state = UnitState(task, task.units[0], {})
-    assert evidence_fault(EvidencePointer("computed", "2 + 2", 4), state) == "2 + 2: it looks at nothing of the task."
+    assert (
+        evidence_fault(EvidencePointer("computed", "2 + 2", 4), state)
+        == "2 + 2: the expression does not use any value of the task."
+    )
     assert evidence_fault(EvidencePointer("computed", "count(data.a)", 2), state) is None
     assert evidence_fault(EvidencePointer("computed", "0", 0), state) is None
 
@@ -237,4 +240,4 @@ def test_three_pieces_of_computed_evidence_are_evaluated_per_case() -> None:
     faults = evidence_faults(pieces, UnitState(TAX, UNITS[2], {"11": Decimal(161697)}))
     # The first two have no value, the third is the last that is tried.
     assert [fault is None for fault in faults] == [False, False, True, True, False, False]
-    assert faults[5] == 'unit["11"]: not worked out; of a case 3 pieces of computed evidence are.'
+    assert faults[5] == 'unit["11"]: not evaluated; the limit is 3 pieces of computed evidence per case.'

@@ -93,7 +93,7 @@ def test_a_table_is_looked_up_by_key_and_by_band() -> None:
     ]  # fmt: skip
     with pytest.raises(MissingValueError, match="no row for -1"):
         worked("band(table.bands, -1).tax", table=table)
-    with pytest.raises(ExpressionError, match=r"table\.bands\[1\]\.from is a string; band needs a number there"):
+    with pytest.raises(ExpressionError, match=r"table\.bands\[1\]\.from must be a number for band, got a string"):
         worked("band(table.bands, 3).tax", table={"bands": [{"from": 0}, {"from": "high"}]})
 
 
@@ -208,9 +208,9 @@ def test_the_member_that_in_finds_is_among_the_inputs() -> None:
     ("text", "hint"),
     [
         ("data.class.x", r'"class" cannot follow a dot, write \["class"\]'),
-        ("value = 3", "equal is =="),
-        ("a == 1 && b != 2", "write and, or, not"),
-        ("!value", "write and, or, not"),
+        ("value = 3", "use == to test equality"),
+        ("a == 1 && b != 2", "use and, or, not instead"),
+        ("!value", "use and, or, not instead"),
         (" ", "omit the field"),
         ("1 +", "is not an expression: invalid syntax$"),
     ],

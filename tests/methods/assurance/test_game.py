@@ -189,7 +189,7 @@ def test_a_reply_that_was_cut_off_is_not_read() -> None:
     for text, reader in readers.items():
         assert read_reply(replace(whole, text=text), reader) == (reader(text), "")
         assert read_reply(replace(cut, text=text), reader)[0] is None
-        assert "it was cut off" in read_reply(replace(cut, text=text), reader)[1]
+        assert "the reply was cut off" in read_reply(replace(cut, text=text), reader)[1]
 
 
 def test_costs_prefer_silence_and_a_kept_proposal() -> None:
@@ -312,7 +312,7 @@ def test_every_unit_is_in_one_case_or_in_none_and_pairs_are_whole(x: str, y: str
 @pytest.mark.parametrize(
     ("changed", "wrong"),
     [
-        ({"task": None}, "row 'A' has no task"),
+        ({"task": None}, "row 'A' has no object 'task'"),
         ({"gold": {"a": 1}}, "row 'A': gold: values.b is missing"),
         ({"gold": {"a": 1, "b": "many"}}, "expected an amount"),
         ({"task": {"task": "A", "data": {}, "units": []}}, "row 'A': task: units is empty"),

@@ -165,7 +165,7 @@ def test_sampled_updates_track_the_ode_too() -> None:
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match=r"2 contexts need revisions .* of shape \(2, 2\)"):
+    with pytest.raises(InputError, match=r"revisions and reference logits must have the shape \(2, 2\)"):
         TabularGame(np.array([0.5, 0.5]), np.zeros((1, 2)), even_logits(2))
     with pytest.raises(InputError, match="sum to 1"):
         TabularGame(np.array([0.5]), np.zeros((1, 2)), even_logits(1))

@@ -157,7 +157,7 @@ def test_a_challenged_value_is_not_reviewed_again() -> None:
     record, [step] = played(WORDS, roles)
     [found] = record.units
     assert isinstance(found, UnitResult)
-    assert (found.decision, found.reason) == ("keep", "the best revision has the same value")
+    assert (found.decision, found.reason) == ("keep", "the best revision has the same value as the proposal")
     assert ['"amount": 4' in shown for shown in roles.shown["verdict"]] == [False, True]
     assert step.submitted == 5
 
@@ -212,13 +212,13 @@ def test_a_reply_that_was_cut_off_is_neither_a_verdict_nor_a_value() -> None:
     [found] = record.units
     assert isinstance(found, UnitResult)
     assert (found.proposal, found.decision, found.submitted) == ("", "keep", "")
-    assert found.reason == "no revision that can be read; the draft: it holds no JSON object"
+    assert found.reason == "there is no readable revision; the draft: the reply contains no JSON object"
     assert record.submitted == {}
     # Of a model that thinks longer than it may, the record says what to do.
     cut_drafts = ModelGenerator(ScriptedModel([cut] * 5), CONFIG)
     [found] = asyncio.run(fill(TWO, cut_drafts, AssuranceVerifier())).units[:1]
     assert isinstance(found, UnitResult)
-    assert "allow more by max_tokens (--max-tokens)" in found.reason
+    assert "raise max_tokens (--max-tokens)" in found.reason
 
 
 def test_a_draft_that_cannot_be_read_is_challenged_by_the_rule_and_can_be_revised() -> None:
@@ -259,7 +259,7 @@ def test_a_check_rejects_what_breaks_it_and_the_model_judges_the_rest() -> None:
     record, [step] = played(task, roles)
     assert record.submitted == {"n": 8}
     assert step.case is not None
-    assert (step.case.claim, step.case.correction) == ("n is 12, against rule C.", None)
+    assert (step.case.claim, step.case.correction) == ("n is 12, which violates rule C.", None)
     # 12 never reached the model, 8 did.
     assert ['"amount": 8' in shown for shown in roles.shown["verdict"]] == [True]
 

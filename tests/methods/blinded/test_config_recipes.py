@@ -63,7 +63,7 @@ def test_every_recipe_can_be_read() -> None:
         ("critc.clip=0.2", "unknown setting 'critc'; did you mean 'critic.clip'?"),
         ("game.votes=0", "votes must be above 0, got 0"),
         ("game.scale=1/2", "game.scale must be '-1/0', '0/1', 'error-rate' or 'released-error-rate', got '1/2'"),
-        ("game.min_questions=-1", "min_questions is -1"),
+        ("game.min_questions=-1", "min_questions must be at least 0, got -1"),
         ("critic.discount=2.0", "critic.discount must be in [0, 1], got 2.0"),
         ("sampling.group_size=0", "group_size must be above 0"),
         ("loss=ppo", ", got 'ppo'"),

@@ -335,7 +335,7 @@ def test_steps_before_the_answer_are_not_audited() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"id": "a", "source": "It is."}, "row 'a' has the question None"),
+        ({"id": "a", "source": "It is."}, "the question of row 'a' must be a string, got null"),
         ({"question": "What?"}, "expected \"source\" or \"sources\""),
         ({"id": "b", "question": "What?", "sources": [" "]}, "row 'b' has no documents with text"),
     ],

@@ -51,12 +51,12 @@ def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["checklist.gold=[]"], "gold is empty, and the policy would learn to judge from its own answers alone"),
+        (["checklist.gold=[]"], "gold is empty, so the policy would learn to judge from its own answers alone"),
         (["checklist.tau=0"], "tau"),
         (["checklist.votes=0"], "votes must be above 0, got 0"),
         (["checklist.gold_share=2"], "gold_share must be in .0, 1., got 2"),
-        (["checklist.holistic=true"], "a policy that judges itself does so item by item"),
-        (["checklist.judge=http://localhost:1/v1#judge"], "is not trained, so gold has no use"),
+        (["checklist.holistic=true"], "holistic requires a judge: a policy that judges itself judges items"),
+        (["checklist.judge=http://localhost:1/v1#judge"], "gold cannot be used with the judge"),
         (["checklist.lamda_v=1"], "did you mean 'checklist.lambda_v'"),
         (["votes=8"], "unknown setting 'votes'; did you mean 'checklist.votes'"),  # of a table, without its name
         (["game.votes=8"], "unknown setting 'game'; did you mean 'checklist.votes'"),  # of a table of another game
@@ -84,7 +84,7 @@ def test_a_run_is_not_gone_on_with_by_another_setting_of_a_table_and_it_is_named
 def test_a_file_that_says_nothing_of_the_game_does_not_train_a_judge_that_nothing_holds(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text('rows = ["rows.jsonl"]\nmodel = "policy"\n', encoding="utf-8")
-    with pytest.raises(ConfigError, match="gold is empty, and the policy would learn to judge"):
+    with pytest.raises(ConfigError, match="gold is empty, so the policy would learn to judge"):
         read_settings(ChecklistRunConfig, path)
     assert (
         read_settings(ChecklistRunConfig, path, ["checklist.lambda_v=0"]).checklist.lambda_v == 0.0
@@ -94,9 +94,12 @@ def test_a_file_that_says_nothing_of_the_game_does_not_train_a_judge_that_nothin
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"x": "a", "y": "b", "c": "d", "l": None}, 'line 1: "l" is None, expected 1 or 0'),
-        ({"x": "a", "y": "b", "l": 1}, r"line 1: the row has the keys .*expected x, y, c and l.* missing: c"),
-        ({"prompt": "a", "checklist": ["b"]}, "as  vouch data gold  writes them; missing: x, y, c, l"),
+        ({"x": "a", "y": "b", "c": "d", "l": None}, 'line 1: "l" must be 1 or 0, got null'),
+        ({"x": "a", "y": "b", "l": 1}, r"line 1: the row has no c; expected x, y, c and l"),
+        (
+            {"prompt": "a", "checklist": ["b"]},
+            "the row has no x, y, c, l; expected x, y, c and l, as  vouch data gold  writes them",
+        ),
     ],
 )
 def test_gold_that_cannot_be_used_is_told_with_its_place(tmp_path: Path, line: dict[str, Any], message: str) -> None:
@@ -107,9 +110,9 @@ def test_gold_that_cannot_be_used_is_told_with_its_place(tmp_path: Path, line: d
 
 def test_files_without_a_row_are_an_error(tmp_path: Path) -> None:
     empty = written(tmp_path / "empty.jsonl", [])
-    with pytest.raises(InputError, match=r"no rows; give some with x, y, c and l"):
+    with pytest.raises(InputError, match=r"no rows; expected rows with x, y, c and l"):
         read_gold([empty])
-    with pytest.raises(InputError, match=r"no rows; give some with prompt and checklist"):
+    with pytest.raises(InputError, match=r"no rows; expected rows with prompt and checklist"):
         read_tasks([empty])
 
 

@@ -293,7 +293,7 @@ def test_a_blank_response_passes_nothing_and_is_shown_to_no_judge() -> None:
 
 
 def test_a_verifier_without_gold_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no gold example: without one it would learn from its own answers alone"):
+    with pytest.raises(ConfigError, match="no gold examples, so the verifier would learn from its own answers alone"):
         Replay([], 10)
 
 
@@ -301,11 +301,11 @@ def test_a_verifier_without_gold_is_refused() -> None:
     ("make", "message"),
     [
         (lambda: SelfVerifyGame(1, SelfVerification(lambda_v=0.0)), "samples must be at least 2, got 1"),
-        (lambda: SelfVerifyGame(2), "lambda_v is 1.0 and there is no replay buffer"),
+        (lambda: SelfVerifyGame(2), "a replay buffer is required if lambda_v is above 0"),
         (lambda: SelfVerification(votes=0), "votes must be at least 1, got 0"),
         (lambda: SelfVerification(lambda_p=-0.1), "lambda_p must be at least 0, got -0.1"),
         (lambda: ChecklistGame(ChecklistVerifier(ScriptedModel({})), samples=1), "samples must be at least 2, got 1"),
-        (lambda: Replay(GOLD, -1), "expected capacity >= 0"),
+        (lambda: Replay(GOLD, -1), "capacity must be at least 0"),
     ],
 )
 def test_settings_out_of_range_are_refused(make: Any, message: str) -> None:
@@ -316,7 +316,7 @@ def test_settings_out_of_range_are_refused(make: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"id": "x", "checklist": ["c1"]}, 'expected "instruction", "prompt" or "messages"'),
+        ({"id": "x", "checklist": ["c1"]}, 'has no "instruction", "prompt" or "messages"'),
         ({"id": "x", "prompt": "Write."}, "row 'x' has no item that the policy could judge"),
         (
             {"id": "x", "prompt": "Write.", "checklist": [{"rule": "punctuation:no_comma"}]},

@@ -81,23 +81,23 @@ def test_what_a_rule_decided_counts_as_often_as_the_other_items_were_voted_on(tm
 @pytest.mark.parametrize(
     ("items", "whole", "labels", "problem"),
     [
-        (REPORT, WHOLE, {**LABELS, "id": "b"}, "a: it is not in l.jsonl"),
-        (REPORT, WHOLE, {**LABELS, "labels": [1, 0]}, "votes on 1 items and 2 labels"),
-        (REPORT, WHOLE, {**LABELS, "labels": None}, 'it has no labels; expected "labels", or "strict"'),
-        (REPORT, WHOLE, {**LABELS, "labels": [None]}, "expected 1 or 0 for each"),
-        (REPORT, WHOLE, {**LABELS, "labels": []}, "expected 1 or 0 for each"),
-        (REPORT, WHOLE, {"id": "a", "strict": None, "problem": "line 1: no JSON"}, "it has no labels: line 1: no JSON"),
-        (REPORT, WHOLE, {**LABELS, "checklist": ["Is it short?"]}, "'Is it short?' by its label"),
-        (REPORT, {**WHOLE, "findings": WHOLE["findings"] * 2}, LABELS, "2 findings, expected one, as"),
+        (REPORT, WHOLE, {**LABELS, "id": "b"}, "a: the row is missing from l.jsonl"),
+        (REPORT, WHOLE, {**LABELS, "labels": [1, 0]}, "votes on 1 items but 2 labels"),
+        (REPORT, WHOLE, {**LABELS, "labels": None}, 'the row has no labels; expected "labels", or "strict"'),
+        (REPORT, WHOLE, {**LABELS, "labels": [None]}, "must be a list with 1 or 0 for each item"),
+        (REPORT, WHOLE, {**LABELS, "labels": []}, "must be a list with 1 or 0 for each item"),
+        (REPORT, WHOLE, {"id": "a", "strict": None, "problem": "line 1: no JSON"}, "has no labels: line 1: no JSON"),
+        (REPORT, WHOLE, {**LABELS, "checklist": ["Is it short?"]}, "'Is it short?' in the labels"),
+        (REPORT, {**WHOLE, "findings": WHOLE["findings"] * 2}, LABELS, "2 findings, expected exactly one"),
         (
             {**REPORT, "findings": [{"kind": "unverified", "message": "it refused"}]}, WHOLE, LABELS,
-            "the judge failed item by item: it refused",
+            "the judge failed when judging item by item: it refused",
         ),
         (
             {"kind": "unverified", "claim": {"id": "a"}, "message": "line 1: the response is empty"}, WHOLE, LABELS,
             "not judged item by item: line 1: the response is empty",
         ),
-        ({"id": "a", "response": "x"}, WHOLE, LABELS, "it is not a report of vouch follow"),
+        ({"id": "a", "response": "x"}, WHOLE, LABELS, "the line is not a report of vouch follow"),
     ],
 )  # fmt: skip
 def test_a_response_that_does_not_fit_is_left_out_and_named(
@@ -111,6 +111,6 @@ def test_a_response_that_does_not_fit_is_left_out_and_named(
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     twice = joined(tmp_path, [REPORT, REPORT], [WHOLE], [LABELS])
-    assert (twice.exit_code, "line 2: a second row with the id 'a'" in twice.stderr) == (Exit.USAGE, True)
+    assert (twice.exit_code, "line 2: an earlier row has the id 'a'" in twice.stderr) == (Exit.USAGE, True)
     result = vouch("diagnose", "verifier", "--items", "-", "--whole", "-", "--labels", "x.jsonl")
     assert (result.exit_code, "more than once" in result.stderr) == (Exit.USAGE, True)

@@ -91,9 +91,9 @@ def test_what_nothing_can_be_estimated_from_is_refused(rows: list[JudgedCompleti
 
 
 def test_a_failed_judge_is_no_vote() -> None:
-    with pytest.raises(InputError, match="omit what could not be verified"):
+    with pytest.raises(InputError, match="omit responses that could not be verified"):
         JudgedCompletion("a", "x", True, (), (True,), ((YES,),))
-    with pytest.raises(InputError, match="got 2 labels and 1 items"):
+    with pytest.raises(InputError, match="got 2 labels and votes on 1 items"):
         JudgedCompletion("a", "x", True, (YES,), (True, True), ((YES,),))
     with pytest.raises(InputError, match="3 votes were cast, so 4"):
         judged(ROWS, whole=4)

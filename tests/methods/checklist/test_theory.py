@@ -243,13 +243,13 @@ def test_the_exact_size_is_where_simulated_errors_cross() -> None:
 
 
 def test_rates_and_labels_out_of_range_are_refused() -> None:
-    with pytest.raises(InputError, match="q_item is a rate"):
+    with pytest.raises(InputError, match="q_item must be in"):
         VerifierQuality(0.5, 0.5, 0.5, 1.5)
     with pytest.raises(InputError, match="at least one item"):
         relaxation_gap([])
     with pytest.raises(InputError, match="0 or 1"):
         strict_success([0.5])
-    with pytest.raises(InputError, match="cannot have the correlation"):
+    with pytest.raises(InputError, match="the correlation of K = "):
         effective_items(3, -0.6)
 
 

@@ -35,10 +35,10 @@ def test_every_order_that_names_each_answer_once_is_read(order: list[int], signs
 @pytest.mark.parametrize(
     ("reply", "fault"),
     [
-        ("Answer 1 > Answer 2", "no <verdict>"),
+        ("Answer 1 > Answer 2", "<verdict> is missing"),
         ("<verdict>Answer 1</verdict>", "answer 2 is not named"),
         ("<verdict>Answer 1 > Answer 1</verdict>", "answer 1 is named twice"),
-        ("<verdict>Answer 1 > Answer 2 > Answer 3</verdict>", "answer 3 is named, but there are 2"),
+        ("<verdict>Answer 1 > Answer 2 > Answer 3</verdict>", "answer 3 is named, but there are only 2 answers"),
         ("<verdict>Answer 1 < Answer 2</verdict>", "is not the name of an answer"),
         ("<verdict>the first</verdict>", "is not the name of an answer"),
         ("<verdict></verdict>", "is not the name of an answer"),
@@ -54,7 +54,7 @@ def test_a_verdict_that_was_only_thought_is_none(thought: str) -> None:
     first = thought.format("<verdict>Answer 1 > Answer 2</verdict>")
     assert read_places(f"{first}It is the second. <verdict>Answer 2 > Answer 1</verdict>", 2) == [2, 1]
     assert explanation_of(f"{first}It is the second. <verdict>Answer 2 > Answer 1</verdict>") == "It is the second."
-    with pytest.raises(ReplyError, match="no <verdict>"):
+    with pytest.raises(ReplyError, match="<verdict> is missing"):
         read_places(f"{first}It is the second.", 2)
 
 
@@ -105,7 +105,7 @@ def test_what_stands_in_an_answer_cannot_close_its_fence() -> None:
 def test_an_invalid_ranking_is_an_outcome_of_its_own() -> None:
     ranking = ranked(GenerativeRanker(ScriptedModel(["<verdict>Answer 2 > Answer 1</verdict>"]), "generative"), ANSWERS)
     assert ranking.answers == ()
-    assert ranking.invalid == "the reply ranks nothing: answer 3 is not named"
+    assert ranking.invalid == "the reply contains no usable ranking: answer 3 is not named"
     assert [failed.reason for failed in ranking.unverified] == ["unparsable"] * 3
     assert "? No ranking" in str(ranking)
 
@@ -148,7 +148,7 @@ def test_a_long_search_is_cut_and_that_is_told() -> None:
 
 
 def test_a_mode_that_asks_a_scorer_is_refused() -> None:
-    with pytest.raises(ConfigError, match="uses a scorer"):
+    with pytest.raises(ConfigError, match="requires a scorer"):
         GenerativeRanker(ScriptedModel([]), "facts")
 
 

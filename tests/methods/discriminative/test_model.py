@@ -136,7 +136,7 @@ def test_a_head_that_was_never_trained_is_refused(tmp_path: Path) -> None:
         TrainedScorer(base)
     pytest.importorskip("peft", reason="the extra train (peft) is not installed")
     headless = write_tiny_adapter(tmp_path / "headless", base, head=False)
-    with pytest.raises(ConfigError, match=r"neither .* nor .* has score\.weight"):
+    with pytest.raises(ConfigError, match=r"neither .* nor .* contains score\.weight"):
         TrainedScorer(base, headless)
 
 

@@ -101,7 +101,7 @@ def test_the_tokenizer_may_lie_elsewhere_and_must_be_somewhere(tmp_path: Path) -
 def test_other_weights_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"expected model\.safetensors"):
         Hhem(tmp_path)
-    with pytest.raises(ConfigError, match="does not have the weights of HHEM"):
+    with pytest.raises(ConfigError, match="does not contain the weights of HHEM"):
         Hhem(write_tiny_scorer(tmp_path / "other"))
 
 

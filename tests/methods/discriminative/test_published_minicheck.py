@@ -100,7 +100,7 @@ def test_answers_are_ranked_and_claims_verified_by_it(folder: Path) -> None:
 
 
 def test_another_architecture_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="of type 'qwen2', MiniCheck is one of t5, roberta, deberta-v2"):
+    with pytest.raises(ConfigError, match="the model type 'qwen2'; the types of MiniCheck are t5, roberta, deberta-v2"):
         MiniCheck(write_tiny_scorer(tmp_path))
 
 

@@ -190,7 +190,7 @@ def test_a_score_is_a_probability_only_by_a_calibration_made_for_this_scorer_and
     other = replace(fitting, prompt_hash="0" * 64)
     ranking = ranked(ScoringRanker(scorer, "no-search", calibration=other), ["a", "b"])
     assert [answer.probability for answer in ranking.answers] == [None, None]
-    assert "was made with prompt" in ranking.warnings[0].message
+    assert "was fitted with prompt" in ranking.warnings[0].message
     assert ranked(ScoringRanker(scorer, "no-search"), ["a"]).answers[0].probability is None
 
 
@@ -199,15 +199,15 @@ def test_a_scorer_that_is_shown_something_else_than_in_training_says_so() -> Non
     scorer.shown = "facts"
     assert ranked(ScoringRanker(scorer, compress=first_sentence), ["1973"], BRIDGE).mode == "facts"
     [warning] = ranked(ScoringRanker(scorer, "full"), ["1973"], BRIDGE).warnings
-    assert "was trained on the mode facts" in warning.message
+    assert "was trained in mode facts" in warning.message
 
 
 def test_what_does_not_go_together_is_refused() -> None:
     with pytest.raises(ConfigError, match="reads the passages themselves"):
         ScoringRanker(EMBEDDED.scorer, "facts")
-    with pytest.raises(ConfigError, match="uses a language model"):
+    with pytest.raises(ConfigError, match="requires a language model"):
         ScoringRanker(TableScorer({}), "points")
-    with pytest.raises(ConfigError, match="needs a compressor"):
+    with pytest.raises(ConfigError, match="requires a compressor"):
         ScoringRanker(TableScorer({}))
 
 

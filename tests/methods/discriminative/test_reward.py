@@ -55,7 +55,7 @@ def test_the_score_and_the_probability_are_there_for_those_who_want_them() -> No
     assert first.parts.keys() == {"score", "place", "probability"}
     with pytest.raises(InputError, match="no probabilities"):
         ranking_rewards(ranking_of([2.0, 0.0]), "probability")
-    with pytest.raises(ConfigError, match="expected place, score, probability"):
+    with pytest.raises(ConfigError, match="by must be one of place, score, probability"):
         ranking_rewards(ranking, "rank")  # type: ignore[arg-type]
 
 
@@ -67,7 +67,7 @@ def test_a_ranking_that_was_written_down_gives_the_same_rewards() -> None:
         line = reward_of_row({"id": "r1", **to_python(ranking)}, by)
         assert line["totals"] == totals(told)
         assert line["parts"] == [dict(one.parts) if isinstance(one, Reward) else None for one in told]
-    with pytest.raises(InputError, match="expected a ranking"):
+    with pytest.raises(InputError, match="the row is not a ranking"):
         reward_of_row({"question": "When?"})
 
 
@@ -79,7 +79,7 @@ def test_a_ranking_that_does_not_name_its_answers_is_refused() -> None:
     ranking = ranking_of([1.0])
     with pytest.raises(InputError, match="numbered from 1"):
         ranking_rewards(replace(ranking, answers=(replace(ranking.answers[0], number=2),)))
-    with pytest.raises(InputError, match="expected 'answer-N'"):
+    with pytest.raises(InputError, match="must be answer-N"):
         ranking_rewards(replace(ranking, unverified=(Unverified(Claim("x", "x"), "backend", ""),)))
 
 

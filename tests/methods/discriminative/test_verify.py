@@ -42,14 +42,14 @@ def test_a_raw_number_becomes_a_verdict_only_through_a_calibration() -> None:
     with pytest.raises(ConfigError, match=f"vouch calibrate --model table .*{VARIABLE}.*vouch rank"):
         DiscriminativeVerifier(claims_of(TableScorer({})))
     other = Calibration("table", "0" * 64, 1, Calibrator("platt", (1.0, 0.0)))
-    with pytest.raises(ConfigError, match="was made with prompt"):
+    with pytest.raises(ConfigError, match="was fitted with prompt"):
         DiscriminativeVerifier(claims_of(TableScorer({})), calibration=other)
 
 
 def test_a_calibration_made_with_questions_is_not_one_for_claims_alone() -> None:
     scorer = TableScorer({})
     asked = Calibration("table", scorer.digest("compressed", question=True), 1, Calibrator("platt", (1.0, 0.0)))
-    with pytest.raises(ConfigError, match="was made with prompt"):
+    with pytest.raises(ConfigError, match="was fitted with prompt"):
         DiscriminativeVerifier(claims_of(scorer), calibration=asked)
 
 

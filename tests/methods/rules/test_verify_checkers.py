@@ -246,27 +246,39 @@ def test_the_rules_load_without_langdetect() -> None:
 @pytest.mark.parametrize(
     ("rule", "arguments", "problem"),
     [
-        ("length_constraints:number_words", {"num_words": "300", "relation": "at least"}, "\"num_words\" is '300'"),
-        ("length_constraints:number_words", {"num_words": True, "relation": "at least"}, '"num_words" is True'),
-        ("length_constraints:number_words", {"num_words": -1, "relation": "at least"}, '"num_words" is -1'),
+        (
+            "length_constraints:number_words",
+            {"num_words": "300", "relation": "at least"},
+            "\"num_words\" must be a whole number of at least 0, got '300'",
+        ),
+        (
+            "length_constraints:number_words",
+            {"num_words": True, "relation": "at least"},
+            '"num_words" must be a whole number of at least 0, got true',
+        ),
+        (
+            "length_constraints:number_words",
+            {"num_words": -1, "relation": "at least"},
+            '"num_words" must be a whole number of at least 0, got -1',
+        ),
         ("length_constraints:number_words", {"num_words": 3, "relation": "around"}, "'at least' or 'less than'"),
         ("length_constraints:number_words", {"num_words": 3}, '"relation" is missing'),
         ("length_constraints:number_words", {"num_words": 3, "relation": None}, '"relation" is missing'),
-        ("punctuation:no_comma", {"num_words": 3}, "but it takes no arguments"),
-        ("keywords:existence", {"keywords": []}, "a list of texts, at least one"),
-        ("keywords:existence", {"keywords": "rain"}, "a list of texts, at least one"),
-        ("keywords:existence", {"keywords": ["rain", " "]}, "a text that is not blank"),
+        ("punctuation:no_comma", {"num_words": 3}, "expected no arguments"),
+        ("keywords:existence", {"keywords": []}, "a list of at least one string"),
+        ("keywords:existence", {"keywords": "rain"}, "a list of at least one string"),
+        ("keywords:existence", {"keywords": ["rain", " "]}, "a string that is not blank"),
         (
             "keywords:letter_frequency",
             {"letter": "ab", "let_frequency": 1, "let_relation": "at least"},
-            "single letter",
+            "a single character",
         ),
-        ("language:response_language", {"language": "Klingon"}, "a code such as 'en'"),
-        ("startend:end_checker", {"end_phrase": ""}, "a text that is not blank"),
+        ("language:response_language", {"language": "Klingon"}, "a language code such as 'en'"),
+        ("startend:end_checker", {"end_phrase": ""}, "a string that is not blank"),
         (
             "length_constraints:nth_paragraph_first_word",
             {"num_paragraphs": 2, "nth_paragraph": 0, "first_word": "rain"},
-            "a whole number from 1",
+            "a whole number of at least 1",
         ),
         ("punctuation:no_commas", {}, "did you mean 'punctuation:no_comma'?"),
     ],
@@ -280,11 +292,11 @@ def test_arguments_that_do_not_fit_are_named(rule: str, arguments: dict[str, Any
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({}, '"instruction_id_list" is missing'),
-        ({"instruction_id_list": ["punctuation:no_comma"]}, '"kwargs" is missing'),
+        ({}, '"instruction_id_list" must be a list, got null'),
+        ({"instruction_id_list": ["punctuation:no_comma"]}, '"kwargs" must be a list, got null'),
         ({"instruction_id_list": ["punctuation:no_comma"], "kwargs": []}, '"kwargs" has 0 entries, expected 1'),
-        ({"instruction_id_list": [3], "kwargs": [{}]}, '"instruction_id_list" has 3'),
-        ({"instruction_id_list": ["punctuation:no_comma"], "kwargs": ["x"]}, "\"kwargs\" has 'x'"),
+        ({"instruction_id_list": [3], "kwargs": [{}]}, "must contain only names of rules, got 3"),
+        ({"instruction_id_list": ["punctuation:no_comma"], "kwargs": ["x"]}, "must be an object or null, got 'x'"),
     ],
 )
 def test_a_row_that_names_its_rules_wrongly_is_rejected(row: dict[str, Any], problem: str) -> None:

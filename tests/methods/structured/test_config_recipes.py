@@ -81,7 +81,7 @@ def test_every_recipe_can_be_read() -> None:
         ("sampling.group_size=1", "group_size must be at least 2, got 1"),
         ("watch.on_alarm=shout", "watch.on_alarm must be 'warn' or 'stop', got 'shout'"),
         ("power.pue=0.5", "power.pue must be at least 1, got 0.5"),
-        ("sampling.engine=vllm-server", "needs an address"),
+        ("sampling.engine=vllm-server", "server must be set"),
         ("lora=4", "lora must be a table, got 4"),
     ],
 )

@@ -197,7 +197,7 @@ def test_a_reply_is_of_the_quality_that_its_parts_say() -> None:
 def test_rows_of_different_rewards_are_not_mixed() -> None:
     with pytest.raises(InputError, match="compare rewards of one method"):
         diagnose([*scored(), *grouped([1.0])])
-    with pytest.raises(InputError, match="no reply with a reward"):
+    with pytest.raises(InputError, match="no replies with a reward"):
         diagnose([])
 
 

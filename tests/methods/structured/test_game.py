@@ -90,7 +90,7 @@ def test_a_failed_judge_neither_counts_nor_stops_the_scaling() -> None:
 
 
 def test_an_unknown_scale_is_refused() -> None:
-    with pytest.raises(ConfigError, match="normalise is 'median', expected one of none, range, mean"):
+    with pytest.raises(ConfigError, match="unknown normalise 'median'; expected one of none, range, mean"):
         StructuredGame(2, normalise="median")  # pyright: ignore[reportArgumentType]
 
 
@@ -139,7 +139,7 @@ def test_a_reply_without_a_label_is_wrong_and_says_nothing_about_the_bias() -> N
 
 @pytest.mark.parametrize("prompt", [None, "Is it so?", [{"content": "Is it so?"}]])
 def test_a_row_without_chat_messages_is_named(prompt: object) -> None:
-    with pytest.raises(InputError, match="row 'a' has the prompt"):
+    with pytest.raises(InputError, match="the prompt of row 'a' must be chat messages"):
         StructuredGame().opening({"id": "a", "prompt": prompt})
 
 
@@ -150,7 +150,7 @@ def test_one_sample_is_no_group() -> None:
 
 def test_a_group_of_another_size_than_announced_is_a_fault() -> None:
     said = Rollout("verifier", (1,), (2,), (1,), None, "stop")
-    with pytest.raises(ValueError, match="has 2 rollouts and 3 outcomes, expected 3 each"):
+    with pytest.raises(ValueError, match="has 2 rollouts and 3 outcomes, expected 3 of each"):
         build_group("a", [said] * 2, [Reward(0.0)] * 3, size=3)
 
 

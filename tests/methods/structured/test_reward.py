@@ -209,9 +209,9 @@ def test_grounded_sources_may_be_an_array_and_must_be_texts() -> None:
     one = structured_reward(reply(), NA, claim=CLAIM, source=array, variant="grounded")
     assert one == rewarded(reply(), NA, "grounded")
     for wrong in ([{"text": SOURCE}], [None], 7, {1: 2}):
-        with pytest.raises(InputError, match="as texts"):
+        with pytest.raises(InputError, match="as strings"):
             structured_reward(reply(), NA, claim=CLAIM, source=wrong, variant="grounded")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="as texts, got 7"):
+    with pytest.raises(InputError, match="as strings, got 7"):
         structured_reward(reply(), NA, claim=7, source=SOURCE, variant="grounded")  # type: ignore[arg-type]
 
 
@@ -253,11 +253,11 @@ def test_the_calibration_term_can_be_off_or_symmetric() -> None:
 
 
 def test_wrong_settings_and_missing_texts_are_the_callers_errors() -> None:
-    with pytest.raises(InputError, match="gold label is 'yes'"):
+    with pytest.raises(InputError, match="gold label must be Attributable or Not Attributable, got 'yes'"):
         structured_reward("{}", "yes")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ConfigError, match="variant is 'strict'"):
         structured_reward("{}", A, variant="strict")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="needs the claim and its source"):
+    with pytest.raises(InputError, match="requires the claim and its source"):
         structured_reward("{}", A, claim=CLAIM, variant="grounded")
     with pytest.raises(ConfigError, match="split is '60/40'"):
         structured_weights("60/40")  # pyright: ignore[reportArgumentType]

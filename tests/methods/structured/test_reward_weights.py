@@ -77,5 +77,5 @@ def test_what_does_not_differ_is_left_as_it_is(by: Equal) -> None:
 
 
 def test_rewards_of_another_kind_are_refused() -> None:
-    with pytest.raises(InputError, match="those of structured_reward"):
+    with pytest.raises(InputError, match="the parts of structured_reward"):
         equal_by_label([Reward(1.0, {"label": 1.0})], [A])

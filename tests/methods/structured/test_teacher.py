@@ -69,7 +69,7 @@ def test_the_form_alone_is_demanded_by_default_and_the_stricter_rate_counts_besi
 def test_a_missed_gold_label_is_not_told_but_tried_anew() -> None:
     made, model = annotated([reply(RIGHT), reply()], demands=["label"])
     assert (made.attempts, made.gold_ok) == (2, True)
-    assert made.faults == ("the label is Attributable, gold is Not Attributable",)
+    assert made.faults == ("the label is Attributable, but the gold label is Not Attributable",)
     assert [len(asked.messages) for asked in model.asked] == [2, 2]
     assert not any("gold" in message.content for asked in model.asked for message in asked.messages)
 
@@ -99,7 +99,7 @@ def test_type_and_fix_are_demanded_without_a_gold_label_too() -> None:
 
 def test_a_reply_that_was_cut_off_fails_its_attempt() -> None:
     made, model = annotated([reply(), reply(), reply()], max_tokens=5)
-    assert made.faults == ("the reply was cut off at 5 tokens: allow more by --max-tokens",) * 3
+    assert made.faults == ("the reply was cut off at 5 tokens: raise --max-tokens",) * 3
     assert len(model.asked) == 3
 
 

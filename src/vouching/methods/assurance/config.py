@@ -37,7 +37,7 @@ class AssuranceSettings:
         require(self, above=("candidates", "revision_temperature"))
         AssuranceCosts(self.intervention_cost, self.revision_cost)
         if self.alone and not self.proposals:
-            raise ConfigError("game.alone is on and game.proposals is off: there is nothing to train on")
+            raise ConfigError("game.alone=true and game.proposals=false leave nothing to train: change one of them")
 
 
 @dataclass(frozen=True, slots=True)

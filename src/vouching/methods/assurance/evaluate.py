@@ -28,7 +28,7 @@ from itertools import islice
 from typing import Any, cast
 
 from vouching.methods.assurance.expression import Expression, ExpressionError, MissingValueError
-from vouching.methods.assurance.values import read_amount
+from vouching.methods.assurance.values import read_amount, shown_value
 from vouching.types import Value
 
 MAX_STEPS = 200_000
@@ -95,9 +95,9 @@ def evaluate(expression: Expression, inputs: Inputs) -> Outcome:
         except DivisionByZero:
             raise ExpressionError(f"{shown} divides by zero") from None
         except (InvalidOperation, Overflow):
-            raise ExpressionError(f"{shown} gives no number below 10^{CONTEXT.Emax}") from None
+            raise ExpressionError(f"{shown} does not give a number below 10^{CONTEXT.Emax}") from None
     if not isinstance(found, Decimal | bool | str):
-        raise ExpressionError(f"{shown} gives {_kind(found)}, expected a number, a string or a boolean")
+        raise ExpressionError(f"{shown} must give a number, a string or a boolean, got {_kind(found)}")
     return Outcome(found, evaluator.reads)
 
 
@@ -126,7 +126,7 @@ class _Evaluator:
 
     def _read(self, found: _At) -> Any:
         if found.value is None:
-            raise MissingValueError(f"{found.path or 'a part of it'} is missing")
+            raise MissingValueError(f"{found.path or 'a value'} is missing")
         value = _plain(found.value)
         if found.path is not None and isinstance(value, Decimal | bool | str) and len(self.reads) < MAX_READS:
             self.reads[found.path] = value
@@ -135,7 +135,7 @@ class _Evaluator:
     def _step(self, count: int = 1) -> None:
         self._steps += count
         if self._steps > MAX_STEPS:
-            raise ExpressionError(f"it takes more than {MAX_STEPS:,} steps")
+            raise ExpressionError(f"the expression takes more than {MAX_STEPS:,} steps")
 
     def _at(self, node: ast.AST, names: _Names) -> _At:
         self._step()
@@ -183,7 +183,7 @@ class _Evaluator:
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self._called(name, arguments, names)
             case _:
-                raise ExpressionError(f"{type(node).__name__} is not part of the language")
+                raise ExpressionError(f"{type(node).__name__} is not supported in expressions")
 
     def _compared(self, left: ast.expr, kinds: list[ast.cmpop], others: list[ast.expr], names: _Names) -> bool:
         one: Any = self.value(left, names)
@@ -194,7 +194,7 @@ class _Evaluator:
                 if other is None:
                     raise MissingValueError(f"{held_in.path or 'a list'} is missing")
                 if not isinstance(other, list | dict):
-                    raise ExpressionError(f"in needs a list or an object, got {_kind(other)}")
+                    raise ExpressionError(f"'in' requires a list or an object, got {_kind(other)}")
                 self._step(len(cast("list[Any]", other)) * (1 + _length(one)))
                 members = [_plain(member) for member in cast("list[Any] | dict[str, Any]", other)]
                 at = next((n for n, member in enumerate(members) if _alike(one, member) and one == member), None)
@@ -204,9 +204,9 @@ class _Evaluator:
             else:
                 other = self.value(node, names)
                 if not _alike(one, other):
-                    raise ExpressionError(f"it compares {_kind(one)} with {_kind(other)}")
+                    raise ExpressionError(f"{_kind(one)} cannot be compared with {_kind(other)}")
                 if isinstance(one, bool) and not isinstance(kind, ast.Eq | ast.NotEq):
-                    raise ExpressionError("booleans have no order")
+                    raise ExpressionError("booleans can only be compared with == and !=")
                 self._step(min(_length(one), _length(other)))
                 held = _ORDER[type(kind)](one, other)
             if not held:
@@ -262,7 +262,7 @@ class _Evaluator:
         if name == "sum":
             return sum(numbers, Decimal(0))
         if not numbers:
-            raise MissingValueError(f"{name} of an empty list")
+            raise MissingValueError(f"{name} requires a list that is not empty")
         return min(numbers) if name == "min" else max(numbers)
 
     def _members(self, node: ast.expr, names: _Names, each: bool = True) -> Iterator[_At]:
@@ -284,7 +284,7 @@ class _Evaluator:
         if found.value is None:
             raise MissingValueError(f"{found.path or 'a list'} is missing")
         if not isinstance(found.value, list):
-            raise ExpressionError(f"expected a list, got {_kind(found.value)}: {found.path or 'a part of it'}")
+            raise ExpressionError(f"{found.path or 'a value'} must be a list, got {_kind(found.value)}")
         for number, member in enumerate(cast("list[Any]", found.value)):
             self._step()
             yield _At(member, None if found.path is None else f"{found.path}[{number}]")
@@ -295,7 +295,7 @@ class _Evaluator:
         for row in self._listed(table):
             edge = _plain((at := _look(row, "from")).value)
             if not isinstance(edge, Decimal):
-                raise ExpressionError(f"{at.path or 'the from of a row'} is {_kind(edge)}; band needs a number there")
+                raise ExpressionError(f"{at.path or 'from'} must be a number for band, got {_kind(edge)}")
             if edge <= key:
                 best = row
         if best is None:
@@ -308,21 +308,21 @@ def _look(found: _At, key: Any) -> _At:
     inside = found.value
     if isinstance(key, str):
         if len(key) > _LONGEST_KEY:
-            raise ExpressionError(f"a key has at most {_LONGEST_KEY} characters, got {len(key):,}")
+            raise ExpressionError(f"a key must have at most {_LONGEST_KEY} characters, got {len(key):,}")
         step = f".{key}" if key.isidentifier() else f"[{_quoted(key)}]"
         path = None if found.path is None else f"{found.path}{step}"
         if inside is None:
             return _At(None, path)
         if not isinstance(inside, Mapping):
-            raise ExpressionError(f"{found.path or 'a part of it'} is {_kind(inside)} and has no {key}")
+            raise ExpressionError(f"{found.path or 'a value'} is {_kind(inside)} and has no {key}")
         return _At(cast("Mapping[str, Any]", inside).get(key), path)
     if not isinstance(key, Decimal) or key != key.to_integral_value() or key < 0:
-        raise ExpressionError(f"an index is a whole number from 0 up, got {_kind(key)} {key}")
+        raise ExpressionError(f"an index must be a whole number of at least 0, got {_kind(key)} {key}")
     path = None if found.path is None else f"{found.path}[{int(key)}]"
     if inside is None:
         return _At(None, path)
     if not isinstance(inside, list):
-        raise ExpressionError(f"{found.path or 'a part of it'} is {_kind(inside)} and has no index {int(key)}")
+        raise ExpressionError(f"{found.path or 'a value'} is {_kind(inside)} and has no index {int(key)}")
     members = cast("list[Any]", inside)
     return _At(members[int(key)] if key < len(members) else None, path)
 
@@ -356,7 +356,7 @@ def _rounded(number: Decimal, places: Decimal) -> Decimal:
 def _amount(value: Any) -> Decimal:
     found = value if isinstance(value, Decimal) else read_amount(value) if isinstance(value, str) else None
     if found is None:
-        raise ExpressionError(f"{value!r:.60} is not an amount, expected a number or a string such as $1,234.50")
+        raise ExpressionError(f"{shown_value(value)} is not an amount, expected a number or a string such as $1,234.50")
     return found
 
 
@@ -364,7 +364,7 @@ def _date(value: Any) -> date:
     try:
         return date.fromisoformat(value[:10] if isinstance(value, str) else "")
     except ValueError:
-        raise ExpressionError(f"{value!r:.60} is not a date, expected one such as 2024-05-31") from None
+        raise ExpressionError(f"{shown_value(value)} is not a date, expected one such as 2024-05-31") from None
 
 
 def _as(kind: type[Any], value: Any) -> Any:

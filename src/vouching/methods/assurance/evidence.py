@@ -70,7 +70,7 @@ def resolve(location: str, document: Any) -> Any:
         elif isinstance(here, list) and step.isascii() and step.isdecimal() and int(step) < len(cast("Any", here)):
             here = cast("list[Any]", here)[int(step)]
         else:
-            raise LookupError(f"there is no {step} {f'in {gone}' if gone else 'at the top'}")
+            raise LookupError(f"there is no {step} {f'in {gone}' if gone else 'at the top level'}")
         gone = f"{gone}.{step}" if gone else step
     return here
 
@@ -85,7 +85,7 @@ def _steps(location: str) -> list[str]:
     while place < len(location):
         found = _STEP.match(location, place)
         if found is None:
-            raise LookupError(f"the location cannot be read from {location[place : place + 20]!r} on")
+            raise LookupError(f"the location cannot be parsed at {location[place : place + 20]!r}")
         steps.append(next(part for part in found.groups() if part is not None))
         place = found.end()
     return steps
@@ -99,7 +99,7 @@ def evidence_faults(evidence: Sequence[EvidencePointer], state: UnitState) -> li
     for one in evidence:
         left -= one.type == "computed"
         beyond = one.type == "computed" and left < 0
-        more = f"{_shown(one)}: not worked out; of a case {MAX_COMPUTED} pieces of computed evidence are."
+        more = f"{_shown(one)}: not evaluated; the limit is {MAX_COMPUTED} pieces of computed evidence per case."
         faults.append(more if beyond else _fault(one, state, document))
     return faults
 
@@ -123,7 +123,7 @@ def _fault(evidence: EvidencePointer, state: UnitState, document: Mapping[str, A
             return f"{shown}: {error}."
         own = [state.task.rules[name].value for name in state.unit.rules if name in state.task.rules]
         if evidence.location not in own and not _reads_task(expression.tree):
-            return f"{shown}: it looks at nothing of the task."
+            return f"{shown}: the expression does not use any value of the task."
     else:
         root = {"unit": "unit", "line": "unit", "rule": "rule"}.get(evidence.type, "")
         if root and evidence.location in document[root]:
@@ -135,7 +135,7 @@ def _fault(evidence: EvidencePointer, state: UnitState, document: Mapping[str, A
                 return f"{shown}: {error.args[0]}."
     if evidence.value is None or _equal(found, evidence.value):
         return None
-    return f"{shown} is {_brief(found)}, the case says {_brief(evidence.value)}."
+    return f"{shown} is {_brief(found)}, but the case says {_brief(evidence.value)}."
 
 
 def _shown(evidence: EvidencePointer) -> str:

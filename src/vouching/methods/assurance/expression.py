@@ -86,7 +86,7 @@ def parse(text: str) -> Expression:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        why = error.msg if isinstance(error, SyntaxError) else "it is nested too deeply or is not valid text"
+        why = error.msg if isinstance(error, SyntaxError) else "the text is nested too deeply or is invalid"
         raise ExpressionError(f"{shown} is not an expression: {why}{_hint(text)}") from None
     checker = _Checker()
     try:
@@ -102,8 +102,8 @@ def _hint(text: str) -> str:
         if iskeyword(word):
             return f'; "{word}" cannot follow a dot, write ["{word}"]'
     if not text.strip():
-        return "; omit the field if there is none"
-    meant = {r"&&|\|\||!(?!=)": "; write and, or, not", r"(?<![=<>!])=(?!=)": "; equal is =="}
+        return "; omit the field if there is no expression"
+    meant = {r"&&|\|\||!(?!=)": "; use and, or, not instead", r"(?<![=<>!])=(?!=)": "; use == to test equality"}
     return next((words for sign, words in meant.items() if re.search(sign, text)), "")
 
 
@@ -119,7 +119,7 @@ class _Checker:
         """Check a node and its children; ``names`` are the variables of the enclosing loops."""
         self._nodes += 1
         if self._nodes > MAX_NODES or depth > DEEPEST:
-            raise ExpressionError(f"it has more than {MAX_NODES} parts, or more than {DEEPEST} levels: split it")
+            raise ExpressionError(f"the expression has more than {MAX_NODES} parts or {DEEPEST} levels: split it")
         for child in self._children(node, names):
             self.check(child, names, depth + 1)
         if isinstance(node, ast.Call):
@@ -135,11 +135,11 @@ class _Checker:
                 return
             case ast.Subscript(value=ast.Name(id="unit"), slice=index):
                 if not (isinstance(index, ast.Constant) and isinstance(index.value, str)):
-                    raise ExpressionError('a unit is named by a string, as in unit["1a"]')
+                    raise ExpressionError('unit must be indexed with a string, as in unit["1a"]')
                 self.units.add(index.value)
                 return
             case ast.Subscript(slice=ast.Slice()):
-                raise ExpressionError("slices are not part of the language")
+                raise ExpressionError("slices are not supported in expressions")
             case ast.Name(id=name):
                 self._check_name(name, names)
             case ast.Attribute(attr=name):
@@ -150,18 +150,18 @@ class _Checker:
             case ast.Subscript():
                 pass
             case _ if not isinstance(node, _PLAIN):
-                raise ExpressionError(f"{_kind(node)} is not part of the language")
+                raise ExpressionError(f"{_kind(node)} is not supported in expressions")
             case _:
                 pass
         yield from (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr_context))
 
     def _check_name(self, name: str, names: frozenset[str]) -> None:
         if name == "unit":
-            raise ExpressionError('unit is not a value; name one, as in unit["1a"]')
+            raise ExpressionError('unit is not a value: choose one unit, as in unit["1a"]')
         if name not in ROOTS and name not in names:
             known = ", ".join(sorted({*ROOTS, *names}))
-            more = "; it is a function, call it" if name in FUNCTIONS else ""
-            raise ExpressionError(f"unknown name {name}{more}; the names here are {known}")
+            more = " (a function, which must be called)" if name in FUNCTIONS else ""
+            raise ExpressionError(f"unknown name {name}{more}; expected one of {known}")
         self.asks_value |= name == "value"
 
     def _check_call(self, node: ast.Call, names: frozenset[str], depth: int) -> None:
@@ -177,7 +177,7 @@ class _Checker:
             if isinstance(argument, ast.GeneratorExp):
                 if name not in LOOPS or len(node.args) > 1:
                     raise ExpressionError(
-                        f"{name} takes no loop; these do, as only argument: {', '.join(sorted(LOOPS))}"
+                        f"{name} does not accept a loop; a loop can be the only argument of: {', '.join(sorted(LOOPS))}"
                     )
                 self._check_loop(argument, names, depth + 1)
             else:
@@ -185,13 +185,13 @@ class _Checker:
 
     def _check_loop(self, loop: ast.GeneratorExp, names: frozenset[str], depth: int) -> None:
         if len(loop.generators) > 1 or loop.generators[0].is_async:
-            raise ExpressionError("a loop has one for")
+            raise ExpressionError("a loop must have exactly one 'for'")
         [part] = loop.generators
         if not isinstance(part.target, ast.Name):
-            raise ExpressionError("a loop has one variable")
+            raise ExpressionError("a loop must have exactly one variable")
         variable = _public(part.target.id)
         if variable in ROOTS or variable in FUNCTIONS or variable in names:
-            raise ExpressionError(f"a loop variable must not reuse a name, got {variable}")
+            raise ExpressionError(f"a loop variable must have a new name, got {variable}")
         self.check(part.iter, names, depth)
         inside = names | {variable}
         for inner in (*part.ifs, loop.elt):
@@ -200,7 +200,7 @@ class _Checker:
 
 def _public(name: str) -> str:
     if name.startswith("_"):
-        raise ExpressionError(f"a name may not begin with _: {name}")
+        raise ExpressionError(f"a name must not begin with _, got {name}")
     return name
 
 

@@ -192,11 +192,11 @@ class AssuranceGame:
 
     def __post_init__(self) -> None:
         if self.samples < 2:
-            raise ConfigError(f"samples must be at least 2, got {self.samples}: one draft has nothing to compare with")
+            raise ConfigError(f"samples must be at least 2, got {self.samples}: drafts are compared with each other")
         if self.candidates < 1:
             raise ConfigError(f"candidates must be at least 1, got {self.candidates}")
         if self.alone and not self.proposals:
-            raise ConfigError("the generator plays alone and proposals is off: there is nothing to train on")
+            raise ConfigError("alone=true and proposals=false leave nothing to train: change one of them")
 
     @property
     def policies(self) -> tuple[str, ...]:

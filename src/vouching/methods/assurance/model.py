@@ -161,7 +161,7 @@ class ModelVerifier:
 
         [found] = await ask(self.model, unit_messages("review", state, proposal), self.config.sampling(), read, again)
         if isinstance(found, Unread):
-            return found.unverified(claim, "the verifier's reply is neither a case nor silence: {}")
+            return found.unverified(claim, "the verifier's reply neither raises a case nor accepts the value: {}")
         return found
 
     async def aclose(self) -> None:
@@ -192,8 +192,8 @@ class AssuranceVerifier:
         if isinstance(found, Unverified):
             return found
         shown = value_text(proposal.value)
-        what = "it has no executable rule" if extent == "none" else "some of its rules are in words only"
-        message = f"{what}: name a language model to judge it (--model), or write the rules as expressions"
+        what = "the unit has no executable rule" if extent == "none" else "some rules of the unit are in words only"
+        message = f"{what}: pass a language model (--model), or write the rules as expressions"
         return Unverified(Claim(f"{state.unit.id} is {shown}", id=state.unit.id), "undecided", message)
 
     async def aclose(self) -> None:
@@ -237,7 +237,7 @@ class ModelGenerator:
     ) -> tuple[bool, str]:
         """The choice, KEEP if it cannot be read or both values are equal. Raises ModelError without a reply."""
         if proposal is not None and same_value(proposal.value, revision.value):
-            return False, "the best revision has the same value"
+            return False, "the best revision has the same value as the proposal"
         messages = unit_messages("approve", state, proposal, case, revision)
         [reply] = await self.model.generate(messages, self.config.sampling())
         choice, fault = read_reply(reply, read_choice)

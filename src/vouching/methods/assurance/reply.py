@@ -53,12 +53,12 @@ def read_case(reply: str, unit: TaskUnit) -> SafetyCase | None:
     finding = _finding(_object(reply), unit)
     verdict = finding.get("verdict")
     if not isinstance(verdict, str) or not verdict.strip():
-        raise ReplyError('its finding has no "verdict", expected "correct" or "wrong"')
+        raise ReplyError('the finding has no "verdict"; expected "correct" or "wrong"')
     line = finding.get("line", unit.id)
     about = _is_about(line, unit)
     if verdict.strip().strip(".").lower() == "correct":
         if not about:
-            raise ReplyError(f'its "correct" is about {str(line)[:40]!r}, expected {unit.id!r}')
+            raise ReplyError(f'the verdict "correct" is about {str(line)[:40]!r}, expected {unit.id!r}')
         return None
     arguments = finding.get("arguments", finding.get("argument", []))
     given = cast("list[Any]", arguments) if isinstance(arguments, list) else [arguments]
@@ -86,10 +86,10 @@ def read_line(reply: str, unit: TaskUnit) -> Proposal:
     found = _object(reply)
     line = found.get("line", unit.id)
     if not _is_about(line, unit):
-        raise ReplyError(f"it is about {str(line)[:40]!r}, expected {unit.id!r}")
+        raise ReplyError(f"the reply is about {str(line)[:40]!r}, expected {unit.id!r}")
     raw = found.get("value", found.get("amount"))
     try:
-        return Proposal(unit.id, read_value(raw, unit, "its value"), _text(found.get("rationale")))
+        return Proposal(unit.id, read_value(raw, unit, "the value"), _text(found.get("rationale")))
     except InputError as error:
         raise ReplyError(str(error)) from None
 
@@ -113,14 +113,14 @@ def read_choice(reply: str) -> tuple[bool, str]:
     found = _object(reply)
     decision = _text(found.get("decision")).strip().upper()
     if decision not in ("KEEP", "REVISE"):
-        raise ReplyError(f"its decision is {decision[:40]!r}, expected KEEP or REVISE")
+        raise ReplyError(f"the decision must be KEEP or REVISE, got {decision[:40]!r}")
     return decision == "REVISE", _text(found.get("reason"))
 
 
 def whole_text(reply: Completion | Rollout) -> str:
     """The text of a reply. Raises ReplyError if it was cut off."""
     if reply.finish_reason == "length":
-        raise ReplyError("it was cut off: allow more by max_tokens (--max-tokens)")
+        raise ReplyError("the reply was cut off: raise max_tokens (--max-tokens)")
     return reply.text
 
 
@@ -158,23 +158,23 @@ def _object(reply: str) -> dict[str, Any]:
     whole = _without_surrogates(spoken(reply))
     start, end = whole.find("{"), whole.rfind("}")
     if start < 0 or end < start or len(whole) > _LONGEST:
-        raise ReplyError("it holds no JSON object")
+        raise ReplyError("the reply contains no JSON object")
     text = whole[start : end + 1]
     try:
         found: Any = json.loads(text)
     except RecursionError:
-        raise ReplyError("its objects are nested too deeply") from None
+        raise ReplyError("the JSON objects are nested too deeply") from None
     except ValueError:
         try:
             found = repair_json(text, return_objects=True) if len(text) <= _LONGEST_REPAIRED else None
         except (ValueError, RecursionError):
             found = None
     if not isinstance(found, dict):
-        raise ReplyError("it holds no JSON object that can be read")
+        raise ReplyError("the reply contains no valid JSON object")
     try:
         text = json.dumps(found, ensure_ascii=False)
     except RecursionError:
-        raise ReplyError("its objects are nested too deeply") from None
+        raise ReplyError("the JSON objects are nested too deeply") from None
     clean = _without_surrogates(text)
     return cast("dict[str, Any]", found) if clean == text else json.loads(clean)
 
@@ -198,7 +198,7 @@ def _finding(found: Mapping[str, Any], unit: TaskUnit) -> Mapping[str, Any]:
     about = [one for one in findings if _is_about(one.get("line", unit.id), unit)]
     if len(about) == 1 or (not about and len(findings) == 1):
         return (about or findings)[0]
-    raise ReplyError(f"it has {len(about) or len(findings)} findings, expected one, about {unit.id}")
+    raise ReplyError(f"the reply has {len(about) or len(findings)} findings, expected exactly one, about {unit.id}")
 
 
 def _evidence(given: Any) -> EvidencePointer:

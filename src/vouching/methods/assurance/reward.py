@@ -26,6 +26,7 @@ from vouching.methods.assurance.task import as_task
 from vouching.methods.assurance.values import read_value, same_value
 from vouching.methods.table import RewardLines
 from vouching.types import Reward, TaskUnit
+from vouching.types.visible import shown_json, shown_keys
 
 Action = Literal["SAC", "NS", "KEEP", "REVISE"]
 Case = Literal["1", "2", "3", "4", "5a", "5b", "6a", "6b"]
@@ -88,14 +89,14 @@ class Transition:
     def __post_init__(self) -> None:
         for name, value, expected in (("y", self.y, ("SAC", "NS")), ("a", self.a, ("KEEP", "REVISE", None))):
             if value not in expected:
-                raise InputError(f"{name} is {value!r}, expected {expected[0]} or {expected[1]}")
+                raise InputError(f"{name} must be {expected[0]} or {expected[1]}, got {shown_json(value)}")
         if self.y == "NS":
             if self.a == "REVISE":
                 raise InputError("y is NS but a is REVISE: without a case there is nothing to revise")
         elif self.a is None:
-            raise InputError("y is SAC but a is missing, expected KEEP or REVISE")
+            raise InputError("y is SAC but a is missing: expected KEEP or REVISE")
         elif self.s_z is None and not self.s_x:
-            raise InputError("y is SAC and the proposal is wrong, but S_z is missing: cases 5 and 6 need it")
+            raise InputError("y is SAC and the proposal is wrong, but S_z is missing: cases 5 and 6 require it")
 
     @property
     def case(self) -> Case:
@@ -152,9 +153,9 @@ def reward_of_row(
         return {"total": reward.total, "parts": dict(reward.parts)}
     s_x, s_z = _label(row, "S_x"), _label(row, "S_z")
     if s_x is None:
-        raise InputError(f"the row has the keys {[*row]}, expected S_x, 1 if the proposal is right and 0 if not")
+        raise InputError(f'the row has no "S_x" (1 if the proposal is right, else 0); {shown_keys(row)}')
     if row.get("y") is None:
-        raise InputError("y is missing, expected SAC or NS (a reply that cannot be read is neither)")
+        raise InputError("y is missing: expected SAC or NS (an unreadable reply is neither)")
     unit = Transition(s_x, row["y"], row.get("a"), s_z)
     rewards = action_rewards(s_x, s_z, costs)
     pairs: dict[str, tuple[Action, Action] | None] = {
@@ -174,7 +175,7 @@ def reward_of_row(
 REWARD_LINES = RewardLines(
     ("S_x", "response"),
     lambda line: {line["case"]: 1} if "case" in line else {},
-    lambda counts: f", {counts['1']:,} right and accepted, {counts['5a']:,} repaired",
+    lambda counts: f", right proposals accepted: {counts['1']:,}, wrong proposals repaired: {counts['5a']:,}",
     ("case", "rewards", "advantages"),
 )
 """How ``vouch reward assurance`` reads and counts lines."""
@@ -196,7 +197,7 @@ def _label(row: Mapping[str, Any], name: str) -> bool | None:
     if value is None:
         return None
     if not isinstance(value, bool | int | float) or value not in (0, 1):
-        raise InputError(f"{name} is {value!r:.60}, expected 1 (right) or 0 (wrong)")
+        raise InputError(f"{name} must be 1 (right) or 0 (wrong), got {shown_json(value)}")
     return bool(value)
 
 
@@ -222,13 +223,13 @@ def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs:
     """
     role = role or row.get("role")
     if role not in _NEEDED:
-        raise InputError(f"the row has the role {role!r}, expected {', '.join(_NEEDED)}")
+        raise InputError(f"unknown role {shown_json(role)}; expected one of {', '.join(_NEEDED)}")
     if missing := [name for name in _NEEDED[role] if name not in row]:
         raise InputError(
             f"the row of the {role} has no {' and no '.join(missing)}; use null for a value that could not be read"
         )
     if not isinstance(row["unit"], Mapping):
-        raise InputError(f"the row has the unit {row['unit']!r:.60}, expected an object as in a task file")
+        raise InputError(f"unit must be an object as in a task file, got {shown_json(row['unit'])}")
     unit = _unit(cast("Mapping[str, Any]", row["unit"]))
     try:
         if role == "generator":

@@ -96,7 +96,7 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
             raise ExpressionError(f"{rule.check!r} evaluates to {value_text(found.value)}, expected True or False")
         reads = {path: value for path, value in found.reads.items() if path != "value"}
         argument = f"{rule.id}: {rule.text} This does not hold: {_once(rule.check)}."
-        claim = f"{_subject(state, proposal)}, against rule {rule.id}."
+        claim = f"{_subject(state, proposal)}, which violates rule {rule.id}."
         evidence = (*_quoted(reads), EvidencePointer("rule", rule.id, rule.text))
         return SafetyCase(unit.id, claim, argument, evidence, (rule.id,))
     return None

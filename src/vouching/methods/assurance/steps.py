@@ -78,7 +78,7 @@ async def challenged(
             if proposal is not None:
                 record = await challenge(task, proposal, verifier, on_step=keep)
             elif generating is None:
-                raise ConfigError("no model to generate values: name a language model")
+                raise ConfigError("generating values requires a language model: choose one")
             else:
                 record = await fill(task, ModelGenerator(generating, config), verifier, done=dict(steps), on_step=keep)
         finally:
@@ -100,19 +100,19 @@ def open_steps(path: Path, first: str, task: Task, resume: bool) -> tuple[IO[str
     Raises InputError if it exists and is not to be resumed, belongs to other work, or cannot be read or written.
     """
     if path.suffix != ".jsonl":
-        raise InputError(f"--output {path}: expected a file that ends in .jsonl")
+        raise InputError(f"--output must be a file that ends in .jsonl, got {path}")
     try:
         # A truncated character can only be in the truncated last line.
         text = path.read_bytes().decode(errors="replace") if path.exists() else ""
     except OSError as error:
         raise InputError(f"--output {path} cannot be read: {error}") from None
     if text and not resume:
-        raise InputError(f"--output {path} already exists: continue it with --resume, or name another file")
+        raise InputError(f"--output {path} already exists: resume it with --resume, or choose another file")
     # A last line without a newline was interrupted and is dropped.
     whole = text[: text.rfind("\n") + 1]
     lines = whole.splitlines()
     if lines and lines[0] != first:
-        raise InputError(f"--output {path} belongs to another task or to other settings: name another file")
+        raise InputError(f"--output {path} was written for another task or with other settings: choose another file")
     steps = [_step(line, number, path, task) for number, line in enumerate(lines[1:], 2)]
     try:
         file = path.open("a", encoding="utf-8", newline="\n")

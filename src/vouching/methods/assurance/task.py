@@ -38,6 +38,7 @@ from vouching.methods.assurance.values import LONGEST_JSON, path_of, read_data, 
 from vouching.rows.read import read_as, with_unique_ids
 from vouching.text.encoding import decode_text
 from vouching.types import Proposal, Rule, Task, TaskUnit, Value, ValueType
+from vouching.types.visible import shown_keys
 
 _WHOLE = ConfigDict(extra="forbid")
 _Word = Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
@@ -136,15 +137,17 @@ def as_proposal(found: Any, task: Task, name: str = "the proposal") -> dict[str,
     if unknown:
         raise InputError(f"{name}: unknown field {unknown[0]!r}; the fields are values and task")
     if fields.get("task", task.id) != task.id:
-        raise InputError(f"{name}: task is {fields['task']!r}, but the task is {task.id!r}")
+        raise InputError(f"{name}: task is {fields['task']!r}, but the id of the task is {task.id!r}")
     values = cast("dict[str, Any]", fields["values"])
     ids = [unit.id for unit in task.units]
     for key in values:
         if key not in ids:
-            raise InputError(f"{name}: {path_of('values', key)}: the task has no such unit{_near(key, ids)}")
+            raise InputError(f"{name}: {path_of('values', key)}: the task has no unit {key!r}{_near(key, ids)}")
     missing = [unit for unit in ids if unit not in values]
     if missing:
-        raise InputError(f"{name}: {path_of('values', missing[0])} is missing ({len(missing)} of {len(ids)} units are)")
+        raise InputError(
+            f"{name}: {path_of('values', missing[0])} is missing ({len(missing)} of {len(ids)} units have no value)"
+        )
     return {unit.id: _proposed(values[unit.id], unit, name) for unit in task.units}
 
 
@@ -154,7 +157,7 @@ def read_row(row: Mapping[str, Any]) -> tuple[Task, dict[str, Value]]:
     for key in ("task", "gold"):
         if not isinstance(row.get(key), Mapping):
             raise InputError(
-                f"{name} has no {key}, expected task (the content of a task file) and gold: {{unit: value}}"
+                f"{name} has no object {key!r}; expected task (the content of a task file) and gold: {{unit: value}}"
             )
     task = as_task(dict(row["task"]), f"{name}: task")
     right = as_proposal({"values": dict(row["gold"])}, task, f"{name}: gold")
@@ -168,11 +171,12 @@ def _proposed(given: Any, unit: TaskUnit, name: str) -> Proposal:
         steps.append("value")
         if not {"value"} <= fields.keys() <= {"value", "rationale"}:
             raise InputError(
-                f"{name}: {path_of('values', unit.id)} has the keys {[*fields]}, expected value and perhaps rationale"
+                f"{name}: {path_of('values', unit.id)} must have the key value and may have rationale; "
+                f"{shown_keys(fields)}"
             )
         given, rationale = fields["value"], fields.get("rationale", "")
         if not isinstance(rationale, str):
-            raise InputError(f"{name}: {path_of('values', unit.id, 'rationale')} is not a string")
+            raise InputError(f"{name}: {path_of('values', unit.id, 'rationale')} must be a string")
     return Proposal(unit.id, read_value(given, unit, f"{name}: {path_of(*steps)}"), rationale)
 
 
@@ -186,7 +190,7 @@ def _validated(found: Any, name: str) -> _File:
         return _adapter().validate_python(found)
     except ValidationError as error:
         first = error.errors()[0]
-        place = path_of(*first["loc"]) or "the top"
+        place = path_of(*first["loc"]) or "the top level"
         if first["type"] == "unexpected_keyword_argument":
             known = {1: _File, 3: _Rule if first["loc"][0] == "rules" else _Unit}.get(len(first["loc"]), _File)
             names = list(cast("Any", known).__dataclass_fields__)
@@ -211,7 +215,7 @@ def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
             raise InputError(f"{path_of('rules', number, 'id')} is {rule.id!r}, expected a unique id")
         if rule.value is not None and rule.check is not None:
             raise InputError(
-                f"{path_of('rules', number)} has a value and a check, expected one of them: split it into two rules"
+                f"{path_of('rules', number)} has both value and check, expected one of them: split the rule in two"
             )
         for key, text in (("value", rule.value), ("check", rule.check)):
             if text is None:
@@ -223,7 +227,7 @@ def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
                 raise InputError(f"{place}: {error}") from None
             if asks != (key == "check"):
                 expected = (
-                    "must refer to value, the proposal" if key == "check" else "must not refer to value, the proposal"
+                    "must refer to value (the proposal)" if key == "check" else "must not refer to value (the proposal)"
                 )
                 raise InputError(f"{place}: {text[:60]!r} {expected}")
         rules[rule.id] = Rule(rule.id, rule.text, rule.value, rule.check)
@@ -239,8 +243,8 @@ def _units(given: Sequence[_Unit]) -> tuple[TaskUnit, ...]:
         if unit.id in taken or not unit.id.strip():
             raise InputError(f"{path_of('units', number, 'id')} is {unit.id!r}, expected a unique id")
         if (unit.type == "choice") != bool(unit.choices):
-            expected = "a choice needs at least one" if unit.type == "choice" else f"{unit.type} takes none"
-            raise InputError(f"{path_of('units', number, 'choices')}: {expected}")
+            verb = "requires" if unit.type == "choice" else "does not support"
+            raise InputError(f"{path_of('units', number, 'choices')}: the type {unit.type} {verb} choices")
         taken.add(unit.id)
         units.append(
             TaskUnit(
@@ -258,12 +262,14 @@ def _check_order(units: Sequence[TaskUnit]) -> None:
         for at, needed in enumerate(unit.depends_on):
             place = path_of("units", number, "depends_on", at)
             if needed not in places:
-                raise InputError(f"{place} is {needed!r}, but there is no such unit{_near(needed, [*places])}")
+                raise InputError(f"{place}: there is no unit {needed!r}{_near(needed, [*places])}")
             if places[needed] >= number:
                 cycle = _cycle(needed, unit.id, units, places)
                 if cycle:
                     raise InputError(f"{place}: the dependencies form a cycle: {' -> '.join(cycle)}")
-                raise InputError(f"{place} is {needed!r}, which comes later: move units[{places[needed]}] before it")
+                raise InputError(
+                    f"{place} is {needed!r}, a later unit: move units[{places[needed]}] before units[{number}]"
+                )
 
 
 def _cycle(start: str, goal: str, units: Sequence[TaskUnit], places: Mapping[str, int]) -> list[str]:
@@ -290,7 +296,7 @@ def _check_rules(unit: TaskUnit, number: int, task: Task) -> None:
         if name not in task.rules:
             known = f"; the rules are {', '.join(task.rules)[:200]}" if task.rules else "; the task has no rules"
             near = _near(name, [*task.rules]) or known
-            raise InputError(f"{place} is {name!r}, but there is no such rule{near}")
+            raise InputError(f"{place}: there is no rule {name!r}{near}")
         rule = task.rules[name]
         exact += rule.value is not None
         for text in filter(None, (rule.value, rule.check)):
@@ -298,7 +304,7 @@ def _check_rules(unit: TaskUnit, number: int, task: Task) -> None:
             if unmet:
                 raise InputError(f"{place}: rule {name} reads the unit {unmet[0]!r}: add it to depends_on")
     if exact > 1:
-        raise InputError(f"{path_of('units', number, 'rules')}: {exact} rules give its value, expected at most one")
+        raise InputError(f"{path_of('units', number, 'rules')}: {exact} rules compute a value, expected at most one")
 
 
 def _near(word: str, known: Sequence[str]) -> str:
@@ -312,10 +318,10 @@ def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
     for path in paths:
         if not Path(path).suffix and not Path(path).exists():
             command = f"python recipes/taxes/make.py --out {path}"
-            raise InputError(f"{path}: no such folder or file; make one with  {command}")
+            raise InputError(f"{path} does not exist: create it with  {command}")
         rows += _of_folder(Path(path)) if Path(path).is_dir() else read_as(path, _task_row)
     if paths and not rows:
-        raise InputError(f"{', '.join(paths)}: no rows, expected some with task and gold")
+        raise InputError(f"{', '.join(paths)}: no rows; expected rows with task and gold")
     return with_unique_ids(rows)
 
 
@@ -333,11 +339,12 @@ def _of_folder(folder: Path) -> list[dict[str, Any]]:
     mistakes = folder / "mistakes.jsonl"
     if mistakes.is_file() and mistakes.stat().st_size:
         raise InputError(
-            f"the proposals in {folder} contain mistakes: regenerate them without, with recipes/taxes/make.py"
+            f"the proposals in {folder} contain mistakes: regenerate them without mistakes, using recipes/taxes/make.py"
         )
     if not (folder / "tasks").is_dir():
         raise InputError(
-            f"{folder} has no tasks/ and proposals/: name a folder of recipes/taxes/make.py, or files of rows"
+            f"{folder} does not contain tasks/ and proposals/: pass a folder written by recipes/taxes/make.py, or "
+            "files of rows"
         )
     rows: list[dict[str, Any]] = []
     for path in sorted((folder / "tasks").glob("*.json")):

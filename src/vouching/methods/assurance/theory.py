@@ -106,7 +106,7 @@ class TabularGame:
     def __post_init__(self) -> None:
         contexts = len(self.weight_M)
         if self.revision_MX.shape != (contexts, 2) or self.reference.sac_MX.shape != (contexts, 2):
-            raise InputError(f"{contexts} contexts need revisions and reference logits of shape ({contexts}, 2)")
+            raise InputError(f"revisions and reference logits must have the shape ({contexts}, 2)")
         inside = ((self.revision_MX >= 0) & (self.revision_MX <= 1)).all() and (self.weight_M >= 0).all()
         if not inside or not np.isclose(self.weight_M.sum(), 1):
             raise InputError("weights must be probabilities that sum to 1, and revisions must be in [0, 1]")

@@ -69,7 +69,7 @@ def read_value(raw: Any, unit: TaskUnit, place: str) -> Value:
     if number is None:
         raise InputError(f"{place} is {shown_value(raw)}, expected {expected}")
     if abs(number) >= LARGEST:
-        raise InputError(f"{place} is {shown_value(raw)}, expected {expected} below 10^18")
+        raise InputError(f"{place} is {shown_value(raw)}, expected a number between -10^18 and 10^18")
     if unit.type == "integer" and number != number.to_integral_value():
         raise InputError(f"{place} is {shown_value(raw)}, expected a whole number")
     return number
@@ -128,6 +128,7 @@ def same_value(one: Value, other: Value) -> bool:
 
 def shown_value(raw: Any) -> str:
     """A refused value for a message: as JSON writes it, strings in single quotes."""
+    raw = value_json(raw)
     if raw is None or isinstance(raw, bool):
         return {None: "null", True: "true", False: "false"}[raw]
     # repr of a whole number with thousands of digits raises.
@@ -171,7 +172,7 @@ def read_data(text: str, name: str = "the file", yaml: bool | None = None) -> An
     limit, kind = (LONGEST_YAML, "YAML") if as_yaml else (LONGEST_JSON, "JSON")
     if len(text) > limit:
         raise InputError(
-            f"{name} has {len(text):,} characters, more than the {limit:,} of {kind} allowed: split the work"
+            f"{name} has {len(text):,} characters, more than the limit of {limit:,} for {kind}: split the task"
         )
     found = _from_yaml(text, name) if as_yaml else _from_json(text.removeprefix("\ufeff"), name)
     _check(found, name)
@@ -201,7 +202,7 @@ def _from_json(text: str, name: str) -> Any:
     except RecursionError:
         raise InputError(f"{name} is nested too deeply, expected at most {DEEPEST} levels") from None
     except ValueError as error:  # a whole number of thousands of digits
-        raise InputError(f"{name} is JSON that cannot be read: {error}") from None
+        raise InputError(f"{name} is JSON with a value that cannot be read: {error}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -236,7 +237,7 @@ def _plain(node: Node, seen: set[int], path: tuple[str | int, ...]) -> Any:
     from yaml import MappingNode, ScalarNode, SequenceNode
 
     if id(node) in seen:
-        raise InputError(f"{path_of(*path)} is an alias of another part: write it out")
+        raise InputError(f"{path_of(*path)} is a YAML alias, which is not supported: repeat the content")
     if len(path) > DEEPEST:
         raise InputError(f"{path_of(*path)} is nested too deeply, expected at most {DEEPEST} levels")
     seen.add(id(node))
@@ -268,9 +269,9 @@ def _mapping(node: MappingNode, seen: set[int], path: tuple[str | int, ...]) -> 
         # Keys stay strings: a unit 9 is "9", the country NO is "NO".
         key = cast("Hashable", key_node.value)
         if not isinstance(key, str):
-            raise InputError(f"{path_of(*path) or 'the top'} has a key that is not a string")
+            raise InputError(f"{path_of(*path) or 'the top level'} has a key that is not a string")
         if key_node.tag.endswith(":merge"):
-            raise InputError(f"{path_of(*path, key)}: merge keys are not supported: write the part out")
+            raise InputError(f"{path_of(*path, key)}: YAML merge keys are not supported: repeat the content")
         if key in found:
             raise InputError(f"{path_of(*path, key)} appears twice")
         found[key] = _plain(value_node, seen, (*path, key))
@@ -284,7 +285,7 @@ def _check_tag(node: Node, kind: str, path: tuple[str | int, ...]) -> None:
     tag = node.tag
     short = tag.removeprefix("tag:yaml.org,2002:")
     if tag == short or (short != kind if kind else short not in _CORE):
-        raise InputError(f"{path_of(*path) or 'the top'} has the tag {tag[:60]}: expected plain YAML without tags")
+        raise InputError(f"{path_of(*path) or 'the top level'} has the tag {tag[:60]}: expected YAML without tags")
 
 
 def _check(found: Any, name: str) -> None:
@@ -300,15 +301,17 @@ def _check(found: Any, name: str) -> None:
                 stack.append((cast("dict[str, Any] | list[Any]", value), (*path, key)))
                 continue
             if fault := _fault(value):
-                raise InputError(f"{name}: {path_of(*path[1:], key) if path else 'the top'} {fault}")
+                raise InputError(f"{name}: {path_of(*path[1:], key) if path else 'the top level'} {fault}")
         if isinstance(inside, dict) and any(_SURROGATE.search(key) for key in inside):
-            raise InputError(f"{name}: {path_of(*path[1:]) or 'the top'} has a lone surrogate, half of a character")
+            raise InputError(
+                f"{name}: {path_of(*path[1:]) or 'the top level'} contains a lone surrogate, half of a character"
+            )
 
 
 def _fault(value: Any) -> str:
     """What is wrong with a single value; empty if nothing is."""
     if isinstance(value, str):
-        return "has a lone surrogate, half of a character" if _SURROGATE.search(value) else ""
+        return "contains a lone surrogate, half of a character" if _SURROGATE.search(value) else ""
     if isinstance(value, float) and not math.isfinite(value):
         return f"is {value}, expected a finite number"
     if isinstance(value, int | float) and not -_LARGEST < value < _LARGEST:

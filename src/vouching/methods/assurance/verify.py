@@ -129,7 +129,7 @@ async def play_unit(
     revision = await best_revision(state, candidates, verifier, select, oracle, draft)
     if revision is None:
         return _decided(
-            step, state.unit, None, False, f"no revision that can be read{fault and f'; the draft: {fault}'}"
+            step, state.unit, None, False, f"there is no readable revision{fault and f'; the draft: {fault}'}"
         )
     revise, why = await generator.approve(state, draft, step.case, revision)
     return _decided(step, state.unit, revision, revise, why)

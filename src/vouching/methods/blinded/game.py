@@ -34,6 +34,7 @@ from vouching.methods.blinded.verify import BlindedConfig, BlindedVerifier
 from vouching.models.base import Message
 from vouching.models.running import all_of
 from vouching.types import Checked, Group, PairResult, Report, Reward, Rollout, Source, Unverified
+from vouching.types.visible import shown_json
 
 Preference: TypeAlias = Callable[[str, Row], Awaitable[Reward | Unverified]]
 """An additional reward for a response. An endpoint that fails may raise BackendError."""
@@ -230,10 +231,10 @@ def read_row(row: Row) -> tuple[str, tuple[Source, ...]]:
     """Question and documents of a row. Raises InputError if one of them is missing."""
     question = row.get("question")
     if not isinstance(question, str) or not question.strip():
-        raise InputError(f"row {row.get('id', '?')!r} has the question {question!r:.80}, expected a text")
+        raise InputError(f"the question of row {row.get('id', '?')!r} must be a string, got {shown_json(question, 80)}")
     sources = as_sources(row_sources(row))
     if not any(source.text.strip() for source in sources):
-        raise InputError(f"row {row.get('id', '?')!r} has no documents with text: there is nothing to answer from")
+        raise InputError(f"row {row.get('id', '?')!r} has no documents with text to answer from")
     return question, sources
 
 

@@ -36,6 +36,7 @@ from vouching.methods.table import RewardLines
 from vouching.types import Checked, Pair, PairResult, Question, Report, Reward, Source, Unverified
 from vouching.types.findings import BlindOutcome
 from vouching.types.serial import from_json
+from vouching.types.visible import shown_json, shown_keys
 
 Scale: TypeAlias = Literal["-1/0", "0/1", "error-rate", "released-error-rate"]
 """How faults become a number; the paper's best results come from the first."""
@@ -65,10 +66,10 @@ class BlindedRules:
     def __post_init__(self) -> None:
         for name, known in (("scale", get_args(Scale)), ("match", get_args(Match))):
             if getattr(self, name) not in known:
-                raise ConfigError(f"{name} is {getattr(self, name)!r}, expected one of {', '.join(known)}")
+                raise ConfigError(f"unknown {name} {getattr(self, name)!r}; expected one of {', '.join(known)}")
         for name in ("min_questions", "min_numbers"):
             if getattr(self, name) < 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}, expected at least 0")
+                raise ConfigError(f"{name} must be at least 0, got {getattr(self, name)}")
 
 
 PAPER = BlindedRules()
@@ -139,14 +140,14 @@ def reward_of_row(
     """
     rules = BlindedRules(scale, match, min_questions, min_numbers)
     if row.get("kind") == "unverified":  # vouch check could not use the row
-        raise InputError(f"its audit failed: {row.get('message')}")
+        raise InputError(f"the audit of the row failed: {row.get('message')}")
     if row.get("pairs") is None and row.get("kind") == "report":
         report = from_json(Report, json.dumps(row))
     else:
         report = _report_of(row, rules.match)
     reward = report_reward(report, rules)
     if isinstance(reward, Unverified):
-        raise InputError(f"its judge failed ({reward.reason}: {reward.message}): a failure is no reward")
+        raise InputError(f"the judge failed ({reward.reason}: {reward.message}): a failed judgement gives no reward")
     return {"total": reward.total, "parts": dict(reward.parts)}
 
 
@@ -157,7 +158,7 @@ def _is_clean(parts: Mapping[str, float]) -> int:
 REWARD_LINES = RewardLines(
     ("pairs", "findings"),
     lambda line: {"clean": _is_clean(line["parts"])},
-    lambda counts: f", {counts['clean']:,} without a fault",
+    lambda counts: f", {counts['clean']:,} without faults",
 )
 """Lines of ``vouch reward blinded``."""
 
@@ -166,11 +167,10 @@ def _report_of(row: Mapping[str, Any], match: Match) -> Report:
     """The report of a row with pairs."""
     given, response = row.get("pairs"), row.get("response")
     if not isinstance(given, list):
-        raise InputError(f'the row has the keys {[*row]}, expected "pairs", a list of questions with answers')
+        raise InputError(f'the row has no "pairs" (a list of questions with answers); {shown_keys(row)}')
     if not isinstance(response, str):
         raise InputError(
-            f'its "response" is {response!r:.60}, expected the audited text, since only questions about its numbers '
-            "count"
+            f'"response" must be the audited text, got {shown_json(response)}: only questions about its numbers count'
         )
     read = [_pair(one, number) for number, one in enumerate(cast("list[Any]", given), 1)]
     sources = as_sources(row_sources(row)) if row.get("source") or row.get("sources") else ()
@@ -196,31 +196,35 @@ def _check_direction(finding: PairResult, samples: Sequence[Checked | None], res
     agreed = consensus([one for one in samples if one is not None], match)
     if stated is not None and (agreed is None or None in agreed.directions):
         raise InputError(
-            f'the row has no "source" or "sources": the response says "{stated.text}", and the "checked" of '
-            f"{finding.question!r:.80} does not say which way it went, so that the documents must"
+            f'the row has no "source" or "sources" to compare directions with: the response says "{stated.text}", and '
+            f'"checked" of the question {finding.question!r:.80} contains no direction'
         )
 
 
 def _pair(given: Any, number: int) -> tuple[Pair, list[Checked]]:
     if not isinstance(given, Mapping):
-        raise InputError(f"question {number} is {given!r:.60}, expected question, answer and checked")
+        raise InputError(f'question {number} must have "question", "answer" and "checked", got {shown_json(given)}')
     pair = cast("Mapping[str, Any]", given)
     for key in ("question", "answer"):
         if not isinstance(pair.get(key), str):
-            raise InputError(f'question {number} has the keys {[*pair]}, expected "{key}", a text')
+            raise InputError(f'question {number} has no string "{key}"; {shown_keys(pair)}')
     checked: Any = pair.get("checked")
     if not _are_texts(checked):
-        raise InputError(f'question {number} has {checked!r:.60} as "checked", expected a list of texts and nulls')
+        raise InputError(
+            f'"checked" of question {number} must be a list of strings and nulls, got {shown_json(checked)}'
+        )
     if not checked:
-        raise InputError(f"question {number} has no checker: write null for a checker that could not answer")
+        raise InputError(
+            f'"checked" of question {number} must not be empty: use null for a checker that could not answer'
+        )
     answers = cast("list[str | None]", checked)
     quotes: Any = pair.get("evidence")
     if quotes is None:
         quotes = [None] * len(answers)
     if not _are_texts(quotes) or len(quotes) != len(answers):
         raise InputError(
-            f'question {number} has {quotes!r:.60} as "evidence", expected a text or null for each of its '
-            f'{len(answers)} "checked"'
+            f'"evidence" of question {number} must have a string or null for each of the {len(answers)} entries of '
+            f'"checked", got {shown_json(quotes)}'
         )
     read = [replace(as_checked(one), evidence=quote or "") for one, quote in zip(answers, quotes, strict=True)]
     return Pair(Question(pair["question"]), pair["answer"]), read

@@ -42,6 +42,7 @@ from vouching.types import (
     VerdictWarning,
     total_usage,
 )
+from vouching.types.visible import shown_json
 
 _LEAKED = "the question contains its own answer, so it was not asked"
 
@@ -185,7 +186,7 @@ class BlindedVerifier:
         read = [one for one in samples if one is not None]
         if 2 * len(read) <= len(samples):
             lost = f"{len(samples) - len(read)} of {len(samples)} replies have no readable answer"
-            more = ": raise max_tokens (--max-tokens)" if cut_off else ", also when asked again"
+            more = ": raise max_tokens (--max-tokens)" if cut_off else ", even when asked again"
             return Unverified(claim, "truncated" if cut_off else "unparsable", lost + more)
         ruling = rule(pair.question.text, pair.answer, read, self.config.match)
         if ruling.outcome == "different" and await self._follows(pair, ruling):
@@ -275,12 +276,12 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
     config = config or BlindedConfig("facts" if embedded else "numbers")
     if embedded:
         if model not in MODELS:
-            raise ConfigError(f"a blinded audit cannot use the weights of {model}: name embedded, or a language model")
+            raise ConfigError(f"a blinded audit cannot use the weights of {model}: use embedded, or a language model")
         from vouching.methods.blinded.embedded import EmbeddedChecker
 
         if config.votes != 1 or config.seed is not None:
-            got = f"{model} answers once: got votes {config.votes} and seed {config.seed}"
-            raise ConfigError(f"{got}; name a language model, or remove these settings")
+            got = f"{model} gives one answer per question, got votes {config.votes} and seed {shown_json(config.seed)}"
+            raise ConfigError(f"{got}: use a language model, or remove these settings")
         return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
     if isinstance(model, str):
         from vouching.models.open import open_model

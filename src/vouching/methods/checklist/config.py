@@ -20,6 +20,7 @@ from vouching.methods.checklist.verify import ChecklistConfig, open_checklist
 from vouching.methods.read import read_files
 from vouching.methods.training import GrpoConfig, Plan, require
 from vouching.rows.read import with_unique_ids
+from vouching.types.visible import shown_json, shown_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,16 @@ class ChecklistSettings:
         if not 0 <= self.gold_share <= 1:
             raise ConfigError(f"gold_share must be in [0, 1], got {self.gold_share}")
         if self.judge and self.gold:
-            raise ConfigError(f"the judge {self.judge!r} is not trained, so gold has no use: remove judge or gold")
+            raise ConfigError(
+                f"gold cannot be used with the judge {self.judge!r}, which is not trained: remove judge or gold"
+            )
         if self.holistic and not self.judge:
-            raise ConfigError("a policy that judges itself does so item by item: set judge, or holistic=false")
+            raise ConfigError(
+                "holistic requires a judge: a policy that judges itself judges items; set judge, or holistic=false"
+            )
         if not self.judge and self.lambda_v and not self.gold:
             raise ConfigError(
-                "gold is empty, and the policy would learn to judge from its own answers alone: name the output of "
+                "gold is empty, so the policy would learn to judge from its own answers alone: pass the output of "
                 "vouch data gold, set checklist.lambda_v=0, or name a model in checklist.judge"
             )
 
@@ -127,10 +132,10 @@ def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:
     """A row as a labelled item."""
     if missing := [key for key in "xycl" if key not in fields]:
         raise InputError(
-            f"the row has the keys {[*fields]}, expected x, y, c and l, as  vouch data gold  writes them; missing: "
-            + ", ".join(missing)
+            f"the row has no {', '.join(missing)}; expected x, y, c and l, as  vouch data gold  writes them; "
+            + shown_keys(fields)
         )
     x, y, c = (check_text(fields.get(key), f'"{key}"') for key in "xyc")
     if fields.get("l") not in (0, 1):
-        raise InputError(f'"l" is {fields.get("l")!r}, expected 1 or 0: remove rows without a label')
+        raise InputError(f'"l" must be 1 or 0, got {shown_json(fields.get("l"))}: remove rows without a label')
     return Labelled(x, y, c, bool(fields["l"]))

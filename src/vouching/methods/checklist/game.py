@@ -63,11 +63,11 @@ class Replay:
     def __init__(self, gold: Sequence[Labelled], capacity: int, gold_share: float = 0.5, seed: int = 0) -> None:
         if not gold:
             raise ConfigError(
-                "the verifier has no gold example: without one it would learn from its own answers alone. Give some in "
+                "there are no gold examples, so the verifier would learn from its own answers alone: add examples to "
                 "checklist.gold (vouch data gold), or set checklist.lambda_v=0"
             )
         if capacity < 0 or not 0 <= gold_share <= 1:
-            raise ConfigError(f"expected capacity >= 0 and gold_share in [0, 1], got {capacity} and {gold_share}")
+            raise ConfigError(f"capacity must be at least 0 and gold_share in [0, 1], got {capacity} and {gold_share}")
         self._gold, self._share, self._seed = tuple(gold), gold_share, seed
         self._replayed: deque[Labelled] = deque(maxlen=capacity)
 
@@ -175,7 +175,7 @@ class ChecklistGame:
 
     def __post_init__(self) -> None:
         if self.samples < 2:
-            raise ConfigError(f"samples must be at least 2, got {self.samples}: advantages compare responses")
+            raise ConfigError(f"samples must be at least 2, got {self.samples}: responses are compared with each other")
 
     @property
     def top(self) -> float:
@@ -187,7 +187,7 @@ class ChecklistGame:
         task = task_of(row)
         if not task.items and not self.verifier.config.holistic:
             raise InputError(
-                f"row {task.name!r} has no checklist: make checklists with  vouch data checklist,  or ask about the "
+                f"row {task.name!r} has no checklist: create checklists with  vouch data checklist,  or judge the "
                 "whole response with checklist.holistic=true"
             )
         return task.prompt

@@ -39,6 +39,7 @@ from vouching.rows import (
 )
 from vouching.text.words import lower_words
 from vouching.types import ChecklistItem
+from vouching.types.visible import shown_json, shown_keys
 from vouching.version import __version__
 
 
@@ -67,8 +68,8 @@ def forbidden_prompts(files: Sequence[str]) -> KnownTexts:
                 prompts.append(instruction_of(row.fields))
     if not prompts:
         raise InputError(
-            "there are no evaluation prompts to keep out of training: give files with --evaluation ROWS, or set "
-            "VOUCH_DATA to the folder that has ifeval/input_data.jsonl"
+            "there are no evaluation prompts to exclude from training: pass files with --evaluation ROWS, or set "
+            "VOUCH_DATA to the folder that contains ifeval/input_data.jsonl"
         )
     return KnownTexts(prompts)
 
@@ -83,12 +84,14 @@ def read_labels(path: str) -> dict[str, bool]:
         for row in reader:
             fields = row.fields
             if fields is None or fields.get("id") is None:
-                raise InputError(f"{reader.name}, {row.place}: {row.problem or 'it has no id'}")
+                raise InputError(f"{reader.name}, {row.place}: {row.problem or 'the row has no id'}")
             given = next((fields[key] for key in ("l", "label") if fields.get(key) is not None), None)
             words = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
             label = words.get(str(given).strip().lower())
             if given is not None and label is None:
-                raise InputError(f"{reader.name}, {row.place}: the label is {given!r:.60}, expected 1 or 0, yes or no")
+                raise InputError(
+                    f"{reader.name}, {row.place}: the label must be 1, 0, yes or no, got {shown_json(given)}"
+                )
             if label is not None and labels.setdefault(row.name, label) != label:
                 raise InputError(f"{reader.name}, {row.place}: {row.name!r} has the opposite label in an earlier row")
     return labels
@@ -129,11 +132,13 @@ def _answering(model: Model, options: GoldOptions, numbers: dict[str, int]) -> C
     async def answer(row: Row) -> Line:
         fields = fields_of(row)
         if numbers.setdefault(row.name, row.number) != row.number:
-            raise InputError(f"its id {row.name!r} is that of row {numbers[row.name]}: give each row its own id")
+            raise InputError(
+                f"the id {row.name!r} is already used by row {numbers[row.name]}: give each row its own id"
+            )
         instruction, items = instruction_of(fields), _items(fields)
         known = options.forbidden.find(instruction)
         if known is not None:
-            raise InputError(f"it overlaps with a prompt of an evaluation, {known[:80]!r}: remove the row")
+            raise InputError(f"the row overlaps with the evaluation prompt {known[:80]!r}: remove the row")
         try:
             completions = await model.generate(_turns(fields, instruction), sampling)
         except ModelError as error:
@@ -160,7 +165,7 @@ def _items(fields: Fields) -> tuple[ChecklistItem, ...]:
         return as_items(fields["checklist"])
     if fields.get("instruction_id_list") is None:
         raise InputError(
-            f'the row has the keys {[*fields]}, expected "checklist", or "instruction_id_list" and "kwargs"'
+            f'the row has neither "checklist" nor "instruction_id_list" and "kwargs"; {shown_keys(fields)}'
         )
     return as_items(named_items(fields))
 
@@ -188,8 +193,8 @@ def _write(lines: Sequence[Line], files: MadeFiles, labels: Mapping[str, bool]) 
     examples = [example for line in lines if "problem" not in line for example in _examples(line, labels)]
     unknown = sorted(labels.keys() - {example["id"] for example in examples})
     if unknown:
-        more = f", nor do {len(unknown) - 1:,} others" if unknown[1:] else ""
-        raise InputError(f"the label for {unknown[0]!r} belongs to no example{more}")
+        more = f", nor do {len(unknown) - 1:,} other labels" if unknown[1:] else ""
+        raise InputError(f"the label for {unknown[0]!r} does not belong to any example{more}")
     write_lines(files.output, (example for example in examples if example["l"] is not None))
     write_lines(unlabelled_path(files), (example for example in examples if example["l"] is None))
     write_lines(files.rejected, (line for line in lines if "problem" in line))
@@ -218,7 +223,7 @@ def _summary(counts: Counter[str], unlabelled: Path) -> Iterator[str]:
     if counts["None"]:
         waiting = counts["None"] // 2  # counted once for the label, once for who gave it
         wait = _counted(waiting, "example needs", "examples need")
-        yield f"{wait} a person's label: fill in l in {unlabelled}, then add --resume --labels {unlabelled}"
+        yield f"{wait} a person's label: fill in l in {unlabelled}, then run again with --resume --labels {unlabelled}"
 
 
 def _counted(number: int, one: str, many: str) -> str:

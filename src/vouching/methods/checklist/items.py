@@ -17,6 +17,7 @@ from vouching.methods.checklist.reply import parse_checklist
 from vouching.methods.rules.catalog import bind
 from vouching.methods.rules.verify import named_items
 from vouching.types import ChecklistItem
+from vouching.types.visible import shown_json, shown_keys
 
 INSTRUCTION_KEYS = ("instruction", "prompt", "question", "messages")
 """Keys of a row that may hold the instruction; the first one present counts."""
@@ -38,9 +39,9 @@ def as_items(value: object) -> tuple[ChecklistItem, ...]:
     elif isinstance(value, Sequence):
         items = tuple(_item(one, number) for number, one in enumerate(cast("Sequence[object]", value), 1))
     else:
-        raise InputError(f"the checklist is of type {type(value).__name__}, expected a list of questions")
+        raise InputError(f"the checklist must be a list of questions, got {shown_json(value)}")
     if not items:
-        raise InputError("the checklist has no items: give at least one question")
+        raise InputError("the checklist has no items: expected at least one question")
     return items
 
 
@@ -95,15 +96,15 @@ def instruction_of(row: Mapping[str, Any]) -> str:
     """
     key = next((key for key in INSTRUCTION_KEYS if row.get(key) is not None), None)
     if key is None:
-        raise InputError(f'the row has the keys {[*row]}, expected "instruction", "prompt" or "messages"')
+        raise InputError(f'the row has no "instruction", "prompt" or "messages"; {shown_keys(row)}')
     given = row[key]
     if isinstance(given, list):
         turns = cast("list[object]", given)
         if not all(isinstance(turn, Mapping) for turn in turns):
-            raise InputError(f'"{key}" has items that are not messages with role and content')
+            raise InputError(f'"{key}" must contain only messages with role and content')
         given = conversation_text(cast("list[Mapping[str, object]]", turns))
     if not check_text(given, f"the {key}").strip():
-        raise InputError(f"the {key} is blank, expected what the response answers")
+        raise InputError(f"the {key} must not be blank: expected the instruction that the response answers")
     return given
 
 
@@ -116,20 +117,22 @@ def _item(value: object, number: int) -> ChecklistItem:
         fields = cast("Mapping[str, Any]", value)
         unknown = [key for key in fields if key not in _ITEM_KEYS]
         if unknown:
-            raise InputError(f"item {number} has the key {unknown[0]!r:.40}, expected text, rule and arguments")
+            raise InputError(f"item {number} has the unknown key {unknown[0]!r:.40}; expected text, rule and arguments")
         text = next((fields[key] for key in ("text", "question") if fields.get(key) is not None), "")
         rule, arguments = fields.get("rule"), fields.get("arguments")
     else:
-        raise InputError(f"item {number} is of type {type(value).__name__}, expected a question")
+        raise InputError(f"item {number} must be a question, got {shown_json(value)}")
     question = check_text(text, f"item {number}").strip()
     if rule is not None:
         name = check_text(rule, f"the rule of item {number}")
         if arguments is not None and not isinstance(arguments, Mapping):
-            raise InputError(f"{name}: the arguments are {arguments!r:.80}, expected an object with their names")
+            raise InputError(
+                f"{name}: the arguments must be an object of names and values, got {shown_json(arguments)}"
+            )
         bound = bind(name, cast("Mapping[str, Any] | None", arguments))
         return replace(bound, text=question or bound.text)
     if not any(c.isalnum() for c in question):
-        raise InputError(f"item {number} is {text!r:.40}, expected a question")
+        raise InputError(f"item {number} must be a question, got {shown_json(text, 40)}")
     return ChecklistItem(question)
 
 

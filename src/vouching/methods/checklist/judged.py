@@ -18,6 +18,7 @@ from vouching.judging.votes import Votes, as_votes
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, row_items
 from vouching.methods.checklist.rates import JudgedCompletion
 from vouching.rows import Fields, Row, fields_of, open_rows, read_rows
+from vouching.types.visible import shown_json
 
 
 def read_judged(path: str) -> tuple[list[JudgedCompletion], list[str]]:
@@ -52,7 +53,7 @@ def judged_completion(row: Row) -> JudgedCompletion:
         id=row.name,
         group=row.name if group is None else str(group),
         gold=all(labels) if given is None else _label(given, "gold label"),
-        holistic=as_votes(_listed(fields["holistic"]), "the whole"),
+        holistic=as_votes(_listed(fields["holistic"]), "the whole response"),
         labels=tuple(labels),
         votes=tuple(as_votes(_listed(one), f"item {k}") for k, one in enumerate(_list(fields["votes"], "votes"))),
     )
@@ -65,13 +66,13 @@ def _listed(given: object) -> object:
 
 def _label(given: object, what: str) -> bool:
     if not (isinstance(given, bool | int | float) and given in (0, 1)):
-        raise InputError(f"the {what} is {given!r:.80}, expected true or false, or 1 or 0")
+        raise InputError(f"the {what} must be true, false, 1 or 0, got {shown_json(given)}")
     return bool(given)
 
 
 def _list(given: object, name: str) -> list[object]:
     if not isinstance(given, list):
-        raise InputError(f"its {name} are {given!r:.80}, expected a list with one entry for each item")
+        raise InputError(f'"{name}" must be a list with one entry for each item, got {shown_json(given)}')
     return cast("list[object]", given)
 
 
@@ -93,7 +94,7 @@ def joined(items: Named, whole: Named, labels: Named) -> tuple[list[dict[str, An
         try:
             missing = [file.name for file in files if name not in file.rows]
             if missing:
-                raise InputError(f"it is not in {' and '.join(missing)}")
+                raise InputError(f"the row is missing from {' and '.join(missing)}")
             lines.append(_line(name, *(file.rows[name] for file in files)))
         except InputError as error:
             problems.append(f"{name}: {error}")
@@ -104,15 +105,17 @@ def _line(name: str, items: Fields, whole: Fields, labels: Fields) -> dict[str, 
     truth, questions = _truth(labels)
     findings, votes = _votes(items, "item by item")
     if len(votes) != len(truth):
-        raise InputError(f"it has votes on {len(votes)} items and {len(truth)} labels: both need the same checklist")
+        raise InputError(
+            f"the row has votes on {len(votes)} items but {len(truth)} labels: both must use the same checklist"
+        )
     for k, (asked, finding) in enumerate(zip(questions, findings, strict=False)):
         if finding.get("question") != asked:
             voted = finding.get("question")
-            raise InputError(f"item {k} is {voted!r:.80} where it was voted on, and {asked!r:.80} by its label")
+            raise InputError(f"item {k} is {shown_json(voted, 80)} in the votes but {asked!r:.80} in the labels")
     _, given = _votes(whole, "as a whole")
     if len(given) != 1:
         raise InputError(
-            f"the report on the whole has {len(given)} findings, expected one, as --method holistic writes"
+            f"the report on the whole response has {len(given)} findings, expected exactly one: use --method holistic"
         )
     # A rule always decides alike: its one vote counts as many times as the other items have votes.
     longest = max(map(len, votes))
@@ -135,10 +138,10 @@ def _truth(row: Fields) -> tuple[Votes, Sequence[str]]:
     key = next((key for key in ("labels", "strict") if row.get(key) is not None), None)
     if key is None:
         problem = f": {row['problem']}" if row.get("problem") else ""
-        raise InputError(f'it has no labels{problem}; expected "labels", or "strict" as rules write it')
+        raise InputError(f'the row has no labels{problem}; expected "labels", or "strict" from a check by rules')
     truth = as_votes(row[key], f'"{key}"')
     if not truth or None in truth:
-        raise InputError(f'"{key}" is {row[key]!r:.80}, expected 1 or 0 for each of one or more items')
+        raise InputError(f'"{key}" must be a list with 1 or 0 for each item, got {shown_json(row[key])}')
     return truth, [item.text for item in row_items(row) or ()]
 
 
@@ -147,14 +150,14 @@ def _votes(report: Fields, how: str) -> tuple[list[Mapping[str, Any]], list[Vote
     given = report.get("findings")
     if not isinstance(given, list) or not given:
         raise InputError(
-            f"it was not judged {how}: {report.get('message', 'it is not a report of vouch follow')!s:.200}"
+            f"the row was not judged {how}: {report.get('message', 'the line is not a report of vouch follow')!s:.200}"
         )
     findings = cast("list[Any]", given)
     if not all(isinstance(one, Mapping) for one in findings):
-        raise InputError(f"what was judged {how} is not a report of vouch follow")
+        raise InputError(f"the line judged {how} is not a report of vouch follow")
     for one in cast("list[Mapping[str, Any]]", findings):
         if one.get("kind") == "unverified":
-            raise InputError(f"the judge failed {how}: {one.get('message', '')!s:.200}")
+            raise InputError(f"the judge failed when judging {how}: {one.get('message', '')!s:.200}")
     return findings, [as_votes(one.get("votes"), f"item {k}") for k, one in enumerate(findings)]
 
 
@@ -172,6 +175,8 @@ def _by_name(path: str) -> Named:
             # The record of an unusable row has no findings; its claim has the row's id.
             own = str(cast("Any", claim)["id"]) if isinstance(claim, Mapping) and "id" in claim else row.name
             if own in rows:
-                raise InputError(f"{reader.name}, {row.place}: a second row with the id {own!r}, give each its own")
+                raise InputError(
+                    f"{reader.name}, {row.place}: an earlier row has the id {own!r}: give each row its own id"
+                )
             rows[own] = row.fields
         return Named(reader.name, rows)

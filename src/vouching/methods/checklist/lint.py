@@ -156,9 +156,9 @@ def _content(text: str) -> _Content:
 def _faults_of(text: str, item: _Content, asked: _Content, english: bool) -> Iterator[tuple[FaultKind, str]]:
     """The faults of a single item; words of praise and numbers are only checked in English."""
     if not is_question(text):
-        yield "form", f"it is no question: {text[:80]!r}"
+        yield "form", f"it is not a question: {text[:80]!r}"
     elif _OPEN_QUESTION.match(text):
-        yield "form", f"yes or no does not answer it: {text[:80]!r}"
+        yield "form", f"it cannot be answered with yes or no: {text[:80]!r}"
     bare = _QUOTED.sub('""', text)
     joined = _SECOND.search(bare)
     if joined or bare.count("?") > 1:
@@ -171,10 +171,10 @@ def _faults_of(text: str, item: _Content, asked: _Content, english: bool) -> Ite
     # "Less than 46" says the same as "at most 45".
     unasked = [n for n in sorted(item.numbers - _SMALL) if english and not {n - 1, n, n + 1} & asked.numbers]
     if unasked:
-        yield "spurious", f"the instruction has no number {unasked[0]:g}"
+        yield "spurious", f"the instruction does not contain the number {unasked[0]:g}"
     foreign = [quote for quote in sorted(item.quotes) if not {*map(stem, quote.split())} & asked.words]
     if foreign:
-        yield "spurious", f"the instruction does not have the words {foreign[0]!r}"
+        yield "spurious", f"the instruction does not contain the words {foreign[0]!r}"
 
 
 def _far(item: ChecklistItem, number: int, instruction: str, similarity: Similarity) -> Iterator[Fault]:
@@ -182,7 +182,7 @@ def _far(item: ChecklistItem, number: int, instruction: str, similarity: Similar
         return
     near = similarity(item.text, instruction)
     if near < _NEAR:
-        yield Fault("spurious", f"it is far from what the instruction says (nearness {near:.2f})", number)
+        yield Fault("spurious", f"its meaning is not in the instruction (similarity {near:.2f})", number)
 
 
 def _same(one: _Content, other: _Content) -> bool:
@@ -241,9 +241,9 @@ def _missing(checklist: Checklist, items: Sequence[_Content], similarity: Simila
         lost = [n for n in sorted(demand.numbers - _SMALL) if not {n - 1, n, n + 1} & whole.numbers]
         unquoted = [quote for quote in sorted(demand.quotes) if not {*map(stem, quote.split())} <= whole.words]
         if lost:
-            yield Fault("missing", f"no item has the number {lost[0]:g} of {sentence[:80]!r}")
+            yield Fault("missing", f"no item contains the number {lost[0]:g} of {sentence[:80]!r}")
         elif unquoted:
-            yield Fault("missing", f"no item has the words {unquoted[0]!r}")
+            yield Fault("missing", f"no item contains the words {unquoted[0]!r}")
         elif demand.numbers or demand.quotes or not demand.stems:
             continue
         elif len(demand.stems & whole.stems) / len(demand.stems) < _COVERED and not near(sentence, _NEAR):

@@ -138,11 +138,11 @@ class ChecklistMaker:
     ) -> tuple[Checklist | None, tuple[Fault, ...]]:
         """The list in a reply, and its faults."""
         if reply.finish_reason == "length":
-            message = f"it was cut off at {self._max_tokens:,} tokens: allow more by --max-tokens"
+            message = f"the reply was cut off at {self._max_tokens:,} tokens: raise --max-tokens"
             return None, (Fault("form", message),)
         questions = parse_checklist(reply.text)
         if not questions:
-            return None, (Fault("form", "there is no numbered list of questions in it"),)
+            return None, (Fault("form", "the reply contains no numbered list of questions"),)
         checklist = Checklist(instruction, tuple(map(ChecklistItem, questions)))
         faults = lint(checklist, self._similarity)
         if not faults and self._critic is not None:
@@ -214,10 +214,10 @@ def _summary(counts: Mapping[str, int], files: MadeFiles, rules: bool) -> Iterat
     lengths = sorted((int(key.removeprefix(_LENGTH)), n) for key, n in counts.items() if key.startswith(_LENGTH))
     if lengths:
         mean = sum(items * n for items, n in lengths) / accepted
-        spread = ", ".join(f"{items} in {n:,}" for items, n in lengths)
-        yield f"they have {mean:.1f} items on average: {spread}"
+        spread = ", ".join(f"{items} items in {n:,}" for items, n in lengths)
+        yield f"checklists have {mean:.1f} items on average: {spread}"
     faulty = [f"{kind} {counts[kind]:,}" for kind in get_args(FaultKind) if counts.get(kind)]
     if faulty:
-        yield f"lists with a fault: {', '.join(faulty)}"
+        yield f"checklists with faults: {', '.join(faulty)}"
     if rules:
         yield f"{counts.get('bound', 0):,} of {counts.get('items', 0):,} items are decided by a rule"

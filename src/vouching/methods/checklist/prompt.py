@@ -20,6 +20,7 @@ from vouching.judging.delimiters import delimited, delimiter_prompt
 from vouching.models.base import Message
 from vouching.prompts import load_prompt
 from vouching.types import Source
+from vouching.types.visible import shown_json
 
 Form: TypeAlias = Literal["word", "reason"]
 """Form of an answer: one word, or a reason, a quotation and the word."""
@@ -93,7 +94,9 @@ def conversation_text(turns: Sequence[Mapping[str, object]]) -> str:
     """
     for number, turn in enumerate(turns, 1):
         if not (isinstance(turn.get("role"), str) and isinstance(turn.get("content"), str)):
-            raise InputError(f'turn {number} is {dict(turn)!r:.80}, expected "role" and "content", two texts')
+            raise InputError(
+                f'turn {number} must have the strings "role" and "content", got {shown_json(dict(turn), 80)}'
+            )
     if not turns or turns[-1]["role"] != "user":
         raise InputError("a conversation must end with the user's turn: pass the response separately")
     return "\n\n".join(f"[{turn['role']}]\n{cast('str', turn['content']).strip()}" for turn in turns)

@@ -44,10 +44,14 @@ class JudgedCompletion:
     def __post_init__(self) -> None:
         """Raise InputError for a checklist without items, labels without votes, or no vote at all."""
         if not self.labels or len(self.labels) != len(self.votes):
-            raise InputError(f"expected votes on each of one or more items, got {len(self.labels)} labels and "
-                             f"{len(self.votes)} items with votes")  # fmt: skip
+            raise InputError(
+                f"expected labels and votes for the same items, at least one; got {len(self.labels)} labels and votes "
+                f"on {len(self.votes)} items"
+            )
         if not self.holistic or not all(self.votes):
-            raise InputError("no vote on the whole, or on one of the items: omit what could not be verified")
+            raise InputError(
+                "the whole response or one of its items has no votes: omit responses that could not be verified"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,12 @@ class Judged:
     def quality(self) -> VerifierQuality:
         """The four rates. Raises InputError for one without judgments to estimate it from."""
         rates: dict[str, float] = {}
-        needed = {"p": "strict success", "q": "failure", "p_item": "item that holds", "q_item": "item that does not"}
+        needed = {
+            "p": "strict success",
+            "q": "failure",
+            "p_item": "item that holds",
+            "q_item": "item that does not hold",
+        }
         for name, (right, of) in self.counts().items():
             if not of.sum():
                 raise InputError(f"{name} cannot be estimated: there is no {needed[name]} among the completions")
@@ -137,7 +146,7 @@ def judged(
     if not completions:
         raise InputError("there are no judged responses: expected at least one")
     if not 0 < threshold <= 1:
-        raise InputError(f"the threshold is a share of votes in (0, 1], got {threshold}")
+        raise InputError(f"the threshold must be in (0, 1], got {threshold}")
     labels = [np.array(one.labels, dtype=np.float64) for one in completions]
     success = np.array([one.gold for one in completions], dtype=np.float64)
     sizes = np.array([len(one) for one in labels])

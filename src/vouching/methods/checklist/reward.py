@@ -29,6 +29,7 @@ from vouching.methods.checklist.verify import WHOLE, ChecklistVerifier
 from vouching.methods.table import RewardLines
 from vouching.models.base import spoken
 from vouching.types import ChecklistItem, ItemResult, Report, Reward, Unverified
+from vouching.types.visible import shown_keys
 
 PARTS = ("s", "strict", "yes", "unclear")
 """Names of the parts: soft score, strict success, mean share of yes, share of unclear votes; all in [0, 1]."""
@@ -50,7 +51,7 @@ class ChecklistRules:
         check_aggregate(self.tau, self.aggregate)
         for name in ("tau_minus", "beta"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} is {getattr(self, name)!r}, expected a number in [0, 1]")
+                raise ConfigError(f"{name} must be in [0, 1], got {getattr(self, name)!r}")
 
 
 PAPER = ChecklistRules()
@@ -136,14 +137,16 @@ async def reply_report(
 def check_votes(votes_KJ: Sequence[Votes]) -> Sequence[Votes]:
     """Return the votes. Raises InputError unless they are those of one checklist: K items with J votes or one."""
     if not len(votes_KJ):
-        raise InputError("there are no items: expected a checklist with at least one")
+        raise InputError("the checklist has no items: expected at least one")
     counts = [*dict.fromkeys(map(len, votes_KJ))]
     if 0 in counts:
-        raise InputError("an item has no votes: write null for it if its judge failed, so that there is no reward")
+        raise InputError(
+            "an item has no votes: use null for an item whose judge failed, so that the row gets no reward"
+        )
     if len({*counts} - {1}) > 1:
         listed = f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}"
         raise InputError(
-            f"the items have {listed} votes, expected the same number on each, or one where a rule decides"
+            f"the items have {listed} votes, expected the same number for each item, or one where a rule decides"
         )
     return votes_KJ
 
@@ -151,7 +154,7 @@ def check_votes(votes_KJ: Sequence[Votes]) -> Sequence[Votes]:
 def soft_score(judgments_K: Sequence[float]) -> float:
     """s: the share of items passed (Eq. 5; Algorithm 1, line 10). Raises InputError for no item."""
     if not len(judgments_K):
-        raise InputError("there are no items: expected a checklist with at least one")
+        raise InputError("the checklist has no items: expected at least one")
     return sum(judgments_K) / len(judgments_K)
 
 
@@ -222,11 +225,11 @@ def reward_of_row(
     """
     rules = ChecklistRules(tau, tau_minus, beta, aggregate)
     if row.get("kind") == "unverified":
-        raise InputError(f"it was not judged: {row.get('message')}")
+        raise InputError(f"the row was not judged: {row.get('message')}")
     report = _report_of(row, rules)
     reward = report_reward(report, rules)
     if isinstance(reward, Unverified):  # not reached with votes from a file
-        raise InputError(f"its judge failed ({reward.reason}): a failure is no reward")
+        raise InputError(f"the judge failed ({reward.reason}): a failed judgement gives no reward")
     shares = [one.score for one in report.findings if isinstance(one, ItemResult)]
     score = reward.parts["s"]
     labels = [replay_label(share, rules) for share in shares]
@@ -240,7 +243,7 @@ def reward_of_row(
     }
     if row.get("holistic") is not None:
         given: Any = row["holistic"]
-        found = as_votes(cast("object", given if isinstance(given, list) else [given]), "the whole")
+        found = as_votes(cast("object", given if isinstance(given, list) else [given]), "the whole response")
         parts["holistic"] = judgment(found, rules.tau, rules.aggregate)
     return {"total": reward.total, "parts": parts}
 
@@ -262,7 +265,7 @@ def _report_of(row: Mapping[str, Any], rules: ChecklistRules) -> Report:
         questions = [str(one.get("question")) if isinstance(one, Mapping) else "" for one in findings]
         given = [one.get("votes") if isinstance(one, Mapping) else one for one in findings]
     if not isinstance(given, list):
-        raise InputError(f'the row has the keys {[*row]}, expected "votes", a list of votes for each item')
+        raise InputError(f'the row has no "votes" (a list of votes for each item); {shown_keys(row)}')
     votes = [as_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))]
     shares = [vote_share(one) if one else 0.0 for one in votes]
     questions = questions or [f"item {k}" for k in range(len(votes))]

@@ -142,12 +142,15 @@ class SelfVerifyGame:
         ask: Ask = item_messages,
     ) -> None:
         if samples < 2:
-            raise ConfigError(f"samples must be at least 2, got {samples}: advantages compare responses")
+            raise ConfigError(f"samples must be at least 2, got {samples}: responses are compared with each other")
         self.samples = samples
         self._setting, self._replay, self._ask = setting or SelfVerification(), replay, ask
         if bool(self._setting.lambda_v) != (replay is not None):
             buffer = "a replay buffer" if replay else "no replay buffer"
-            raise ConfigError(f"lambda_v is {self._setting.lambda_v} and there is {buffer}: give both, or neither")
+            raise ConfigError(
+                f"a replay buffer is required if lambda_v is above 0 and not allowed otherwise, "
+                f"got {self._setting.lambda_v} and {buffer}"
+            )
         self._processes, self._played = Processes(), 0
 
     @property
@@ -174,7 +177,8 @@ class SelfVerifyGame:
         task = task_of(row)
         if not voted_items(task.items):
             raise InputError(
-                f"row {task.name!r} has no item that the policy could judge: make checklists with  vouch data checklist"
+                f"row {task.name!r} has no item that the policy could judge: create checklists with  vouch data "
+                "checklist"
             )
         return task.prompt
 

@@ -49,7 +49,7 @@ class VerifierQuality:
         for field in fields(self):
             value = getattr(self, field.name)
             if not 0 <= value <= 1:
-                raise InputError(f"{field.name} is a rate in [0, 1], got {value}")
+                raise InputError(f"{field.name} must be in [0, 1], got {value}")
 
     @property
     def alpha(self) -> float:
@@ -112,7 +112,7 @@ def variance_checklist(means_K: ArrayLike, covariance_KK: ArrayLike | None = Non
         return own.sum(axis=-1) / items**2
     given = np.asarray(covariance_KK, dtype=np.float64)
     if given.shape[-2:] != (items, items):
-        raise InputError(f"{items} items need a covariance of shape (..., {items}, {items}), got {given.shape}")
+        raise InputError(f"the covariance must have the shape (..., {items}, {items}), got {given.shape}")
     crossed = np.where(np.eye(items, dtype=bool), 0.0, given)
     # Two judgments are both yes at most as often as the rarer yes, and at least as often as they must be (Fréchet).
     one, other = means[..., :, None], means[..., None, :]
@@ -138,7 +138,7 @@ def effective_items(items: ArrayLike, correlation: ArrayLike = 0.0) -> FloatArra
         raise InputError(f"expected at least one item, got {items}")
     shared = 1 + (number - 1) * rho
     if not ((rho <= 1) & (shared >= 0)).all():
-        raise InputError(f"{items} items cannot have the correlation {correlation}: expected -1 / (K - 1) to 1")
+        raise InputError(f"the correlation of K = {items} items must be from -1 / (K - 1) to 1, got {correlation}")
     return np.divide(number, shared, out=np.full(shared.shape, np.inf), where=shared != 0)
 
 
@@ -197,16 +197,16 @@ def _spread(means: FloatArray) -> FloatArray:
 def _labels(truth_K: ArrayLike) -> FloatArray:
     labels = np.asarray(truth_K, dtype=np.float64)
     if labels.ndim == 0 or not labels.shape[-1]:
-        raise InputError(f"a checklist has at least one item, got labels of shape {labels.shape}")
+        raise InputError(f"a checklist must have at least one item, got labels of shape {labels.shape}")
     if not np.isin(labels, (0, 1)).all():
-        raise InputError("item labels are 0 or 1")
+        raise InputError("item labels must be 0 or 1")
     return labels
 
 
 def size_by_bias(q: float) -> float:
     """Corollary 1: where S = 0 and the bias condition holds, K >= 1 / (4 (1 - q) q) is enough; inf for q = 0 or 1."""
     if not 0 <= q <= 1:
-        raise InputError(f"q is a rate in [0, 1], got {q}")
+        raise InputError(f"q must be in [0, 1], got {q}")
     return 1 / (4 * (1 - q) * q) if 0 < q < 1 else math.inf
 
 
@@ -241,7 +241,7 @@ def size_needed(quality: VerifierQuality, success: bool, gap: float = 0.0, corre
 def min_size(squared_bias: float, variance: float, target: float, correlation: float = 0.0) -> float:
     """The least K with ``squared_bias + variance (rho + (1 - rho) / K) <= target``; inf if there is none."""
     if not 0 <= correlation <= 1:
-        raise InputError(f"expected a correlation in [0, 1], got {correlation}")
+        raise InputError(f"the correlation must be in [0, 1], got {correlation}")
     room = target - squared_bias - correlation * variance
     falling = (1 - correlation) * variance
     if falling <= _ROUNDING:

@@ -142,7 +142,7 @@ class ModelVoter:
         failure = next((answer for answer in unread if answer.reason == "backend"), None)
         if failure is None and 2 * len(unread) > len(found):
             cut = any(answer.reason == "truncated" and len(answer.replies) == 1 for answer in unread)
-            more = ": raise max_tokens (--max-tokens)" if cut else ", also when asked again"
+            more = ": raise max_tokens (--max-tokens)" if cut else ", even when asked again"
             message = f"{len(unread)} of {len(found)} replies are neither yes, no nor unclear{more}"
             failure = Unread("truncated" if cut else "unparsable", message)
         answers = tuple(None if isinstance(answer, Unread) else answer for answer in found)
@@ -175,7 +175,7 @@ class ChecklistVerifier:
         maker: ChecklistMaker | None = None,
     ) -> None:
         if items is not None and not items:
-            raise ConfigError("the checklist has no items: give at least one, or None to have a checklist made")
+            raise ConfigError("the checklist has no items: pass at least one, or None to create a checklist")
         self.config = config or ChecklistConfig()
         self._items = None if items is None else tuple(items)
         self._voter: Voter = model if isinstance(model, Voter) else ModelVoter(model, self.config)
@@ -211,21 +211,21 @@ class ChecklistVerifier:
         ModelError if the model is unreachable for now and ConfigError if it cannot be used at all.
         """
         if question is None or not question.strip():
-            raise InputError("a checklist judges a response by its instruction: pass it (--instruction)")
+            raise InputError("judging by a checklist requires the instruction of the response: pass it (--instruction)")
         if not response.strip():
             raise InputError("the response is empty: expected an answer to judge")
         if items is not None and not items:
-            raise InputError("the checklist has no items: give at least one, or None to have a checklist made")
+            raise InputError("the checklist has no items: pass at least one, or None to create a checklist")
         started = time.perf_counter()
         chosen, warnings, made = items or self._items, list[VerdictWarning](), list[Completion]()
         if not chosen and not self.config.holistic:
             if self._maker is None:
-                raise InputError("there is no checklist and no model to make one: give at least one item")
+                raise InputError("there is no checklist and no model to create one: pass at least one item")
             new = await self._maker.make(question)
             made += new.completions
             if new.checklist is None:
                 why = "; ".join(map(str, new.faults))
-                failed = Unverified(Claim(question, id="checklist"), "unparsable", f"no checklist was made: {why}")
+                failed = Unverified(Claim(question, id="checklist"), "unparsable", f"no checklist was created: {why}")
                 report = _report(question, response, sources, [failed], self.config, made)
                 return replace(report, usage=replace(report.usage, seconds=time.perf_counter() - started))
             chosen = new.checklist.items
@@ -306,8 +306,9 @@ def open_checklist(
 
         if model.startswith("embedded"):
             raise ConfigError(
-                f"a language model judges items, got {model}: add --model, such as http://localhost:8000/v1#name, "
-                "or use --method rules, which needs none"
+                f"items are judged by a language model, got {model}: pass --model, such as "
+                "http://localhost:8000/v1#name, "
+                "or use --method rules, which does not require a model"
             )
         model = open_model(model)
     maker = ChecklistMaker(model, (config.seed if config else None) or 0, similarity=encoder_similarity())
@@ -346,7 +347,7 @@ def _read(replies: Replies) -> ItemAnswer:
     last = replies[-1]
     found = read_answer(last.text) if last.finish_reason != "length" else None
     if found is None:
-        raise ReplyError("it is neither yes, no nor unclear")
+        raise ReplyError("the reply is neither yes, no nor unclear")
     return found
 
 

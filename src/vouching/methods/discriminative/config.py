@@ -57,7 +57,7 @@ class RankConfig:
 
     def __post_init__(self) -> None:
         if not self.pairs:
-            raise ConfigError("pairs is empty: name the files written by  vouch data pairs")
+            raise ConfigError("pairs must not be empty: list the files written by  vouch data pairs")
         positive = ("max_tokens", "margin", "epochs", "batch_pairs", "accumulate", "learning_rate", "lora_alpha",
                     "evaluate_every", "checkpoint_every", "threads")  # fmt: skip
         require(self, above=positive, at_least=("max_steps", "lora_rank"))
@@ -65,4 +65,4 @@ class RankConfig:
             raise ConfigError(f"held_share must be above 0 and below 1, got {self.held_share}")
         for name in ("warmup", "dropout"):
             if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")
+                raise ConfigError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")

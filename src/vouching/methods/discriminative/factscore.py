@@ -86,7 +86,7 @@ class FactScore:
         if facts.unread is not None:
             return facts.unread.unverified(candidate.claim)
         if not facts.texts:
-            return Unverified(candidate.claim, "undecided", "the answer states no fact: it abstains, and has no score")
+            return Unverified(candidate.claim, "undecided", "the answer states no facts, so it has no score")
         claims = [Claim(fact, id=f"fact-{number}") for number, fact in enumerate(facts.texts, 1)]
         outcomes = await self._judge.verify(claims, candidate.sources)
         spent += outcomes
@@ -119,7 +119,7 @@ def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
 
     def read(replies: Replies) -> tuple[str, ...]:
         if replies[-1].finish_reason == "length":
-            raise ReplyError(f"the list of facts was cut off: raise max_tokens, now {max_tokens}")
+            raise ReplyError(f"the list of facts was cut off: raise max_tokens (now {max_tokens})")
         return tuple(read_facts(replies[-1].text))
 
     async def split(question: str, answer: str) -> Facts:

@@ -70,7 +70,7 @@ def read_places(reply: str, count: int) -> list[int]:
     if missing := sorted({*range(1, count + 1)} - {*places}):
         raise ReplyError(f"answer {missing[0]} is not named")
     if unknown := sorted({*places} - {*range(1, count + 1)}):
-        raise ReplyError(f"answer {unknown[0]} is named, but there are {count}")
+        raise ReplyError(f"answer {unknown[0]} is named, but there are only {count} answers")
     return [places[number] for number in range(1, count + 1)]
 
 
@@ -104,7 +104,7 @@ def verdict_of(reply: str) -> str:
     """The content of the last verdict of a reply, thoughts excluded. Raises ReplyError if there is none."""
     found = [*_VERDICT.finditer(spoken(reply))]
     if not found:
-        raise ReplyError("there is no <verdict> in it")
+        raise ReplyError("<verdict> is missing")
     return found[-1][1]
 
 
@@ -158,7 +158,7 @@ class GenerativeRanker:
         owned: Sequence[Closable] = (),
     ) -> None:
         if mode not in PROMPTS:
-            raise ConfigError(f"mode {mode} uses a scorer, got the language model {model.name}")
+            raise ConfigError(f"mode {mode} requires a scorer, got the language model {model.name}")
         self.model = model
         self.mode: RankMode = mode
         self.scale: Scale = "points" if mode == "points" else "places"
@@ -230,7 +230,7 @@ class GenerativeRanker:
         places, judged.explanation = await self._ask(question, named, history, read, judged)
         if isinstance(places, Unread):
             if places.reason != "backend":
-                judged.invalid = f"the reply ranks nothing: {places.fault}"
+                judged.invalid = f"the reply contains no usable ranking: {places.fault}"
             judged.unverified = [_unverified(places, claim) for claim in claims]
         else:  # the score of an answer is the number of answers below it
             judged.scores = {number: float(sum(p > place for p in places)) for number, place in enumerate(places, 1)}
@@ -264,7 +264,7 @@ class GenerativeRanker:
 def _whole(reply: Completion) -> str:
     """The text of a reply. Raises ReplyError if it was cut off within its verdict."""
     if reply.finish_reason == "length" and is_cut(reply.text):
-        raise ReplyError("the verdict is not closed")
+        raise ReplyError("<verdict> is not closed")
     return reply.text
 
 

@@ -132,10 +132,10 @@ class Judge:
         messages = _messages(self._prefer, {**_known(asked), "answer 1": pair[0], "answer 2": pair[1]})
         places = await self._asked(messages, partial(read_places, count=2))
         if isinstance(places, Unread):
-            return f"the judge did not compare: {places.fault}"
+            return f"the judge did not compare the answers: {places.fault}"
         if places[0] == places[1]:
-            return "the judge finds neither better"
-        return None if (places[0] < places[1]) == first else "the judge prefers the other"
+            return "the judge prefers neither answer"
+        return None if (places[0] < places[1]) == first else "the judge prefers the other answer"
 
     async def _asked(self, messages: Sequence[Message], read: Callable[[str], R], attempt: int = 0) -> R | Unread:
         """What a reply says; where it cannot be read, another one is drawn."""
@@ -148,7 +148,7 @@ class Judge:
 def _mark_of(reply: str) -> AnswerLabel:
     mark = verdict_of(reply).strip(" \t\r\n.*`'\"").lower()
     if mark not in get_args(AnswerLabel):
-        raise ReplyError(f"{mark[:40]!r} is no mark")
+        raise ReplyError(f"{mark[:40]!r} is not a mark; expected one of {', '.join(get_args(AnswerLabel))}")
     return cast("AnswerLabel", mark)
 
 

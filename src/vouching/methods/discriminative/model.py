@@ -111,7 +111,7 @@ class TrainedScorer:
         return [
             Scored(number, self._cut(one.lost), usage=Usage(seconds, len(one.ids), 0, 1))
             if math.isfinite(number)
-            else Unverified(candidate.claim, "undecided", f"{self.name} gave {number}: train it again")
+            else Unverified(candidate.claim, "undecided", f"{self.name} gave the score {number}: train the model again")
             for candidate, one, number in zip(candidates, encoded, numbers, strict=True)
         ]
 
@@ -154,7 +154,7 @@ def _load(base: Path, adapter: Path | None, dtype: str) -> Any:
             raise ConfigError(f"{base} has no trained head: {min(missing)} is missing (see vouch train rank)")
         return model
     if not (adapter / "adapter_config.json").is_file():
-        raise ConfigError(f"{adapter} is not an adapter: name a folder with adapter_config.json, as peft writes it")
+        raise ConfigError(f"{adapter} is not an adapter: pass a folder with adapter_config.json, as written by peft")
     peft = need("peft")
     try:
         whole = peft.PeftModel.from_pretrained(model, str(adapter)).eval()
@@ -162,7 +162,9 @@ def _load(base: Path, adapter: Path | None, dtype: str) -> Any:
         raise ConfigError(f"{adapter} is not an adapter for {base}: {error}") from error
     if lost := _not_saved(missing, whole.active_peft_config.modules_to_save or ()):
         raise ConfigError(
-            f"neither {adapter} nor {base} has {lost[0]}, which would be random (train the adapter with vouch train "
+            f"neither {adapter} nor {base} contains {lost[0]}, so its values would be random (train the adapter with "
+            "vouch "
+            "train "
             "rank, or with modules_to_save)"
         )
     return whole

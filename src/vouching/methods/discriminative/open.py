@@ -51,7 +51,7 @@ def open_scorer(name: str) -> Scorer:
         from vouching.models.open import nearest_name
 
         near = nearest_name(name, (*MODELS, *KINDS))
-        raise ConfigError(f"unknown scorer {name!r}; there are {SCORERS}{near}")
+        raise ConfigError(f"unknown scorer {name!r}; expected one of {SCORERS}{near}")
     if kind == "discriminative":
         from vouching.methods.discriminative.model import TrainedScorer
 
@@ -109,13 +109,13 @@ def open_ranker(
     find, compress, owned = open_search(searcher, engines, queries)
     if mode in PROMPTS:
         if is_embedded(score_model) or is_scorer(score_model):
-            raise ConfigError(f"mode {mode} uses a language model, got the scorer {score_model}: name a language model")
+            raise ConfigError(f"mode {mode} requires a language model, got the scorer {score_model}")
         same = searcher is not None and score_model == search_model
         model = searcher if same and searcher is not None else open_model(score_model)
         return GenerativeRanker(model, mode, find=find, owned=owned)
     if is_model(score_model):
         raise ConfigError(
-            f"{score_model} is a language model, expected mode generative, agentic or points, got {mode or 'none'}"
+            f"{score_model} is a language model and requires mode generative, agentic or points, got {mode or 'none'}"
         )
     scorer = open_scorer(score_model)
     calibration = find_calibration(scorer.name)

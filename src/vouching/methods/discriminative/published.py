@@ -79,7 +79,7 @@ class MiniCheck(_WindowScorer):
     def __init__(self, path: str | Path, *, device: str = "auto") -> None:
         kind = config_of(path).get("model_type")
         if kind not in _MAX_INPUT:
-            raise ConfigError(f"{path} is a model of type {kind!r}, MiniCheck is one of {', '.join(_MAX_INPUT)}")
+            raise ConfigError(f"{path} has the model type {kind!r}; the types of MiniCheck are {', '.join(_MAX_INPUT)}")
         self._t5, self._limit = kind == "t5", _MAX_INPUT[kind]
         self._tokenizer = load_tokenizer(path)
         place = device_of(device)
@@ -122,7 +122,7 @@ def best_window(candidate: Candidate, found: Sequence[float], cut: int, name: st
         return Unverified(
             candidate.claim, "undecided", f"{name} gave a number that is not finite: its weights are broken"
         )
-    message = f"{cut} windows of the evidence were longer than the model reads; their ends were cut off."
+    message = f"{cut} windows of the evidence were longer than the limit of the model; their ends were cut off."
     return Scored(max(found), (VerdictWarning("truncated", message),) if cut else (), usage=usage)
 
 
@@ -189,7 +189,7 @@ def _hhem_model(path: Path) -> Any:
     try:
         weights = need("safetensors.torch").load_file(str(file))
     except Exception as error:  # safetensors raises many types
-        raise ConfigError(f"{path} has no weights of HHEM: expected model.safetensors ({error})") from error
+        raise ConfigError(f"{path} has no HHEM weights: expected model.safetensors ({error})") from error
     weights = {name.removeprefix(_ROOT): tensor for name, tensor in weights.items()}
     try:
         shared = weights["transformer.shared.weight"]
@@ -213,5 +213,5 @@ def _hhem_model(path: Path) -> Any:
             model = transformers.T5ForTokenClassification(config)
         model.load_state_dict(weights, assign=True)
     except (KeyError, IndexError, RuntimeError, ZeroDivisionError) as error:
-        raise ConfigError(f"{file} does not have the weights of HHEM-2.1-Open: {error}") from error
+        raise ConfigError(f"{file} does not contain the weights of HHEM-2.1-Open: {error}") from error
     return model.eval()

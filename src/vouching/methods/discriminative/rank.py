@@ -48,6 +48,7 @@ from vouching.types import (
     VerdictWarning,
     total_usage,
 )
+from vouching.types.visible import shown_json, shown_keys
 from vouching.version import __version__
 
 SHOWN: dict[RankMode, Shown] = {"compressed": "compressed", "facts": "facts", "full": "full", "no-search": "none"}
@@ -111,14 +112,15 @@ class ScoringRanker:
         self.scorer = scorer
         self.mode: RankMode = mode or MODE_OF[scorer.shown or ("compressed" if scorer.reads == "text" else "full")]
         if self.mode not in SHOWN:
-            raise ConfigError(f"mode {self.mode} uses a language model, got the scorer {scorer.name}")
+            raise ConfigError(f"mode {self.mode} requires a language model, got the scorer {scorer.name}")
         if scorer.reads == "passages" and self.mode != "full":
             raise ConfigError(
-                f"{scorer.name} reads the passages themselves, got mode {self.mode}: omit it, or name a trained scorer"
+                f"{scorer.name} reads the passages themselves, got mode {self.mode}: omit the mode, or use a trained "
+                "scorer"
             )
         self.shown: Shown = SHOWN[self.mode]
         if self.shown in ("compressed", "facts") and compress is None:
-            raise ConfigError(f"mode {self.mode} needs a compressor, got none")
+            raise ConfigError(f"mode {self.mode} requires a compressor, got none")
         self._find, self._compress = find, compress
         own = scorer.verifier if isinstance(scorer, EmbeddedScorer) else None
         self._aligner = aligner or own or EmbeddedVerifier()
@@ -238,7 +240,7 @@ def _untrained(scorer: Scorer, shown: Shown) -> tuple[VerdictWarning, ...]:
     """A warning if a scorer is shown something else than in training."""
     if scorer.shown in (None, shown):
         return ()
-    message = f"The scorer was trained on the mode {MODE_OF[scorer.shown]}, its scores are for another form of input."
+    message = f"The scorer was trained in mode {MODE_OF[scorer.shown]}, with a different form of input."
     return (VerdictWarning("inconsistency", message),)
 
 
@@ -251,9 +253,9 @@ def placed(answers: Sequence[RankedAnswer]) -> tuple[RankedAnswer, ...]:
 def check_asked(question: str, answers: Sequence[str]) -> None:
     """Raise InputError unless there is a question, and answers with at least one letter or digit each."""
     if not question.strip():
-        raise InputError("the question is empty: expected the question of the answers")
+        raise InputError("the question is empty: expected the question that the answers reply to")
     if not answers:
-        raise InputError("got no answer, expected at least one to score and two to rank")
+        raise InputError("there are no answers: expected at least one to score, or two to rank")
     for number, answer in enumerate(answers, 1):
         if not any(c.isalnum() for c in answer):
             raise InputError(f"answer {number} is empty: got {answer[:40]!r}, expected at least one word or number")
@@ -282,10 +284,12 @@ def ranked_row(row: Row, needed: bool = True) -> tuple[str, list[str], tuple[Sou
     check_text(str(fields.get("id", "")), "the id")
     for key in ("question", "answers"):
         if fields.get(key) is None:
-            raise InputError(f'the row has the keys {[*fields]}, expected "question" and "answers" (a list of texts)')
+            raise InputError(
+                f'the row has no "{key}"; expected "question" and "answers" (a list of strings); {shown_keys(fields)}'
+            )
     given = fields["answers"]
     if not isinstance(given, list):
-        raise InputError(f"its answers are of type {type(given).__name__}, expected a list of texts")
+        raise InputError(f'"answers" must be a list of strings, got {shown_json(given)}')
     answers = [check_text(text, f"answer {n}") for n, text in enumerate(cast("list[object]", given), 1)]
     sources = row_sources(fields, needed, OR_SEARCH)
     return check_text(fields["question"], "the question"), answers, () if sources is None else as_sources(sources)

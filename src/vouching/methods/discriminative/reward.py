@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from vouching.errors import ConfigError, InputError
 from vouching.types import RankedAnswer, Ranking, Reward, Unverified
 from vouching.types.serial import from_json
+from vouching.types.visible import shown_keys
 
 By: TypeAlias = Literal["place", "score", "probability"]
 """Which value of a ranking is the reward."""
@@ -38,7 +39,7 @@ def ranking_rewards(ranking: Ranking, by: By = "place") -> list[Reward | Unverif
     [0.25, 1.0, 0.25]
     """
     if by not in get_args(By):
-        raise ConfigError(f"by is {by!r}, expected {', '.join(get_args(By))}")
+        raise ConfigError(f"by must be one of {', '.join(get_args(By))}, got {by!r}")
     rewards: dict[int, Reward | Unverified] = {a.number: _reward(a, ranking.answers, by) for a in ranking.answers}
     rewards |= {_number(failed): failed for failed in ranking.unverified}
     if sorted(rewards) != [*range(1, len(rewards) + 1)]:
@@ -52,7 +53,7 @@ def reward_of_row(row: Mapping[str, Any], by: By = "place") -> dict[str, Any]:
     Returns ``totals`` and ``parts``, in the order in which the answers were given; None for one without a score.
     """
     if row.get("kind") != "ranking":
-        raise InputError(f"the row has the keys {[*row]}, expected a ranking: a line of vouch rank --output")
+        raise InputError(f"the row is not a ranking (a line of vouch rank --output); {shown_keys(row)}")
     rewards = ranking_rewards(from_json(Ranking, json.dumps({key: row[key] for key in row if key != "id"})), by)
     found = [one if isinstance(one, Reward) else None for one in rewards]
     return {"totals": [one and one.total for one in found], "parts": [one and dict(one.parts) for one in found]}
@@ -76,12 +77,12 @@ def _reward(answer: RankedAnswer, answers: Sequence[RankedAnswer], by: By) -> Re
     if answer.probability is not None:
         parts["probability"] = answer.probability
     if by not in parts:
-        raise InputError("the ranking has no probabilities: calibrate the scorer (vouch calibrate), or use the place")
+        raise InputError("the ranking has no probabilities: calibrate the scorer (vouch calibrate), or use by=place")
     return Reward(parts[by], parts)
 
 
 def _number(failed: Unverified) -> int:
     name = failed.claim.id.removeprefix("answer-")
     if not name.isdecimal():
-        raise InputError(f"the id of an answer is {failed.claim.id!r}, expected 'answer-N'")
+        raise InputError(f"the id of an answer must be answer-N, got {failed.claim.id!r}")
     return int(name)

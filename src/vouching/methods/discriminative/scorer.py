@@ -18,7 +18,7 @@ from vouching.types import Claim, Compression, Scale, Source, Trajectory, Unveri
 
 Reads: TypeAlias = Literal["text", "passages"]
 """What a scorer reads: the prepared text, or the passages."""
-NO_EVIDENCE = "nothing was found to hold the answer against: name a source, an index or a web engine"
+NO_EVIDENCE = "no evidence was found to check the answer against: pass a source, an index or a web engine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class ClaimScorer:
         self.scorer = scorer
         self.shown: Shown = shown if scorer.reads == "text" else "full"
         if self.shown in ("compressed", "facts") and compress is None:
-            raise ConfigError(f"a scorer that is shown the sources as {shown} needs a compressor")
+            raise ConfigError(f"a scorer that reads the sources as {shown} requires a compressor")
         self._compress = compress
 
     def digest(self, question: bool = False) -> str:

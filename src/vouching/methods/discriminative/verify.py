@@ -99,7 +99,7 @@ class DiscriminativeVerifier:
         attributable = score >= self.threshold
         notes = self._note
         if attributable != explained.attributable:
-            message = f"Part by part the claim reads as {explained.label}; the score and the threshold say otherwise."
+            message = f"Judged by its parts, the claim is {explained.label}; the score and the threshold say otherwise."
             notes = (*notes, VerdictWarning("inconsistency", message))
         return replace(
             explained,
@@ -148,7 +148,7 @@ def _fitting(
     why_not = calibration.why_not(name, scorer.digest(), 1) if calibration else None
     if scale == "logit" and (calibration is None or why_not):
         raise ConfigError(
-            f"{name} gives raw scores, not probabilities ({why_not or 'no calibration'}): make a calibration with  "
+            f"{name} gives raw scores, not probabilities ({why_not or 'no calibration'}): create a calibration with  "
             f"vouch calibrate --model {name}  and set {VARIABLE} to it, or rank answers with vouch rank"
         )
     if why_not:

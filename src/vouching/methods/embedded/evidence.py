@@ -41,11 +41,11 @@ def shipped_table(name: str, folder: Path | None = None) -> bytes:
         raw = (folder / name).read_bytes()
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise WeightsError(f"cannot read {folder / name} with its {SUMS} ({error}): reinstall vouching") from error
+        raise WeightsError(f"cannot read {folder / name} or its {SUMS} ({error}): reinstall vouching") from error
     found = hashlib.sha256(raw).hexdigest()
     if f"{found}  {name}" not in lines:
         raise WeightsError(
-            f"{folder / name} has SHA-256 {found[:12]}..., which {SUMS} does not name: the file was altered; "
+            f"{folder / name} has SHA-256 {found[:12]}..., which is not in {SUMS}: the file was changed; "
             "reinstall vouching"
         )
     return raw

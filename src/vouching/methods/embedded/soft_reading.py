@@ -109,8 +109,8 @@ class SoftReader:
     def __init__(self, encoder: Encoder, model: ScoreModel, name: str = "embedded") -> None:
         if model.encoder != encoder.weights.digest:
             raise WeightsError(
-                f"the combined model was fitted on encoder {model.encoder}, this one is {encoder.weights.digest}: "
-                "take both from one version of vouching"
+                f"the combined model was fitted on encoder {model.encoder}, got encoder {encoder.weights.digest}: "
+                "use both from the same version of vouching"
             )
         self._encoder = encoder
         self.model, self.name = model, name

@@ -254,7 +254,7 @@ def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None)
     'embedded:rules'
     """
     if not is_embedded(name):
-        raise ConfigError(f"no embedded verifier is called {name!r}; there are {', '.join(MODELS)}, embedded:FOLDER")
+        raise ConfigError(f"unknown embedded verifier {name!r}; expected one of {', '.join(MODELS)}, embedded:FOLDER")
     threshold = (config or ThresholdConfig()).threshold
     if name == "embedded:rules":
         return EmbeddedVerifier(threshold)

@@ -15,6 +15,7 @@ from vouching.errors import InputError
 from vouching.methods.rules import shape, wording
 from vouching.methods.rules.ruling import LANGUAGES, Ruling
 from vouching.types import ChecklistItem, Span
+from vouching.types.visible import shown_json
 
 RELATIONS = ("at least", "less than")
 """How a number may be bounded."""
@@ -48,24 +49,24 @@ def bind(rule: str, arguments: Mapping[str, Any] | None = None, span: Span | Non
     if rule not in RULES:
         near = get_close_matches(rule, RULES, 1)
         hint = f"did you mean {near[0]!r}?" if near else "see docs/rules.md"
-        raise InputError(f"there is no rule {rule!r}; {hint}")
+        raise InputError(f"unknown rule {rule!r}; {hint}")
     parameters = RULES[rule].parameters
     given = {key: value for key, value in (arguments or {}).items() if value is not None}
     unknown = [repr(key) for key in given if key not in parameters]
     if unknown:
         takes = ", ".join(map(repr, parameters)) or "no arguments"
-        raise InputError(f"{rule}: got the argument {', '.join(unknown)}, but it takes {takes}")
+        raise InputError(f"{rule}: unknown argument {', '.join(unknown)}; expected {takes}")
     read = {key: _read(rule, key, reader, given) for key, reader in parameters.items()}
     return ChecklistItem(RULES[rule].question.format(**_shown(read)), rule, read, span)
 
 
 def _read(rule: str, key: str, reader: Reader, given: Mapping[str, Any]) -> object:
     if key not in given:
-        raise InputError(f'{rule}: "{key}" is missing: give it a value')
+        raise InputError(f'{rule}: the argument "{key}" is missing')
     try:
         return reader(given[key])
     except ValueError as expected:
-        raise InputError(f'{rule}: "{key}" is {given[key]!r}, expected {expected}') from None
+        raise InputError(f'{rule}: "{key}" must be {expected}, got {shown_json(given[key])}') from None
 
 
 def _shown(arguments: Mapping[str, object]) -> dict[str, str]:
@@ -82,13 +83,13 @@ def _whole(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # a table with empty cells turns whole numbers into floats
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("a whole number from 0")
+        raise ValueError("a whole number of at least 0")
     return value
 
 
 def _place(value: object) -> int:
     if _whole(value) < 1:
-        raise ValueError("a whole number from 1")
+        raise ValueError("a whole number of at least 1")
     return _whole(value)
 
 
@@ -100,25 +101,25 @@ def _relation(value: object) -> str:
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError("a text that is not blank")
+        raise ValueError("a string that is not blank")
     return value
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not value:
-        raise ValueError("a list of texts, at least one")
+        raise ValueError("a list of at least one string")
     return tuple(map(_text, cast("list[object]", value)))
 
 
 def _letter(value: object) -> str:
     if not isinstance(value, str) or len(value.strip()) != 1:
-        raise ValueError("a single letter or other character")
+        raise ValueError("a single character")
     return value.strip().lower()
 
 
 def _language(value: object) -> str:
     if not isinstance(value, str) or value not in LANGUAGES:
-        raise ValueError("a code such as 'en' or 'zh-cn'")
+        raise ValueError("a language code such as 'en' or 'zh-cn'")
     return value
 
 

@@ -18,6 +18,7 @@ from vouching.methods.rules.ruling import Ruling
 from vouching.models.base import Model
 from vouching.rows import Line, Row, Seen, Work, fields_of
 from vouching.types import ChecklistItem, Claim, ItemResult, Report, Source, Unverified, VerdictWarning
+from vouching.types.visible import shown_json, shown_keys
 
 _NAMES = "instruction_id_list"
 
@@ -32,9 +33,9 @@ def rule_on(item: ChecklistItem, response: str) -> Ruling:
     (True, False)
     """
     if item.rule is None:
-        raise InputError(f"the item {item.text!r} has no rule: name a rule, or a language model to judge it")
+        raise InputError(f"the item {item.text!r} has no rule: choose a rule, or pass a language model to judge it")
     if item.rule not in RULES:
-        raise InputError(f"the item {item.text!r} has the rule {item.rule!r}, expected one in docs/rules.md")
+        raise InputError(f"the item {item.text!r} has the unknown rule {item.rule!r}; see docs/rules.md")
     if not response.strip():
         return Ruling(False, "It is blank.")
     return RULES[item.rule].check(response, **item.arguments)
@@ -81,16 +82,16 @@ def named_items(row: Mapping[str, Any]) -> tuple[ChecklistItem, ...]:
         raise InputError(f'"kwargs" has {len(arguments)} entries, expected {len(names)}, one per rule')
     for name, given in zip(names, arguments, strict=True):
         if not isinstance(name, str):
-            raise InputError(f'"instruction_id_list" has {name!r}, expected names of rules')
+            raise InputError(f'"instruction_id_list" must contain only names of rules, got {shown_json(name)}')
         if given is not None and not isinstance(given, Mapping):
-            raise InputError(f'{name}: "kwargs" has {given!r}, expected an object')
+            raise InputError(f'{name}: its "kwargs" must be an object or null, got {shown_json(given)}')
     return tuple(map(bind, names, arguments))
 
 
 def _list(row: Mapping[str, Any], key: str) -> Sequence[Any]:
     value = row.get(key)
     if not isinstance(value, list):
-        raise InputError(f'"{key}" is {"missing" if value is None else repr(value)}, expected a list')
+        raise InputError(f'"{key}" must be a list, got {shown_json(value)}')
     return cast("list[Any]", value)
 
 
@@ -134,7 +135,7 @@ class RulesVerifier:
     ) -> Report:
         """The report of :func:`rules_report`. Raises ConfigError if there are sources."""
         if sources:
-            raise ConfigError("got sources, which rules do not use: omit them, or name a model")
+            raise ConfigError("sources cannot be used with rules: omit the sources, or pass a model")
         return rules_report(question or "", response, items)
 
     async def aclose(self) -> None:
@@ -170,7 +171,7 @@ def _line(row: Row) -> str:
 def _outcome(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The outcomes of a row; without named rules, of those found in its prompt."""
     if fields.get("response") is None:
-        raise InputError(f'the row has the keys {[*fields]}, expected "response", a text')
+        raise InputError(f'the row has no "response"; {shown_keys(fields)}')
     response = check_text(fields["response"], "the response")
     named: dict[str, Any] = {}
     if fields.get(_NAMES) is not None:
@@ -181,7 +182,7 @@ def _outcome(fields: Mapping[str, Any]) -> dict[str, Any]:
         named["detected"] = True
     else:
         raise InputError(
-            f'the row has the keys {[*fields]}, expected "{_NAMES}" and "kwargs", or "prompt" or "instruction"'
+            f'the row has no "{_NAMES}" and "kwargs", and no "prompt" or "instruction"; {shown_keys(fields)}'
         )
     strict, loose = followed(items, response)
     return {**named, "strict": strict, "loose": loose}

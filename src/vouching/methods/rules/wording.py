@@ -58,7 +58,7 @@ def in_language(response: str, language: str) -> Ruling:
     found = language_of(response)
     if found is None:
         return ruled(True, "It has no letters to detect a language from.")
-    return ruled(language in (found, found.partition("-")[0]), f"langdetect takes it for {_guessed(found, response)}.")
+    return ruled(language in (found, found.partition("-")[0]), f"langdetect detects {_guessed(found, response)}.")
 
 
 def all_capitals(response: str) -> Ruling:
@@ -125,8 +125,8 @@ def _one_case(response: str, passed: bool, case: str, other: re.Match[str] | Non
     if not passed:
         return ruled(False, f"It is not all in {case} letters.", other)
     language = language_of(response)
-    words = "no detectable language" if language is None else _guessed(language, response)
-    return ruled(language in ("en", None), f"It is all in {case} letters, by langdetect in {words}.")
+    words = "no language" if language is None else _guessed(language, response)
+    return ruled(language in ("en", None), f"It is all in {case} letters; langdetect detects {words}.")
 
 
 def _guessed(language: str, response: str) -> str:

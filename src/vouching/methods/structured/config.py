@@ -16,6 +16,7 @@ from vouching.methods.structured.reward_weights import Variant, reward_bounds
 from vouching.methods.training import GrpoConfig, Plan
 from vouching.rows.read import with_unique_ids
 from vouching.types.spans import Label
+from vouching.types.visible import shown_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,9 @@ class StructuredRunConfig(GrpoConfig):
     def __post_init__(self) -> None:
         GrpoConfig.__post_init__(self)
         if self.reward == "binary" and self.normalise != "none":
-            raise ConfigError(f"got normalise {self.normalise!r} with the binary reward, which has no diagnosis")
+            raise ConfigError(
+                f"normalise={self.normalise} cannot be used with the binary reward, which has no diagnosis"
+            )
 
     def plan(self) -> Plan:
         """SEVA's game (section 2.3): G records on each claim, each rewarded part by part."""
@@ -52,5 +55,5 @@ def prompt_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A row with a prompt and a gold label, for the structured game."""
     messages = messages_of(fields, "prompt")
     if fields.get("gold") not in get_args(Label):
-        raise InputError(f'its gold is {fields.get("gold")!r}, expected "Attributable" or "Not Attributable"')
+        raise InputError(f'"gold" must be "Attributable" or "Not Attributable", got {shown_json(fields.get("gold"))}')
     return {**fields, "id": name, "prompt": [*messages]}

@@ -183,7 +183,7 @@ def expected_variances(q: float, group_size: int) -> tuple[float, float]:
     [0.2331, 0.2039625]
     """
     if group_size < 2:
-        raise InputError(f"a group of {group_size} has no variance, expected at least 2 replies")
+        raise InputError(f"group_size must be at least 2, got {group_size}: a single reply has no variance")
     unbiased = population = 0.0
     for ones in range(group_size + 1):
         chance = math.comb(group_size, ones) * q**ones * (1 - q) ** (group_size - ones)
@@ -266,12 +266,13 @@ def diagnose(rows: Sequence[ScoredReply], variant: Variant = "paper") -> Diagnos
         InputError: no rows, or rows whose parts have different names.
     """
     if not rows:
-        raise InputError("got no reply with a reward, expected at least one")
+        raise InputError("there are no replies with a reward: expected at least one")
     names = rows[0].reward.parts.keys()
     other = next((row for row in rows if row.reward.parts.keys() != names), None)
     if other is not None:
         raise InputError(
-            f"{other.id} has the parts {[*other.reward.parts]}, the first row {[*names]}: compare rewards of one method"
+            f"{other.id} has the parts {', '.join(other.reward.parts)}, but the first row has {', '.join(names)}: "
+            "compare rewards of one method only"
         )
     return Diagnosis(
         replies=len(rows),

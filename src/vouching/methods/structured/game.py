@@ -19,6 +19,7 @@ from vouching.methods.structured.reward_weights import PAPER, Equal, Rules, Stru
 from vouching.models.base import Message
 from vouching.models.running import all_of
 from vouching.types import Label, Reward, Unverified
+from vouching.types.visible import shown_json
 
 Score: TypeAlias = Callable[[str, Row], Awaitable[Reward | Unverified]]
 """The reward of a reply to a row. May raise BackendError if an endpoint fails."""
@@ -82,7 +83,7 @@ class StructuredGame:
 
     def __post_init__(self) -> None:
         if self.normalise not in get_args(Normalise):
-            raise ConfigError(f"normalise is {self.normalise!r}, expected one of {', '.join(get_args(Normalise))}")
+            raise ConfigError(f"unknown normalise {self.normalise!r}; expected one of {', '.join(get_args(Normalise))}")
         if self.samples < 2:
             raise ConfigError(f"samples must be at least 2, got {self.samples}: answers are compared with each other")
 
@@ -93,8 +94,8 @@ class StructuredGame:
             return tuple(Message(one["role"], one["content"]) for one in cast("Sequence[Mapping[str, Any]]", messages))
         except (TypeError, KeyError):
             raise InputError(
-                f"row {row.get('id', '?')!r} has the prompt {messages!r:.80}, expected chat messages with role and "
-                "content:  vouch data annotate --prompts  writes them"
+                f"the prompt of row {row.get('id', '?')!r} must be chat messages with role and content, as  vouch data "
+                f"annotate --prompts  writes them, got {shown_json(messages, 80)}"
             ) from None
 
     async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:

@@ -82,10 +82,10 @@ def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> Located
     chain = tuple(map(quotes.step, reply.reasoning_chain))
     attributable = reply.label == "Attributable"
     if not alignment:
-        return Unverified(claim, "ungrounded", "the reply quotes no words of the claim: it may be about another one")
+        return Unverified(claim, "ungrounded", "the reply quotes no words of the claim: it may be about another claim")
     if not quotes.real and (quotes.quoted or attributable):
         got = f"none of its {quotes.quoted} quotes is in a source" if quotes.quoted else "it quotes no source"
-        return Unverified(claim, "ungrounded", f"the reply says {reply.label}, but {got}: it rests on nothing")
+        return Unverified(claim, "ungrounded", f"the reply says {reply.label}, but {got}: the label is unsupported")
     return LocatedReply(
         label=reply.label,
         stated=reply.confidence,
@@ -121,7 +121,7 @@ class _Quotes:
             self._parts += 1
             words = self.claim.text[place.start : place.end] if place else ""
             if place is None or (place.how == "fuzzy" and not says_the_same(entry.claim_span, words)):
-                self._invented(entry.claim_span, "the claim does not have")
+                self._invented(entry.claim_span, "is not in the claim")
                 continue
             self._real_parts += 1
             span = Span(words, place.start, place.end)
@@ -140,7 +140,7 @@ class _Quotes:
         self.quoted += 1
         span = self.evidence.find(quote, near=self.claim.text)
         if span is None:
-            self._invented(quote, "no source has")
+            self._invented(quote, "is not in any source")
         else:
             self.real += 1
         return span
@@ -170,22 +170,22 @@ def _contradictions(reply: Reply) -> Iterator[VerdictWarning]:
                 f"supported ({len(doubted)})"
             )
         if reply.error_type is not None:
-            yield _inconsistent(f"the label is Attributable, but it names the error {reply.error_type}")
+            yield _inconsistent(f"the label is Attributable, but the reply names the error {reply.error_type}")
         if reply.fix_suggestion is not None:
-            yield _inconsistent("the label is Attributable, but it suggests a fix")
+            yield _inconsistent("the label is Attributable, but the reply suggests a fix")
     else:
         if not failed and not doubted:
             yield _inconsistent("the label is Not Attributable, but every part matches and every step is supported")
         if reply.error_type is None:
-            yield _inconsistent("the label is Not Attributable, but it names no error")
+            yield _inconsistent("the label is Not Attributable, but the reply names no error")
         if reply.error_type == "fabrication" and any(e.status == "mismatch" for e in reply.evidence_alignment):
-            yield _inconsistent("it names the error fabrication, but finds a part that a source contradicts")
+            yield _inconsistent("the reply names the error fabrication, but finds a part that a source contradicts")
     yield from _low_confidence(reply.label, reply.confidence)
 
 
 def _low_confidence(label: Label, stated: float) -> Iterator[VerdictWarning]:
     if stated < 0.5:
-        yield _inconsistent(f"it gives its own label {label} a probability of {stated:g}; taken as {MIN_CONFIDENCE}")
+        yield _inconsistent(f"its own label {label} has a probability of {stated:g}; {MIN_CONFIDENCE} is used")
 
 
 def _inconsistent(what: str) -> VerdictWarning:
@@ -227,7 +227,7 @@ def majority_vote(claim: Claim, votes: Sequence[LocatedReply | Unverified]) -> V
         return VoteResult(valid[0], valid[0].probability)
     share = voted_share(vote.label == "Attributable" for vote in valid) or 0.0
     if share == 0.5:
-        message = f"{len(valid)} votes, half of them for each label: ask an odd number, or decide by hand"
+        message = f"{len(valid)} votes are split evenly between both labels: use an odd number, or decide by hand"
         return Unverified(claim, "undecided", message)
     winners = [vote for vote in valid if (vote.label == "Attributable") == (share > 0.5)]
     best = max(winners, key=lambda vote: (vote.grounded, vote.stated))

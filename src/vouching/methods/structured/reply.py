@@ -60,7 +60,7 @@ def _absent(value: object) -> object:
 
 def _few(parts: list[Any]) -> list[Any]:
     if len(parts) > MAX_PARTS:
-        raise PydanticCustomError("too_many", f"expected at most {MAX_PARTS} of them, got {len(parts):,}")  # pyright: ignore[reportArgumentType]
+        raise PydanticCustomError("too_many", f"expected at most {MAX_PARTS} entries, got {len(parts):,}")  # pyright: ignore[reportArgumentType]
     return parts
 
 
@@ -128,12 +128,12 @@ def parse_reply(text: str, kind: type[R], repair: bool = True, shown: Sequence[s
     except ValidationError as error:
         raise ReplyError(_faults(error)) from None
     except RecursionError:
-        raise ReplyError("its objects lie too deep in each other") from None
+        raise ReplyError("the JSON objects are nested too deeply") from None
     if _HALF.search(text):
         try:
             json.dumps(asdict(record), ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise ReplyError("it holds half a character (a lone surrogate)") from None
+            raise ReplyError("the reply contains a lone surrogate (half of a character)") from None
     return record
 
 
@@ -153,14 +153,16 @@ def read_object(text: str, *, strict: bool = False, repair: bool = True, shown: 
     >>> read_object(reply, strict=True)
     Traceback (most recent call last):
     ...
-    vouching.judging.ask.ReplyError: it holds no JSON object that can be read as it is
+    vouching.judging.ask.ReplyError: the reply contains no JSON object that can be read without repairs
     """
     if strict:
         return _as_written(text)
     if not text.strip():
-        raise ReplyError("it is empty, expected a JSON object")
+        raise ReplyError("the reply is empty: expected a JSON object")
     if len(text) > MAX_READ:
-        raise ReplyError(f"it has {len(text):,} characters, expected a JSON object")
+        raise ReplyError(
+            f"the reply has {len(text):,} characters, more than the limit of {MAX_READ:,}: expected a JSON object"
+        )
     return _record(text, repair, shown)
 
 
@@ -209,7 +211,7 @@ def _as_written(text: str) -> dict[str, Any]:
         # Python cannot parse an int of 5,000 digits, which is valid JSON.
         record: Any = json.loads(_CODE_FENCE.sub("", stretch), parse_int=float, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise ReplyError("it holds no JSON object that can be read as it is") from None
+        raise ReplyError("the reply contains no JSON object that can be read without repairs") from None
     return record  # an object, since it begins with {
 
 
@@ -226,30 +228,34 @@ def _record(text: str, repair: bool, shown: Sequence[str]) -> dict[str, Any]:
     records = [one for one in objects if "label" in one.fields]
     different = [one for at, one in enumerate(records) if all(one.fields != other.fields for other in records[:at])]
     if len(different) > 1:
-        raise ReplyError(f"it holds {len(different)} different JSON objects with a label, expected one")
+        raise ReplyError(f"the reply contains {len(different)} different JSON objects with a label, expected one")
     if records and _LABEL_KEY.search(_without(text, begin, objects)):
-        raise ReplyError("it holds a second JSON object with a label, which breaks off, expected one")
+        raise ReplyError("the reply contains a second, incomplete JSON object with a label, expected one object")
     if shown:
         return _alone(text, begin, records, shown)
     if records:
         return records[0].fields
     found = _repaired_object(text[begin:]) if repair and len(text) <= MAX_REPAIRED and "{" in text[begin:] else None
     if found is None:
-        raise ReplyError('it holds no JSON object with the key "label"')
+        raise ReplyError('the reply contains no JSON object with the key "label"')
     return found
 
 
 def _alone(text: str, begin: int, records: Sequence[_Object], shown: Sequence[str]) -> dict[str, Any]:
     """The fields of a record that is the whole reply, except for a code fence, and is not in the shown texts."""
     if len(records) != 1:
-        raise ReplyError('it is not one JSON object with the key "label", which it must be where a text shows another')
+        raise ReplyError(
+            'expected exactly one JSON object with the key "label", because the claim or a source contains another'
+        )
     [one] = records
     before, after = text[begin : one.start], text[one.end :]
     if not (re.fullmatch(r"\s*(?:```\w*)?\s*", before) and re.fullmatch(r"\s*(?:```)?\s*", after)):
-        raise ReplyError("there is text around the JSON object, which must be alone where a text shows another")
+        raise ReplyError(
+            "the JSON object must have no text around it, because the claim or a source contains another object"
+        )
     record = _squeezed(text[one.start : one.end])
     if any(record in _squeezed(other) for other in shown):
-        raise ReplyError("its JSON object is copied from the claim or a source")
+        raise ReplyError("the JSON object is copied from the claim or a source")
     return one.fields
 
 
@@ -330,7 +336,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ReplyError(f"it holds {word}, which is no number of JSON")
+    raise ReplyError(f"the reply contains {word}, which is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_number)

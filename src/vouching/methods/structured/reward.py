@@ -39,6 +39,7 @@ from vouching.methods.structured.reward_weights import (
 )  # fmt: skip
 from vouching.methods.table import RewardLines
 from vouching.types import ERROR_TYPES, Judgment, Label, Reward, Status
+from vouching.types.visible import shown_json, shown_keys
 
 FIELDS = ("evidence_alignment", "reasoning_chain", "label", "confidence")
 """The fields of R_f."""
@@ -74,9 +75,9 @@ def structured_reward(
     (0.41, 0.5, 0.6)
     """
     if gold not in _LABELS:
-        raise InputError(f"the gold label is {gold!r}, expected {' or '.join(_LABELS)}")
+        raise InputError(f"the gold label must be {' or '.join(_LABELS)}, got {shown_json(gold)}")
     if variant not in get_args(Variant):
-        raise ConfigError(f"the variant is {variant!r}, expected one of {', '.join(get_args(Variant))}")
+        raise ConfigError(f"unknown variant {variant!r}; expected one of {', '.join(get_args(Variant))}")
     grounds = _grounds(claim, source) if variant == "grounded" else ("", ())
     record = read_record(response)
     if record is None:
@@ -101,7 +102,7 @@ def structured_reward(
 def binary_reward(response: str, gold: Label) -> Reward:
     """1 for the right label, else 0: the baseline of the paper (section 2.3)."""
     if gold not in _LABELS:
-        raise InputError(f"the gold label is {gold!r}, expected {' or '.join(_LABELS)}")
+        raise InputError(f"the gold label must be {' or '.join(_LABELS)}, got {shown_json(gold)}")
     record = read_record(response)
     right = float(record is not None and label_of(record) == gold)
     return Reward(right, {"label": right})
@@ -159,13 +160,13 @@ def reward_of_reply(
     """
     gold = row.get("gold")
     if not isinstance(gold, str):
-        raise InputError(f'the row has the keys {[*row]}, expected "gold", a text')
+        raise InputError(f'the row has no string "gold"; {shown_keys(row)}')
     if variant == "binary":
         return binary_reward(reply, cast("Label", gold))
     claim = source = None
     if variant == "grounded":
         if "claim" not in row:
-            raise InputError(f'the row has the keys {[*row]}, expected "claim"')
+            raise InputError(f'the row has no "claim"; {shown_keys(row)}')
         claim = check_text(row["claim"], "the claim")
         source = [one.text for one in as_sources(row_sources(row))]
     return structured_reward(reply, cast("Label", gold), claim=claim, source=source, variant=variant, weights=weights)
@@ -181,7 +182,7 @@ def reward_of_row(
     """
     weights, reply = rules_of(variant, split, calibration), row.get("response")
     if not isinstance(reply, str):
-        raise InputError(f'the row has the keys {[*row]}, expected "response", a text')
+        raise InputError(f'the row has no string "response"; {shown_keys(row)}')
     reward = reward_of_reply(reply, row, variant, weights)
     record = read_record(reply)
     predicted = None if record is None else label_of(record)
@@ -243,13 +244,13 @@ def chain_quality(steps: object) -> float:
 def _grounds(claim: Any, source: Any) -> tuple[str, tuple[str, ...]]:
     """The claim and the texts of its source, with their types checked."""
     if claim is None or source is None:
-        raise InputError("the grounded reward needs the claim and its source: pass both")
+        raise InputError("the grounded reward requires the claim and its source: pass both")
     texts: tuple[Any, ...] = (source,)
     if isinstance(source, Iterable) and not isinstance(source, str):
         texts = tuple(cast("Iterable[Any]", source))
     others = [text for text in (claim, *texts) if not isinstance(text, str)]
     if others:
-        raise InputError(f"the grounded reward needs claim and source as texts, got {others[0]!r:.80}")
+        raise InputError(f"the grounded reward requires claim and source as strings, got {shown_json(others[0], 80)}")
     return claim, texts
 
 

@@ -44,9 +44,9 @@ class StructuredWeights:
         for name in self.__slots__:
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
-                raise ConfigError(f"the weight {name!r} is {value!r}, expected a number of at least 0")
+                raise ConfigError(f"the weight {name!r} must be a finite number of at least 0, got {value!r}")
         if self.diagnosis_floor > 1:
-            raise ConfigError(f"diagnosis_floor is {self.diagnosis_floor!r}, expected at most 1")
+            raise ConfigError(f"diagnosis_floor must be at most 1, got {self.diagnosis_floor!r}")
 
 
 PAPER = StructuredWeights()
@@ -73,9 +73,9 @@ def structured_weights(
     (0.0714, 0.2143, 0.25, 0.0)
     """
     if split not in get_args(Split):
-        raise ConfigError(f"the split is {split!r}, expected one of {', '.join(get_args(Split))}")
+        raise ConfigError(f"unknown split {split!r}; expected one of {', '.join(get_args(Split))}")
     if calibration not in _CONFIDENCE:
-        raise ConfigError(f"the calibration is {calibration!r}, expected one of {', '.join(_CONFIDENCE)}")
+        raise ConfigError(f"unknown calibration {calibration!r}; expected one of {', '.join(_CONFIDENCE)}")
     process, outcome = (int(share) / 100 for share in split.split("/"))
     right, wrong = _CONFIDENCE[calibration]
     # Rounded so that 70/30 gives exactly .3.
@@ -142,7 +142,9 @@ def equal_by_label(
     seen: dict[Label, list[float]] = {}
     for reward, gold in zip(rewards, golds, strict=True):
         if not {"format", "diagnosis"} <= reward.parts.keys():
-            raise InputError(f"a reward has the parts {[*reward.parts]}, expected those of structured_reward")
+            raise InputError(
+                f"a reward has the parts {', '.join(reward.parts)}; expected the parts of structured_reward"
+            )
         if reward.parts["format"]:
             seen.setdefault(gold, []).append(reward.parts["diagnosis"])
     means = {gold: sum(values) / len(values) for gold, values in seen.items()}

@@ -71,7 +71,7 @@ class Teacher:
         window: int = 24_000,
     ) -> None:
         if unknown := sorted({*demands} - {*DEMANDS}):
-            raise ConfigError(f"no demand is called {unknown[0]!r}; there are: {', '.join(DEMANDS)}")
+            raise ConfigError(f"unknown demand {unknown[0]!r}; expected one of {', '.join(DEMANDS)}")
         self.model = model
         self.demands: frozenset[Demand] = frozenset(demands)
         self._seed = seed
@@ -88,7 +88,8 @@ class Teacher:
         evidence = ScreenedSources(sources)
         window = evidence.only_window(self._window)
         if window is None:
-            fault = "no source text" if evidence.empty else "the sources do not fit one prompt of {:,} characters"
+            fault = "the sources are too long for one prompt of {:,} characters"
+            fault = "there is no source text" if evidence.empty else fault
             return Annotation(None, 0, False, False, (fault.format(self._window),))
         messages = teacher_prompt().messages(claim, window)
         faults: list[str] = []
@@ -127,7 +128,7 @@ class Teacher:
     def _read(self, reply: Completion, case: _Case) -> Reply | str:
         """A record, or a fault that is not reported to the model. Raises ReplyError for one that is."""
         if reply.finish_reason == "length":
-            return f"the reply was cut off at {self._max_tokens} tokens: allow more by --max-tokens"
+            return f"the reply was cut off at {self._max_tokens} tokens: raise --max-tokens"
         record = parse_reply(reply.text, Reply, shown=case.evidence.records(case.claim))
         case.formed.append(record)
         found = {name: text for name, text in self._faults(record, case) if name in self.demands}
@@ -160,7 +161,7 @@ class _Case:
 def gold_faults(record: Reply, gold: Label) -> Iterator[tuple[Demand, str]]:
     """Why a record is not an example of its gold label."""
     if record.label != gold:
-        yield "label", f"the label is {record.label}, gold is {gold}"
+        yield "label", f"the label is {record.label}, but the gold label is {gold}"
     yield from _diagnosis_faults(record)
 
 
@@ -252,14 +253,14 @@ def _summary(counts: Mapping[str, int], demands: Collection[Demand], rejected: P
     rows, labelled = counts.get("rows", 0), counts.get("labelled", 0)
     accepted, formed, gold = (counts.get(key, 0) for key in ("accepted", "format_ok", "gold_ok"))
     if "label" in demands and (without := rows - labelled):
-        yield f"{without:,} row{'s' * (without != 1)} without a label: their label was not checked"
+        yield f"rows without a gold label, whose labels were not checked: {without:,}"
     others = f"; the others are in {rejected}, with reasons" if accepted < rows else ""
     yield f"{accepted:,} of {rows:,} rows accepted{_percent(accepted, rows)}{others}"
-    yield f"with the right form: {formed:,}{_percent(formed, rows)}"
+    yield f"rows with the right form: {formed:,}{_percent(formed, rows)}"
     if labelled:
-        also = "" if {"label", "error_type", "fix"} <= {*demands} else "; not all of these were demanded"
+        also = "" if {"label", "error_type", "fix"} <= {*demands} else "; not all of these were required"
         rate = f"{gold:,}{_percent(gold, labelled)}"
-        yield f"also with the gold label, type and fix: {rate} of the rows with a label{also}"
+        yield f"rows that also have the gold label, type and fix: {rate} of the rows with a label{also}"
 
 
 def _percent(part: int, whole: int) -> str:

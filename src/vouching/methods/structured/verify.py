@@ -200,19 +200,19 @@ class StructuredVerifier:
         if vote.reason == "truncated":
             return vote.unverified(
                 claim,
-                f"the reply was cut off at {self.config.max_tokens} tokens, before the record was whole: allow more by "
+                f"the reply was cut off at {self.config.max_tokens} tokens, before the record was complete: raise "
                 "max_tokens (--max-tokens)",
             )
         if vote.reason == "refused":
             return vote.unverified(claim, "the model ended its reply without a record: {}")
-        return vote.unverified(claim, "the reply is no record, and neither is a second one: {}")
+        return vote.unverified(claim, "neither the reply nor a second one is a valid record: {}")
 
     def _score(self, voted: VoteResult) -> tuple[float, str | None, tuple[VerdictWarning, ...]]:
         """P(Attributable), the name of its calibrator, and warnings about it."""
         found, notes = fitting(self._calibration, self.model.name, self._prompt.digest, self.config.votes)
         if found is not None:
             return found.calibrator(voted.score), found.name, ()
-        stands_for = "the share of the votes" if self.config.votes > 1 else "what the model states of itself"
+        stands_for = "the share of the votes" if self.config.votes > 1 else "the confidence that the model states"
         plain = VerdictWarning("uncalibrated", UNCALIBRATED.format(stands_for))
         return voted.score, None, notes or (plain,)
 
