@@ -166,9 +166,9 @@ def test_a_blinded_audit_is_repaired_by_what_the_documents_say() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "blindd"}, "unknown method 'blindd'; did you mean blinded"),
+        ({"method": "blindd"}, "unknown method 'blindd'; did you mean 'blinded'"),
         ({"method": "nonsense"}, "expected one of embedded, rules"),
-        ({"treshold": 0.7}, "the method embedded has no setting 'treshold'; did you mean threshold"),
+        ({"treshold": 0.7}, "the method embedded has no setting 'treshold'; did you mean 'threshold'"),
         ({"votes": 3, "seed": 1}, "embedded is not a language model, so votes and seed cannot be used"),
         ({"method": "structured"}, "embedded is not a language model, so method cannot be used"),
         ({"method": "checklist"}, "items are judged by a language model, got embedded"),

@@ -49,7 +49,7 @@ def test_a_setting_that_no_method_has_is_refused(name):
     [("embedded", "treshold", "threshold"), ("structured", "vote", "votes"), ("blinded", "scop", "scope")],
 )
 def test_a_setting_that_is_nearly_one_is_told_the_nearest(name, setting, near):
-    with pytest.raises(ConfigError, match=f"did you mean {near}"):
+    with pytest.raises(ConfigError, match=f"did you mean '{near}'"):
         METHODS[name].open("embedded", {setting: 1})
 
 

@@ -62,7 +62,7 @@ def method_for(
     variants = {name: method for method in METHODS.values() for name in method.variants}
     if named is not None and named not in METHODS and named not in variants:
         near = get_close_matches(named, known := [*METHODS, *variants], n=1)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
+        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
         raise ConfigError(f"unknown method {named!r}; {hint}")
     chosen = None if named is None else METHODS.get(named) or variants[named]
     variant: Mapping[str, Any] = chosen.variants.get(named or "", {}) if chosen else {}

@@ -99,7 +99,7 @@ class Method:
         >>> METHODS["embedded"].open("embedded", {"treshold": 0.7})
         Traceback (most recent call last):
             ...
-        vouching.errors.ConfigError: the method embedded has no setting 'treshold'; did you mean threshold?
+        vouching.errors.ConfigError: the method embedded has no setting 'treshold'; did you mean 'threshold'?
         """
         given = dict(settings or {})
         self._check(given, self.takes)
@@ -133,7 +133,7 @@ class Method:
         """Raise ConfigError for an unknown setting."""
         for name in (name for name in given if name not in known):
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"its settings are {', '.join(known) or 'none'}"
+            hint = f"did you mean {near[0]!r}?" if near else f"its settings are {', '.join(known) or 'none'}"
             raise ConfigError(f"the method {self.name} has no setting {name!r}; {hint}")
 
 

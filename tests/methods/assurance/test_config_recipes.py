@@ -56,11 +56,11 @@ def test_the_baselines_are_one_recipe_with_another_loss() -> None:
 @pytest.mark.parametrize(
     ("setting", "wrong"),
     [
-        ("game.candidate=3", "did you mean game.candidates?"),
+        ("game.candidate=3", "did you mean 'game.candidates'?"),
         ("game.candidates=0", "game.candidates must be above 0"),
         ("game.intervention_cost=1", "game.intervention_cost must be at least 0 and below 1, got 1.0"),
         ("watch.keep=0", "watch.keep must be above 0"),
-        ("kl_estimator=k2", "kl_estimator is 'k2'"),
+        ("kl_estimator=k2", "kl_estimator must be 'k1', 'k1-loss' or 'k3', got 'k2'"),
     ],
 )
 def test_a_setting_that_is_wrong_is_named(setting: str, wrong: str) -> None:

@@ -63,7 +63,7 @@ def changed(record: dict[str, Any], path: list[Any], value: Any) -> dict[str, An
         (["units", 2, "choices"], [], r"units\[2\].choices: the type choice requires choices"),
         (["units", 3, "choices"], ["1"], r"units\[3\].choices: the type integer does not support choices"),
         (["units", 3, "type"], "float", r"units\[3\].type is 'float', expected amount, number, .* or text"),
-        (["units", 3, "typ"], "number", r"units\[3\].typ: unknown field; did you mean type"),
+        (["units", 3, "typ"], "number", r"units\[3\].typ: unknown field; did you mean 'type'"),
         (["units", 3, "type"], ..., r"units\[3\].type is missing"),
         (["units"], [], "units is empty"),
         (["units"], ..., "units is missing"),
@@ -76,7 +76,7 @@ def changed(record: dict[str, Any], path: list[Any], value: Any) -> dict[str, An
         (["rules", 0, "check"], "value > 1", r"rules\[0\] has both value and check, expected one of them"),
         (["rules", 0], {"id": "R1", "text": "", "check": "data.x == 1"}, r"rules\[0\].check: .* must refer to value"),
         (["rules", 0, "text"], 3.5, r"rules\[0\].text is 3.5, expected a string"),
-        (["unit"], [], "unit: unknown field; did you mean units"),
+        (["unit"], [], "unit: unknown field; did you mean 'units'"),
     ],
 )  # fmt: skip
 def test_a_bad_task_names_the_field_that_is_wrong(path: list[Any], value: Any, message: str) -> None:

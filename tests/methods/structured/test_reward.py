@@ -255,7 +255,7 @@ def test_the_calibration_term_can_be_off_or_symmetric() -> None:
 def test_wrong_settings_and_missing_texts_are_the_callers_errors() -> None:
     with pytest.raises(InputError, match="gold label must be Attributable or Not Attributable, got 'yes'"):
         structured_reward("{}", "yes")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ConfigError, match="variant is 'strict'"):
+    with pytest.raises(ConfigError, match="unknown variant 'strict'"):
         structured_reward("{}", A, variant="strict")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="requires the claim and its source"):
         structured_reward("{}", A, claim=CLAIM, variant="grounded")

@@ -309,7 +309,7 @@ def _check_rules(unit: TaskUnit, number: int, task: Task) -> None:
 
 def _near(word: str, known: Sequence[str]) -> str:
     found = get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"; did you mean {found[0]}?" if found else ""
+    return f"; did you mean {found[0]!r}?" if found else ""
 
 
 def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
