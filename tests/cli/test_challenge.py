@@ -88,7 +88,7 @@ def test_a_unit_with_a_rule_in_words_is_unverified_without_a_model(tmp_path: Pat
     proposal = written(tmp_path / "p.json", {"values": {"n": 3, "f": True}})
     result = run("--task", task, "--proposal", proposal, "--fail")
     assert result.exit_code == Exit.INCOMPLETE
-    assert "? f  unverified (undecided): it has no executable rule" in result.stdout
+    assert "? f  unverified (undecided): the unit has no executable rule" in result.stdout
     with chat_server(lambda _: '{"verdict": "correct"}') as model:
         assert run("--task", task, "--proposal", proposal, "--model", model).exit_code == Exit.OK
     with chat_server(lambda _: "Looks fine.") as model:
@@ -155,7 +155,7 @@ def test_an_output_of_other_work_is_not_gone_on_with(tmp_path: Path) -> None:
         filling = ["--task", task, "--fill", "--model", model, "--output", output, "--resume"]
         assert run(*filling).exit_code == Exit.OK
         before = output.read_bytes()
-        assert "to other settings" in run(*filling, "--seed", "1").stderr
+        assert "with other settings" in run(*filling, "--seed", "1").stderr
         written(task, SMALL | {"data": {"apples": 4}})
         result = run(*filling)
     assert (result.exit_code, "was written for another task" in result.stderr) == (Exit.USAGE, True)

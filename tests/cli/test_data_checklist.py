@@ -66,7 +66,7 @@ def test_lists_without_faults_are_kept_and_the_others_go_apart_with_theirs(
     faulty, broken, none = lines(options.rejected)
     assert (faulty["id"], faulty["attempts"], len(faulty["checklist"])) == ("c", 3, 2)
     assert [fault["kind"] for fault in faulty["faults"]] == ["spurious"]
-    assert "the instruction is blank" in broken["problem"]
+    assert "the instruction must not be blank" in broken["problem"]
     assert (none["id"], none["checklist"], none["faults"][0]["kind"]) == ("e", [], "form")
     told = capsys.readouterr().err
     assert "2 of 4 checklists have no fault; the others" in told

@@ -96,7 +96,7 @@ def test_a_row_that_overlaps_with_an_evaluation_is_refused_before_anybody_answer
     make_gold(options, model)
     refused, bare = lines(options.rejected)
     assert (refused["id"], bare["id"]) == ("c", "d")
-    assert "overlaps with a prompt of an evaluation" in refused["problem"]
+    assert "overlaps with the evaluation prompt" in refused["problem"]
     assert 'expected "checklist"' in bare["problem"]
     assert len(model.asked) == 2
 
@@ -164,7 +164,7 @@ def test_labels_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_label_for_no_example_is_refused(options: GoldOptions) -> None:
-    with pytest.raises(InputError, match="'z/0/0' belongs to no example"):
+    with pytest.raises(InputError, match="'z/0/0' does not belong to any example"):
         make_gold(replace(options, labels={"z/0/0": True}), ScriptedModel(SCRIPT))
 
 

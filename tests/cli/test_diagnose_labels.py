@@ -69,11 +69,17 @@ def test_the_threshold_counts(tmp_path: Path) -> None:
             "item 0: each vote must be 1 (yes), 0 (no) or null (unclear), got 'yes'",
         ),
         ({"holistic": 1, "labels": [1, 1], "votes": [1, None]}, "item 1 has no votes because its judge failed"),
-        ({"holistic": 1, "labels": [None], "votes": [[1]]}, "the label of an item is None"),
-        ({"holistic": 1, "labels": 1, "votes": [[1]]}, "its labels are 1, expected a list"),
+        (
+            {"holistic": 1, "labels": [None], "votes": [[1]]},
+            "the label of an item must be true, false, 1 or 0, got null",
+        ),
+        ({"holistic": 1, "labels": 1, "votes": [[1]]}, "must be a list with one entry for each item, got 1"),
         ({"holistic": 1, "labels": [1], "votes": [[1], [1]]}, "got 1 labels and votes on 2 items"),
         ({"holistic": [], "labels": [1], "votes": [[1]]}, "omit responses that could not be verified"),
-        ({"holistic": 1, "labels": [1], "votes": [[1]], "gold": "yes"}, "the gold label is 'yes'"),
+        (
+            {"holistic": 1, "labels": [1], "votes": [[1]], "gold": "yes"},
+            "the gold label must be true, false, 1 or 0, got 'yes'",
+        ),
     ],
 )
 def test_a_row_that_is_none_is_named_and_left_out(tmp_path: Path, row: dict[str, Any], said: str) -> None:

@@ -106,7 +106,7 @@ def test_rows_give_reports_that_become_rewards(model: str, tmp_path: Path) -> No
     assert "8 rows, 1 with all items passed; 3 items: 2 passed, 1 failed; 6 of the rows" in result.stderr
     for complaint in (
         "the response is empty",
-        'expected "instruction"',
+        'has no value for "instruction"',
         "has no items",
         "there is no rule",
         "expected an object with their names",
@@ -173,7 +173,7 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...],
     ("text", "complaint"),
     [
         ("", "no items"),
-        ("[7]", "item 1 is of type int"),
+        ("[7]", "item 1 must be a question, got 7"),
         ("{", "neither"),
         (
             '[{"rule": "punctuation:no_comma", "kwargs": {}}]',

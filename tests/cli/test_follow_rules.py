@@ -91,16 +91,16 @@ def test_a_row_without_rules_gets_those_found_in_its_prompt_and_says_so(tmp_path
     [
         (
             {**NAMED, "kwargs": [{}, {"num_words": "5", "relation": "at least"}]},
-            f"line 2: {WORDS}: \"num_words\" is '5'",
+            f"line 2: {WORDS}: \"num_words\" must be a whole number of at least 0, got '5'",
         ),
         ({**NAMED, "kwargs": [{}]}, 'line 2: "kwargs" has 1 entries, expected 2'),
         (
             {**NAMED, "instruction_id_list": ["language:response_language"], "kwargs": [{"language": ["en"]}]},
-            "\"language\" is ['en'], expected a code",
+            '"language" must be a language code such as',
         ),
         ({**NAMED, "instruction_id_list": ["punctuation:comma", WORDS]}, "did you mean 'punctuation:no_comma'?"),
-        ({**NAMED, "response": None}, 'expected "response"'),
-        ({"response": "x"}, 'has no "instruction_id_list" and "kwargs", and no "prompt"'),
+        ({**NAMED, "response": None}, 'no value for "response"'),
+        ({"response": "x"}, 'no value for "instruction_id_list", "prompt"'),
         ("{", "line 2: invalid JSON"),
     ],
 )

@@ -82,7 +82,7 @@ def test_a_broken_row_has_no_reward_and_is_named(tmp_path: Path, output: Path) -
     )
     assert result.exit_code == Exit.INCOMPLETE
     assert [row["total"] for row in lines(output)] == [None, None, None, None, 1.12]
-    assert "in.jsonl, line 2: the gold label is 'yes'" in result.stderr
+    assert "in.jsonl, line 2: the gold label must be Attributable or Not Attributable, got 'yes'" in result.stderr
     assert "vouch: 5 rows; 4 of the rows cannot be used (see the output)" in result.stderr
 
 
@@ -91,7 +91,7 @@ def test_the_grounded_rules_need_claim_and_source_of_each_row(tmp_path: Path, ou
     arguments = ("--input", written(tmp_path / "in.jsonl", bare), "--output", output, "--variant", "grounded")
     result = vouch("reward", "structured", *arguments)
     assert result.exit_code == Exit.INCOMPLETE
-    assert 'expected "claim"' in result.stderr
+    assert 'has no "claim"' in result.stderr
     assert "the row has no 'sources'" in result.stderr
 
 

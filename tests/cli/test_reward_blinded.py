@@ -35,7 +35,7 @@ def rewarded(tmp_path: Path, rows: list[Any], *options: str) -> tuple[Result, li
 
 def test_each_row_gives_a_line_with_total_and_parts(tmp_path: Path) -> None:
     result, (first, second) = rewarded(tmp_path, ROWS)
-    assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 2 rows, 1 without a fault\n")
+    assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 2 rows, 1 without faults\n")
     assert first == {
         "id": "a", "group": "g", "total": -1.0,
         "parts": {"questions": 2, "matches": 1, "different": 1, "unanswered": 0, "contradictory": 0, "leaks": 0,

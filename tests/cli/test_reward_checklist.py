@@ -45,7 +45,7 @@ def test_a_row_that_was_not_judged_keeps_its_id_and_the_reason(tmp_path: Path) -
     record = Unverified(Claim("", id="x7"), "input", "line 4: the response is empty")
     _, [line] = rewarded(tmp_path, [json.loads(to_json(record))])
     assert (line["id"], line["total"]) == ("x7", None)
-    assert line["problem"] == "line 1: it was not judged: line 4: the response is empty"
+    assert line["problem"] == "line 1: the row was not judged: line 4: the response is empty"
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_judge_that_fails_raises() -> None:
 
 
 def test_a_row_without_an_instruction_is_named() -> None:
-    with pytest.raises(InputError, match='has no "instruction", "prompt" or "messages"'):
+    with pytest.raises(InputError, match='has no value for "instruction", "prompt" or "messages"'):
         asyncio.run(checklist_score("a", "Akashi", "", {}, judge="http://localhost:1/v1#judge"))
 
 

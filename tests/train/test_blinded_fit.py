@@ -25,7 +25,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> str:
     ("rows", "message"),
     [
         ([{"id": "a", "source": "It is."}], r"rows.jsonl, line 1: the question of row 'a' must be a string, got null"),
-        ([ROWS[0], {"question": "When?"}], 'rows.jsonl, line 2: .*expected "source"'),
+        ([ROWS[0], {"question": "When?"}], r"rows.jsonl, line 2: .*has no 'sources'"),
         ([ROWS[0], ROWS[0]], "two rows have the id 'q0'"),
         ([], "no rows; expected rows with question and sources"),
     ],

@@ -201,7 +201,7 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredRunConfi
             [{"prompt": [{"role": "user", "content": "Is it?"}]}],
             '"gold" must be "Attributable" or "Not Attributable", got null',
         ),
-        ([{"gold": "Attributable"}], "expected 'prompt'"),
+        ([{"gold": "Attributable"}], 'has no "prompt"'),
         ([row(1), row(1)], "two rows have the id 'r1'"),
         ([row(1)], "lower batch_prompts"),
     ],

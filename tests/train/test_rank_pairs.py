@@ -101,7 +101,7 @@ def test_a_judge_that_goes_by_place_confirms_nothing() -> None:
     first = Judge(ScriptedModel(judging(prefers=lambda a, b: "<verdict>Answer 1 > Answer 2</verdict>")))
     line = make(judge=first)
     assert [*pairs_in(line)] == []
-    assert {reject["fault"] for reject in rejects_in(line)} == {"the judge prefers the other"}
+    assert {reject["fault"] for reject in rejects_in(line)} == {"the judge prefers the other answer"}
     level = Judge(ScriptedModel(judging(prefers=lambda a, b: "<verdict>Answer 1 = Answer 2</verdict>")))
     assert {reject["fault"] for reject in rejects_in(make(judge=level))} == {"the judge prefers neither answer"}
 

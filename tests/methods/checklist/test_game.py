@@ -316,7 +316,7 @@ def test_settings_out_of_range_are_refused(make: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"id": "x", "checklist": ["c1"]}, 'has no "instruction", "prompt" or "messages"'),
+        ({"id": "x", "checklist": ["c1"]}, 'has no value for "instruction", "prompt" or "messages"'),
         ({"id": "x", "prompt": "Write."}, "row 'x' has no item that the policy could judge"),
         (
             {"id": "x", "prompt": "Write.", "checklist": [{"rule": "punctuation:no_comma"}]},

@@ -164,9 +164,7 @@ def _items(fields: Fields) -> tuple[ChecklistItem, ...]:
     if fields.get("checklist") is not None:
         return as_items(fields["checklist"])
     if fields.get("instruction_id_list") is None:
-        raise InputError(
-            f'the row has neither "checklist" nor "instruction_id_list" and "kwargs"; {shown_keys(fields)}'
-        )
+        raise InputError(f'the row has no value for "checklist" or "instruction_id_list"; {shown_keys(fields)}')
     return as_items(named_items(fields))
 
 

@@ -96,7 +96,7 @@ def instruction_of(row: Mapping[str, Any]) -> str:
     """
     key = next((key for key in INSTRUCTION_KEYS if row.get(key) is not None), None)
     if key is None:
-        raise InputError(f'the row has no "instruction", "prompt" or "messages"; {shown_keys(row)}')
+        raise InputError(f'the row has no value for "instruction", "prompt" or "messages"; {shown_keys(row)}')
     given = row[key]
     if isinstance(given, list):
         turns = cast("list[object]", given)

@@ -196,7 +196,7 @@ def make_checklists(files: MadeFiles, maker: ChecklistMaker, rules: bool = False
     sound = [line for line in lines if line.get("faults") == []]
     write_lines(files.output, ({key: value for key, value in line.items() if key != "faults"} for line in sound))
     write_lines(files.rejected, (line for line in lines if line.get("faults") != []))
-    unusable = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
+    unusable = [f"{summary.problems:,} row{'s' * (summary.problems != 1)} cannot be used"] if summary.problems else []
     return summary.complete, [*unusable, *_summary(summary.counts, files, rules)]
 
 
@@ -214,7 +214,7 @@ def _summary(counts: Mapping[str, int], files: MadeFiles, rules: bool) -> Iterat
     lengths = sorted((int(key.removeprefix(_LENGTH)), n) for key, n in counts.items() if key.startswith(_LENGTH))
     if lengths:
         mean = sum(items * n for items, n in lengths) / accepted
-        spread = ", ".join(f"{items} items in {n:,}" for items, n in lengths)
+        spread = ", ".join(f"{n:,} with {items}" for items, n in lengths)
         yield f"checklists have {mean:.1f} items on average: {spread}"
     faulty = [f"{kind} {counts[kind]:,}" for kind in get_args(FaultKind) if counts.get(kind)]
     if faulty:

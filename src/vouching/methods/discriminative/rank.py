@@ -285,7 +285,8 @@ def ranked_row(row: Row, needed: bool = True) -> tuple[str, list[str], tuple[Sou
     for key in ("question", "answers"):
         if fields.get(key) is None:
             raise InputError(
-                f'the row has no "{key}"; expected "question" and "answers" (a list of strings); {shown_keys(fields)}'
+                f'the row has no value for "{key}"; expected "question" and "answers" (a list of strings); '
+                + shown_keys(fields)
             )
     given = fields["answers"]
     if not isinstance(given, list):

@@ -171,7 +171,7 @@ def _line(row: Row) -> str:
 def _outcome(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The outcomes of a row; without named rules, of those found in its prompt."""
     if fields.get("response") is None:
-        raise InputError(f'the row has no "response"; {shown_keys(fields)}')
+        raise InputError(f'the row has no value for "response"; {shown_keys(fields)}')
     response = check_text(fields["response"], "the response")
     named: dict[str, Any] = {}
     if fields.get(_NAMES) is not None:
@@ -181,9 +181,7 @@ def _outcome(fields: Mapping[str, Any]) -> dict[str, Any]:
         named = {_NAMES: [item.rule for item in items], "kwargs": [dict(item.arguments) for item in items]}
         named["detected"] = True
     else:
-        raise InputError(
-            f'the row has no "{_NAMES}" and "kwargs", and no "prompt" or "instruction"; {shown_keys(fields)}'
-        )
+        raise InputError(f'the row has no value for "{_NAMES}", "prompt" or "instruction"; {shown_keys(fields)}')
     strict, loose = followed(items, response)
     return {**named, "strict": strict, "loose": loose}
 

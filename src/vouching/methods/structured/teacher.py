@@ -222,7 +222,7 @@ def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = Non
     work = AsyncWorkFactory(lambda: async_work(annotate), teacher.model.aclose)
     summary = run(files.job(work, looker(_counts), settings, ("claim",), *others))
     _split(files, prompts)
-    problems = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
+    problems = [f"{summary.problems:,} row{'s' * (summary.problems != 1)} cannot be used"] if summary.problems else []
     return summary.complete, [*problems, *_summary(summary.counts, demands, files.rejected)]
 
 
