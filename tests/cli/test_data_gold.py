@@ -97,7 +97,7 @@ def test_a_row_that_overlaps_with_an_evaluation_is_refused_before_anybody_answer
     refused, bare = lines(options.rejected)
     assert (refused["id"], bare["id"]) == ("c", "d")
     assert "overlaps with the evaluation prompt" in refused["problem"]
-    assert 'expected "checklist"' in bare["problem"]
+    assert 'no value for "checklist"' in bare["problem"]
     assert len(model.asked) == 2
 
 

@@ -108,7 +108,7 @@ def test_rows_give_reports_that_become_rewards(model: str, tmp_path: Path) -> No
         "the response is empty",
         'has no value for "instruction"',
         "has no items",
-        "there is no rule",
+        "unknown rule",
         "expected an object with their names",
         "user's turn",
     ):

@@ -90,7 +90,7 @@ class SftConfig:
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
         if not self.rows:
-            raise ConfigError("rows names no file: use one written by  vouch data annotate")
+            raise ConfigError("rows must not be empty: use a file written by  vouch data annotate")
         require(
             self,
             above=("epochs", "batch_rows", "accumulate", "learning_rate", "max_tokens"),
