@@ -109,7 +109,7 @@ def test_rows_give_reports_that_become_rewards(model: str, tmp_path: Path) -> No
         'has no value for "instruction"',
         "has no items",
         "unknown rule",
-        "expected an object with their names",
+        "must be an object of names and values",
         "user's turn",
     ):
         assert complaint in result.stderr
