@@ -73,5 +73,5 @@ def test_a_judge_that_babbles_builds_no_row_and_the_journal_says_why(tmp_path: P
     assert "1 question dropped: no answer is labelled correct" in result.stderr
     [line] = (tmp_path / "built.journal.jsonl").read_text(encoding="utf-8").splitlines()
     assert all("the judge gave no mark" in answer["fault"] for answer in json.loads(line)["pool"])
-    assert "finish it with --resume" in bench(*command, "--judge", f"local:{llama}").stderr
+    assert "continue it with --resume" in bench(*command, "--judge", f"local:{llama}").stderr
     assert bench(*command, "--judge", f"local:{llama}", "--resume").exit_code == 0

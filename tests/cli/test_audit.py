@@ -40,7 +40,7 @@ def audit(response: str, *arguments: str | Path) -> Result:
 def test_an_answer_is_audited_offline_with_both_values_and_their_place() -> None:
     result = audit(WRONG)
     assert (result.exit_code, result.stderr) == (Exit.OK, "")
-    assert "2 questions: 1 different, 1 same; 100 % of the numbers asked about" in result.stdout
+    assert "2 questions: 1 different, 1 same; 100 % of the numbers were asked about" in result.stdout
     assert '"1973"' in result.stdout
     assert "source-1:21-25" in result.stdout
 

@@ -183,7 +183,7 @@ def test_a_model_that_fails_half_way_leaves_the_finished_steps(tmp_path: Path) -
         (["--proposal", PROPOSAL, "--report", "/no/such/page.html"], "does not exist; create it or choose another"),
         (["--fill", "--model", "http://localhost:1/v1#m", "--candidates", "0"], "candidates must be at least 1"),
         (["--fill", "--model", "http://localhost:1/v1#m", "--output", "x.txt"], "ends in .jsonl"),
-        (["--fill", "--model", "qwen"], "no model is called 'qwen'"),
+        (["--fill", "--model", "qwen"], "unknown model 'qwen'"),
     ],
 )
 def test_a_command_line_that_cannot_be_used_says_why(arguments: list[str | Path], message: str) -> None:

@@ -262,8 +262,8 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
     vouch("--input", rows, "--output", output)
     raw = output.read_bytes()
     given = ("--input", rows, "--output", output)
-    assert "is not empty: finish it with --resume, or choose another output" in refused(*given)
-    assert "made with threshold 0.5, now it is 0.7" in refused(*given, "--resume", "--threshold", "0.7")
+    assert "is not empty: continue it with --resume, or choose another output" in refused(*given)
+    assert "made with threshold 0.5, but threshold is now 0.7" in refused(*given, "--resume", "--threshold", "0.7")
     assert "made with repair none, now it is mark" in refused(*given, "--resume", "--repair", "mark")
     assert "made with model embedded:rules, now it is embedded" in refused(*given, "--resume", "--model", "embedded")
     write_jsonl(rows, [{**row, "source": "Something else."} for row in ROWS])
@@ -303,10 +303,13 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--report", "none/r.html"), "the folder none does not exist"),
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--threshold", "2"), "threshold must be in [0, 1]"),
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--model", "gpt"), "unknown model 'gpt'"),
-        (("--input", "rows.txt", "--output", "o.jsonl"), "expected rows in .jsonl, .jsonl.gz, .csv, .parquet, or -"),
-        (("--input", "none.jsonl", "--output", "o.jsonl"), "no such file"),
+        (
+            ("--input", "rows.txt", "--output", "o.jsonl"),
+            "expected a file that ends in .jsonl, .jsonl.gz, .csv or .parquet, or - for JSONL",
+        ),
+        (("--input", "none.jsonl", "--output", "o.jsonl"), "none.jsonl does not exist"),
         (("--input", "rows.jsonl", "--output", "none/o.jsonl"), "the folder none does not exist; create it first"),
-        (("--input", "rows.jsonl", "--output", "o.jsonl.gz"), "expected an output that ends in .jsonl"),
+        (("--input", "rows.jsonl", "--output", "o.jsonl.gz"), "the output file must end in .jsonl"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anything_is_written(

@@ -72,7 +72,9 @@ def test_a_worker_that_is_killed_is_one_line_and_the_run_can_go_on(many: Path, e
         os.kill(int(found[0]), signal.SIGKILL)
         told = program.communicate()[1].splitlines()
     assert program.returncode == Exit.INCOMPLETE
-    assert "stopped: a worker process ended (killed by SIGKILL, possibly out of memory); fix this" in told[-2]
+    assert (
+        "stopped: a worker process ended unexpectedly (killed by SIGKILL, possibly out of memory); fix this" in told[-2]
+    )
     assert vouch("--input", many, "--output", output, "--resume").exit_code == Exit.INCOMPLETE
     assert untimed(output) == expected
 

@@ -261,7 +261,7 @@ def test_a_server_that_is_busy_is_named_with_what_to_do(status: int) -> None:
     with chat_server(lambda prompt: status) as model:
         result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model)
     assert result.exit_code == Exit.INCOMPLETE
-    assert f"answered {status}" in result.stderr
+    assert f"returned {status}" in result.stderr
     assert result.stderr.endswith("; try again later\n")
     assert "running" not in result.stderr
 

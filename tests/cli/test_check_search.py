@@ -55,7 +55,7 @@ def test_a_claim_without_a_source_is_checked_by_what_is_found(engine: tuple[str,
     assert result.stdout.startswith("✗ Not Attributable · temporal shift")
     assert "Fix  Change 1937 to 1973." in result.stdout
     told = " ".join(result.stdout.split())
-    assert f'Asked for "{WRONG}": web:searxng found 2 passages.' in told
+    assert f'Searched for "{WRONG}": web:searxng found 2 passages.' in told
     assert "! " not in told  # nothing failed, so nothing warns
     assert [path.partition("?")[0] for path in engine[1]] == ["/search"]
 
@@ -126,7 +126,7 @@ def test_a_recorded_check_is_repeated_offline(engine: tuple[str, list[str]], tmp
     replayed = vouch(WRONG, "--web", "searxng", "--web", f"replay={file}")
     assert (replayed.stdout, replayed.exit_code) == (recorded.stdout, 0)
     assert len(engine[1]) == asked
-    assert "record it again" in refused(UNKNOWN, "--web", "searxng", "--web", f"replay={file}")
+    assert "record the search again" in refused(UNKNOWN, "--web", "searxng", "--web", f"replay={file}")
 
 
 def test_pages_inside_are_not_fetched_even_if_an_engine_names_them(engine: tuple[str, list[str]]) -> None:
@@ -187,7 +187,7 @@ def index(tmp_path: Path) -> str:
 def test_an_index_is_searched_and_spans_lead_back_into_the_document(index: str) -> None:
     record = json.loads(vouch(WRONG, "--index", index, "--json").stdout)
     assert record["revised_claim"] == BRIDGE[2]
-    assert messages(record) == [f'Asked for "{WRONG}": index:notes found 1 passage.']
+    assert messages(record) == [f'Searched for "{WRONG}": index:notes found 1 passage.']
     span = next(entry["source_span"] for entry in record["evidence_alignment"] if entry["status"] == "mismatch")
     begin = int(re.fullmatch(r"bridges\.txt#char=(\d+),\d+", span["source_id"])[1])  # type: ignore[index]
     document = "The weather was mild and the streets were quiet that day. " * 20 + BRIDGE[2]
@@ -196,7 +196,7 @@ def test_an_index_is_searched_and_spans_lead_back_into_the_document(index: str) 
 
 def test_an_index_and_the_web_are_asked_together(engine: tuple[str, list[str]], index: str) -> None:
     record = json.loads(vouch(WRONG, "--index", index, "--web", engine[0], "--json").stdout)
-    assert messages(record) == [f'Asked for "{WRONG}": index:notes found 1 passage, web:searxng found 2 passages.']
+    assert messages(record) == [f'Searched for "{WRONG}": index:notes found 1 passage, web:searxng found 2 passages.']
 
 
 def test_rows_are_checked_against_an_index_by_several_processes(index: str, tmp_path: Path) -> None:
@@ -228,18 +228,18 @@ def test_the_page_of_rows_shows_the_texts_that_an_index_or_a_recording_gave(
     ("arguments", "told"),
     [
         ((WRONG,), "or search with --index PATH or --web ENGINE"),
-        ((WRONG, "--web", "google"), "no search engine is called 'google'. There are searxng=URL"),
+        ((WRONG, "--web", "google"), "unknown search engine 'google'; expected one of searxng=URL"),
         ((WRONG, "--index", "nowhere"), "nowhere"),
-        ((WRONG, "--web", "searxng"), "add that of an instance, e.g. searxng=http://localhost:8080"),
-        ((WRONG, "--web", "searxng=localhost"), "the address of searxng must be like"),
-        ((WRONG, "--web", "brave"), "brave needs a key: put it into the environment variable BRAVE_API_KEY"),
-        ((WRONG, "--source-text", WRONG, "--web", "pages"), "got --web pages without a web engine"),
-        ((WRONG, "--source-text", WRONG, "--web", "record=x"), "got --web record without a web engine"),
+        ((WRONG, "--web", "searxng"), "add the address of an instance, e.g. searxng=http://localhost:8080"),
+        ((WRONG, "--web", "searxng=localhost"), "the address of searxng must look like"),
+        ((WRONG, "--web", "brave"), "brave requires a key: set the environment variable BRAVE_API_KEY"),
+        ((WRONG, "--source-text", WRONG, "--web", "pages"), "--web pages requires a web engine"),
+        ((WRONG, "--source-text", WRONG, "--web", "record=x"), "--web record requires a web engine"),
         ((WRONG, "--web", "queries=0"), "--web queries must be a whole number of at least 1, got '0'"),
         ((WRONG, "--web", "queries=all"), "--web queries must be a whole number of at least 1, got 'all'"),
         (
             (WRONG, "--web", "wikipedia", "--web", "record=x", "--web", "replay=x"),
-            "got both --web record and --web replay",
+            "--web record and --web replay cannot be used together",
         ),
         ((WRONG, "--web", "wikipedia", "--web", "replay=none.jsonl"), "none.jsonl cannot be read"),
     ],

@@ -139,7 +139,7 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_go_on(
 
 def test_files_of_another_making_are_left_alone(options: AnnotateOptions, tmp_path: Path) -> None:
     options.output.write_text("precious\n")
-    with pytest.raises(InputError, match="its journal does not"):
+    with pytest.raises(InputError, match="but no journal"):
         annotate_rows(options, ScriptedModel(SCRIPT))
     assert options.output.read_text() == "precious\n"
     with pytest.raises(InputError, match=r"ends in \.jsonl"):
@@ -153,7 +153,7 @@ def test_no_file_is_written_over_another(options: AnnotateOptions, resume: bool)
     before = {path: path.read_bytes() for path in options.output.parent.iterdir()}
     taken = (options.output, options.rejected, options.output.with_suffix(".journal.jsonl"), Path(options.input))
     for prompts in taken:
-        with pytest.raises(InputError, match="two of these are the same file"):
+        with pytest.raises(InputError, match="two of these paths are the same file"):
             annotate_rows(replace(options, prompts=prompts, resume=resume), ScriptedModel(SCRIPT))
     assert {path: path.read_bytes() for path in options.output.parent.iterdir()} == before
 

@@ -102,7 +102,7 @@ def test_a_run_that_was_cut_short_goes_on(options: MadeFiles) -> None:
 
 def test_files_of_something_else_are_not_overwritten(options: MadeFiles) -> None:
     options.output.write_text("mine\n")
-    with pytest.raises(InputError, match="its journal does not"):
+    with pytest.raises(InputError, match="but no journal"):
         make_checklists(options, ScriptedModel(SCRIPT))
-    with pytest.raises(InputError, match="two of these are the same file"):
+    with pytest.raises(InputError, match="two of these paths are the same file"):
         make_checklists(replace(options, output=Path(options.input)), ScriptedModel(SCRIPT))

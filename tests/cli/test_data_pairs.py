@@ -159,7 +159,7 @@ def test_what_cannot_be_written_or_judged_is_refused(
     without = PairOptions(options.input, tmp_path / "pairs.jsonl", models=("local:/qwen",))
     assert "--model requires --judge" in refused(without)
     (tmp_path / "there.jsonl").write_text("{}\n", encoding="utf-8")
-    assert "exists already, but its journal does not" in refused(PairOptions(options.input, tmp_path / "there.jsonl"))
+    assert "but no journal" in refused(PairOptions(options.input, tmp_path / "there.jsonl"))
     assert make_pairs(options) == Exit.OK
     assert "--resume" in refused(options)
 

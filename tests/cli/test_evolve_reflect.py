@@ -134,7 +134,7 @@ def test_a_file_of_another_kind_is_not_written_over(tmp_path: Path) -> None:
         (["calibrate", "--input", "rows.jsonl", "--verdicts", "verdicts.jsonl", "--output"], "calibration"),
     ):
         done = CliRunner().invoke(app, [*command, str(package)])
-        assert (done.exit_code, f"exists already and is not a {wanted}" in done.stderr) == (2, True), done.stderr
+        assert (done.exit_code, f"already exists and is not a {wanted}" in done.stderr) == (2, True), done.stderr
     assert package.read_text(encoding="utf-8") == '{"name": "site"}'
 
 

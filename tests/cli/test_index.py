@@ -94,7 +94,7 @@ def test_what_cannot_be_read_is_named_and_counted(files: Path) -> None:
     done = vouch("index", "build", "towns", "docs", "rows.jsonl")
     assert (done.exit_code, done.stdout) == (Exit.INCOMPLETE, "towns: documents 2, passages 2\n")
     broken, dots, twice, no_text, kinds, count = done.stderr.splitlines()
-    assert broken.startswith("vouch: docs/broken.pdf: it cannot be read as a PDF (")
+    assert broken.startswith("vouch: docs/broken.pdf: the file cannot be read as a PDF (")
     assert dots == "vouch: docs/dots.txt: the document contains no words"
     assert twice.startswith("vouch: rows.jsonl#7: the id 'rows.jsonl#7' occurs twice")
     assert no_text == "vouch: rows.jsonl, line 3: it has no text under 'text'"
@@ -115,16 +115,19 @@ def test_an_index_of_nothing_is_refused(files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["build", "towns", "nowhere"], "nowhere: no such file or folder"),
+        (["build", "towns", "nowhere"], "nowhere does not exist: pass existing files or folders"),
         (["build", "docs", "rows.jsonl"], "docs is not empty (it contains mill.md): name a new folder for the index"),
         (
             ["build", "towns", "rows.jsonl", "--text-field", "x"],
-            "rows.jsonl has no field 'x' for the text, it has 'id'",
+            "rows.jsonl has no field 'x' for the text; its keys are id",
         ),
-        (["build", "towns", "docs", "--words", "9"], "expected passages of at least 64 words, got 9"),
+        (
+            ["build", "towns", "docs", "--words", "9"],
+            "passages must have at least 64 words, twice their overlap, got 9",
+        ),
         (
             ["build", "towns", "docs", "--dense", "docs"],
-            "has no config.json and model.safetensors: expected a folder in",
+            "must contain config.json and model.safetensors: pass a folder in",
         ),
         (["search", "towns", "mill"], "there is no index in towns: build one with vouch index build towns FILE..."),
         (["add", "towns", "docs"], "there is no index in towns"),
@@ -144,9 +147,7 @@ def test_a_query_in_another_script_says_why_nothing_is_found(files: Path) -> Non
     vouch("index", "build", "towns", "docs")
     done = vouch("index", "search", "towns", "Кто построил мельницу?", "--json")
     assert (done.exit_code, json.loads(done.stdout)["passages"]) == (Exit.OK, [])
-    assert done.stderr == (
-        "vouch: nothing was found: the query is written in cyrillic letters, the index in latin ones\n"
-    )
+    assert done.stderr == ("vouch: nothing was found: the query uses cyrillic letters, but the index uses latin ones\n")
 
 
 def test_info_says_what_an_index_holds(files: Path) -> None:

@@ -109,7 +109,7 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
         ([*ASKED[1:], "--source-text", "x", "--score-model", "bogus"], "unknown scorer 'bogus'"),
         ([*ASKED[1:], "--source-text", "x", "--score-model", "http://h/v1#m"], "requires mode generative, agentic"),
         ([*ASKED[1:], "--source-text", "x", "--output", "o.jsonl"], "add --input"),
-        ([*ASKED[1:], "--web", "bogus"], "no search engine is called 'bogus'"),
+        ([*ASKED[1:], "--web", "bogus"], "unknown search engine 'bogus'"),
         ([*ASKED[1:], "--source", "nowhere.txt"], "nowhere.txt does not exist"),
         (["--input", "a.jsonl"], "--input requires --output"),
         (

@@ -81,7 +81,7 @@ def test_a_key_is_sent_as_a_bearer_token_and_only_if_there_is_one() -> None:
 
 @pytest.mark.parametrize("key", ["a\nb", "k\u00e9y", "\ud83d", "a\x00"])
 def test_a_key_that_no_header_can_hold_is_refused_unseen(key: str) -> None:
-    with pytest.raises(ConfigError, match="key of a model") as caught:
+    with pytest.raises(ConfigError, match="API key contains") as caught:
         HttpModel("http://host/v1", "m", api_key=key)
     assert key not in str(caught.value)
     assert ask([says("Yes.")], api_key=" secret\n")[1].requests[0].headers["authorization"] == "Bearer secret"
@@ -123,8 +123,8 @@ def test_texts_are_sent_in_utf_8_and_half_a_character_that_comes_back_is_replace
     ("value", "kind", "reason"),
     [
         ("\ud83d", ModelRefusedError, "lone surrogates"),
-        (float("nan"), ConfigError, "must be JSON"),
-        ({1, 2}, ConfigError, "must be JSON"),
+        (float("nan"), ConfigError, "must be valid JSON"),
+        ({1, 2}, ConfigError, "must be valid JSON"),
     ],
 )
 def test_what_cannot_be_sent_is_an_error_of_ours_before_it_is_sent(
@@ -221,13 +221,13 @@ def test_a_status_decides_whether_a_retry_can_help(status: int, kind: type[Vouch
         (Answer(body=b'{"choices": [{"mess', headers={"content-type": "application/json"}), "expected JSON"),
         (Answer(), "expected JSON: an empty body"),
         (Answer(body=b"\xff\xfe{}", headers={"content-type": "application/json"}), "expected JSON"),
-        (of_json([]), "expected a JSON object from .*, got \\[\\]"),
-        (of_json({"usage": {}}), "without"),
-        (of_json({"choices": []}), "without"),
-        (of_json({"choices": "none"}), "without"),
+        (of_json([]), r"expected a JSON object from .*, got \[\]"),
+        (of_json({"usage": {}}), "has no choices"),
+        (of_json({"choices": []}), "has no choices"),
+        (of_json({"choices": "none"}), "has no choices"),
         (of_json({"error": {"message": "overloaded"}}), "overloaded"),
-        (of_json({"choices": [{"message": {"content": 7}}]}), "no text"),
-        (of_json({"choices": [None]}), "no text"),
+        (of_json({"choices": [{"message": {"content": 7}}]}), "has a choice without text"),
+        (of_json({"choices": [None]}), "has a choice without text"),
         (Answer(body=b"[" * 200_000), "expected JSON"),
         (Answer(body=b'{"choices": [' + b"1" * 5_000 + b"]}"), "expected JSON"),
         (Answer(raw=b"SSH-2.0-OpenSSH_9.6\r\n"), "cannot be read"),

@@ -235,17 +235,17 @@ def test_a_cancelled_call_stops_at_its_next_token(model: LocalModel) -> None:
 
 
 def test_a_folder_without_model_or_adapter_is_refused(folder: Path, model: LocalModel, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="has no model"):
+    with pytest.raises(ConfigError, match="contains no model"):
         LocalModel(tmp_path)
     (tmp_path / "run/model").mkdir(parents=True)
     (tmp_path / "run/model/config.json").touch()
-    with pytest.raises(ConfigError, match=r"has no model .*, such as .*/run/model"):
+    with pytest.raises(ConfigError, match=r"contains no model .*, such as .*/run/model"):
         LocalModel(tmp_path / "run")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(ConfigError, match="no causal language model"):
+    with pytest.raises(ConfigError, match="cannot be loaded as a causal language model"):
         LocalModel(tmp_path)
     for make in (lambda: LocalModel(folder, tmp_path), lambda: model.with_adapter(tmp_path)):
-        with pytest.raises(ConfigError, match="has no adapter"):
+        with pytest.raises(ConfigError, match="contains no adapter"):
             make()
 
 
@@ -264,7 +264,7 @@ def test_a_template_with_a_place_for_tools_shows_them_and_the_calls(tmp_path: Pa
 
 
 def test_tools_are_refused_where_the_template_has_no_place_for_them(model: LocalModel) -> None:
-    with pytest.raises(ModelRefusedError, match="no chat template with a place for tools"):
+    with pytest.raises(ModelRefusedError, match="no chat template that supports tools"):
         sample(model, Sampling(tools=(Tool("look", "Looks.", {"type": "object"}),)))
 
 

@@ -59,7 +59,8 @@ def test_any_other_name_is_refused_with_the_forms_that_there_are(spec: str) -> N
 @pytest.mark.parametrize("spec", ["http://host/v1", "https://host/v1#"])
 def test_a_server_without_a_model_is_told_where_its_name_goes(spec: str) -> None:
     with pytest.raises(
-        ConfigError, match=r"names a server but no model: add it after a #, as in https?://host/v1#name"
+        ConfigError,
+        match=r"names a server but no model: add the name of the model after a #, as in https?://host/v1#name",
     ):
         open_model(spec)
 

@@ -61,11 +61,11 @@ def test_a_recording_goes_on_where_it_ended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{}\n", "line 1: no recorded call"),
-        ("[1]\n", "line 1: no recorded call"),
-        ('{"model": "m", "key": "k", "compl', "line 1: no recorded call"),
-        ('{"model": "m", "key": "k", "completions": [{"text": "a"}]}\n', "line 1 holds no completions"),
-        ("", "calls to 0 models"),
+        ("{}\n", "line 1 is not a recorded call"),
+        ("[1]\n", "line 1 is not a recorded call"),
+        ('{"model": "m", "key": "k", "compl', "line 1 is not a recorded call"),
+        ('{"model": "m", "key": "k", "completions": [{"text": "a"}]}\n', "line 1 contains no completions"),
+        ("", "exactly one model, got no calls"),
     ],
 )
 def test_a_file_that_is_no_recording_is_refused_with_its_line(text: str, reason: str, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_file_of_two_models_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     for name in ("one", "other"):
         asyncio.run(Recording(ScriptedModel(["Yes."], name), path).generate(ASK, Sampling()))
-    with pytest.raises(InputError, match=r"2 models \['one', 'other'\]"):
+    with pytest.raises(InputError, match=r"calls to exactly one model, got one, other"):
         Replay(path)
 
 

@@ -75,7 +75,7 @@ def test_the_order_of_keys_does_not_tell_requests_apart() -> None:
 
 
 def test_settings_that_are_no_json_are_refused() -> None:
-    with pytest.raises(ConfigError, match="must be JSON"):
+    with pytest.raises(ConfigError, match="must be valid JSON"):
         request_key("m", ASK, Sampling(extra={"a": object()}))
 
 
@@ -231,7 +231,7 @@ def test_an_answer_that_is_larger_than_the_cache_is_given_and_not_kept(tmp_path:
     path = tmp_path / "answers.sqlite"
     fill(path, [1], max_bytes=1)
     assert cached_seeds(path) == []
-    with pytest.raises(ConfigError, match="size of a cache"):
+    with pytest.raises(ConfigError, match="max_bytes must be at least 1, got 0"):
         Cached(ScriptedModel([]), path, max_bytes=0)
 
 
@@ -258,7 +258,7 @@ def test_a_file_of_another_program_is_refused_and_stays_as_it_is(tmp_path: Path,
         file.execute(f"CREATE TABLE {table}")
     file.close()
     before = path.read_bytes()
-    with pytest.raises(ConfigError, match=r"expected a table of answers .*name a new file"):
+    with pytest.raises(ConfigError, match=r"expected a table 'answers' with .*choose a new file"):
         Cached(ScriptedModel([]), path)
     assert path.read_bytes() == before
     assert [*tmp_path.iterdir()] == [path]
@@ -277,7 +277,7 @@ def test_a_file_above_its_limit_is_warned_of_once_before_anything_is_evicted(tmp
     [warning] = warned(path, [0], 100_000)  # a known answer: nothing is evicted yet
     assert cached_seeds(path) == [*range(60)]
     assert f"{path} has 0." in warning
-    assert "its limit is 0.1 MiB" in warning
+    assert "more than its limit of 0.1 MiB" in warning
     assert "set VOUCH_CACHE_MB" in warning
     assert warned(path, [100], 100_000) == []
     assert 1 < len(cached_seeds(path)) < 60
@@ -303,7 +303,7 @@ def test_a_larger_file_of_an_earlier_version_keeps_its_size(tmp_path: Path, monk
     assert warned(path, [100], None) == []  # the size is noted
     size = path.stat().st_size
     [warning] = warned(path, range(200, 260), None)
-    assert "its limit is 0." in warning
+    assert "its limit of 0." in warning
     assert len(cached_seeds(path)) >= 50
     assert path.stat().st_size <= size + 50_000
     fill(path, [300], max_bytes=100_000)  # a size that is given has priority

@@ -18,7 +18,7 @@ def test_a_list_is_said_in_turn_one_for_each_completion() -> None:
     model = ScriptedModel(["a", "b", "c"])
     assert [one.text for one in ask(model)] == ["a"]
     assert [one.text for one in ask(model, sampling=Sampling(n=2))] == ["b", "c"]
-    with pytest.raises(ModelError, match="the script has 3 answers, got completion 4"):
+    with pytest.raises(ModelError, match="the script has 3 answers, but completion 4 was requested"):
         ask(model)
 
 

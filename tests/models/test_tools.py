@@ -74,7 +74,7 @@ def test_tool_calls_that_are_no_list_are_none() -> None:
 
 
 def test_a_model_that_goes_on_with_a_text_refuses_tools() -> None:
-    with pytest.raises(ModelRefusedError, match="takes no tools"):
+    with pytest.raises(ModelRefusedError, match="does not support tools"):
         ask_server({}, endpoint="text")
 
 

@@ -74,7 +74,7 @@ def test_long_lines_cut_anywhere_leave_the_finished_ones(
 
 def test_finished_lines_are_not_overwritten_without_being_asked_for(output: Path) -> None:
     filled(output)
-    with pytest.raises(InputError, match="is not empty: finish it with --resume, or choose another output"):
+    with pytest.raises(InputError, match="is not empty: continue it with --resume, or choose another output"):
         open_journal(str(output), SETTINGS)
     assert output.read_bytes() == WHOLE
 
@@ -85,7 +85,10 @@ def test_an_output_of_other_settings_is_not_gone_on_with(output: Path) -> None:
         file.write(b"torn")
     raw = output.read_bytes()
     for settings in ({**SETTINGS, "threshold": 0.7}, {"model": "embedded"}, {**SETTINGS, "repair": "mark"}):
-        with pytest.raises(InputError, match=r"was made with (threshold 0\.5, now it is|repair none, now it is mark)"):
+        with pytest.raises(
+            InputError,
+            match=r"was made with (threshold 0\.5, but threshold is now|repair none, but repair is now mark)",
+        ):
             open_journal(str(output), settings, resume=True)
     assert output.read_bytes() == raw
 
@@ -94,7 +97,7 @@ def test_an_output_of_other_rows_is_not_gone_on_with(output: Path) -> None:
     with filled(output).open("ab") as file:
         file.write(b"torn")
     changed = [*rows_of(2), Row(3, "line 3", {"id": "id-3", "source": "Another one."})]
-    with pytest.raises(InputError, match="was made from other rows, as the first 3 of this input show"):
+    with pytest.raises(InputError, match="was made from different rows: the first 3 rows of this input differ"):
         train_from(output, changed)
     assert output.read_bytes() == WHOLE + b"torn"
 
@@ -112,7 +115,7 @@ def test_an_output_that_nothing_is_known_about_is_not_gone_on_with(output: Path)
     note = Path(f"{filled(output)}.run.json")
     for damage in (b"", b"[]", b"{}", b'{"settings": 3}', b"\xff"):
         note.write_bytes(damage)
-        with pytest.raises(InputError, match=r"its settings are unknown: .*\.run\.json is damaged"):
+        with pytest.raises(InputError, match=r"its settings are unknown \(.*\.run\.json is damaged\)"):
             open_journal(str(output), SETTINGS, resume=True)
     note.unlink()
     with pytest.raises(InputError, match=r"\.run\.json is missing"):
@@ -139,8 +142,8 @@ def test_an_output_that_another_process_writes_is_refused(output: Path) -> None:
 def test_a_place_that_cannot_hold_an_output_is_refused(tmp_path: Path) -> None:
     for place, reason in (
         (tmp_path / "none" / "out.jsonl", "does not exist; create it first"),
-        (tmp_path / "out.json", r"expected an output that ends in \.jsonl"),
-        (tmp_path / "out.jsonl.gz", r"expected an output that ends in \.jsonl"),
+        (tmp_path / "out.json", r"the output file must end in \.jsonl"),
+        (tmp_path / "out.jsonl.gz", r"the output file must end in \.jsonl"),
         (tmp_path / ("x" * 300 + ".jsonl"), "cannot be written: File name too long"),
     ):
         with pytest.raises(InputError, match=reason):

@@ -76,9 +76,9 @@ def test_large_rows_are_read_a_few_at_a_time_after_chunks_of_many_small_ones() -
 @pytest.mark.parametrize(
     ("make_work", "reason"),
     [
-        (works.die_at_50, r"a worker process ended \(killed by SIGKILL, possibly out of memory\)"),
+        (works.die_at_50, r"a worker process ended unexpectedly \(killed by SIGKILL, possibly out of memory\)"),
         (works.refuse_at_50, "no more of this"),
-        (works.fail_at_50, r"a worker process ended \(with status 1\)"),
+        (works.fail_at_50, r"a worker process ended unexpectedly \(exit status 1\)"),
     ],
 )
 def test_a_worker_that_cannot_go_on_is_an_error_after_the_rows_before(

@@ -76,7 +76,7 @@ def test_an_empty_file_has_no_rows(file: Path) -> None:
         (b"[" * 100_000, "nested more than 50 levels deep"),
         (b'{"id": ' + b"[" * 50 + b"]" * 50 + b"}", "nested more than 50 levels deep"),
         (b'{"\\ud800": 1, "\\ud800": 2}', r"the key '\ud800' occurs twice"),
-        (b'{"id": ' + b"9" * 5_000 + b"}", "a number has 5,000 digits: put it in quotes, as text"),
+        (b'{"id": ' + b"9" * 5_000 + b"}", "a number has 5,000 digits: write it as a string, in quotes"),
         (b'{"id": "a\x01"}', "invalid JSON: Invalid control character"),
     ],
 )
@@ -152,16 +152,18 @@ def refusal(path: Path) -> str:
 
 
 def test_a_missing_file_a_folder_and_an_unknown_ending_are_refused(tmp_path: Path) -> None:
-    assert "no such file" in refusal(tmp_path / "none.jsonl")
+    assert "does not exist: pass the path of a data file" in refusal(tmp_path / "none.jsonl")
     folder = tmp_path / "folder.jsonl"
     folder.mkdir()
     assert "is a folder" in refusal(folder)
-    assert "expected rows in .jsonl, .jsonl.gz, .csv, .parquet, or -" in refusal(tmp_path / "rows.xlsx")
+    assert "expected a file that ends in .jsonl, .jsonl.gz, .csv or .parquet, or - for JSONL" in refusal(
+        tmp_path / "rows.xlsx"
+    )
 
 
 def test_contents_that_do_not_go_with_the_ending_are_refused(file: Path) -> None:
     file.write_bytes(gzip.compress(b"{}"))
-    assert "holds gzip data" in refusal(file)
+    assert "contains gzip data" in refusal(file)
     file.write_text('{"id": "a"}', encoding="utf-16")
     assert "is UTF-16" in refusal(file)
     plain = file.with_suffix(".jsonl.gz")

@@ -103,11 +103,11 @@ def test_a_worker_that_dies_stops_the_batch_and_what_was_finished_is_kept(output
 def test_an_output_of_other_rows_is_refused_and_left_alone(output: Path) -> None:
     batch(output, rows_of(5))
     raw = output.read_bytes()
-    with pytest.raises(InputError, match="belongs to row 'id-1', but the input has 'id-11' there"):
+    with pytest.raises(InputError, match="belongs to row 'id-1', but row 1 of the input is 'id-11'"):
         batch(output, rows_of(5, first=11))
     with pytest.raises(InputError, match=r"more lines than the input has rows \(3\)"):
         batch(output, rows_of(3))
-    with pytest.raises(InputError, match="made from other rows"):
+    with pytest.raises(InputError, match="was made from different rows: the first 5 rows of this input differ"):
         batch(output, (Row(row.number, row.place, {**(row.fields or {}), "source": "new"}) for row in rows_of(5)))
     assert output.read_bytes() == raw
 
@@ -141,11 +141,11 @@ def test_a_job_opens_what_it_names_and_tells_about_each_new_line(tmp_path: Path)
     assert output.read_text(encoding="utf-8").splitlines()[1] == (
         '{"id": "row-2", "problem": "line 2: invalid JSON: Expecting value at character 1"}'
     )
-    with pytest.raises(InputError, match="is not empty: finish it with --resume"):
+    with pytest.raises(InputError, match="is not empty: continue it with --resume"):
         run_rows(job)
     again = run_rows(replace(job, resume=True), watch)
     assert (again.found, len(told)) == (3, 3)
-    with pytest.raises(InputError, match="was made with model echo, now it is other"):
+    with pytest.raises(InputError, match="was made with model echo, but model is now other"):
         run_rows(replace(job, resume=True, settings={"model": "other"}))
 
 

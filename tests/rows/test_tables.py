@@ -69,7 +69,7 @@ def test_several_sources_are_a_json_list_in_their_cell() -> None:
     cell = json.dumps(sources).replace('"', '""')
     assert of_csv(f'claim,sources\nx,"{cell}"\ny,plain\n'.encode())[0].fields == {"claim": "x", "sources": sources}
     [row] = of_csv(b"claim,sources\nx,[1] See the notes.\n")
-    assert "starts with [ like a JSON list, but: invalid JSON" in str(row.problem)
+    assert "starts with [ but is not a JSON list (invalid JSON" in str(row.problem)
     # Under "source" the same text is one text.
     assert of_csv(b"claim,source\nx,[1] See the notes.\n")[0].fields == {"claim": "x", "source": "[1] See the notes."}
 
@@ -84,10 +84,10 @@ def test_a_cell_may_be_long() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"1,a,b", "the row has 3 cells, the header has 2"),
-        (b"1", "the row has 1 cells, the header has 2"),
+        (b"1,a,b", "the row has 3 cells, but the header has 2"),
+        (b"1", "the row has 1 cells, but the header has 2"),
         (b'1,"a"b', "invalid CSV"),
-        (b"1,caf\xe9", "not valid UTF-8"),
+        (b"1,caf\xe9", "the row is not valid UTF-8"),
     ],
 )
 def test_a_wrong_row_is_a_row_with_a_problem_and_the_next_is_read(line: bytes, reason: str) -> None:
@@ -106,8 +106,8 @@ def test_a_quote_that_is_never_closed_is_named_where_it_opens() -> None:
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        (b"", "has no header in its first line, expected a column named claim or response"),
-        (b"1,It opened.\n2,It closed.\n", "has the columns ['1', 'It opened.'], expected a column named claim"),
+        (b"", "has no header in its first line: expected a column named claim or response"),
+        (b"1,It opened.\n2,It closed.\n", "has the columns 1, It opened.; expected a column named claim"),
         (b"claim,id,id\n", "two columns named 'id'"),
         (b"PK\x03\x04\n", "has the columns"),
     ],
@@ -148,4 +148,4 @@ def test_what_is_no_parquet_or_has_other_columns_is_refused(tmp_path: Path) -> N
     path.write_bytes(b"PAR1 and then nothing of the kind PAR1")
     assert "cannot be read as Parquet" in refusal(path)
     write_parquet(path, [{"id": 1}])
-    assert "has the columns ['id'], expected a column named claim" in refusal(path, "claim")
+    assert "has the columns id; expected a column named claim" in refusal(path, "claim")

@@ -113,7 +113,7 @@ def test_it_ends_after_the_last_turn_with_the_last_call_answered() -> None:
         (ToolCall("c", "search_local", '{"q": "a"}'), "without a query"),
         (ToolCall("c", "search_local", '{"query": "  "}'), "without a query"),
         (ToolCall("c", "search_local", '{"query": 7}'), "without a query"),
-        (ToolCall("c", "search_web", '{"query": "a"}'), "'search_web', expected one of: search_local"),
+        (ToolCall("c", "search_web", '{"query": "a"}'), "'search_web'; expected one of search_local"),
         (ToolCall("c", "", "look it up"), "not a JSON object"),
     ],
     ids=["cut", "list", "no query", "blank", "number", "no such engine", "no name"],
@@ -233,7 +233,7 @@ def test_text_after_the_call_is_dropped_if_a_server_does_not_stop() -> None:
         ("I search for it.", "stop", ("local",), None),
         ("<search_local>a", "length", ("local",), "was cut off"),
         ("<search_local> </search_local>", "stop", ("local",), "without a query"),
-        ("<search_web>a</search_web>", "stop", ("local",), "expected one of: search_local"),
+        ("<search_web>a</search_web>", "stop", ("local",), "expected one of search_local"),
         ("<tool_call>search_web</tool_call>", "stop", ("web",), "not a JSON object"),
     ],
 )  # fmt: skip

@@ -97,7 +97,7 @@ def test_a_web_page_that_is_too_broken_is_reported(tmp_path: Path) -> None:
     (tmp_path / "torn.html").write_text("<math><meta charset=utf-7><table>")
     documents, [skipped] = read(tmp_path)
     assert documents == []
-    assert "too broken to be read" in skipped
+    assert "too damaged to be read" in skipped
 
 
 def test_the_pages_of_a_pdf_end_with_form_feeds(tmp_path: Path) -> None:
@@ -115,9 +115,9 @@ def test_pdfs_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     documents, skipped = read(tmp_path)
     assert documents == []
     broken, locked_too, scanned = skipped
-    assert "broken.pdf: it cannot be read as a PDF (Pdf" in broken
-    assert "locked.pdf: it cannot be read as a PDF (" in locked_too
-    assert "scanned.pdf: it has no text, perhaps because its pages were scanned" in scanned
+    assert "broken.pdf: the file cannot be read as a PDF (Pdf" in broken
+    assert "locked.pdf: the file cannot be read as a PDF (" in locked_too
+    assert "scanned.pdf: the file has no text, perhaps because its pages were scanned" in scanned
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".csv", ".parquet"])
@@ -150,9 +150,12 @@ def test_fields_of_rows_may_be_named(tmp_path: Path) -> None:
 def test_rows_without_a_field_for_the_text_are_refused_before_anything_is_read(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('no JSON\n{"a": 1, "b": 2}\n')
-    with pytest.raises(InputError, match=r"has the fields 'a', 'b', expected one of text, content, .* --text-field"):
+    with pytest.raises(
+        InputError,
+        match=r"none of the usual text fields \(text, content, .*\); its keys are a, b: pass .* --text-field",
+    ):
         DocumentReader([path])
-    with pytest.raises(InputError, match=r"has no field 'c' for the title, it has 'a', 'b'"):
+    with pytest.raises(InputError, match=r"has no field 'c' for the title; its keys are a, b"):
         DocumentReader([path], RowFields(text="a", title="c"))
 
 
@@ -162,9 +165,9 @@ def test_rows_that_cannot_be_used_are_reported_with_their_place(tmp_path: Path) 
     documents, skipped = read(path)
     assert [document.id for document in documents] == [f"{path.as_posix()}#1"]
     assert [problem.partition("rows.jsonl, ")[2] for problem in skipped] == [
-        "line 2: it has int instead of text under 'text'",
-        "line 3: it has no text under 'text'",
-        "line 4: it has no text under 'text'",
+        "line 2: the row has 7 instead of text under 'text'",
+        "line 3: the row has no text under 'text'",
+        "line 4: the row has no text under 'text'",
         "line 5: invalid JSON: Expecting value at character 1",
     ]
 
@@ -192,11 +195,11 @@ def test_files_without_text_are_reported(tmp_path: Path) -> None:
     (tmp_path / "menu.html").write_bytes(b"<html></html>")
     documents, skipped = read(tmp_path)
     assert documents == []
-    assert [problem.partition(": ")[2][:36] for problem in skipped] == [
-        "it has a NUL byte at offset 0, so it",
-        "it is empty",
-        "it has no text apart from menus",
-        "it looks like a PNG image; recognise",
+    assert [problem.partition(": ")[2][:46] for problem in skipped] == [
+        "the file has a NUL byte at offset 0, so it is ",
+        "the file is empty",
+        "the file has no text other than menus",
+        "the file looks like a PNG image; run OCR on it",
     ]
 
 
@@ -205,9 +208,9 @@ def test_a_file_of_a_gigabyte_is_refused_without_reading_it(tmp_path: Path) -> N
     with path.open("wb") as file:
         file.truncate(1_000_000_000)
     _, [problem] = read(path)
-    assert f"it has 1,000 MB; files read as a whole may have {MAX_BYTES // 1_000_000}: split it" in problem
+    assert f"the file has 1,000 MB, but a document may have at most {MAX_BYTES // 1_000_000} MB: split it" in problem
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file or folder"):
+    with pytest.raises(InputError, match="does not exist"):
         DocumentReader([tmp_path / "nowhere"])

@@ -170,9 +170,7 @@ def test_only_passages_of_a_pdf_itself_name_a_page(tmp_path: Path) -> None:
 def test_a_query_in_another_script_finds_nothing_and_says_why(tmp_path: Path) -> None:
     index = built(tmp_path / "i", encoder=LetterEncoder())
     assert index.find("столица Норвегии") == []
-    assert index.foreign("столица 東京") == (
-        "the query is written in cjk and cyrillic letters, the index in latin ones"
-    )
+    assert index.foreign("столица 東京") == ("the query uses cjk and cyrillic letters, but the index uses latin ones")
     assert index.foreign("zebras") == "none of the query's words occurs in the index: zebras"
     assert len(index.foreign("z" * 70_000) or "") < 100
     assert index.foreign("?!") == "the query has no words"
@@ -224,11 +222,11 @@ def test_an_index_is_asked_beside_other_engines(tmp_path: Path) -> None:
 
 def test_a_wrong_request_is_refused(tmp_path: Path) -> None:
     index = built(tmp_path / "i")
-    with pytest.raises(InputError, match="expected a limit of at least 1 passage, got 0"):
+    with pytest.raises(InputError, match="limit must be at least 1, got 0"):
         index.find("mill", 0)
     with pytest.raises(ConfigError, match="index:i has no vectors"):
         index.by_meaning("mill", 1)
-    with pytest.raises(ConfigError, match="has no vectors, got the encoder letters"):
+    with pytest.raises(ConfigError, match="has no vectors, so the encoder letters cannot be used"):
         open_index(tmp_path / "i", LetterEncoder())
 
 
@@ -243,11 +241,14 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": FORMAT + 1}, f"has format {FORMAT + 1} .written by vouching .*, this version reads {FORMAT}"),
+        (
+            {"format": FORMAT + 1},
+            f"has format {FORMAT + 1} .written by vouching .*, but this version reads format {FORMAT}",
+        ),
         ({"format": "x"}, r"index.json is damaged .*, and build the index again"),
         (
             {"format": 1, "segments": []},
-            f"has format 1 .*, this version reads {FORMAT}: remove .*, and build the index again",
+            f"has format 1 .*, but this version reads format {FORMAT}: delete .*, and build the index again",
         ),
         ({"colour": "red"}, r"index.json is damaged .*, and build the index again"),
     ],
@@ -271,7 +272,7 @@ def test_a_file_that_was_cut_off_is_refused_when_the_index_is_opened(tmp_path: P
     built(tmp_path / "i", encoder=LetterEncoder())
     [path] = the_state(tmp_path / "i").glob(part)
     path.write_bytes(path.read_bytes()[:left])
-    with pytest.raises(InputError, match=r"cannot be read (?s:.*): build it again"):
+    with pytest.raises(InputError, match=r"cannot be read (?s:.*): build the index again"):
         open_index(tmp_path / "i", LetterEncoder())
 
 
@@ -294,7 +295,9 @@ def test_a_panic_inside_tantivy_is_an_error_of_a_damaged_index(tmp_path: Path, p
     index = open_index(tmp_path / "i")
     searches = (index.foreign, index.find, lambda query: index.by_words(query, 5))
     for search in searches:
-        with pytest.raises(InputError, match=r"the index in .*i cannot be read \(.+\): build it again") as raised:
+        with pytest.raises(
+            InputError, match=r"the index in .*i cannot be read \(.+\): build the index again"
+        ) as raised:
             search("mill oslo")
         assert type(raised.value.__cause__).__name__ == "PanicException"
     with pytest.raises(SearchError, match="index:i cannot be read"):
@@ -313,7 +316,7 @@ def test_a_panic_while_an_index_is_opened_is_an_error_of_a_damaged_index(
 
     built(tmp_path / "i")
     monkeypatch.setattr("vouching.search.index.Store", panic)
-    with pytest.raises(InputError, match=r"cannot be read \(mid > len .*….*\): build it again") as raised:
+    with pytest.raises(InputError, match=r"cannot be read \(mid > len .*….*\): build the index again") as raised:
         opens(tmp_path / "i")
     assert len(str(raised.value)) < 400 + len(str(tmp_path))
 
@@ -323,7 +326,7 @@ def test_a_missing_file_is_an_error_when_the_index_is_opened(tmp_path: Path, par
     built(tmp_path / "i", encoder=LetterEncoder())
     [path] = the_state(tmp_path / "i").glob(part)
     path.unlink()
-    with pytest.raises(InputError, match=r"cannot be read (?s:.*): build it again"):
+    with pytest.raises(InputError, match=r"cannot be read (?s:.*): build the index again"):
         open_index(tmp_path / "i", LetterEncoder())
 
 

@@ -159,7 +159,7 @@ def test_a_panic_inside_tantivy_during_a_change_is_an_error_of_a_damaged_index(
     content[at] = 0xFF
     path.write_bytes(content)
     with (
-        pytest.raises(InputError, match=r"cannot be read .*: build it again") as raised,
+        pytest.raises(InputError, match=r"cannot be read .*: build the index again") as raised,
         change_index(folder) as writer,
     ):
         change(writer)
@@ -206,7 +206,7 @@ def test_a_lone_surrogate_is_refused_and_the_rest_is_read(tmp_path: Path, source
 
 
 def test_passages_of_too_few_words_are_refused(tmp_path: Path) -> None:
-    wanted = pytest.raises(ConfigError, match="expected passages of at least 64 words, got 20")
+    wanted = pytest.raises(ConfigError, match="passages must have at least 64 words, twice their overlap, got 20")
     with wanted, create_index(tmp_path / "i", max_words=20):
         pass
     assert not (tmp_path / "i").exists()

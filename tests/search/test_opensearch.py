@@ -176,14 +176,18 @@ def test_busy_servers_are_asked_again() -> None:
             "no such index.*check the",
             1,
         ),
-        (Answer(401, b"Unauthorized"), f"answered 401.*{KEY} or {USER} and {PASSWORD}", 1),
-        (of_json({"error": {"reason": "bad field"}, "status": 400}, status=400), "answered 400.*bad field", 1),
-        (of_json({"cluster_name": "x"}), 'no "hits", it has ..cluster_name', 1),
-        (of_json(hits(timed_out=True)), "nothing was found, but shards failed: 0, timed out: True", 1),
-        (of_json(hits(_shards={"total": 1, "failed": 1})), "shards failed: 1", 1),
+        (Answer(401, b"Unauthorized"), f"returned 401.*either {KEY} or both {USER} and {PASSWORD}", 1),
+        (of_json({"error": {"reason": "bad field"}, "status": 400}, status=400), "returned 400.*bad field", 1),
+        (of_json({"cluster_name": "x"}), "no 'hits'; its keys are cluster_name", 1),
+        (of_json(hits(timed_out=True)), "the search is incomplete .shards failed: .*, timed out: yes", 1),
+        (
+            of_json(hits(_shards={"total": 1, "failed": 1})),
+            "the search is incomplete .shards failed: 1, timed out: no",
+            1,
+        ),
         (Answer(200, b"<html>", {"content-type": "text/html"}), "text/html", 1),
-        (Answer(503, b""), "answered 503", 3),
-        (Answer(delay=FOREVER), "gave no answer within 2 seconds", 1),
+        (Answer(503, b""), "returned 503", 3),
+        (Answer(delay=FOREVER), "did not answer within 2 seconds", 1),
     ],
 )
 def test_failures_are_errors_of_the_search(answer: Answer, said: str, requests: int) -> None:
@@ -198,13 +202,13 @@ def test_failures_are_errors_of_the_search(answer: Answer, said: str, requests: 
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("localhost:9200/notes", "must be like"),
+        ("localhost:9200/notes", "must look like"),
         ("http://localhost:9200", "expected the address of one index"),
         ("http://localhost:9200/a/b", "expected the address of one index"),
-        ("http://u:p@localhost:9200/notes", "must hold no password"),
-        ("http://localhost:9200/notes?texts=body", "expected the name of a field as text=NAME"),
-        ("http://localhost:9200/notes?text", "expected the name of a field"),
-        ("http://localhost:9200/notes?text=", "expected the name of a field"),
+        ("http://u:p@localhost:9200/notes", "must not contain a password"),
+        ("http://localhost:9200/notes?texts=body", "expected field names in the form text=NAME"),
+        ("http://localhost:9200/notes?text", "expected field names in the form"),
+        ("http://localhost:9200/notes?text=", "expected field names in the form"),
     ],
 )
 def test_a_wrong_address_is_refused(address: str, said: str) -> None:

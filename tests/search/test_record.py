@@ -83,7 +83,10 @@ def test_the_last_answer_of_a_query_is_given_again(tmp_path: Path) -> None:
 def test_a_search_that_was_not_recorded_is_a_wrong_setting(query: str, limit: int, name: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text('{"engine": "web:x", "query": "q", "most": 5, "passages": []}\n', encoding="utf-8")
-    with pytest.raises(ConfigError, match=rf"no answer of {name} for {limit} passages on '{query}': record it again"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"no answer from {name} for the query '{query}' with {limit} passages: record the search again",
+    ):
         asyncio.run(Replay(path, name).search(query, limit))
 
 
@@ -96,7 +99,7 @@ def test_a_search_that_was_not_recorded_is_a_wrong_setting(query: str, limit: in
 def test_a_file_that_is_not_a_recording_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="line 1: not a recorded search"):
+    with pytest.raises(InputError, match="line 1 is not a recorded search"):
         Replay(path, "web:x")
 
 
@@ -108,7 +111,7 @@ def test_a_recording_is_continued_and_another_file_is_left_unchanged(tmp_path: P
         path.write_text(text, encoding="utf-8")
         asyncio.run(Recording(engine, path).aclose())
     notes.write_text("My notes.\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"notes\.txt, line 1: not a recorded search; record to a new file"):
+    with pytest.raises(InputError, match=r"notes\.txt, line 1 is not a recorded search: record to a new file"):
         Recording(engine, notes)
     assert notes.read_text(encoding="utf-8") == "My notes.\n"
 

@@ -40,7 +40,7 @@ def test_the_name_next_to_a_word_of_the_question_is_searched_for_first() -> None
     # Of Wismar, Friedrich Murnau and Prana, Murnau stands next to "directed" ("by" is no content word).
     assert [turn.query for turn in found.turns] == [QUESTION, "Friedrich Murnau born"]
     assert [p.title for p in found.passages] == ["Nosferatu", "Friedrich Murnau"]
-    assert found.turns[1].thought == "'Friedrich Murnau' stands in a passage of 'Nosferatu', close to 'directed'."
+    assert found.turns[1].thought == "'Friedrich Murnau' occurs in a passage of 'Nosferatu', near 'directed'."
 
 
 def test_an_expansion_weighs_as_its_passage_and_the_nearness_of_a_word_of_the_question() -> None:
@@ -108,7 +108,7 @@ def test_the_first_query_has_a_single_answer_but_not_several() -> None:
 def test_names_of_the_answers_that_nothing_found_has_are_searched_for() -> None:
     found = search(answers=["It was Weimar.", "It was Bielefeld."])
     asked = {turn.query: turn.thought for turn in found.turns}
-    assert asked["Weimar director Nosferatu born"] == "Nothing found supports 'Weimar'."
+    assert asked["Weimar director Nosferatu born"] == "No passage found so far supports 'Weimar'."
 
 
 def verifier(supported: str, missing: str) -> Any:
@@ -167,7 +167,9 @@ def test_the_verifier_that_ships_ends_a_search_that_found_the_source() -> None:
     assert (right.ended, len(right.turns)) == ("decided", 1)
     assert wrong.ended != "decided"
     # The name with all the other words would be the claim again.
-    assert ("Hedda Orlok", "Nothing found supports 'Hedda Orlok'.") in [(t.query, t.thought) for t in wrong.turns]
+    assert ("Hedda Orlok", "No passage found so far supports 'Hedda Orlok'.") in [
+        (t.query, t.thought) for t in wrong.turns
+    ]
 
 
 # Ends

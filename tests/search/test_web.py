@@ -107,7 +107,7 @@ def test_a_key_follows_no_redirect() -> None:
 def test_a_missing_key_is_a_wrong_setting_that_names_the_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = f"{name.upper()}_API_KEY"
     monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(ConfigError, match=rf"{name} needs a key: put it into the environment variable {variable}"):
+    with pytest.raises(ConfigError, match=rf"{name} requires a key: set the environment variable {variable}"):
         WebEngine(APIS[name])
     monkeypatch.setenv(variable, " from-the-environment\n")  # as copied
     assert WebEngine(APIS[name]).name == f"web:{name}"
@@ -137,19 +137,20 @@ def test_an_instance_of_searxng_is_understood() -> None:
 @pytest.mark.parametrize(
     ("name", "answer", "reason"),
     [
-        ("searxng", Answer(403, b"Forbidden"), "403 Forbidden: Forbidden; check its address and whether it allows"),
-        ("searxng", of_json({"results": [], "unresponsive_engines": [["brave", "CAPTCHA"]]}), "none of its engines"),
-        ("searxng", of_json({"message": "hi"}), r'has no list "results", it has \[\'message\'\]'),
-        ("searxng", of_json({"results": {"a": 1}}), 'has no list "results"'),
+        ("searxng", Answer(403, b"Forbidden"), "403 Forbidden: Forbidden; check the address and whether the server"),
+        ("searxng", of_json({"results": [], "unresponsive_engines": [["brave", "CAPTCHA"]]}),
+         r"none of the engines of SearXNG answered: ..\"brave\", \"CAPTCHA\""),
+        ("searxng", of_json({"message": "hi"}), "has no list 'results'; its keys are message"),
+        ("searxng", of_json({"results": {"a": 1}}), "has no list 'results'"),
         ("searxng", of_json([1, 2]), r"expected a JSON object from searxng at .*, got \[1, 2\]"),
         ("searxng", Answer(200, b"<html>", {"content-type": "text/html"}), "200 with text/html, expected JSON: <html>"),
         ("wikipedia", of_json({"error": {"code": "too-long", "info": "Search request is too long."}}), "is too long"),
         ("wikipedia", of_json({"hello": 1}), "not from MediaWiki"),
-        ("wikipedia", of_json({"query": {}}), 'has no list "pages"'),
+        ("wikipedia", of_json({"query": {}}), "has no list 'pages'"),
         ("brave", of_json({"type": "ErrorResponse"}, status=422), "422 Unprocessable"),
-        ("brave", of_json({"hello": 1}), 'not a "search"'),
+        ("brave", of_json({"hello": 1}), "not of the type 'search'"),
         ("tavily", of_json({"detail": {"error": "Unauthorized: missing or invalid API key."}}, status=401),
-         r"missing or invalid API key.*; check its address and TAVILY_API_KEY"),
+         r"missing or invalid API key.*; check the address and TAVILY_API_KEY"),
         ("tavily", of_json({"detail": {"error": "Query is too long."}}, status=400), "Query is too long"),
         ("serper", of_json({"message": "Unauthorized.", "statusCode": 403}, status=403), "check .* SERPER_API_KEY"),
         ("serper", of_json({"organic": []}), "not from Serper"),
@@ -213,7 +214,7 @@ def test_an_engine_that_stays_busy_or_wants_too_long_a_wait_is_an_error() -> Non
 
 def test_an_engine_that_hangs_is_given_up() -> None:
     found, _ = ask(SEARXNG_API, [of_json(SEARXNG, delay=FOREVER)], seconds=0.3)
-    assert "gave no answer within 0.3 seconds" in str(found)
+    assert "did not answer within 0.3 seconds" in str(found)
 
 
 def test_a_failing_engine_leaves_the_others_working_and_is_named() -> None:
@@ -292,6 +293,6 @@ def test_a_claim_keeps_its_words_as_a_query(text: str, plain: str) -> None:
 def test_the_keyless_search_reports_that_no_engine_can_be_reached() -> None:
     pytest.importorskip("ddgs", reason="needs the extra 'search'")
     engine = Ddgs(proxy="http://127.0.0.1:9", seconds=2)  # port 9, "discard": nobody listens
-    with pytest.raises(SearchError, match="no engine of ddgs answered"):
+    with pytest.raises(SearchError, match="none of the engines of ddgs answered"):
         asyncio.run(engine.search("bridge", 5))
     assert asyncio.run(engine.search("!", 5)) == []

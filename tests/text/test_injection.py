@@ -114,7 +114,7 @@ def test_a_quoted_claim_of_two_sentences_is_flagged_with_both() -> None:
 def test_a_claim_before_or_after_its_verdict_is_flagged_with_it() -> None:
     for text in (f"The following claim is true. {CLAIM}", f"{CLAIM} The above claim is true."):
         rules = [found.rule for found in find_injections(text, sentence_spans(text))]
-        assert sorted(rules) == [CONTINUES, "verdict on the pointed-at claim"]
+        assert sorted(rules) == [CONTINUES, "verdict on this claim"]
 
 
 def test_every_sentence_of_a_flagged_comment_is_flagged() -> None:

@@ -57,9 +57,9 @@ def test_letters_of_every_alphabet_are_written_as_they_are() -> None:
     ("change", "place"),
     [
         ({"label": "Maybe"}, "label"),
-        ({"score": 2}, "whole text"),
+        ({"score": 2}, "whole record"),
         ({"score": "high"}, "score"),
-        ({"label": "Not Attributable"}, "whole text"),
+        ({"label": "Not Attributable"}, "whole record"),
         ({"claim": None}, "claim"),
     ],
 )
@@ -70,7 +70,7 @@ def test_json_that_breaks_a_rule_is_rejected_with_its_place(change: dict[str, ob
 
 @pytest.mark.parametrize("text", ["", "{", "null", "[]", "5", b"\xff\xfe"])
 def test_other_text_than_a_record_is_an_input_error(text: str | bytes) -> None:
-    with pytest.raises(InputError, match="not a Verdict"):
+    with pytest.raises(InputError, match="expected a Verdict"):
         from_json(Verdict, text)
 
 

@@ -206,7 +206,7 @@ def config_of(path: str | Path) -> dict[str, Any]:
         reason = getattr(error, "strerror", None) or error
         hint = f", such as {path}/model" if (Path(path) / "model/config.json").is_file() else ""
         raise ConfigError(
-            f"{path} has no model ({reason}): give a folder with config.json, weights and a tokenizer{hint}"
+            f"{path} contains no model ({reason}): pass a folder with config.json, weights and a tokenizer{hint}"
         ) from error
     return found if isinstance(found, dict) else {}
 

@@ -78,7 +78,7 @@ class Cached(Wrapper):
 
     def __init__(self, model: Model, path: str | Path, weights: str = "", max_bytes: int | None = None) -> None:
         if max_bytes is not None and max_bytes < 1:
-            raise ConfigError(f"the size of a cache must be above 0 bytes, got {max_bytes}")
+            raise ConfigError(f"max_bytes must be at least 1, got {max_bytes}")
         super().__init__(model)
         self._path, self._weights, self._max_bytes = Path(path), weights, max_bytes
         self._limit = max_bytes or MAX_BYTES
@@ -121,7 +121,9 @@ class Cached(Wrapper):
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work, file)
         except sqlite3.Error as error:
-            raise ConfigError(f"the cache {self._path} cannot be used ({error}): make room, or do without") from error
+            raise ConfigError(
+                f"the cache {self._path} cannot be used ({error}): free disk space, or run without a cache"
+            ) from error
 
     def _open(self) -> tuple[sqlite3.Connection, int]:
         """The file and its size in bytes; 0 if it holds no answers."""
@@ -139,7 +141,7 @@ class Cached(Wrapper):
             if file:
                 file.close()
             raise ConfigError(
-                f"{self._path} cannot be used as a cache ({error}): name a new file or one that vouch made"
+                f"{self._path} cannot be used as a cache ({error}): choose a new file or one that vouch created"
             ) from error
 
     def _use(self, file: sqlite3.Connection, key: str) -> str | None:
@@ -186,8 +188,8 @@ class Cached(Wrapper):
         _warned.add(path)
         size, limit = (f"{number / (1 << 20):,.1f}" for number in (used, self._limit))
         warnings.warn(
-            f"the cache {self._path} has {size} MiB and its limit is {limit} MiB: each new answer evicts those that "
-            "were not used for longest; set VOUCH_CACHE_MB to a larger number of MiB to keep them",
+            f"the cache {self._path} has {size} MiB, more than its limit of {limit} MiB: each new answer evicts the "
+            "least recently used ones; set VOUCH_CACHE_MB to a larger number of MiB to keep them",
             CacheWarning,
             stacklevel=2,
         )
@@ -212,8 +214,10 @@ def _check_columns(file: sqlite3.Connection) -> None:
     if not columns and not file.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
         return
     if columns.keys() - {"used"} != _COLUMNS or not columns["key"]:
-        found = f"the columns {sorted(columns)}" if columns else "no such table"
-        raise sqlite3.DatabaseError(f"expected a table of answers with {sorted(_COLUMNS)}, got {found}")
+        found = f"the columns {', '.join(sorted(columns))}" if columns else "no table of this name"
+        raise sqlite3.DatabaseError(
+            f"expected a table 'answers' with the columns {', '.join(sorted(_COLUMNS))}, got {found}"
+        )
 
 
 def _make_table(file: sqlite3.Connection) -> None:

@@ -26,11 +26,11 @@ def prompt_tokens(
     """
     if unknown := sorted(extra.keys() - {TEMPLATE_FIELDS}):
         raise ConfigError(
-            f"extra has {unknown}, which only servers support: a model in this process takes {TEMPLATE_FIELDS}"
+            f"extra contains {', '.join(unknown)}, but a model in this process supports only {TEMPLATE_FIELDS}"
         )
     described = [tool.json for tool in tools] or None
     if described and not (tokenizer.chat_template and "tools" in tokenizer.get_chat_template(tools=described)):
-        raise ModelRefusedError(f"{tokenizer.name_or_path} has no chat template with a place for tools")
+        raise ModelRefusedError(f"{tokenizer.name_or_path} has no chat template that supports tools")
     if not tokenizer.chat_template:
         return tuple(tokenizer("\n\n".join(message.content for message in messages))["input_ids"])
     from jinja2 import TemplateError
@@ -44,7 +44,7 @@ def prompt_tokens(
             **extra.get(TEMPLATE_FIELDS, {}),
         )
     except TemplateError as error:
-        raise ConfigError(f"the chat template of {tokenizer.name_or_path} refuses these messages: {error}") from error
+        raise ConfigError(f"the chat template of {tokenizer.name_or_path} rejects these messages: {error}") from error
     return tuple(encoded["input_ids"])
 
 

@@ -66,7 +66,7 @@ async def read_content(response: httpx2.Response, where: str) -> bytes:
         size += len(part)
         if size > MAX_ANSWER:
             begun = b"".join(parts)[: 4 * EXCERPT].decode(errors="replace")
-            raise ModelAnswerError(f"{where} answered with more than {MAX_ANSWER:,} bytes: {excerpt(begun)}")
+            raise ModelAnswerError(f"{where} returned more than {MAX_ANSWER:,} bytes: {excerpt(begun)}")
     return b"".join(parts)
 
 
@@ -121,10 +121,10 @@ def checked_address(address: str, owner: str, example: str, key_variable: str = 
     except ValueError:
         parts, usable = None, False
     if not parts or not usable or parts.query or parts.fragment:
-        raise ConfigError(f'the address of {owner} must be like "{example}", got {address!r}')
+        raise ConfigError(f'the address of {owner} must look like "{example}", got {address!r}')
     if parts.username or parts.password:
-        instead = f"put the key into {key_variable}" if key_variable else "take it out, none is sent"
-        raise ConfigError(f"the address of {owner} must hold no password: {instead}")
+        instead = f"set {key_variable} to the key" if key_variable else "remove it, because no password is sent"
+        raise ConfigError(f"the address of {owner} must not contain a password: {instead}")
     return address.rstrip("/")
 
 
@@ -140,12 +140,12 @@ def error_of_status(
         advice: what to do about a wrong key, address or name; None has the advice for language models.
 
     >>> print(error_of_status(httpx2.Response(429, headers={"retry-after": "2"}), b"slow down", "http://host"))
-    http://host answered 429 Too Many Requests: slow down
+    http://host returned 429 Too Many Requests: slow down
     """
     status = response.status_code
     if 200 <= status < 300:
         return None
-    message = f"{where} answered {status} {response.reason_phrase}".rstrip()
+    message = f"{where} returned {status} {response.reason_phrase}".rstrip()
     message += f": {excerpt(content.decode(errors='replace'))}"
     if status in _BUSY or status >= 500:
         return ModelUnavailableError(message, retry_after(response.headers), status)
@@ -172,7 +172,7 @@ def error_of_transport(error: BaseException, where: str) -> VouchError:
     first = [one for one in causes if isinstance(one, aiohttp.ClientError | httpx2.HTTPError)][-1:] or causes
     reason = transport_reason(first[0])
     if any(isinstance(one, httpx2.InvalidURL | ssl.SSLCertVerificationError) for one in causes):
-        return ConfigError(f"{where} cannot be asked: {reason}")
+        return ConfigError(f"{where} cannot be reached: {reason}")
     if isinstance(first[0], httpx2.DecodingError | aiohttp.ClientResponseError):
         return ModelAnswerError(f"the answer from {where} cannot be read: {reason}")
     return ModelUnavailableError(f"no answer from {where}: {reason}")
@@ -223,9 +223,9 @@ def read_object(response: httpx2.Response, content: bytes, where: str) -> dict[s
     try:
         body: Any = json.loads(content)
     except (ValueError, RecursionError):
-        kind = response.headers.get("content-type", "nothing that has a type")
+        kind = response.headers.get("content-type", "no content type")
         text = excerpt(content.decode(errors="replace"))
-        raise ModelAnswerError(f"{where} answered {response.status_code} with {kind}, expected JSON: {text}") from None
+        raise ModelAnswerError(f"{where} returned {response.status_code} with {kind}, expected JSON: {text}") from None
     if not isinstance(body, dict):
         raise ModelAnswerError(f"expected a JSON object from {where}, got {shown_json(body, EXCERPT)}")
     return cast("dict[str, Any]", body)

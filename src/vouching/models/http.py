@@ -40,6 +40,7 @@ from vouching.models.running import OpenPerLoop
 from vouching.models.tools import ToolCall
 from vouching.models.transport import ENCODINGS, ErrorLimit
 from vouching.types import Usage
+from vouching.types.visible import shown_json
 from vouching.version import __version__
 
 Endpoint: TypeAlias = Literal["chat", "text"]
@@ -93,7 +94,7 @@ def request_body(
     if endpoint == "chat":
         body["messages"] = [message.json for message in messages]
     elif sampling.tools:
-        raise ModelRefusedError("/completions takes no tools: use /chat/completions")
+        raise ModelRefusedError("/completions does not support tools: use /chat/completions")
     else:
         body["prompt"] = "\n\n".join(message.content for message in messages)
     body |= {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
@@ -156,7 +157,7 @@ def encode_body(body: dict[str, Any]) -> bytes:
     except UnicodeEncodeError as error:
         raise ModelRefusedError(f"the messages cannot be sent: {error}; remove lone surrogates") from None
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"json_schema and extra must be JSON: {error}") from None
+        raise ConfigError(f"json_schema and extra must be valid JSON: {error}") from None
 
 
 def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[Completion]:
@@ -177,7 +178,9 @@ def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[C
     """
     choices = cast("list[Any]", body["choices"]) if isinstance(body.get("choices"), list) else []
     if not choices:
-        raise ModelAnswerError(f'{where} answered without "choices": {str(body.get("error", body))[:EXCERPT]}')
+        raise ModelAnswerError(
+            f"the answer from {where} has no choices: {shown_json(body.get('error', body), EXCERPT)}"
+        )
     used = _object(body.get("usage"))
     cost = Usage(seconds, _count(used.get("prompt_tokens")), _count(used.get("completion_tokens")), calls=1)
     usages = [cost, *(Usage() for _ in choices[1:])]
@@ -194,7 +197,7 @@ def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
     if text is None and message:
         text = ""  # all tokens went into reasoning or a tool call
     if not isinstance(text, str):
-        raise ModelAnswerError(f"{where} answered with a choice that has no text: {str(choice)[:EXCERPT]}")
+        raise ModelAnswerError(f"the answer from {where} has a choice without text: {shown_json(choice, EXCERPT)}")
     return Completion(_whole(text), end, usage, _logprobs(_object(choice.get("logprobs"))), _calls(message))
 
 
@@ -271,7 +274,7 @@ class HttpModel:
         key = (api_key or "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(
-                "the key of a model has characters that no header can hold, such as a line break: see its file"
+                "the API key contains characters that are not allowed in a header, such as a line break: check the key"
             )
         self._url = f"{self.base_url}/{_PATHS[endpoint]}"
         # The client takes a key from the environment where it gets none: that one is for OpenAI alone.

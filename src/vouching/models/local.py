@@ -265,7 +265,9 @@ class _Engine:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
             model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=dtype, local_files_only=True)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"{path} has no causal language model with a tokenizer: {error}") from error
+            raise ConfigError(
+                f"{path} cannot be loaded as a causal language model with a tokenizer: {error}"
+            ) from error
         self.model: Any = model.to(device_of(device)).eval()
         self._ends = set(_ids(model.generation_config.eos_token_id) + _ids(self.tokenizer.eos_token_id))
         # Only the rows change the logits: no penalty, temperature or length from the weights' own config.
@@ -278,7 +280,7 @@ class _Engine:
         """Load a LoRA adapter, once; returns its folder as a string."""
         name = str(path)
         if not (Path(path) / "adapter_config.json").is_file():
-            raise ConfigError(f"{path} has no adapter: give a folder with adapter_config.json, as peft writes it")
+            raise ConfigError(f"{path} contains no adapter: pass a folder with adapter_config.json, as saved by peft")
         need("peft")
         if name not in self._adapters:
             self._adapters[name] = f"adapter{len(self._adapters)}"

@@ -81,7 +81,7 @@ def open_model(
     >>> open_model("qwen")
     Traceback (most recent call last):
     ...
-    vouching.errors.ConfigError: no model is called 'qwen'; names look like http://host:8000/v1#name (on an ...
+    vouching.errors.ConfigError: unknown model 'qwen'; names look like http://host:8000/v1#name (on an ...
     """
     spec = spec or os.environ.get("VOUCH_MODEL", "")
     kind, _, rest = spec.partition(":")
@@ -139,5 +139,7 @@ def _on_server(spec: str, api_key: str | None) -> Model:
     if (found := re.fullmatch(r"(https?://[^#\s]+?)(/chat/completions|/completions)?/?#(\S+)", spec)) is not None:
         return HttpModel(found[1], found[3], api_key=api_key, endpoint="text" if found[2] == "/completions" else "chat")
     if re.fullmatch(r"https?://[^#\s]+#?", spec):
-        raise ConfigError(f"{spec} names a server but no model: add it after a #, as in {spec.rstrip('#')}#name")
-    raise ConfigError(f"no model is called {spec!r}; names look like {FORMS}{nearest_name(spec)}")
+        raise ConfigError(
+            f"{spec} names a server but no model: add the name of the model after a #, as in {spec.rstrip('#')}#name"
+        )
+    raise ConfigError(f"unknown model {spec!r}; names look like {FORMS}{nearest_name(spec)}")

@@ -58,7 +58,7 @@ class Lines:
         try:
             return self._path.open("ab", buffering=0)
         except OSError as error:
-            raise InputError(f"{self._path} cannot be written ({error}): name another file") from error
+            raise InputError(f"{self._path} cannot be written ({error}): choose another file") from error
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[str, Any]]:
@@ -70,7 +70,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[str, Any]]:
     try:
         lines = Path(path).read_bytes().splitlines()
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error}): name a file that was recorded") from error
+        raise InputError(f"{path} cannot be read ({error}): choose a recorded file") from error
     for number, line in enumerate(lines, start=1):
         try:
             record = json.loads(line)
@@ -96,7 +96,7 @@ def request_key(name: str, messages: Sequence[Message], sampling: Sampling) -> s
     try:
         text = json.dumps(request, sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"json_schema and extra must be JSON: {error}") from None
+        raise ConfigError(f"json_schema and extra must be valid JSON: {error}") from None
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -124,7 +124,9 @@ def completions_from_json(found: Any, place: str) -> list[Completion]:
             for one in found
         ]
     except (TypeError, KeyError) as error:
-        raise InputError(f"{place} holds no completions ({type(error).__name__}: {error}): remove it") from None
+        raise InputError(
+            f"{place} contains no completions ({type(error).__name__}: {error}): remove the line"
+        ) from None
 
 
 class Recording(Wrapper):
@@ -186,7 +188,9 @@ class Replay:
         answers = self._answers.get(request_key(self.name, messages, sampling))
         if not answers:
             last = messages[-1].content[:80] if messages else ""
-            raise ConfigError(f"{self._path} has no answer left for the call that ends with {last!r}: record it again")
+            raise ConfigError(
+                f"{self._path} has no answer left for the call that ends with {last!r}: record the calls again"
+            )
         return answers.popleft()
 
     async def aclose(self) -> None:
@@ -198,9 +202,11 @@ class Replay:
             try:
                 name, key, found = record["model"], record["key"], record["completions"]
             except (TypeError, KeyError):
-                raise InputError(f"{place}: no recorded call; remove the line") from None
+                raise InputError(f"{place} is not a recorded call: remove the line") from None
             names.add(name)
             self._answers[key].append(completions_from_json(found, place))
         if len(names) != 1:
-            raise InputError(f"{self._path} has calls to {len(names)} models {sorted(names)}, expected one")
+            raise InputError(
+                f"{self._path} must contain calls to exactly one model, got {', '.join(sorted(names)) or 'no calls'}"
+            )
         return names.pop()

@@ -95,7 +95,9 @@ class ScriptedModel:
             return ModelError(f"no pattern of the script matches {last[:80]!r}, expected one of: {', '.join(script)}")
         self._served += 1
         if self._served > len(script):
-            return ModelError(f"the script has {len(script)} answers, got completion {self._served}: add answers")
+            return ModelError(
+                f"the script has {len(script)} answers, but completion {self._served} was requested: add answers"
+            )
         return script[self._served - 1]
 
 

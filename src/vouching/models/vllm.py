@@ -37,7 +37,7 @@ class VllmModel:
     """
 
     def __init__(self, path: str | Path, adapter: str | Path | None = None, **engine: Any) -> None:
-        self._vllm = needed("vllm", "vllm", "running a model by vLLM in this process")
+        self._vllm = needed("vllm", "vllm", "running a model with vLLM in this process")
         self.name = f"vllm:{path}" + (f"#{adapter}" if adapter else "")
         self._arguments = {"model": str(path), "enable_lora": adapter is not None, **engine}
         self._lora: Any = None
@@ -64,7 +64,7 @@ class VllmModel:
             answers = self._engine.generate(prompt, parameters, number, lora_request=self._lora)
             *_, last = [answer async for answer in answers]
         except ValueError as error:
-            raise ModelRefusedError(f"{self.name} refuses the request: {error}") from error
+            raise ModelRefusedError(f"{self.name} rejects the request: {error}") from error
         except RuntimeError as error:
             raise ModelError(f"{self.name} failed: {error}") from error
         read, generated = len(last.prompt_token_ids), sum(len(output.token_ids) for output in last.outputs)

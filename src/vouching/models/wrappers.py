@@ -54,7 +54,7 @@ class Limited(Wrapper):
 
     def __init__(self, model: Model, at_once: int) -> None:
         if at_once < 1:
-            raise ConfigError(f"the number of calls at once must be at least 1, got {at_once}")
+            raise ConfigError(f"at_once must be at least 1, got {at_once}")
         super().__init__(model)
         self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
 
@@ -75,7 +75,7 @@ class Deadline(Wrapper):
 
     def __init__(self, model: Model, seconds: float) -> None:
         if not seconds > 0:
-            raise ConfigError(f"a deadline must be above 0 seconds, got {seconds}")
+            raise ConfigError(f"the deadline must be above 0 seconds, got {seconds}")
         super().__init__(model)
         self._seconds = seconds
 
@@ -89,7 +89,8 @@ class Deadline(Wrapper):
             if not scope.expired():
                 raise
             raise ModelDeadlineError(
-                f"{self.name} gave no answer within {self._seconds:g} seconds, retries included: allow more or ask less"
+                f"{self.name} did not answer within {self._seconds:g} seconds, including retries: allow more time, or "
+                "request less"
             ) from None
 
 
@@ -161,7 +162,7 @@ class Retrying(Wrapper):
         seed: int | None = None,
     ) -> None:
         if attempts < 1:
-            raise ConfigError(f"the number of attempts must be at least 1, got {attempts}")
+            raise ConfigError(f"attempts must be at least 1, got {attempts}")
         super().__init__(model)
         self._attempts, self._first_wait, self._longest_wait = attempts, first_wait, longest_wait
         self._random = random.Random(seed)

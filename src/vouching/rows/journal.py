@@ -168,8 +168,8 @@ class Journal:
         self._count(row)
         if self.rows == self._note.rows and self._digest.hexdigest() != self._note.digest:
             raise InputError(
-                f"{self._path} was made from other rows, as the first {self.rows:,} of this input show: use the "
-                "same input, or choose another output"
+                f"{self._path} was made from different rows: the first {self.rows:,} rows of this input differ; "
+                "use the same input, or choose another output"
             )
 
     def append(self, row: Row, line: str) -> None:
@@ -237,15 +237,15 @@ def open_journal(path: str, settings: Settings, resume: bool = False) -> Journal
     >>> open_journal(path, {"threshold": 0.7}, resume=True)
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: ...out.jsonl was made with threshold 0.5, now it is 0.7: use the same settings, or ...
+    vouching.errors.InputError: ...out.jsonl was made with threshold 0.5, but threshold is now 0.7: use the same ...
     """
     place = Path(path)
     if _is_stream(place):
         if resume:
-            raise InputError(f"{path} is not a regular file, so it cannot be resumed: remove --resume")
+            raise InputError(f"{path} is not a regular file and cannot be resumed: omit --resume")
         return Journal(_opened(place, "wb"))
     if not path.lower().endswith(OUTPUT_ENDING):
-        raise InputError(f"{path}: expected an output that ends in {OUTPUT_ENDING}; compress or convert it afterwards")
+        raise InputError(f"{path}: the output file must end in {OUTPUT_ENDING}; compress or convert it afterwards")
     file = _opened(place, "ab+")
     try:
         _lock(file, path)
@@ -257,7 +257,7 @@ def open_journal(path: str, settings: Settings, resume: bool = False) -> Journal
             note = _same_note(place, settings)
             file = _with_repaired(file, place)
         else:
-            raise InputError(f"{path} is not empty: finish it with --resume, or choose another output")
+            raise InputError(f"{path} is not empty: continue it with --resume, or choose another output")
     except OSError as error:
         file.close()
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
@@ -287,10 +287,12 @@ def _opened(path: Path, mode: str) -> IO[bytes]:
     except FileNotFoundError:
         raise InputError(f"{path}: the folder {path.parent} does not exist; create it first") from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a folder; give the path of a file in it") from None
+        raise InputError(f"{path} is a folder: pass the path of a file in it") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{path} cannot be written: {reason}; choose an output in a folder you can write to") from None
+        raise InputError(
+            f"{path} cannot be written: {reason}; choose an output in a folder that you can write to"
+        ) from None
 
 
 def _lock(file: IO[bytes], path: str) -> None:
@@ -299,7 +301,7 @@ def _lock(file: IO[bytes], path: str) -> None:
         import fcntl
     except ImportError:
         return
-    taken = InputError(f"{path} is being written by another process: wait for it to finish, or stop it")
+    taken = InputError(f"{path} is being written by another process: wait for that process to finish, or stop it")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -332,14 +334,15 @@ def _same_note(path: Path, settings: Settings) -> Note:
     except (OSError, ValueError, TypeError) as error:
         state = "missing" if isinstance(error, FileNotFoundError) else "damaged"
         raise InputError(
-            f"{path} cannot be resumed, because its settings are unknown: {_note_path(path)} is {state}; choose "
+            f"{path} cannot be resumed, because its settings are unknown ({_note_path(path)} is {state}): choose "
             "another output"
         ) from None
     for key in {**old, **settings}:
         if old.get(key) != settings.get(key):
             was, now = ("none" if value in (None, "") else value for value in (old.get(key), settings.get(key)))
             raise InputError(
-                f"{path} was made with {key} {was}, now it is {now}: use the same settings, or choose another output"
+                f"{path} was made with {key} {was}, but {key} is now {now}: use the same settings, or choose another "
+                "output"
             )
     return note
 

@@ -12,6 +12,7 @@ from vouching.rows.pool import AsyncWork
 from vouching.rows.read import Row
 from vouching.rows.worker import Work
 from vouching.types import Claim, Unverified
+from vouching.types.visible import shown_keys
 
 _RETRYABLE = ("backend", "unparsable")
 
@@ -46,10 +47,10 @@ def fields_of(row: Row, *keys: str) -> dict[str, Any]:
     vouching.errors.InputError: invalid JSON
     """
     if row.fields is None:
-        raise InputError(row.problem or "it cannot be read")
+        raise InputError(row.problem or "the row cannot be read")
     for key in keys:
         if row.fields.get(key) is None:
-            raise InputError(f'the row has the keys {[*row.fields]}, expected "{key}"')
+            raise InputError(f"the row has no value for '{key}'; {shown_keys(row.fields)}")
     return row.fields
 
 

@@ -26,15 +26,17 @@ def journal_beside(input: str, output: Path, *others: Path) -> Path:
     written = (output, *others)
     for path in written:
         if path.suffix != ".jsonl":
-            raise InputError(f"{path}: expected an output that ends in .jsonl")
+            raise InputError(f"{path}: the output file must end in .jsonl")
     journal = output.with_suffix(".journal.jsonl")
     places = [path.resolve() for path in (*written, journal, Path(input))]
     if len({*places}) < len(places):
-        raise InputError(f"{', '.join(map(str, (*written, input)))}: two of these are the same file, choose another")
+        raise InputError(
+            f"{', '.join(map(str, (*written, input)))}: two of these paths are the same file; choose another output"
+        )
     existing = [path for path in written if path.exists() and path.stat().st_size]
     if existing and not journal.exists():
         names = " and ".join(map(str, existing))
-        raise InputError(f"{names} exists already, but its journal does not: choose another output")
+        raise InputError(f"found {names} but no journal ({journal}): choose another output")
     return journal
 
 
@@ -79,12 +81,12 @@ def json_output(path: Path, read: Callable[[Path], object], what: str) -> None:
         what: what the record is called in messages.
     """
     if path.suffix != ".json":
-        raise InputError(f"{path}: expected an output that ends in .json")
+        raise InputError(f"{path}: the output file must end in .json")
     if path.is_file() and path.stat().st_size:
         try:
             read(path)
         except VouchError:
-            raise InputError(f"{path} exists already and is not a {what}: choose another output") from None
+            raise InputError(f"{path} already exists and is not a {what}: choose another output") from None
 
 
 def new_output(output: str) -> IO[bytes]:
@@ -94,7 +96,7 @@ def new_output(output: str) -> IO[bytes]:
     path = Path(output)
     try:
         if path.exists() and path.stat().st_size:
-            raise InputError(f"{output} exists already and is not empty: choose a new file, or remove it")
+            raise InputError(f"{output} already exists and is not empty: choose another output, or delete the file")
         return path.open("wb")
     except OSError as error:
         raise InputError(f"{output} cannot be written: {error.strerror or error}") from None

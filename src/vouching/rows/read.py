@@ -157,8 +157,8 @@ def _ending(path: str) -> str:
     found = next((ending for ending in FORMATS if lower.endswith(ending)), None)
     if found is None:
         raise InputError(
-            f"{path}: got a file that ends in {Path(path).suffix or 'nothing'}, expected rows in "
-            f"{', '.join(FORMATS)}, or - for JSONL on standard input"
+            f"{path}: expected a file that ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, or - for JSONL on "
+            "standard input"
         )
     return found
 
@@ -167,9 +167,9 @@ def _opened(path: str) -> IO[bytes]:
     try:
         return Path(path).open("rb")
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; give the path of a file of rows") from None
+        raise InputError(f"{path} does not exist: pass the path of a data file") from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a folder; give the path of a file of rows") from None
+        raise InputError(f"{path} is a folder: pass the path of a data file") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {_reason(error)}") from None
 
@@ -181,7 +181,9 @@ def _primed(lines: IO[bytes], name: str) -> Iterator[bytes]:
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name} cannot be read: {_reason(error)}") from error
     if first.startswith(_GZIP):
-        raise InputError(f"{name} holds gzip data, expected text: rename it to .jsonl.gz, or unpack it")
+        raise InputError(
+            f"{name} contains gzip data, expected text: rename the file to end in .jsonl.gz, or decompress it"
+        )
     if first.startswith(_OTHER_ENCODINGS):
         raise InputError(f"{name} is UTF-16, expected UTF-8: save it as UTF-8")
     return chain([first.removeprefix(codecs.BOM_UTF8)], lines)
@@ -218,6 +220,6 @@ def with_unique_ids(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:
-            raise InputError(f"two rows have the id {row['id']!r}: ids identify groups, so each must be unique")
+            raise InputError(f"two rows have the id {row['id']!r}: ids identify groups, so every id must be unique")
         seen.add(row["id"])
     return rows

@@ -93,4 +93,4 @@ def _whole(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:  # Python limits the digits of integers
-        raise ValueError(f"a number has {len(digits):,} digits: put it in quotes, as text") from None
+        raise ValueError(f"a number has {len(digits):,} digits: write it as a string, in quotes") from None

@@ -127,7 +127,7 @@ def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: N
     >>> job = RowJob(str(folder / "rows.jsonl"), str(folder / "out.jsonl"), lambda: work, look, {"command": "square"})
     >>> summary = run_rows(job, lambda progress: print(progress.rows, progress.seen.problem))
     1 None
-    2 rows.jsonl, line 2: the row has the keys ['id'], expected "x"
+    2 rows.jsonl, line 2: the row has no value for 'x'; its keys are id
     >>> summary.rows, summary.problems, summary.counts["squares"]
     (2, 1, 1)
     """
@@ -229,8 +229,8 @@ def _confirmed(rows: Iterator[Row], journal: Journal, look: Look) -> Iterator[tu
             )
         if row.name != seen.name:
             raise InputError(
-                f"line {number} of the output belongs to row {seen.name!r}, but the input has {row.name!r} there: use "
-                "the same input, or choose another output"
+                f"line {number} of the output belongs to row {seen.name!r}, but row {number} of the input is "
+                f"{row.name!r}: use the same input, or choose another output"
             )
         journal.confirm(row)
         yield row, seen

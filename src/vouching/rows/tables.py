@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from vouching.errors import InputError, needed
 from vouching.rows.row import Fields, Row, read_json
+from vouching.types.visible import visible_line
 
 _DELIMITERS = (",", ";", "\t")
 _LIST_COLUMN = "sources"
@@ -46,17 +47,17 @@ def csv_rows(lines: Iterator[bytes], name: str, columns: Collection[str] = ()) -
     try:
         header = next(reader, _EMPTY)
     except csv.Error as error:
-        raise InputError(f"{name}: its header cannot be read: {error}") from None
+        raise InputError(f"the header of {name} cannot be read: {error}") from None
     _refuse_header(header, name, columns)
     return _cells(reader, header)
 
 
 def _refuse_header(header: Sequence[str], name: str, columns: Collection[str]) -> None:
-    expected = f"expected a column named {' or '.join(columns)}" if columns else "expected named columns"
+    expected = f"expected a column named {' or '.join(columns)}" if columns else "expected column names"
     if not any(header):
-        raise InputError(f"{name} has no header in its first line, {expected}")
+        raise InputError(f"{name} has no header in its first line: {expected}")
     if columns and not set(columns) & set(header):
-        raise InputError(f"{name} has the columns {[*header]}, {expected}")
+        raise InputError(f"{name} has the columns {visible_line(', '.join(header))}; {expected}")
     twice = next((column for column in header if header.count(column) > 1), None)
     if twice is not None:
         raise InputError(f"{name} has two columns named {twice!r}: rename or remove one of them")
@@ -81,17 +82,19 @@ def _cells(reader: Any, header: Sequence[str]) -> Iterator[Row]:
 
 def _csv_row(number: int, place: str, header: Sequence[str], cells: Sequence[str]) -> Row:
     if len(cells) != len(header):
-        return Row(number, place, None, f"the row has {len(cells)} cells, the header has {len(header)}")
+        return Row(number, place, None, f"the row has {len(cells)} cells, but the header has {len(header)}")
     try:
         "".join(cells).encode()
     except UnicodeEncodeError:
-        return Row(number, place, None, "not valid UTF-8: save the file as UTF-8")
+        return Row(number, place, None, "the row is not valid UTF-8: save the file as UTF-8")
     fields: Fields = {column: cell for column, cell in zip(header, cells, strict=True) if cell}
     if fields.get(_LIST_COLUMN, "").startswith("["):
         try:
             fields[_LIST_COLUMN] = read_json(fields[_LIST_COLUMN])
         except ValueError as error:
-            problem = f'"{_LIST_COLUMN}" starts with [ like a JSON list, but: {error}; put a single text under "source"'
+            problem = (
+                f'"{_LIST_COLUMN}" starts with [ but is not a JSON list ({error}); put a single text under "source"'
+            )
             return Row(number, place, None, problem)
     return Row(number, place, fields)
 

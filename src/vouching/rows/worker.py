@@ -75,7 +75,7 @@ class Worker:
             self._process.stdin.flush()
             answer: ChunkResult = pickle.load(self._process.stdout)
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
-            raise WorkerError(f"a worker process ended ({self._how_it_ended()})") from None
+            raise WorkerError(f"a worker process ended unexpectedly ({self._how_it_ended()})") from None
         if answer.refusal is not None:
             raise WorkerError(answer.refusal)
         return answer
@@ -92,7 +92,7 @@ class Worker:
     def _how_it_ended(self) -> str:
         status = self._process.wait()
         if status >= 0:
-            return f"with status {status}"
+            return f"exit status {status}"
         name = signal.Signals(-status).name
         return f"killed by {name}, possibly out of memory" if name == "SIGKILL" else f"killed by {name}"
 

@@ -121,7 +121,7 @@ def read_call(reply: Completion, kinds: Collection[EngineKind]) -> Call | None:
         return None
     first = found[0]
     if not first[3] and reply.finish_reason != "stop":
-        raise CallError(f"the call was cut off: {first[0][:80]!r}")
+        raise CallError(f"the tool call was cut off: {first[0][:80]!r}")
     name = first[1] if first[1] != "search" else tool(min(kinds)).name
     shown = reply.text[: first.end()] + ("" if first[3] else f"</{first[1]}>")
     return _checked(name, first[2], Message("assistant", shown), kinds, len(found) - 1)
@@ -130,15 +130,16 @@ def read_call(reply: Completion, kinds: Collection[EngineKind]) -> Call | None:
 def _native(call: ToolCall, message: Message, kinds: Collection[EngineKind], calls: Collection[ToolCall]) -> Call:
     arguments = call.read_arguments()
     if arguments is None:
-        raise CallError(f"the arguments of a call are not a JSON object: {call.arguments[:80]!r}")
+        raise CallError(f"the arguments of a tool call are not a JSON object: {call.arguments[:80]!r}")
     return _checked(call.name, arguments.get("query"), message, kinds, len(calls) - 1)
 
 
 def _checked(name: str, query: object, message: Message, kinds: Collection[EngineKind], ignored: int) -> Call:
     if TOOLS.get(name) not in kinds:
-        raise CallError(f"it called {name!r}, expected one of: {', '.join(tool(kind).name for kind in sorted(kinds))}")
+        known = ", ".join(tool(kind).name for kind in sorted(kinds))
+        raise CallError(f"the model called {name!r}; expected one of {known}")
     if not isinstance(query, str) or not query.strip():
-        raise CallError(f"it called {name} without a query")
+        raise CallError(f"the model called {name} without a query")
     return Call(TOOLS[name], " ".join(query.split()), message, ignored)
 
 

@@ -125,7 +125,7 @@ def index_folder(given: str | Path) -> Path:
 def check_engines(engines: Sequence[SearchEngine], **numbers: int) -> None:
     """Raise ConfigError unless there is an engine and each of the numbers is at least 1."""
     if not engines:
-        raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
+        raise ConfigError("no search engine was given: choose an index (--index) or a web engine (--web)")
     for name, value in numbers.items():
         if value < 1:
             raise ConfigError(f"{name} must be at least 1, got {value}")

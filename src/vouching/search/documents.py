@@ -21,6 +21,7 @@ from vouching.errors import InputError, needed
 from vouching.rows.read import FORMATS, Row, RowReader, open_rows
 from vouching.text.encoding import decode_text
 from vouching.types import Source
+from vouching.types.visible import shown_json, shown_keys
 
 PAGE_BREAK = "\f"
 """Separates the pages of a PDF, as in the output of pdftotext."""
@@ -38,9 +39,9 @@ def html_text(raw: bytes | str, name: str) -> tuple[str, str]:
     try:
         page: Any = extract(raw, include_comments=False, with_metadata=True)
     except Exception as error:  # parsers raise any error on broken files
-        raise InputError(f"{name} is too broken to be read ({type(error).__name__}: {error})") from error
+        raise InputError(f"{name} is too damaged to be read ({type(error).__name__}: {error})") from error
     if page is None or not page.text:
-        raise InputError(f"{name} has no text apart from menus")
+        raise InputError(f"{name} has no text other than menus")
     return " ".join((page.title or "").split()), page.text
 
 
@@ -58,7 +59,7 @@ def pdf_text(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[
         raise InputError(f"{name} cannot be read as a PDF ({type(error).__name__}: {error})") from error
     if not text.strip():
         raise InputError(
-            f"{name} has no text, perhaps because its pages were scanned: recognise the text first, e.g. with ocrmypdf"
+            f"{name} has no text, perhaps because its pages were scanned: run OCR on it first, e.g. with ocrmypdf"
         )
     return title, text
 
@@ -174,7 +175,7 @@ class DocumentReader:
             yield path
             return
         if not path.is_dir():
-            raise InputError(f"{path}: no such file or folder; name existing files or folders")
+            raise InputError(f"{path} does not exist: pass existing files or folders")
         for folder, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
@@ -200,21 +201,21 @@ def _document(file: Path, size: int) -> Source | Skipped:
     if size > MAX_BYTES:
         return Skipped(
             name,
-            f"it has {size / 1e6:,.0f} MB; files read as a whole may have {MAX_BYTES / 1e6:,.0f}: split it, or "
-            "convert it to rows of JSONL, which may have any size",
+            f"the file has {size / 1e6:,.0f} MB, but a document may have at most {MAX_BYTES / 1e6:,.0f} MB: split it, "
+            "or convert it to rows of JSONL, which may have any size",
         )
     try:
         if kind == PDF:
             with file.open("rb") as opened:
-                title, text = pdf_text(opened, "it")
+                title, text = pdf_text(opened, "the file")
         elif kind == "web page":
-            title, text = html_text(file.read_bytes(), "it")
+            title, text = html_text(file.read_bytes(), "the file")
         else:
-            text, _ = decode_text(file.read_bytes(), "it")
+            text, _ = decode_text(file.read_bytes(), "the file")
             title = _heading(text)
     except OSError as error:
-        return Skipped(name, f"it cannot be read: {error.strerror or error}")
-    return Source(text, name, title, str(file.resolve())) if text.strip() else Skipped(name, "it is empty")
+        return Skipped(name, f"the file cannot be read: {error.strerror or error}")
+    return Source(text, name, title, str(file.resolve())) if text.strip() else Skipped(name, "the file is empty")
 
 
 def _heading(text: str) -> str:
@@ -233,12 +234,12 @@ def _fields_of(file: Path, asked: RowFields) -> RowFields:
     for field, usual in USUAL.items():
         named: str | None = getattr(asked, field)
         if named is not None and named not in keys:
-            raise InputError(f"{file} has no field {named!r} for the {field}, it has {', '.join(map(repr, keys))}")
+            raise InputError(f"{file} has no field {named!r} for the {field}; {shown_keys(keys)}")
         found[field] = named or next((name for name in usual if name in keys), None)
     if found["text"] is None:
         raise InputError(
-            f"{file} has the fields {', '.join(map(repr, keys))}, expected one of {', '.join(USUAL['text'])}: "
-            "name the field of the text with --text-field"
+            f"{file} has none of the usual text fields ({', '.join(USUAL['text'])}); {shown_keys(keys)}: pass the name "
+            "of its text field with --text-field"
         )
     return RowFields(**found)
 
@@ -246,11 +247,11 @@ def _fields_of(file: Path, asked: RowFields) -> RowFields:
 def _row_document(file: Path, row: Row, fields: RowFields) -> Source | Skipped:
     place = f"{file.as_posix()}, {row.place}"
     if row.fields is None:
-        return Skipped(place, row.problem or "it cannot be read")
+        return Skipped(place, row.problem or "the row cannot be read")
     text: Any = row.fields.get(fields.text or "text")
     if not isinstance(text, str) or not text.strip():
-        got = "no text" if text in (None, "") or isinstance(text, str) else f"{type(text).__name__} instead of text"
-        return Skipped(place, f"it has {got} under {fields.text!r}")
+        got = "no text" if text in (None, "") or isinstance(text, str) else f"{shown_json(text)} instead of text"
+        return Skipped(place, f"the row has {got} under {fields.text!r}")
     title, name, url = (row.fields.get(key) if key else None for key in (fields.title, fields.id, fields.url))
     return Source(
         text,

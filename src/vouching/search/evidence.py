@@ -77,7 +77,7 @@ def _evidence(claim: Claim, trajectory: Trajectory, sources: tuple[Source, ...])
             warnings,
         )
     else:
-        message = "No evidence was found, which does not make the claim false: give sources, or search elsewhere."
+        message = "No evidence was found, which does not make the claim false: provide sources, or search elsewhere."
         missing = Unverified(claim, "no_evidence", message, warnings)
     return ClaimEvidence((), warnings, missing)
 
@@ -88,12 +88,12 @@ def turn_text(turn: SearchTurn) -> str:
     >>> from vouching.types import SearchResult
     >>> asked = (Asked("web:a", 2), Asked("web:b", 0), Asked("web:c", 0, "c answered 503"))
     >>> turn_text(SearchTurn("", "all", "bridge", SearchResult("bridge", (), asked)))
-    'Asked for "bridge": web:a found 2 passages, web:b found nothing, web:c failed (c answered 503).'
+    'Searched for "bridge": web:a found 2 passages, web:b found nothing, web:c failed (c answered 503).'
     """
     if turn.result is None:
         return f"The search ended: {turn.error}" if turn.error else "The search ended without another query."
     query = turn.query if len(turn.query) <= _SHOWN else f"{turn.query[:_SHOWN]}..."
-    return f'Asked for "{query}": {", ".join(map(_answered, turn.result.asked))}.'
+    return f'Searched for "{query}": {", ".join(map(_answered, turn.result.asked))}.'
 
 
 def _answered(asked: Asked) -> str:

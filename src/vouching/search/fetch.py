@@ -68,12 +68,12 @@ async def resolve(host: str, port: int, allow: Sequence[Network] = ()) -> list[s
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise FetchError(f"{host} has no address: {error}") from error
+        raise FetchError(f"{host} cannot be resolved: {error}") from error
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     for text in addresses:
         address = ip_address(text.partition("%")[0])
         if not is_public(address) and not any(address in network for network in allow):
-            raise FetchError(f"{host} is at {text}, which is not a public address: it is not fetched")
+            raise FetchError(f"{host} resolves to {text}, but only public addresses are fetched")
     return addresses
 
 
@@ -123,7 +123,7 @@ class Fetcher:
         try:
             self._allow: tuple[Network, ...] = tuple(ip_network(network) for network in allow)
         except ValueError as error:
-            raise ConfigError(f"{error}: write a network like 10.1.0.0/16") from None
+            raise ConfigError(f"{error}; expected a network such as 10.1.0.0/16") from None
         self._max_bytes, self._seconds, self._redirects = max_bytes, seconds, redirects
         self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
 
@@ -137,7 +137,7 @@ class Fetcher:
             async with self._slots.get(), asyncio.timeout(self._seconds):
                 return await self._follow(url)
         except TimeoutError:
-            raise FetchError(f"{url} was not read within {self._seconds:g} seconds") from None
+            raise FetchError(f"{url} could not be read within {self._seconds:g} seconds") from None
         except (aiohttp.ClientError, OSError) as error:
             raise FetchError(f"{url} cannot be read: {transport_reason(error)}") from error
 
@@ -149,7 +149,7 @@ class Fetcher:
                     return await self._read(target, answer)
                 location = answer.headers.get("location", "").strip()
             if not location:
-                raise FetchError(f"{target} redirects to nowhere")
+                raise FetchError(f"{target} sent a redirect without an address")
             target = checked_url(location, target)
         raise FetchError(f"{url} redirects more than {self._redirects} times")
 
@@ -171,10 +171,11 @@ class Fetcher:
 
     async def _read(self, target: URL, answer: aiohttp.ClientResponse) -> Page:
         if answer.status != 200:
-            raise FetchError(f"{target} answered {answer.status}")
+            raise FetchError(f"{target} returned status {answer.status}")
         content_type, charset = _kind(answer.headers.get("content-type", "").strip())
         if content_type not in CONTENT_TYPES:
-            raise FetchError(f"{target} is {content_type or 'without a type'}, expected {', '.join(CONTENT_TYPES)}")
+            got = f"the content type {content_type}" if content_type else "no content type"
+            raise FetchError(f"{target} has {got}; expected one of {', '.join(CONTENT_TYPES)}")
         body = bytearray()
         async for chunk in self._decompressed(target, answer):
             body += chunk
@@ -189,7 +190,7 @@ class Fetcher:
         """The body in chunks, to the end of the compressed data; at most ``max_bytes`` are decompressed."""
         encoding = answer.headers.get("content-encoding", "").strip().lower() or "identity"
         if encoding not in {"identity", "gzip", "x-gzip"}:
-            raise FetchError(f"{target} is compressed as {encoding}, expected gzip")
+            raise FetchError(f"{target} is compressed with {encoding}, expected gzip")
         unpack = None if encoding == "identity" else zlib.decompressobj(16 + zlib.MAX_WBITS)
         sent = 0
         async for chunk in answer.content.iter_any():
@@ -202,7 +203,7 @@ class Fetcher:
             if unpack is not None and unpack.eof:
                 return
         if unpack is not None and not unpack.eof:
-            raise FetchError(f"{target} is cut off")
+            raise FetchError(f"the response of {target} was cut off")
 
 
 class _Pinned(AbstractResolver):
@@ -234,20 +235,20 @@ def checked_url(url: str, base: URL | None = None) -> URL:
     """
     shown = url[:200]
     if len(url) > _LONGEST_URL:
-        raise FetchError(f"an address of {len(url):,} characters is not fetched: {shown!r}...")
+        raise FetchError(f"an address must have at most {_LONGEST_URL:,} characters, got {len(url):,}: {shown!r}...")
     if not url.isprintable() or " " in url:
-        raise FetchError(f"{shown!r} is not an address: it has a space or a control character")
+        raise FetchError(f"{shown!r} is not a valid address: it contains a space or a control character")
     try:
         target = base.join(URL(url)) if base else URL(url)
         port = target.port
     except (ValueError, TypeError) as error:
-        raise FetchError(f"{shown!r} is not an address: {error}") from None
+        raise FetchError(f"{shown!r} is not a valid address: {error}") from None
     if target.scheme not in {"http", "https"}:
-        raise FetchError(f"{shown!r} is not fetched: expected http or https")
+        raise FetchError(f"expected an http or https address, got {shown!r}")
     if not target.host or not port or not 0 < port < 65536:
-        raise FetchError(f"{shown!r} has no host, or no port from 1 to 65535")
+        raise FetchError(f"expected an address with a host and a port between 1 and 65535, got {shown!r}")
     if target.user is not None or target.password is not None:
-        raise FetchError("an address with a user name or password is not fetched")
+        raise FetchError("an address must not contain a user name or a password")
     return target.with_fragment(None)
 
 

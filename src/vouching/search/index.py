@@ -71,7 +71,7 @@ class Index:
 
     def _by_meaning(self, query: str, limit: int) -> list[Passage]:
         if self._dense is None or self._encoder is None:
-            raise ConfigError(f"{self.name} has no vectors: build it with --dense, or search it by words")
+            raise ConfigError(f"{self.name} has no vectors: build the index with --dense, or search by words")
         found = self._dense.search(self._encoder.vectors([query])[0], limit)
         places = self._store.numbered([number for number, _ in found])
         return [self._store.passage(places[number], score, self.name) for number, score in found]
@@ -87,7 +87,7 @@ class Index:
 
     def _found(self, query: str, limit: int) -> list[Passage]:
         if limit < 1:
-            raise InputError(f"expected a limit of at least 1 passage, got {limit}")
+            raise InputError(f"limit must be at least 1, got {limit}")
         if self._dense is None:
             return self._by_words(query, limit)
         depth = max(DEPTH, limit)
@@ -115,7 +115,7 @@ class Index:
         written = sorted((s for s in own if own[s] >= MIN_SHARE * max(own.values())), key=lambda script: -own[script])
         asked = [script for script, _ in scripts(words).most_common()]
         if asked and not set(asked) & set(written):
-            return f"the query is written in {' and '.join(asked)} letters, the index in {' and '.join(written)} ones"
+            return f"the query uses {' and '.join(asked)} letters, but the index uses {' and '.join(written)} ones"
         shown = [shorten(word.lower, _MAX_WORD) for word in find_words(query) if word.stem in words]
         return f"none of the query's words occurs in the index: {', '.join([*dict.fromkeys(shown)][:5])}"
 
@@ -191,14 +191,15 @@ def query_encoder(folder: Path, manifest: Manifest, encoder: SentenceEncoder | N
     if manifest.encoder is None:
         if encoder is not None:
             raise ConfigError(
-                f"the index in {folder} has no vectors, got the encoder {encoder.name}: build the index with it"
+                f"the index in {folder} has no vectors, so the encoder {encoder.name} cannot be used: build the index "
+                "with this encoder"
             )
         return None
     encoder = encoder or open_encoder(manifest.encoder)
     if encoder.digest != manifest.digest:
         raise ConfigError(
             f"the vectors in {folder} were computed by {manifest.encoder} ({manifest.digest}), got {encoder.name} "
-            f"({encoder.digest}): name that encoder, or build the index again"
+            f"({encoder.digest}): choose the encoder {manifest.encoder}, or build the index again"
         )
     return encoder
 

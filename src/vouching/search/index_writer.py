@@ -210,9 +210,7 @@ def create_index(
     """
     folder = index_folder(path)
     if max_words < MIN_WORDS:
-        raise ConfigError(
-            f"expected passages of at least {MIN_WORDS} words, got {max_words}: they overlap by half that"
-        )
+        raise ConfigError(f"passages must have at least {MIN_WORDS} words, twice their overlap, got {max_words}")
     with _explained(folder):
         fresh = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
@@ -271,7 +269,9 @@ def _locked(folder: Path) -> Generator[None]:
         except ImportError:
             pass
         except BlockingIOError:
-            raise InputError(f"{folder} is being written by another process: wait for it, or stop it") from None
+            raise InputError(
+                f"{folder} is being written by another process: wait for that process to finish, or stop it"
+            ) from None
         except OSError:
             pass  # a file system without locks
         _sweep(folder)
@@ -298,10 +298,10 @@ def _sweep(folder: Path) -> None:
 def _require_empty(folder: Path) -> None:
     """Refuse a folder with an index, or with files that are not those of a stopped writer."""
     if (folder / MANIFEST).exists():
-        raise InputError(f"{folder} contains an index: add to it, remove it, or name another folder")
+        raise InputError(f"{folder} already contains an index: add to it, delete it, or choose another folder")
     foreign = next((path.name for path in folder.iterdir() if not any(map(path.match, (LOCK, *_OWN)))), None)
     if foreign is not None:
-        raise InputError(f"{folder} is not empty (it contains {foreign}): name a new folder for the index")
+        raise InputError(f"{folder} is not empty (it contains {foreign}): choose a new folder for the index")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from vouching.search.base import Finder, SearchEngine
 from vouching.search.steps import QUERIES, StepSearch, Verify
 from vouching.search.web_apis import APIS
 
-FORMS = "searxng=URL, wikipedia, brave, tavily, serper, ddgs, and index:PATH or opensearch:URL for your own documents"
+FORMS = "searxng=URL, wikipedia, brave, tavily, serper, ddgs, or, for your own documents, index:PATH or opensearch:URL"
 """Names of engines. An address after "=" replaces the default one."""
 
 OPENSEARCH = "opensearch:"
@@ -27,7 +27,7 @@ def open_engine(spec: str) -> SearchEngine:
     >>> open_engine("bravo")
     Traceback (most recent call last):
     ...
-    vouching.errors.ConfigError: no search engine is called 'bravo'; did you mean brave? There are searxng=URL, ...
+    vouching.errors.ConfigError: unknown search engine 'bravo'; expected one of searxng=URL, wikipedia, ...
     """
     if spec.startswith("index:"):
         from vouching.search.index import open_index
@@ -40,8 +40,8 @@ def open_engine(spec: str) -> SearchEngine:
     name, given, address = spec.partition("=")
     if name not in (*APIS, "ddgs") or (given and not address):
         near = get_close_matches(name, (*APIS, "ddgs"), n=1)
-        hint = f"; did you mean {near[0]}?" if near and near[0] != name else "."
-        raise ConfigError(f"no search engine is called {spec!r}{hint} There are {FORMS}")
+        hint = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
+        raise ConfigError(f"unknown search engine {spec!r}; expected one of {FORMS}{hint}")
     return _web(name, address or None)
 
 
@@ -63,10 +63,12 @@ def as_finder(
     """
     if not isinstance(search, Sequence):
         if queries is not None:
-            raise ConfigError(f"got queries={queries} with a finder, which has its own limit: omit it, or give engines")
+            raise ConfigError(
+                f"queries={queries} cannot be used with a finder, which has its own limit: omit it, or pass engines"
+            )
         return search
     if isinstance(search, str):
-        raise ConfigError(f"got the engine {search!r} by itself, expected a list of engines: [{search!r}]")
+        raise ConfigError(f"expected a list of engines, got {search!r}: pass [{search!r}]")
     engines = [open_engine(engine) if isinstance(engine, str) else engine for engine in search]
     return StepSearch(engines, verify, queries=QUERIES if queries is None else queries)
 

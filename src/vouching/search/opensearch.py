@@ -21,6 +21,7 @@ from vouching.search.terms import query_terms, terms
 from vouching.search.web import SearchServer, checked_key
 from vouching.search.web_apis import Body, Request
 from vouching.types import EngineKind, Passage, Span
+from vouching.types.visible import shown_keys
 
 KEY, USER, PASSWORD = "OPENSEARCH_API_KEY", "OPENSEARCH_USER", "OPENSEARCH_PASSWORD"
 """Environment variables with an API key, or with a user name and a password."""
@@ -66,7 +67,7 @@ class OpenSearch:
         self.name = f"opensearch:{checked}"
         self._fields = _read_fields(given)
         self._headers = _authorization()
-        advice = f"check the address, the name of the index, and {KEY} or {USER} and {PASSWORD}"
+        advice = f"check the address, the name of the index, and either {KEY} or both {USER} and {PASSWORD}"
         self._server = SearchServer("OpenSearch", checked, advice, seconds=seconds)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
@@ -136,7 +137,7 @@ def _read_fields(given: str) -> Fields:
     for name, field in named.items():
         if name not in known or not field:
             raise ConfigError(
-                f"expected the name of a field as {', '.join(f'{one}=NAME' for one in known)}, got {given!r}"
+                f"expected field names in the form {', '.join(f'{one}=NAME' for one in known)}, got {given!r}"
             )
     return Fields(**named)
 
@@ -149,7 +150,7 @@ def _authorization() -> Mapping[str, str]:
     if not user and not password:
         return {}
     if not user or not password or ":" in user:
-        raise ConfigError(f"OpenSearch needs both {USER}, without a colon, and {PASSWORD}: set both, or neither")
+        raise ConfigError(f"OpenSearch requires both {USER}, without a colon, and {PASSWORD}: set both, or neither")
     return {"authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
 
 
@@ -158,12 +159,15 @@ def _read_hits(body: Body) -> list[Body]:
     outer = body.get("hits")
     hits: Any = cast("Body", outer).get("hits") if isinstance(outer, dict) else None
     if not isinstance(hits, list):
-        raise SearchError(f'the answer has no "hits", it has {[*body]}')
+        raise SearchError(f"the answer has no 'hits'; {shown_keys(body)}")
     found = [cast("Body", hit) for hit in cast("list[Any]", hits) if isinstance(hit, dict)]
     shards = body.get("_shards")
     failed = cast("Body", shards).get("failed") if isinstance(shards, dict) else 0
     if not found and (failed or body.get("timed_out")):
-        raise SearchError(f"nothing was found, but shards failed: {failed}, timed out: {body.get('timed_out')}")
+        late = "yes" if body.get("timed_out") else "no"
+        raise SearchError(
+            f"nothing was found, but the search is incomplete (shards failed: {failed or 0}, timed out: {late})"
+        )
     return found
 
 

@@ -11,7 +11,7 @@ from vouching.errors import InputError
 if TYPE_CHECKING:
     from vouching.search.base import SearchEngine
 
-_SETTINGS = "pages, queries=N, record=PATH or replay=PATH"
+_FORMS = "an engine, pages, queries=N, record=PATH or replay=PATH"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,18 @@ class SearchOptions:
                 case ("replay", "=", path) if path:
                     replay = path
                 case ("pages" | "queries" | "record" | "replay", _, _):
-                    raise InputError(f"expected an engine or one of {_SETTINGS} after --web, got {given}")
+                    raise InputError(f"--web expects {_FORMS}, got {given}")
                 case _:
                     engines.append(given)
         found = cls(tuple(index or ()), tuple(engines), pages, record, replay, queries)
         about_web = {"pages": pages, "record": record, "replay": replay}
         for name in (name for name, used in about_web.items() if used and not engines):
-            raise InputError(f"got --web {name} without a web engine: add --web ENGINE")
+            raise InputError(f"--web {name} requires a web engine: add --web ENGINE")
         if queries is not None and not found:
-            raise InputError("got --web queries without an engine: add --index PATH or --web ENGINE")
+            raise InputError("--web queries requires an engine: add --index PATH or --web ENGINE")
         if record is not None and replay is not None:
             raise InputError(
-                "got both --web record and --web replay, expected one of them: record first, then replay the file"
+                "--web record and --web replay cannot be used together: record first, then replay the file"
             )
         return found
 

@@ -47,7 +47,7 @@ class Recording:
         if Path(path).is_file():
             for place, record in islice(read_lines(path), 1):
                 if _answer(record) is None:
-                    raise InputError(f"{place}: not a recorded search; record to a new file")
+                    raise InputError(f"{place} is not a recorded search: record to a new file")
         self._lines = Lines(path)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
@@ -80,7 +80,7 @@ class Replay:
         for place, record in read_lines(path):
             answer = _answer(record)
             if answer is None:
-                raise InputError(f"{place}: not a recorded search; remove the line")
+                raise InputError(f"{place} is not a recorded search: remove the line")
             if answer.engine == name:
                 self._answers[answer.query, answer.most].append(answer)
 
@@ -89,7 +89,8 @@ class Replay:
         answers = self._answers.get((query, limit))
         if not answers:
             raise ConfigError(
-                f"{self._path} has no answer of {self.name} for {limit} passages on {query[:80]!r}: record it again"
+                f"{self._path} has no answer from {self.name} for the query {query[:80]!r} with {limit} passages: "
+                "record the search again"
             )
         answer = answers.popleft() if len(answers) > 1 else answers[0]
         if answer.error is not None:

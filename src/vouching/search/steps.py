@@ -123,9 +123,9 @@ def expansions_from(page: Page, weight: float, question: Question) -> Iterator[E
             _nearness(text, start, entity.start, sought, before=True),
             _nearness(text, entity.end, end, sought, before=False),
         )
-        where = f"close to {word!r}" if word else "where the words of the question are not near"
+        where = f"near {word!r}" if word else "but not near any word of the question"
         title = f" of {page.passage.title!r}" if page.passage.title else ""
-        why = f"{entity.text!r} stands in a passage{title}, {where}."
+        why = f"{entity.text!r} occurs in a passage{title}, {where}."
         weighed = weight * (FAR + (1 - FAR) * near)
         yield Expansion(entity.text, name, weighed, question.beyond(page.words), why, page.passage.origin)
 
@@ -187,7 +187,7 @@ class StepSearch:
         """
         state = _State(read_question(question), tuple(answers))
         alone = answers[0] if len(answers) == 1 else ""
-        first = Expansion(f"{question} {alone}".strip(), frozenset(), 1.0, (), "The question as it stands.")
+        first = Expansion(f"{question} {alone}".strip(), frozenset(), 1.0, (), "The original question.")
         ended = await self._walk(state, first)
         return Trajectory(question, tuple(answers), state.kept(self._limit), ended, "deterministic")
 
@@ -293,7 +293,7 @@ class _State:
         known = frozenset[str]().union(*(page.words for page in self.pages.values()))
         for text in unsupported:
             if (name := stems(text)) and not name <= known:
-                why = f"Nothing found supports {text!r}."
+                why = f"No passage found so far supports {text!r}."
                 yield Expansion(text, name, UNSUPPORTED, self.question.beyond(name), why)
 
     def kept(self, limit: int) -> tuple[SearchTurn, ...]:

@@ -78,10 +78,10 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
     except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{path} is damaged ({error}): remove {folder}, and build the index again") from None
+        raise InputError(f"{path} is damaged ({error}): delete {folder}, and build the index again") from None
     raise ConfigError(
-        f"the index in {folder} has format {found} (written by {record.get('written_by')}), this version reads "
-        f"{FORMAT}: remove {folder}, and build the index again"
+        f"the index in {folder} has format {found} (written by {record.get('written_by')}), but this version "
+        f"reads format {FORMAT}: delete {folder}, and build the index again"
     )
 
 
@@ -111,7 +111,7 @@ def _sync_folder(folder: Path) -> None:
 def damaged(name: str | Path, error: BaseException) -> InputError:
     """The error of an index that is damaged."""
     reason = shorten(" ".join(str(error).split()), _MAX_REASON)
-    return InputError(f"the index in {name} cannot be read ({reason}): build it again")
+    return InputError(f"the index in {name} cannot be read ({reason}): build the index again")
 
 
 @contextmanager

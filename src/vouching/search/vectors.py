@@ -92,12 +92,12 @@ class FolderEncoder:
         weights = folder / "model.safetensors"
         if not weights.is_file() or not (folder / "config.json").is_file():
             raise ConfigError(
-                f"{folder} has no config.json and model.safetensors: expected a folder in the format of "
+                f"{folder} must contain config.json and model.safetensors: pass a folder in the format of "
                 f'sentence-transformers, or "{SHIPPED}"'
             )
         self._first_token = _pools_first_token(folder / "1_Pooling" / "config.json")
         self._torch, transformers = (
-            needed(name, "train", "an encoder from a folder") for name in ("torch", "transformers")
+            needed(name, "train", "loading an encoder from a folder") for name in ("torch", "transformers")
         )
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
@@ -105,7 +105,7 @@ class FolderEncoder:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
             self._model = transformers.AutoModel.from_pretrained(folder, local_files_only=True).eval()
         except (OSError, ValueError, RuntimeError, KeyError) as error:
-            raise ConfigError(f"cannot load an encoder from {folder} ({error}): give another folder") from error
+            raise ConfigError(f"cannot load an encoder from {folder} ({error}): choose another folder") from error
         self.digest = sha256_of(weights)[:12]
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
@@ -138,7 +138,9 @@ def _pools_first_token(path: Path) -> bool:
         mode for mode, on in json.loads(path.read_text(encoding="utf-8")).items() if mode.startswith("pooling") and on
     ]
     if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
-        raise ConfigError(f"{path} pools by {', '.join(modes)}; expected the mean of the tokens or the first token")
+        raise ConfigError(
+            f"{path} sets {', '.join(modes) or 'no pooling mode'}; expected mean pooling or first-token pooling"
+        )
     return modes == ["pooling_mode_cls_token"]
 
 
@@ -270,4 +272,4 @@ def _usearch() -> Any:
     # onnxruntime 1.31 crashes if it is loaded after usearch 2.26.
     with suppress(ImportError):
         import_module("onnxruntime")
-    return needed("usearch.index", "search", f"vectors of more than {MAX_EXACT:,} passages")
+    return needed("usearch.index", "search", f"searching the vectors of more than {MAX_EXACT:,} passages")

@@ -63,13 +63,13 @@ class SearchServer:
             async with self._slots.get(), asyncio.timeout(self._seconds):
                 body = await retried(lambda: self._body(request), ATTEMPTS, FIRST_WAIT, MAX_WAIT, self._random)
         except TimeoutError:
-            raise SearchError(f"{self._where} gave no answer within {self._seconds:g} seconds") from None
+            raise SearchError(f"{self._where} did not answer within {self._seconds:g} seconds") from None
         except (ModelError, ConfigError) as error:
             raise SearchError(str(error)) from error
         try:
             return read(body)
         except SearchError as error:
-            raise SearchError(f"the answer of {self._where} cannot be read: {error}") from None
+            raise SearchError(f"the answer from {self._where} cannot be read: {error}") from None
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -105,13 +105,13 @@ class WebEngine:
     def __init__(self, api: WebApi, address: str | None = None, key: str | None = None, seconds: float = 60.0) -> None:
         if not (address or api.address):
             raise ConfigError(
-                f"{api.name} has no public address: add that of an instance, e.g. {api.name}=http://localhost:8080"
+                f"{api.name} has no public address: add the address of an instance, e.g. {api.name}=http://localhost:8080"
             )
         self._api = api
         checked = checked_address(address or api.address, api.name, "https://host", api.key_variable)
         self.name = f"web:{api.name}" + (f"={checked}" if address and api.address else "")
         self._key = checked_key(api.name, api.key_variable, key) if api.key_variable else ""
-        advice = f"check its address and {api.key_variable or 'whether it allows format=json'}"
+        advice = f"check the address and {api.key_variable or 'whether the server allows format=json'}"
         self._server = SearchServer(api.name, checked, advice, api.at_once, seconds)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
@@ -144,10 +144,10 @@ def checked_key(owner: str, variable: str, key: str | None = None) -> str:
     """A key, or the one in an environment variable; messages never show it. Raises ConfigError if there is none."""
     found = (key or os.environ.get(variable, "")).strip()
     if not found:
-        raise ConfigError(f"{owner} needs a key: put it into the environment variable {variable}")
+        raise ConfigError(f"{owner} requires a key: set the environment variable {variable}")
     if not (found.isascii() and found.isprintable() and " " not in found):
         raise ConfigError(
-            f"the key in {variable} contains a space or a character that is not allowed in a header: copy it again"
+            f"the key in {variable} contains a space or a character that is not allowed in a header: copy the key again"
         )
     return found
 
@@ -189,5 +189,5 @@ class Ddgs:
         except self._error as error:
             if str(error) == _NOTHING:
                 return []
-            raise SearchError(f"no engine of ddgs answered: {str(error)[:300]}") from error
+            raise SearchError(f"none of the engines of ddgs answered: {str(error)[:300]}") from error
         return [hit(record, "title", "href", "body") for record in records]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
 from vouching.errors import SearchError
+from vouching.types.visible import shown_json, shown_keys
 
 Body: TypeAlias = Mapping[str, Any]
 """A response: a JSON object."""
@@ -93,7 +94,7 @@ def _records(body: Body, key: str) -> list[Body]:
     """The objects in a list of a response. Raises SearchError if there is no such list."""
     found = body.get(key)
     if not isinstance(found, list):
-        raise SearchError(f'the answer has no list "{key}", it has {[*body]}')
+        raise SearchError(f"the answer has no list '{key}'; {shown_keys(body)}")
     return [cast("Body", item) for item in cast("list[Any]", found) if isinstance(item, dict)]
 
 
@@ -113,7 +114,7 @@ def _read_searxng(body: Body) -> list[Hit]:
     hits = _read_results(body)
     silent = body.get("unresponsive_engines")
     if not hits and silent:
-        raise SearchError(f"none of its engines answered: {str(silent)[:200]}")
+        raise SearchError(f"none of the engines of SearXNG answered: {shown_json(silent, 200)}")
     return hits
 
 
@@ -140,7 +141,7 @@ def _read_wikipedia(body: Body) -> list[Hit]:
     if "query" not in body:
         if "batchcomplete" in body:
             return []
-        raise SearchError(f"the answer is not from MediaWiki, it has {[*body]}")
+        raise SearchError(f"the answer is not from MediaWiki; {shown_keys(body)}")
     query = body["query"]
     pages = _records(cast("Body", query) if isinstance(query, dict) else {}, "pages")
     pages.sort(key=lambda page: page["index"] if isinstance(page.get("index"), int) else len(pages) + 1)
@@ -161,7 +162,7 @@ def _ask_brave(query: str, limit: int, key: str) -> Request:
 
 def _read_brave(body: Body) -> list[Hit]:
     if body.get("type") != "search":
-        raise SearchError(f'the answer is not a "search", it has {[*body]}')
+        raise SearchError(f"the answer is not of the type 'search'; {shown_keys(body)}")
     web = body.get("web")
     if not isinstance(web, dict):
         return []
@@ -186,7 +187,7 @@ def _ask_serper(query: str, limit: int, key: str) -> Request:
 
 def _read_serper(body: Body) -> list[Hit]:
     if "searchParameters" not in body:
-        raise SearchError(f"the answer is not from Serper, it has {[*body]}")
+        raise SearchError(f"the answer is not from Serper; {shown_keys(body)}")
     return [hit(record, "title", "link", "snippet") for record in _records({"organic": [], **body}, "organic")]
 
 

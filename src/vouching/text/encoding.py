@@ -17,12 +17,12 @@ MAX_CONTROL_SHARE = 0.05
 
 _SIGNATURES = (
     (b"%PDF-", "a PDF; extract its text first, e.g. with pdftotext"),
-    (b"PK\x03\x04", "a ZIP archive or an office document (DOCX, XLSX, ODT); unpack it or save it as text first"),
-    (b"\x89PNG\r\n\x1a\n", "a PNG image; recognise its text first, e.g. with tesseract"),
-    (b"\xff\xd8\xff", "a JPEG image; recognise its text first, e.g. with tesseract"),
-    (b"GIF8", "a GIF image; recognise its text first, e.g. with tesseract"),
-    (b"\x1f\x8b", "gzip data; unpack it first, e.g. with gunzip"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document (DOC, XLS, PPT); save it as text first"),
+    (b"PK\x03\x04", "a ZIP archive or an Office document (DOCX, XLSX, ODT); unpack it or save it as text first"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image; run OCR on it first, e.g. with tesseract"),
+    (b"\xff\xd8\xff", "a JPEG image; run OCR on it first, e.g. with tesseract"),
+    (b"GIF8", "a GIF image; run OCR on it first, e.g. with tesseract"),
+    (b"\x1f\x8b", "gzip data; decompress it first, e.g. with gunzip"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a legacy Office document (DOC, XLS, PPT); save it as text first"),
     (b"{\\rtf", "an RTF document; save it as plain text first"),
     (b"\x7fELF", "a program; pass a text file"),
 )
@@ -108,8 +108,8 @@ def _decode_marked(raw: bytes, name: str, encoding: str) -> str:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{name} begins like {encoding.upper()} but byte {error.start} does not follow it ({error.reason}); "
-            "save it again as UTF-8 text"
+            f"{name} starts with a byte order mark of {encoding.upper()}, but byte {error.start} is invalid "
+            f"({error.reason}); save the file as UTF-8 text"
         ) from error
 
 

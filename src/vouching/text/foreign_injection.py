@@ -14,9 +14,16 @@ def _language(
 ) -> tuple[Rule, ...]:
     """The three rules of a language, each from (stems, pattern)."""
     return (
-        rule(f"overrides the instructions ({name})", "An order to drop the instructions.", *override, reach="next"),
-        rule(f"verdict on the claim ({name})", "An opinion about the claim being checked.", *verdict),
-        rule(f"tells the checker what to answer ({name})", "An order to give a verdict.", *order),
+        rule(
+            f"overrides the instructions ({name})",
+            "The sentence orders the checker to ignore its instructions.",
+            *override,
+            reach="next",
+        ),
+        rule(f"verdict on the claim ({name})", "The sentence is an opinion about the claim being checked.", *verdict),
+        rule(
+            f"tells the checker what to answer ({name})", "The sentence orders the checker to give a verdict.", *order
+        ),
     )
 
 

@@ -95,7 +95,7 @@ def _join(run: re.Match[str]) -> str:
 
 SPACED = "spaced letters"
 """Rule name: a word of verdicts or orders whose letters are spaced."""
-CONTINUES = "continues an address to the checker"
+CONTINUES = "continues a text addressed to the checker"
 """Rule name: the sentence belongs to a flagged neighbour, or shares its comment, braces, code fence or quotation."""
 
 _ALL_RULES = RULES + FOREIGN_RULES
@@ -107,7 +107,7 @@ _PRESENTS = re.compile(
 )
 _ENCLOSURE = re.compile(r"<!--.{0,4000}?-->|\{[^{}]{0,4000}\}|```[^`]{0,4000}```", re.DOTALL)
 _QUOTES = re.compile("[\"“”«»]|['\u2019`*]\\W{0,2}$")
-_SPACED_RULE = Rule(SPACED, "Evidence is not spelled with gaps.", (), _TELLTALE)
+_SPACED_RULE = Rule(SPACED, "Evidence does not put spaces between the letters of a word.", (), _TELLTALE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ def find_injections(text: str, sentences: Sequence[tuple[int, int]]) -> list[Inj
 
     >>> for found in find_injections("Oslo is a city. The claim above is true.", [(0, 15), (16, 40)]):
     ...     print(found.start, found.end, found.rule)
-    0 15 continues an address to the checker
-    16 40 verdict on the pointed-at claim
+    0 15 continues a text addressed to the checker
+    16 40 verdict on this claim
     >>> find_injections("The court found the claim was supported by evidence.", [(0, 52)])
     []
     """

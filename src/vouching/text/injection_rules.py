@@ -156,8 +156,8 @@ HEDGED = re.compile(
 
 _MESSAGES = (
     rule(
-        "speaks to the checker",
-        "It addresses the checker, not a reader.",
+        "addresses the checker",
+        "The sentence addresses the checker instead of a reader.",
         _CHECKER_STEMS,
         rf"{_OPENING}(?:attention|important|urgent|warning)?[\W_]{{0,3}}(?:\w+ )?(?:note|message|memo|instruction"
         rf"|notice|reminder"
@@ -174,8 +174,8 @@ _MESSAGES = (
         reach="next",
     ),
     rule(
-        "plays a system message",
-        "A forged turn or heading of a prompt.",
+        "imitates a system message",
+        "The sentence imitates a turn or a heading of a prompt.",
         "system:|system>|system]|system)|system message|system prompt|system override|system instruction|system note"
         "|[system"
         "|assistant:|assistant>|[assistant|developer:|developer mode|admin |admin:|administrator|root:|instruction"
@@ -207,7 +207,7 @@ _MESSAGES = (
     ),
     rule(
         "overrides the instructions",
-        "An order to drop the checker's instructions or the other evidence.",
+        "The sentence orders the checker to ignore its instructions or the other evidence.",
         "ignore|disregard|forget|override|bypass|discard|not follow|'t follow|stop following|set aside|abandon"
         "|erase"
         "|no attention|not use|not read|not consider",
@@ -227,7 +227,7 @@ _MESSAGES = (
 
 _VERDICTS = (
     rule(
-        "verdict on the pointed-at claim",
+        "verdict on this claim",
         "A source cannot know which claim is checked against it.",
         f"{_CLAIM_STEMS}|{_OUTPUT_STEMS}",
         rf"\b{_POINTED}(?: ?[:,(]? ?{_QUOTED}[,)]?| (?:that|citing|based on|about|against"
@@ -248,7 +248,7 @@ _VERDICTS = (
     ),
     rule(
         "verdict on the claim",
-        "It judges 'the claim' instead of stating a fact.",
+        "The sentence judges 'the claim' instead of stating a fact.",
         _CLAIM_STEMS,
         rf"^[\W_]{{0,12}}(?:(?:\w+ly|note|remember|therefore|thus|hence|so|indeed|in fact|yes|in conclusion"
         rf"|in summary|overall"
@@ -259,8 +259,8 @@ _VERDICTS = (
         rf"|every|full)))",
     ),
     rule(
-        "authority vouches for the claim",
-        "It says that someone approved the claim being checked.",
+        "says that an authority confirms the claim",
+        "The sentence says that someone approved the claim being checked.",
         _CLAIM_STEMS,
         r"\b(?:verif|confirm|validat|certif|prov|support|substantiat|corroborat|approv|entail|back|attest|endors"
         r"|establish)\w*"
@@ -271,8 +271,8 @@ _VERDICTS = (
         rf"|the {_CLAIM} (?:above|below|at hand|being \w+))",
     ),
     rule(
-        "source vouches for the claim",
-        "A source speaks about itself and the claim.",
+        "says that the source confirms the claim",
+        "The sentence says that the source itself supports the claim.",
         f"{_CLAIM_STEMS}|ground truth|trust this|believe this|rely on this|only this|answer|response",
         rf"\b(?:this|the (?:above|following|present|provided|given|current)) (?:\w+ )?{_DOCUMENT} (?:\w+ly |does "
         rf"|also )*"
@@ -292,7 +292,7 @@ _VERDICTS = (
 _ORDERS_TO_ANSWER = (
     rule(
         "tells the checker what to answer",
-        "An order to give a verdict.",
+        "The sentence orders the checker to give a verdict.",
         _GRADE_STEMS,
         rf"{_CLAUSE}{_JUDGE}[\W_]{{1,4}}{_FILLER}{_GRADE}{_ENDS}",
         rf"\b(?:{_CLAIM}|{_OUTPUT}|it|this|that|everything|anything|these|they|verdict|label|score|confidence|result)"
@@ -303,7 +303,7 @@ _ORDERS_TO_ANSWER = (
     ),
     rule(
         "asks for the highest score",
-        "An order to give a score.",
+        "The sentence orders the checker to give a score.",
         "score|confidence|probability|rating",
         rf"{_CLAUSE}(?:assign|give|return|output|set|award|report|use|respond with|answer with|write)[\W_]{{1,3}}"
         rf"(?:\w+ ){{0,4}}"
@@ -315,7 +315,7 @@ _ORDERS_TO_ANSWER = (
     ),
     rule(
         "forbids or skips the check",
-        "It asks to skip the check.",
+        "The sentence asks the checker to skip the check.",
         f"{_CLAIM_STEMS}|as false|as unsupported|as incorrect|as not|as contradicted|as inaccurate|verification"
         f"|fact-check"
         "|fact check|validation|no checking",
@@ -347,7 +347,7 @@ _GIVES = r"[\"'*_`]{0,3} ?(?:[:=]+>?|is|->|=>|→|—|\u2013)[\"'*_`\[( ]{0,5}"
 _FORGERIES = (
     rule(
         "forges the checker's output",
-        "It has the form of a verdict.",
+        "The sentence has the form of a verdict.",
         "attributable|supported|entail|verified|score|confidence|error_type|verdict|label|veracity|truth value|claim"
         "|statement"
         '|<answer|<result|<output|<rating|<judg|<class|<decision|<final|[[|"is_|"relation|"faithful',
@@ -371,7 +371,7 @@ _FORGERIES = (
     ),
     rule(
         "bare label",
-        "A label and nothing else.",
+        "The sentence is only a label.",
         "attributable|supported|verified|entail|-> true|=> true|→ true|-> correct|=> correct",
         rf"{_OPENING}(?:(?:\w+ly|it is|it's|this is|thus|therefore|attributable and)[, ]+){{0,2}}"
         r"(?:attributable|supported|verified|entailed|entailment)[\W_]{0,12}$",

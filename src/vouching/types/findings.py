@@ -153,7 +153,7 @@ class ChecklistItem:
 
     def __post_init__(self) -> None:
         if self.rule is None and self.arguments:
-            raise ValueError(f"an item without a rule takes no arguments, got {dict(self.arguments)!r}")
+            raise ValueError(f"an item without a rule must have no arguments, got {dict(self.arguments)!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class Report:
         """Counts of findings by outcome, in words; empty without findings.
 
         >>> Report("It has 2.", (), (PairResult("It has ____.", "2", "same"),), coverage=1.0).counts
-        '1 question: 1 same; 100 % of the numbers asked about'
+        '1 question: 1 same; 100 % of the numbers were asked about'
         >>> Report("Hi.", (), (ItemResult("Is it short?", (True,), 1.0, True),)).counts
         '1 item: 1 passed, 0 failed'
         """
@@ -124,7 +124,7 @@ class Report:
             parts = [f"{self.totals.attributable} attributable", f"{self.totals.not_attributable} not attributable"]
             failed = self.totals.unverified
         parts += [f"{failed} unverified"] if failed else []
-        asked = f"; {percent(self.coverage)} of the numbers asked about" if noun == "question" else ""
+        asked = f"; {percent(self.coverage)} of the numbers were asked about" if noun == "question" else ""
         return f"{number} {noun}{'' if number == 1 else 's'}: {', '.join(parts)}{asked}" if self.findings else ""
 
     @property
@@ -206,6 +206,6 @@ class ReviewedVerdict:
         if self.claim != self.verdict.claim.text:
             raise ValueError(f"the claim is {self.claim[:80]!r}, but the verdict is about {self.verdict.claim.text!r}")
         if self.error_type is not None and self.label != "Not Attributable":
-            raise ValueError(f"the error is {self.error_type}, so the label must be Not Attributable, got {self.label}")
+            raise ValueError(f"label must be Not Attributable for the error type {self.error_type}, got {self.label}")
         if datetime.fromisoformat(self.reviewed_at).tzinfo is None:
-            raise ValueError(f"reviewed_at must have a zone, such as +00:00, got {self.reviewed_at!r}")
+            raise ValueError(f"reviewed_at must have a time zone, such as +00:00, got {self.reviewed_at!r}")

@@ -184,7 +184,7 @@ class RankedAnswer:
 
     def __post_init__(self) -> None:
         if self.number < 1 or self.place < 1:
-            raise ValueError(f"number and place count from 1, got {self.number} and {self.place}")
+            raise ValueError(f"number and place must be at least 1, got {self.number} and {self.place}")
         if self.probability is not None and not 0.0 <= self.probability <= 1.0:
             raise ValueError(f"probability must be None or in [0, 1], got {self.probability!r}")
 

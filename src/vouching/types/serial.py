@@ -43,7 +43,7 @@ def to_json(record: AnyRecord, indent: int | None = None) -> str:
         return _adapter(type(record)).dump_json(record, indent=indent).decode()
     except PydanticSerializationError as error:
         raise InputError(
-            f"the {record.kind} cannot be written as JSON, expected text without surrogates: {error}"
+            f"the {record.kind} cannot be written as JSON: expected text without lone surrogates ({error})"
         ) from None
 
 
@@ -69,7 +69,7 @@ def finding_from(fields: dict[str, Any]) -> UnitResult | Unverified:
         kind = UnitResult if fields.get("kind") == "unit" else Unverified
         return cast("UnitResult | Unverified", _adapter(kind).validate_python(fields))
     except ValidationError as error:
-        raise InputError(f"not a finding about a unit: {error.errors()[0]['msg']}") from None
+        raise InputError(f"expected a finding about a unit: {error.errors()[0]['msg']}") from None
 
 
 def from_json(kind: type[Record], text: str | bytes) -> Record:
@@ -79,7 +79,7 @@ def from_json(kind: type[Record], text: str | bytes) -> Record:
     >>> from_json(Verdict, "{}")
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: not a Verdict: 6 fields are missing or wrong, first "claim": Field required
+    vouching.errors.InputError: expected a Verdict: 6 fields are missing or wrong, the first is "claim": Field required
     """
     from pydantic import ValidationError
 
@@ -87,9 +87,10 @@ def from_json(kind: type[Record], text: str | bytes) -> Record:
         return cast("Record", _adapter(kind).validate_json(text))
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the whole text"
+        where = ".".join(str(part) for part in first["loc"]) or "the whole record"
         raise InputError(
-            f'not a {kind.__name__}: {error.error_count()} fields are missing or wrong, first "{where}": {first["msg"]}'
+            f"expected a {kind.__name__}: {error.error_count()} fields are missing or wrong, the first is "
+            f'"{where}": {first["msg"]}'
         ) from None
 
 
@@ -127,7 +128,7 @@ def json_schema(name: str = "verdict") -> dict[str, Any]:
     'What it cost.'
     """
     if name not in SCHEMAS:
-        raise InputError(f"no schema named {name!r}; there are: {', '.join(SCHEMAS)}")
+        raise InputError(f"unknown schema {name!r}; expected one of {', '.join(SCHEMAS)}")
     schema = _adapter(SCHEMAS[name]).json_schema(mode="serialization")
     _describe(schema, SCHEMAS[name])
     for title, definition in schema.get("$defs", {}).items():

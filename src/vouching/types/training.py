@@ -83,4 +83,4 @@ class Group:
         own = (self.key, self.role, self.estimator)
         strangers = {found for r in self.rollouts if (found := (r.group, r.role, r.estimator)) != own}
         if strangers:
-            raise ValueError(f"group {own} holds rollouts of other groups: {sorted(strangers)}")
+            raise ValueError(f"group {own} contains rollouts of other groups: {sorted(strangers)}")

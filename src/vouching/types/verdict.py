@@ -209,7 +209,7 @@ class Verdict:
                 f"with score {self.score} and threshold {self.threshold}"
             )
         if self.label == "Attributable" and self.error_type is not None:
-            raise ValueError(f"an Attributable verdict has no error type, got {self.error_type!r}")
+            raise ValueError(f"an Attributable verdict must have no error type, got {self.error_type!r}")
 
     @property
     def attributable(self) -> bool:

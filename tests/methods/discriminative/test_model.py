@@ -143,7 +143,7 @@ def test_a_head_that_was_never_trained_is_refused(tmp_path: Path) -> None:
 def test_another_head_a_missing_folder_and_a_lost_base_are_refused(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(ConfigError, match="it has 3 outputs, expected one"):
         TrainedScorer(write_tiny_scorer(tmp_path / "three", labels=3))
-    with pytest.raises(ConfigError, match="has no model"):
+    with pytest.raises(ConfigError, match="contains no model"):
         TrainedScorer(tmp_path / "nowhere")
     with pytest.raises(ConfigError, match="is not an adapter"):
         TrainedScorer(folder, tmp_path)
