@@ -91,7 +91,7 @@ def test_rows_without_a_label_are_left_out_and_counted(rows: Path, verdicts: Pat
 
 def test_what_it_needs_is_said(rows: Path) -> None:
     assert "missing --model or --verdicts" in calibrated("--input", rows, "--output", "c.json").stderr
-    assert "ends in .json" in calibrated("--input", rows, "--output", "c.txt", "--model", "x").stderr
+    assert "must end in .json" in calibrated("--input", rows, "--output", "c.txt", "--model", "x").stderr
 
 
 def test_a_folder_of_what_it_made_is_found_by_the_variable(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,7 +142,7 @@ def test_files_of_another_making_are_left_alone(options: AnnotateOptions, tmp_pa
     with pytest.raises(InputError, match="but no journal"):
         annotate_rows(options, ScriptedModel(SCRIPT))
     assert options.output.read_text() == "precious\n"
-    with pytest.raises(InputError, match=r"ends in \.jsonl"):
+    with pytest.raises(InputError, match=r"must end in \.jsonl"):
         annotate_rows(AnnotateOptions(options.input, tmp_path / "sft.json"), ScriptedModel(SCRIPT))
 
 
@@ -160,7 +160,7 @@ def test_no_file_is_written_over_another(options: AnnotateOptions, resume: bool)
 
 def test_a_file_of_rejected_rows_that_is_somebody_elses_stays(options: AnnotateOptions) -> None:
     options.rejected.write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match=r"sft\.rejected\.jsonl exists already"):
+    with pytest.raises(InputError, match=r"sft\.rejected\.jsonl but no journal"):
         annotate_rows(options, ScriptedModel(SCRIPT))
     assert options.rejected.read_text(encoding="utf-8") == "mine"
 
@@ -177,7 +177,7 @@ def test_a_label_is_not_demanded_of_rows_without_one_and_that_is_told(
 
 def test_a_run_with_other_demands_is_named(options: AnnotateOptions) -> None:
     annotate_rows(replace(options, demands=("label",)), ScriptedModel(SCRIPT))
-    with pytest.raises(InputError, match="was made with demands label, now it is none: use the same"):
+    with pytest.raises(InputError, match="was made with demands label, but demands is now none: use the same"):
         annotate_rows(replace(options, resume=True), ScriptedModel(SCRIPT))
 
 

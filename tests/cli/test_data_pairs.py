@@ -155,7 +155,7 @@ def test_what_cannot_be_written_or_judged_is_refused(
         assert make_pairs(options) == Exit.USAGE
         return capsys.readouterr().err
 
-    assert "ends in .jsonl" in refused(PairOptions(options.input, tmp_path / "pairs.csv"))
+    assert "must end in .jsonl" in refused(PairOptions(options.input, tmp_path / "pairs.csv"))
     without = PairOptions(options.input, tmp_path / "pairs.jsonl", models=("local:/qwen",))
     assert "--model requires --judge" in refused(without)
     (tmp_path / "there.jsonl").write_text("{}\n", encoding="utf-8")

@@ -114,7 +114,7 @@ def test_rows_that_cannot_be_used_are_named_and_the_others_count(rows: Path) -> 
     [
         ([{"claim": "It opened.", "source": "It opened."}], "r.json", "has no usable row"),
         ([], "r.json", "has no usable row"),
-        ([{"claim": "It opened.", "source": "It opened.", "label": "Attributable"}], "r.txt", "ends in .json"),
+        ([{"claim": "It opened.", "source": "It opened.", "label": "Attributable"}], "r.txt", "must end in .json"),
     ],
 )
 def test_what_cannot_be_reflected_on_is_refused(

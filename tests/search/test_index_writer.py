@@ -109,7 +109,7 @@ def test_a_refused_writer_does_not_let_a_third_one_in(tmp_path: Path) -> None:
 
 def test_an_index_is_not_built_over_another_or_over_other_files(tmp_path: Path) -> None:
     built(tmp_path / "i")
-    with pytest.raises(InputError, match="contains an index: add to it"), create_index(tmp_path / "i"):
+    with pytest.raises(InputError, match="already contains an index: add to it"), create_index(tmp_path / "i"):
         pass
     assert len(open_index(tmp_path / "i")) == 3
     (tmp_path / "notes.txt").write_text("mine")

@@ -131,7 +131,7 @@ class Index:
 
 
 def _search_error(name: str | Path, error: BaseException) -> SearchError:
-    return SearchError(f"{name} cannot be read ({error}): open it again, or build it again")
+    return SearchError(f"{name} cannot be read ({error}): open the index again, or rebuild it")
 
 
 def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Index:
