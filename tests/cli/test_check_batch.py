@@ -265,9 +265,9 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
     assert "is not empty: continue it with --resume, or choose another output" in refused(*given)
     assert "made with threshold 0.5, but threshold is now 0.7" in refused(*given, "--resume", "--threshold", "0.7")
     assert "made with repair none, but repair is now mark" in refused(*given, "--resume", "--repair", "mark")
-    assert "made with model embedded:rules, but model is now embedded" in refused(*given, "--resume", "--model", "embedded")
+    assert "model embedded:rules, but model is now embedded" in refused(*given, "--resume", "--model", "embedded")
     write_jsonl(rows, [{**row, "source": "Something else."} for row in ROWS])
-    assert "was made from other rows" in refused(*given, "--resume")
+    assert "was made from different rows" in refused(*given, "--resume")
     assert output.read_bytes() == raw
     write_jsonl(rows, ROWS)
     output.write_bytes(raw[: raw.index(b"\n") + 1])
