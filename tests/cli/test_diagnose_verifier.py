@@ -41,7 +41,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text('{"kind": "order"}\n')
     refused = diagnosed("--injections", "--corpus", tmp_path / "corpus.jsonl")
     assert refused.exit_code == Exit.USAGE
-    assert 'expected "text"' in refused.stderr
+    assert 'the row must have a non-empty "text"' in refused.stderr
 
 
 def test_a_model_that_gives_no_verdict_is_told_as_that() -> None:
