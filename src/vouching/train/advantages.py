@@ -60,7 +60,7 @@ def pair_advantages(rewards_2: ArrayLike, epsilon: float = PAIR_EPSILON) -> Floa
     ([-1.0, 1.0], [0.0, 0.0])
     """
     if np.shape(rewards_2) != (2,):
-        raise ValueError(f"a pair has two rewards, got {np.shape(rewards_2)}")
+        raise ValueError(f"expected two rewards for a pair, got an array of shape {np.shape(rewards_2)}")
     differences = group_advantages(rewards_2, "none")
     return differences / np.sqrt((differences**2).mean() + epsilon) if differences.any() else differences
 
@@ -89,7 +89,7 @@ def gae(rewards_T: ArrayLike, values_T: ArrayLike, discount: float = 1.0, trace:
         raise ValueError(f"expected one value per reward, got {len(values)} values and {len(rewards)} rewards")
     for name, share in (("discount", discount), ("trace", trace)):
         if not 0 <= share <= 1:
-            raise ConfigError(f"{name} must be in [0, 1], got {share}")
+            raise ConfigError(f"{name} must be between 0 and 1, got {share}")
     deltas = rewards + discount * np.append(values[1:], 0.0) - values
     advantages = np.empty_like(deltas)
     ahead = 0.0
@@ -163,7 +163,7 @@ def is_flat(group: Group) -> bool:
 def _filled(group: Group, spread: Spread, epsilon: float | None) -> Group:
     if group.estimator == "gae":
         if any(rollout.advantage is None for rollout in group.rollouts):
-            raise ValueError(f"group {group.key!r} uses gae but has no advantages: compute them with a critic")
+            raise ValueError(f"group {group.key!r} uses GAE but has no advantages: compute them with a critic")
         return group
     rewards = _rewards(group)
     if group.estimator == "plain":
@@ -179,18 +179,20 @@ def _filled(group: Group, spread: Spread, epsilon: float | None) -> Group:
 def _rewards(group: Group) -> Sequence[float]:
     rewards = [rollout.reward.total for rollout in group.rollouts if rollout.reward is not None]
     if len(rewards) < len(group.rollouts):
-        raise ValueError(f"group {group.key!r} has a rollout without a reward: drop those that were not judged")
+        raise ValueError(f"group {group.key!r} has a rollout without a reward: drop rollouts that were not judged")
     return rewards
 
 
 def _standard_deviation(values: Floats, spread: Spread) -> float:
     if spread == "unbiased" and len(values) < 2:
-        raise ValueError("the unbiased standard deviation needs two values, got 1: use the population's")
+        raise ValueError("the unbiased standard deviation requires two values, got 1: use spread='population'")
     return float(values.std(ddof=spread == "unbiased"))
 
 
 def _finite(given: ArrayLike, name: str) -> Floats:
     values = np.asarray(given, dtype=np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise ValueError(f"expected at least one finite number in {name}, got {np.array2string(values, threshold=8)}")
+        raise ValueError(
+            f"{name} must be a non-empty list of finite numbers, got {np.array2string(values, threshold=8)}"
+        )
     return values

@@ -61,7 +61,7 @@ def load_checkpoint(folder: Path) -> dict[str, Any] | None:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises what pickle and zipfile raise
-        raise InputError(f"{path} is damaged or not a checkpoint: remove it to start over") from error
+        raise InputError(f"{path} is damaged or is not a checkpoint: delete it to start over") from error
 
 
 def last_checkpoint(out: Path) -> Path | None:
@@ -134,7 +134,7 @@ def room_for(out: Path) -> Generator[None]:
     Traceback (most recent call last):
         ...
     vouching.errors.InputError: cannot write to runs/sft ([Errno 28] No space left on device): the last complete
-    checkpoint is kept, free some space and continue with --resume
+    checkpoint was kept; free some space and continue with --resume
     """
     try:
         yield
@@ -145,7 +145,7 @@ def room_for(out: Path) -> Generator[None]:
             if not step_of(folder):
                 shutil.rmtree(folder, ignore_errors=True)
         raise InputError(
-            f"cannot write to {out} ({error}): the last complete checkpoint is kept, free some space and continue "
+            f"cannot write to {out} ({error}): the last complete checkpoint was kept; free some space and continue "
             "with --resume"
         ) from error
 

@@ -234,7 +234,7 @@ def load_critic(named: str, device: Any) -> Any:
     try:
         model = transformers.AutoModelForTokenClassification.from_pretrained(named, num_labels=1, dtype=torch.float32)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise ConfigError(f"cannot load a critic from {named} ({error}): name another model (critic.model)") from error
+        raise ConfigError(f"cannot load a critic from {named} ({error}): set critic.model to another model") from error
     head = model.score if hasattr(model, "score") else model.classifier
     with torch.no_grad():
         for weight in head.parameters():

@@ -148,12 +148,12 @@ def train_encoder(
     if state:
         run.restore(state)
     progress = Progress(out, run.step, run.steps, say)
-    sets, dev = len(material.counts), f" with all of {' and '.join(config.dev)}" if config.dev else ""
-    units = f"{sum(material.counts.values()):,} units of {sets} set{'s' * (sets != 1)}"
-    split = f"{len(material.train):,} to train on; {len(material.held):,} held out{dev}"
-    say(f"{units}: {split}; {run.steps:,} steps on {run.device.type}, from step {run.step:,}")
+    sets, dev = len(material.counts), f", including all of {' and '.join(config.dev)}" if config.dev else ""
+    units = f"{sum(material.counts.values()):,} examples from {sets} set{'s' * (sets != 1)}"
+    split = f"{len(material.train):,} for training, {len(material.held):,} for evaluation{dev}"
+    say(f"{units}: {split}; {run.steps:,} steps on {run.device.type}, starting at step {run.step:,}")
     if find_spec("onnx") is None:
-        say("onnx is not installed: the run will not be exported; install onnx and repeat the command with --resume")
+        say("onnx is not installed, so the model will not be exported: install it and run again with --resume")
     scores = train(run, material, out, progress) or score(run, material)
     save_model(run.model, folder / TOKENIZER, out / "model")
     export_encoder(run.model, config, folder / TOKENIZER, out / "export", scores, material.digests, material.compared)
@@ -188,20 +188,22 @@ def split_of_export(folder: Path) -> Split:
         config = recorded_settings(EncoderConfig, trained["settings"])
         recorded = trained.get("split")
     except ConfigError as error:
-        raise InputError(f"{manifest}: {error}; rename it there") from None
+        raise InputError(f"{manifest}: {error}; rename the setting in that file") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{manifest} does not say how the encoder was trained ({error!r}): export it again") from None
+        raise InputError(
+            f"cannot read from {manifest} how the encoder was trained ({error}): export it again"
+        ) from None
     if recorded is None:
         raise InputError(
             f"{manifest} does not record which rows the run held out: train the encoder again, or export "
-            "its run again by vouch train encoder --resume"
+            "its run again with vouch train encoder --resume"
         )
     split = split_units(config)
     if differing := [side for side, digest in split.digests.items() if recorded.get(side) != digest]:
         raise InputError(
-            f"the rows that {manifest} records as {' and '.join(differing)} are not those that its settings give now: "
-            f"{', '.join(config.pairs) or 'no file of pairs'} or the sets of VOUCH_DATA have changed since; restore "
-            "the files of the run, or train again"
+            f"the rows recorded in {manifest} as {' and '.join(differing)} differ from those that its settings select "
+            f"now, because {' or '.join([*config.pairs, 'a set in VOUCH_DATA'])} has changed: restore the files of the "
+            "run, or train again"
         )
     return split
 
@@ -217,7 +219,7 @@ def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
     dev = read_sets(_folders(config.dev), {}, config.validation_rows, config.seed)
     train, held = [*split.train], [*split.held, *(unit for units in dev.values() for unit in units)]
     if not train or not held:
-        raise ConfigError(f"{len(train)} units to train on and {len(held)} held out: provide more rows")
+        raise ConfigError(f"got {len(train)} examples for training and {len(held)} for evaluation: provide more rows")
     limits = Limits(config.max_tokens, config.max_claim_tokens, config.max_windows)
 
     def encoded(units: list[Unit], weights: list[float]) -> list[EncodedUnit]:
@@ -240,12 +242,12 @@ def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
     device = torch.device("cuda" if torch.cuda.is_available() and config.device != "cpu" else "cpu")
     model = load_model(folder, config.seed, config.dropout)
     bert = model["bert"].config
-    for name, needed, has in (
-        ("tokens in the vocabulary of its tokenizer", vocabulary, bert.vocab_size),
-        ("max_tokens", config.max_tokens, bert.max_position_embeddings),
+    for limit, has, need, needed in (
+        ("its vocabulary has", bert.vocab_size, "its tokenizer has", vocabulary),
+        ("it reads at most", bert.max_position_embeddings, "max_tokens is", config.max_tokens),
     ):
         if needed > has:
-            raise ConfigError(f"{config.encoder} is too small: it has {has:,} {name}, expected {needed:,}")
+            raise ConfigError(f"{config.encoder} is too small: {limit} {has:,} tokens, but {need} {needed:,}")
     model = model.to(device).train()
     # A batch has few of the words, and embeddings are half of all weights: sparse updates save a sixth of the time.
     model["bert"].embeddings.word_embeddings.requires_grad_(False)

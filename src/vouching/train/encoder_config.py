@@ -77,15 +77,19 @@ class EncoderConfig:
         require(self, above=positive, at_least=("max_steps", "stop_at", "seed"))
         for name in ("dropout", "validation_share"):
             if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")
+                raise ConfigError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
         if self.max_claim_tokens + 4 > self.max_tokens:
             raise ConfigError(
-                f"max_claim_tokens is {self.max_claim_tokens}: with three special tokens and a window they must fit "
-                f"into max_tokens, {self.max_tokens}"
+                f"max_claim_tokens must be at most {self.max_tokens - 4}, got {self.max_claim_tokens}: a claim, a "
+                f"window and three special tokens must fit into max_tokens ({self.max_tokens})"
             )
         if bad := {name: share for name, share in self.shares.items() if not 0 <= share <= 10}:
-            raise ConfigError(f"shares must be from 0 to 10, got {bad}")
+            raise ConfigError(f"shares must be between 0 and 10, got {_shown(bad)}")
         if bad := sorted(set(self.losses) - {"token", "error", "ranking"}):
-            raise ConfigError(f"got the loss {bad[0]!r}, expected token, error or ranking")
+            raise ConfigError(f"unknown loss {bad[0]!r}; expected one of token, error, ranking")
         if bad := {name: limit for name, limit in self.rows.items() if limit < 1}:
-            raise ConfigError(f"rows must be above 0, got {bad}; shares.NAME=0 excludes a set")
+            raise ConfigError(f"rows must be above 0, got {_shown(bad)}; to exclude a set, set shares.NAME=0")
+
+
+def _shown(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())

@@ -63,11 +63,11 @@ states for late interaction. Written by `vouch train encoder`; complete this car
 
 | | |
 |---|---|
-| started from | {encoder} |
+| initial model | {encoder} |
 | rows | {train} |
 | settings, revision, versions | `encoder.json` |
 | size | {megabytes:.1f} MB |
-| agrees with torch | on {agreement:.1%} of {compared} held-out rows |
+| same label as torch | on {agreement:.1%} of {compared} held-out rows |
 
 ## AUROC on rows held out by document, and on development sets
 
@@ -77,11 +77,12 @@ states for late interaction. Written by `vouch train encoder`; complete this car
 
 ## Data and licences
 
-To be named: every set of the run, its licence, and what it holds.
+To be completed: each data set of the run, with its licence and contents.
 
 ## Limits
 
-English. Probabilities are not calibrated. A claim that needs several windows together is not recognised.
+English only. Probabilities are not calibrated. A claim that is supported only by several windows together is not
+recognised as supported.
 """
 
 
@@ -216,9 +217,9 @@ def compare(model: Any, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, f
     labels = 1 - other / len(ours)
     if not agrees(largest, other, len(ours)):
         raise ConfigError(
-            f"the exported model differs from torch: by {largest:.2g} before quantisation (at most {EXACT}), and in "
-            f"{1 - labels:.1%} of {len(ours)} labels after it (at most {1 - MIN_AGREEMENT:.0%}); the torch model is "
-            "kept: train again with a lower learning_rate, or on more rows if few were compared"
+            f"the exported model differs from the torch model by {largest:.2g} before quantisation (limit: {EXACT}) "
+            f"and in {1 - labels:.1%} of {len(ours)} labels after quantisation (limit: {1 - MIN_AGREEMENT:.0%}); the "
+            "torch model was kept: train again with a lower learning_rate, or on more rows if few were compared"
         )
     return {
         "rows": len(ours),
@@ -292,7 +293,7 @@ def write_floats(export: Path | None, out: Path, heads: int = SHIPPED_HEADS) -> 
         model = torch.nn.ModuleDict({"bert": transformers.BertModel(config, add_pooling_layer=False), **torch_heads})
         model.load_state_dict(found, strict=True)
     except (KeyError, RuntimeError, ValueError) as error:
-        raise ConfigError(f"{folder / MODEL} is not built as vouch train encoder exports it ({error})") from error
+        raise ConfigError(f"{folder / MODEL} is not an export of vouch train encoder ({error})") from error
     save_model(model, folder / TOKENIZER, out)
 
 

@@ -66,7 +66,7 @@ def load_model(folder: Path, seed: int, dropout: float = 0.0) -> Module:
             attention_probs_dropout_prob=dropout,
         )  # fmt: skip
     except (OSError, ValueError, RuntimeError) as error:
-        raise ConfigError(f"cannot load a BERT from {folder} ({error}): give another encoder") from error
+        raise ConfigError(f"cannot load a BERT model from {folder} ({error}): choose another encoder") from error
     heads = {name: torch.nn.Linear(bert.config.hidden_size, size) for name, size in HEAD_SIZES.items()}
     for head in heads.values():
         torch.nn.init.normal_(head.weight, std=0.02)

@@ -123,7 +123,7 @@ def read_sets(
     for folder in folders:
         paths = sorted(folder.glob("*.jsonl.gz"))
         if not paths:
-            raise InputError(f"{folder} has no *.jsonl.gz: name folders below VOUCH_DATA/attribution")
+            raise InputError(f"{folder} contains no *.jsonl.gz file: choose folders below VOUCH_DATA/attribution")
         for path in paths:
             name = path.name.removesuffix(".jsonl.gz")
             names.add(name)
@@ -131,7 +131,9 @@ def read_sets(
                 place = f"{folder.name}/{name}"
                 sets[place] = read_set(path, place, (rows or {}).get(name, limit), seed)
     if unknown := sorted({*shares, *(rows or {})} - names):
-        raise InputError(f"shares or rows name {unknown[0]}, which is no set of {', '.join(map(str, folders))}")
+        raise InputError(
+            f"unknown set {unknown[0]!r} in shares or rows; expected a set in {', '.join(map(str, folders))}"
+        )
     return sets
 
 
@@ -255,7 +257,9 @@ def _marked_tokens(record: Record, claim: str) -> Offsets | None:
     places = offsets_of(claim, list_of(record, "claim_tokens"))
     marks = list_of(record, "non_supported_spans")
     if len(marks) != len(places):
-        raise InputError(f'its "claim_tokens" are {len(places)}, its "non_supported_spans" {len(marks)}')
+        raise InputError(
+            f'"claim_tokens" and "non_supported_spans" must have the same length, got {len(places)} and {len(marks)}'
+        )
     return tuple(place for place, unsupported in zip(places, marks, strict=True) if unsupported)
 
 

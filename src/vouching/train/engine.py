@@ -54,13 +54,12 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
     prompts, rest = divmod(config.batch_prompts, processes)
     if rest:
         raise ConfigError(
-            f"{config.batch_prompts} prompts cannot be divided among {processes} processes: make batch_prompts a "
-            f"multiple of {processes}"
+            f"batch_prompts must be a multiple of the number of processes ({processes}), got {config.batch_prompts}"
         )
     if config.watch.checkpoint_every % config.updates:
         raise ConfigError(
             f"watch.checkpoint_every must be a multiple of updates ({config.updates}), got "
-            f"{config.watch.checkpoint_every}: a run resumes exactly only where new rollouts are drawn"
+            f"{config.watch.checkpoint_every}: a run can only resume exactly where new rollouts are sampled"
         )
     if drawn.engine != "hf" and find_spec("vllm") is None:
         raise MissingExtraError("vllm", f"sampling.engine={drawn.engine}", "vllm")
@@ -108,19 +107,21 @@ def make_trainer(
     """
     drawn = config.sampling
     if game.samples != drawn.group_size:
-        raise ConfigError(f"the game draws {game.samples} samples, group_size is {drawn.group_size}: make them equal")
+        raise ConfigError(f"the game's samples ({game.samples}) must equal sampling.group_size ({drawn.group_size})")
     if len(rows) < config.batch_prompts:
-        raise InputError(f"got {len(rows):,} rows, and a step takes {config.batch_prompts:,}: lower batch_prompts")
+        raise InputError(f"got {len(rows):,} rows, but a step needs {config.batch_prompts:,}: lower batch_prompts")
     _see_prompts(tokenizer, game, rows, drawn.prompt_tokens)
     datasets, named = imported("datasets"), getattr(getattr(model, "config", None), "_name_or_path", None)
     policies = getattr(game, "policies", (MAIN,))
     if config.loss == "bnpo" and len(policies) > 1:
         raise ConfigError(
-            f"loss bnpo is a mean over all tokens of a process, and the game has {len(policies)} "
-            "policies: use dapo, which is the same in one process and also correct in several"
+            f"loss bnpo averages over all tokens of a process, so it does not support a game with {len(policies)} "
+            "policies: use dapo, which is equivalent in one process and also correct in several"
         )
     if config.kl and not config.lora.rank and named == "":
-        raise ConfigError("the reference is loaded from the model's folder, and this model has none: save it first")
+        raise ConfigError(
+            "the KL term loads its reference from the model's folder, but this model has none: save it first"
+        )
     logging.getLogger("trl.trainer.grpo_trainer").addFilter(_of_use)
     trainer = trainer_class()(
         model=model, reward_funcs=_no_reward, args=arguments, processing_class=tokenizer,
@@ -133,8 +134,8 @@ def make_trainer(
     context = getattr(trainer.model.config, "max_position_embeddings", math.inf)
     if drawn.prompt_tokens + drawn.completion_tokens > context:
         raise ConfigError(
-            f"prompts of {drawn.prompt_tokens:,} and completions of {drawn.completion_tokens:,} tokens do not fit the "
-            f"{context:,} of the model's context: lower sampling.prompt_tokens or sampling.completion_tokens"
+            f"prompts of {drawn.prompt_tokens:,} tokens and completions of {drawn.completion_tokens:,} tokens exceed "
+            f"the model's context of {context:,} tokens: lower sampling.prompt_tokens or sampling.completion_tokens"
         )
     accelerator = trainer.accelerator
     processes = Processes(gathered, accelerator.process_index, accelerator.num_processes)
@@ -222,5 +223,5 @@ def _see_prompts(tokenizer: Any, game: Game, rows: Sequence[Row], limit: int) ->
         name = rows[lengths.index(longest)].get("id", "?")
         raise InputError(
             f"{sum(length > limit for length in lengths):,} of {len(rows):,} prompts have more than {limit:,} tokens, "
-            f"the longest {longest:,} (row {name!r}): remove them, or raise sampling.prompt_tokens"
+            f"the longest {longest:,} (row {name!r}): remove these rows, or raise sampling.prompt_tokens"
         )

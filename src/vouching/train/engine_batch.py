@@ -202,7 +202,7 @@ def _advantages(rollouts: Sequence[Rollout], rows: int, width: int, factors: Map
     values = np.zeros((rows, width) if per_token else (rows,), dtype=np.float32)
     for row, one in enumerate(rollouts):
         if one.advantage is None:
-            raise ValueError(f"a rollout of {one.role} has no advantage: compute it before the update")
+            raise ValueError(f"a rollout of the {one.role} has no advantage: compute advantages before the update")
         scaled = np.asarray(one.advantage) * (one.weight * factors.get(one.role, 1.0))
         values[(row, slice(0, len(one.completion_ids))) if per_token else row] = scaled
     return values

@@ -116,7 +116,8 @@ class PolicySampler:
 
     def _version(self, policy: str) -> int:
         if policy not in self._trainer.policies:
-            raise ConfigError(f"got the policy {policy!r} from the game, expected one of {self._trainer.policies}")
+            known = ", ".join(self._trainer.policies)
+            raise ConfigError(f"unknown policy {policy!r} in the game; expected one of {known}")
         return self._trainer.state.global_step
 
 
@@ -355,10 +356,10 @@ def _line(trainer: Any, one: Rollout) -> dict[str, Any]:
 
 def _unjudged(trainer: Any, played: Round) -> BackendError:
     failed = [failure for play in played.plays for failure in play.failures]
-    why = f" (the first: {failed[0].message})" if failed else ""
+    why = f" (first failure: {failed[0].message})" if failed else ""
     return BackendError(
-        f"no group of step {trainer.state.global_step + 1} has two rollouts with a reward; {len(failed)} were not "
-        f"judged{why}. Nothing was learnt from this step: resume from the last checkpoint when the judge answers"
+        f"no group of step {trainer.state.global_step + 1} has two rollouts with a reward; {len(failed)} rollouts were "
+        f"not judged{why}. The step was skipped: resume from the last checkpoint when the judge is available again"
     )
 
 
@@ -366,11 +367,11 @@ def _lost(trainer: Any) -> TrainingError:
     """The error for weights that cannot be sampled from; a checkpoint of them is deleted."""
     step = trainer.state.global_step
     if not step:
-        return TrainingError("the probabilities of the model are not finite before the first step: use another model")
+        return TrainingError("the model's probabilities are not finite before the first step: use another model")
     shutil.rmtree(Path(trainer.args.output_dir) / f"checkpoint-{step}", ignore_errors=True)
     return TrainingError(
-        f"after step {step} the probabilities of the model are not finite: start a new run with a lower learning_rate; "
-        "it may start from the last checkpoint, by model=FOLDER"
+        f"after step {step} the model's probabilities are not finite: start a new run with a lower learning_rate, if "
+        "you like from the last checkpoint (model=FOLDER)"
     )
 
 
@@ -378,8 +379,8 @@ def _sound(norm: Any, step: int) -> Any:
     """The norm of the gradient, if it is finite. It is the same on every process."""
     if norm is not None and not math.isfinite(norm):
         raise TrainingError(
-            f"the gradient of step {step} is {float(norm)}, and nothing was learnt from it: see the log of "
-            "the steps before, and start a new run with a lower learning_rate; it may start from the last checkpoint, "
-            "by model=FOLDER"
+            f"the gradient of step {step} is {float(norm)}, so the weights were not updated: check the log of the "
+            "previous steps, and start a new run with a lower learning_rate, if you like from the last checkpoint "
+            "(model=FOLDER)"
         )
     return norm

@@ -24,32 +24,36 @@ from vouching.train.runs import Run, read_run
 from vouching.types.visible import visible_line
 
 CARD = "README.md"
-_MEASURE = "Measure it before you rely on it; the figures below are of the training."
+_MEASURE = "Evaluate it before you rely on it: the figures below are from training."
 _JUDGES = (
-    "It judges whether a source supports a claim, as a record with evidence, reasons, a label and a confidence:",
-    "`vouch check --method structured --model local:FOLDER`. Supported by this source is not the same as true, and",
-    "its stated confidence is not calibrated: fit it with `vouch calibrate` on rows of your own. Measure it on",
-    "test sets (`vouch bench run`) before you rely on it; the figures below are of the training.",
+    "The model judges whether a source supports a claim, and writes a record with evidence, reasons, a label and a "
+    "confidence: `vouch check --method structured --model local:FOLDER`.",
+    "A claim that a source supports is not necessarily true. The stated confidence is not calibrated: calibrate it on "
+    "your own rows with `vouch calibrate`.",
+    "Evaluate the model on test sets (`vouch bench run`) before you rely on it: the figures below are from training.",
 )
 _USES = {
     "rank": (
-        "It scores answers by their evidence, the better above the worse:",
+        "The model scores answers by their evidence; better answers get higher scores: "
         "`vouch rank --score-model discriminative:FOLDER`.", _MEASURE,
     ),
     "checklist": (
-        "It responds to instructions, and learnt from the share of a checklist that its responses pass. If it judged",
-        "itself, it judges others too: `vouch follow --method checklist --model local:FOLDER`.", _MEASURE,
+        "The model responds to instructions; its reward was the share of a checklist that a response passes. If it was "
+        "its own judge in training, it can also judge other responses: `vouch follow --method checklist --model "
+        "local:FOLDER`.", _MEASURE,
     ),
     "assurance": (
-        "`generator` fills in structured work, `verifier` raises cases against it, the generator keeps or revises:",
-        "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier local:FOLDER/verifier`. A run of",
-        "the generator alone has its model in FOLDER itself. What both agree on may be wrong: measure them before you",
-        "rely on them; the figures below are of the training.",
+        "`generator` fills in structured work, `verifier` raises cases against its values, and `generator` keeps or "
+        "revises them: "
+        "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier local:FOLDER/verifier`.",
+        "If only the generator was trained, its model is in FOLDER itself.",
+        "A value that both models accept may still be wrong: evaluate them before you rely on them. The figures below "
+        "are from training.",
     ),
     "blinded": (
-        "It answers questions from documents, `vouch answer --model local:FOLDER`, and learnt from audits of its",
-        "answers, which it makes of others' too: `vouch audit --model local:FOLDER`. What the",
-        "documents support is not the same as true.", _MEASURE,
+        "The model answers questions from documents (`vouch answer --model local:FOLDER`); its reward came from audits "
+        "of its answers, and it can also audit other answers (`vouch audit --model local:FOLDER`).",
+        "An answer that the documents support is not necessarily true.", _MEASURE,
     ),
 }  # fmt: skip
 """What a model is for, by the command that trained it."""
@@ -68,7 +72,7 @@ def export_run(run: Path, out: Path) -> Path:
     """
     known = read_run(run)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out} is not an empty folder: name a new one")
+        raise InputError(f"{out} is not an empty folder: choose a new folder")
     # Checkpoints of a run that was resumed, or has not ended, are newer than its model.
     newest = None if known.note.get("kind") == "rank" else best_checkpoint(run)  # a scorer has a head of its own
     weights = newest or run / MODEL
@@ -86,7 +90,7 @@ def export_run(run: Path, out: Path) -> Path:
             out.rmdir()
         fresh.replace(out)
     except OSError as error:
-        raise InputError(f"{out} cannot be written ({error}): free some space, or name another folder") from error
+        raise InputError(f"{out} cannot be written ({error}): free some space, or choose another folder") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return out
@@ -104,7 +108,7 @@ def model_card(run: Run, folder: Path) -> str:
     ---
     # sft
     <BLANKLINE>
-    Trained from `base` by `vouch train`, with [Vouch](https://pypi.org/project/vouching/).
+    Trained from `base` with `vouch train` of [Vouch](https://pypi.org/project/vouching/).
     """
     note, settings = run.note, run.settings
     kind = {"grpo": "structured"}.get(str(note.get("kind")), str(note.get("kind", "")))
@@ -113,7 +117,7 @@ def model_card(run: Run, folder: Path) -> str:
     lines = [
         "---", f"base_model: {json.dumps(base)}", "library_name: transformers",
         'tags: ["attribution", "fact-checking", "vouching"]', "---", f"# {visible_line(folder.name)}", "",
-        f"Trained from `{base}` by `{command}`, with [Vouch](https://pypi.org/project/vouching/).", "",
+        f"Trained from `{base}` with `{command}` of [Vouch](https://pypi.org/project/vouching/).", "",
         "## Use", "",
         *_USES.get(kind, _JUDGES), "",
         "## Data", "", *_data(run), "",
@@ -129,12 +133,13 @@ def model_card(run: Run, folder: Path) -> str:
         kwh, carbon = (float(run.columns[f"energy/{name}"][-1]) for name in ("kwh", "kg_co2e"))
         factors = ", ".join(f"{name} {settings.get(f'power.{name}')}" for name in ("watts", "pue", "intensity"))
         lines += [
-            "## Energy", "", f"About {kwh:.2g} kWh and {carbon:.2g} kg CO2e: thermal design power x hours x PUE x",
-            f"carbon intensity, as if every device ran at full power all the time ({factors}).", "",
+            "## Energy", "",
+            f"About {kwh:.2g} kWh and {carbon:.2g} kg CO2e, estimated as thermal design power x hours x PUE x carbon "
+            f"intensity, as if every device ran at full power all the time ({factors}).", "",
         ]  # fmt: skip
     made = [(name, note[name]) for name in ("revision", "machine") if name in note]
     made += [*(note.get("versions") or {}).items()]
-    lines += ["## Made with", "", *_markdown(Table("", ("", ""), [(name, str(value)) for name, value in made]))]
+    lines += ["## Environment", "", *_markdown(Table("", ("", ""), [(name, str(value)) for name, value in made]))]
     return "\n".join(lines) + "\n"
 
 
@@ -150,7 +155,7 @@ def _data(run: Run) -> Iterator[str]:
 
 
 def _markdown(table: Table) -> Iterator[str]:
-    head = table.head if any(table.head) else ("what", "value", *("" for _ in table.head[2:]))
+    head = table.head if any(table.head) else ("name", "value", *("" for _ in table.head[2:]))
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
     for row in table.rows:
@@ -186,7 +191,7 @@ def merge_adapters(folder: Path, out: Path, tokenizer: Path | None = None) -> No
         speech = transformers.AutoTokenizer.from_pretrained(tokenizer or folder)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise ConfigError(
-            f"cannot merge the adapters in {folder} into {base} ({error}): put the base model there"
+            f"cannot merge the adapters in {folder} into {base} ({error}): check that the base model exists"
         ) from error
     merged.save_pretrained(out)
     speech.save_pretrained(out)

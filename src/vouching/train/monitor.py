@@ -92,14 +92,14 @@ def advantage_collapse(columns: Columns) -> Iterator[Finding]:
         stuck = rolling(columns.get(f"groups/{role}/stuck", flat)) / np.maximum(1 - learnt, 1 - LIMIT)
         yield Finding(
             "advantage_collapse", role, (stuck > LIMIT) & (learnt <= LIMIT),
-            lambda at, stuck=stuck, learnt=learnt: f"in {stuck[at]:.0%} of the groups "
-            + (f"below the top ({learnt[at]:.0%} are at it) " if learnt[at] > 0.005 else "")
-            + "all rewards are equal: try a reward in parts, dynamic sampling, a higher temperature or other rows",
+            lambda at, stuck=stuck, learnt=learnt: f"all rewards are equal in {stuck[at]:.0%} of the groups"
+            + (f" below the highest reward ({learnt[at]:.0%} have reached it)" if learnt[at] > 0.005 else "")
+            + ": try a reward with several parts, dynamic sampling, a higher temperature or other rows",
         )  # fmt: skip
     spreads: list[tuple[str, str, Series]] = []
     for role, standard_deviation in _of_roles(columns, "reward", "std"):
         below = np.maximum(1 - _learnt(columns, role, standard_deviation), 0.5)
-        spreads.append((role, "rewards inside groups", standard_deviation / below))
+        spreads.append((role, "rewards within groups", standard_deviation / below))
     for role, greatest in _of_roles(columns, "advantage", "greatest"):
         least = columns.get(f"advantage/{role}/least")
         if least is not None:
@@ -110,8 +110,8 @@ def advantage_collapse(columns: Columns) -> Iterator[Finding]:
         mean, first = rolling(spread), _first(spread)
         yield Finding(
             "advantage_collapse", role, mean < 0.4 * first,
-            lambda at, mean=mean, first=first, what=what: f"{what} have spread {mean[at]:.3g}, at first "
-            f"{first:.3g}: the policy hardly learns from them any more",
+            lambda at, mean=mean, first=first, what=what: f"the spread of {what} is {mean[at]:.3g}, "
+            f"down from {first:.3g} at the start: the policy hardly learns from them any more",
         )  # fmt: skip
 
 
@@ -122,8 +122,8 @@ def solved(columns: Columns) -> Iterator[Finding]:
         least = np.min([rolling(top) for top in tops.values()], axis=0)
         yield Finding(
             "solved", ", ".join(tops), least > LIMIT,
-            lambda at: f"in {least[at]:.0%} of the groups all rewards are the highest, or nearly: little is left to "
-            "learn, unless the reward is hacked; check that an oracle or dev agrees, then stop or use harder rows",
+            lambda at: f"in {least[at]:.0%} of the groups, all rewards are at or near the maximum: unless this is "
+            "reward hacking, little is left to learn; check an oracle metric or dev, then stop or use harder rows",
         )  # fmt: skip
 
 
@@ -137,8 +137,8 @@ def format_regress(columns: Columns) -> Iterator[Finding]:
         best = _highest_so_far(mean)
         yield Finding(
             "format_regress", about, mean < best - 0.1,
-            lambda at, mean=mean, best=best, what=what: f"{what} is {mean[at]:.2f} and was {best[at]:.2f}: lower the "
-            "learning rate, raise kl, or go back to an earlier checkpoint",
+            lambda at, mean=mean, best=best, what=what: f"{what} is {mean[at]:.2f}, down from {best[at]:.2f}: lower "
+            "the learning rate, raise kl, or go back to an earlier checkpoint",
         )  # fmt: skip
 
 
@@ -148,14 +148,14 @@ def length_explosion(columns: Columns) -> Iterator[Finding]:
         mean, first = rolling(length), _first(length)
         yield Finding(
             "length_explosion", role, mean > 2 * first,
-            lambda at, mean=mean, first=first: f"completions have {mean[at]:.0f} tokens, at first {first:.0f}: check "
-            "which part of the reward grows with length",
+            lambda at, mean=mean, first=first: f"completions have {mean[at]:.0f} tokens on average, up from "
+            f"{first:.0f} at the start: check which part of the reward grows with length",
         )  # fmt: skip
     for role, cut in _of_roles(columns, "length", "cut"):
         mean, first = rolling(cut), _first(cut)
         yield Finding(
             "length_explosion", role, (mean > 0.5) & (mean > first + 0.25),
-            lambda at, mean=mean: f"{mean[at]:.0%} of the completions are truncated at the limit",
+            lambda at, mean=mean: f"{mean[at]:.0%} of the completions are truncated at the token limit",
         )  # fmt: skip
 
 
@@ -167,8 +167,8 @@ def kl_runaway(columns: Columns) -> Iterator[Finding]:
     before = _shifted(mean, WINDOW)
     yield Finding(
         "kl_runaway", "kl", (mean > 0.5) | ((mean > 0.15) & (mean > 3 * before)),
-        lambda at: f"the divergence from the start is {mean[at]:.3g} per token, at first it was {_first(kl):.3g}: "
-        "raise kl or lower the learning rate",
+        lambda at: f"the divergence from the initial policy is {mean[at]:.3g} per token, and was {_first(kl):.3g} at "
+        "the start: raise kl or lower the learning rate",
     )  # fmt: skip
 
 
@@ -180,8 +180,8 @@ def negative_bias(columns: Columns) -> Iterator[Finding]:
     ours, theirs = rolling(said), rolling(gold)
     yield Finding(
         "negative_bias", "not_attributable", ours > theirs + 0.15,
-        lambda at: f"{ours[at]:.0%} of the replies say Not Attributable, {theirs[at]:.0%} of the rows are: run "
-        "vouch diagnose rewards, and try the grounded variant",
+        lambda at: f"{ours[at]:.0%} of the replies say Not Attributable, but only {theirs[at]:.0%} of the gold labels "
+        "do: run vouch diagnose rewards, and try the grounded variant",
     )  # fmt: skip
 
 
@@ -201,8 +201,9 @@ def always_yes(columns: Columns) -> Iterator[Finding]:
             wrong &= rolling(credit) > _first(credit) + 0.1
         yield Finding(
             "always_yes", name, wrong,
-            lambda at, mean=mean, first=first: f"{mean[at]:.0%} of the answers are yes where no is right, at first "
-            f"{first:.0%}: raise checklist.lambda_v, checklist.lambda_p or checklist.votes, or add gold negatives",
+            lambda at, mean=mean, first=first: f"{mean[at]:.0%} of the answers are yes where no is right, up from "
+            f"{first:.0%} at the start: raise checklist.lambda_v, checklist.lambda_p or checklist.votes, or add "
+            "gold negatives",
         )  # fmt: skip
 
 
@@ -217,8 +218,8 @@ def lenient_judge(columns: Columns) -> Iterator[Finding]:
     mean, first = rolling(credit), _first(credit)
     yield Finding(
         "lenient_judge", "gap/rules", (mean > first + 0.1) & (mean > first + 4 * _standard_error(credit)),
-        lambda at: f"the judge credits {mean[at]:+.2f} beyond the rules, at first {first:+.2f}: read the responses "
-        "that pass, and add gold of their kind that is labelled no",
+        lambda at: f"the judge gives {mean[at]:+.2f} more credit than the rules do, and gave {first:+.2f} at the "
+        "start: read the responses that pass, and add gold items like them that are labelled no",
     )  # fmt: skip
 
 
@@ -240,20 +241,21 @@ def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
                 "reward_against_oracle", name, fallen & (mean > mean[best] + 2 * np.hypot(spread, spread[best])),
                 lambda at, role=role, name=name, truth=truth, mean=mean, best=best: f"the reward of the {role} rose "
                 f"from {mean[best[at]]:.3g} to {mean[at]:.3g} while {name} fell from {truth[best[at]]:.3g} to "
-                f"{truth[at]:.3g}: read the transcripts, the policy has found what the reward does not check",
+                f"{truth[at]:.3g}: read the transcripts; the policy exploits a gap in the reward",
             )  # fmt: skip
 
 
 def question_shrinkage(columns: Columns) -> Iterator[Finding]:
     """Answers that state less are asked less (MARCH, App. B.4): half as many questions, or numbers, as at first."""
-    for name, what in (("questions/asked", "questions"), ("questions/numbers", "numbers stated")):
+    for name, what in (("questions/asked", "questions"), ("questions/numbers", "numbers")):
         if (series := columns.get(name)) is None:
             continue
         mean, first = rolling(series), _first(series)
         yield Finding(
             "question_shrinkage", name, mean < 0.5 * first,
-            lambda at, mean=mean, first=first, what=what: f"{mean[at]:.2g} {what} per answer, at first {first:.2g}: "
-            "the policy avoids what can be checked; set game.min_numbers, raise kl, or choose questions about numbers",
+            lambda at, mean=mean, first=first, what=what: f"{mean[at]:.2g} {what} per answer, down from {first:.2g} at "
+            "the start: the policy avoids statements that can be checked; set game.min_numbers, raise kl, or choose "
+            "questions about numbers",
         )  # fmt: skip
 
 
@@ -264,8 +266,8 @@ def cannot_answer_drift(columns: Columns) -> Iterator[Finding]:
     mean, first = rolling(said), _first(said)
     yield Finding(
         "cannot_answer_drift", "cannot_answer", mean > first + 0.2,
-        lambda at: f"{mean[at]:.0%} of the checkers' answers are that they cannot, at first {first:.0%}: read the "
-        "transcripts: have questions become unanswerable, or has the checker given up?",
+        lambda at: f"{mean[at]:.0%} of the checkers' answers are 'cannot answer', up from {first:.0%} at the start: "
+        "read the transcripts to see whether questions have become unanswerable or checkers give up",
     )  # fmt: skip
 
 
@@ -278,7 +280,7 @@ def policy_still(columns: Columns) -> Iterator[Finding]:
         yield Finding(
             "policy_still", policy, still & (np.asarray(others) > 0),
             lambda at, policy=policy: f"the policy {policy} has had no gradient for five steps: check whether its "
-            "adapter is trained, and whether its groups are all flat",
+            "adapter is trained, and whether all rewards within its groups are equal",
         )  # fmt: skip
 
 
@@ -291,8 +293,8 @@ def challenge_collapse(columns: Columns) -> Iterator[Finding]:
     for about, wrong in (("silence", (share < 0.05) & (sound < 0.8)), ("noise", (share > 0.95) & (sound > 0.2))):
         yield Finding(
             "challenge_collapse", about, wrong,
-            lambda at: f"the verifier raises a case against {share[at]:.0%} of the proposals, of which "
-            f"{1 - sound[at]:.0%} are wrong: read its transcripts, and check the cost of a case",
+            lambda at: f"the verifier raises a case against {share[at]:.0%} of the proposals, but "
+            f"{1 - sound[at]:.0%} of the proposals are wrong: read its transcripts, and check the cost of a case",
         )  # fmt: skip
 
 
@@ -312,8 +314,9 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
 
     yield Finding(
         "case_drift", "case", (moved > 0.25) & (gain < 0.02),
-        lambda at: f"{moved[at]:.0%} of the units are in another case than at first (case {limit(at)}), and what is "
-        f"submitted is right by {gain[at]:+.0%}: the roles play against each other instead of solving the task",
+        lambda at: f"{moved[at]:.0%} of the units are in a different case than at the start (case {limit(at)}), while "
+        f"the share of right submitted values changed by {gain[at]:+.0%}: the roles play against each other instead of "
+        "solving the task",
     )  # fmt: skip
 
 

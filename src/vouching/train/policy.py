@@ -44,12 +44,14 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
         place = base_of(named)
     except ConfigError:
         raise ConfigError(
-            f"there is no model {named}: name a folder, or one of the Hugging Face hub, such as "
+            f"there is no model {named}: pass a folder, or the name of a model on the Hugging Face hub, such as "
             "Qwen/Qwen2.5-3B-Instruct"
         ) from None
     adapted = (Path(place) / ADAPTER).is_file()
     if adapted and lora.rank:
-        raise ConfigError(f"{named} has adapters and lora.rank is {lora.rank}: set it to 0 to continue training them")
+        raise ConfigError(
+            f"{named} has adapters, but lora.rank is {lora.rank}: set lora.rank=0 to continue training them"
+        )
     dtype = torch.bfloat16 if reduced and (adapted or lora.rank) else torch.float32
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(place)
@@ -60,14 +62,14 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
             for other in sorted(Path(place).glob(f"*/{ADAPTER}")):  # those of the other policies of a game
                 model.load_adapter(str(other.parent), other.parent.name, is_trainable=True)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        absent = "" if Path(place).is_dir() else ", which is not a folder here, so the hub was asked"
-        raise ConfigError(f"cannot load a model to train from {named}{absent} ({error}): use another model") from error
+        absent = "" if Path(place).is_dir() else ", which is not a local folder, from the Hugging Face hub"
+        raise ConfigError(f"cannot load the model {named}{absent} ({error}): use another model") from error
     if tokenizer.chat_template is None:
         raise ConfigError(f"the tokenizer of {named} has no chat template: use an instruction-tuned model")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     if tokenizer.pad_token is None:
-        raise ConfigError(f"the tokenizer of {named} has neither a padding nor an end token: use another model")
+        raise ConfigError(f"the tokenizer of {named} has neither a padding token nor an end token: use another model")
     return model, tokenizer
 
 
@@ -76,7 +78,7 @@ def adapter_base(folder: Path) -> str:
     try:
         found = json.loads((folder / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{folder / ADAPTER} cannot be read ({error})") from None
+        raise ConfigError(f"cannot read {folder / ADAPTER} ({error})") from None
     if not isinstance(found, str) or not found:
         raise ConfigError(f"{folder / ADAPTER} does not name the base model of the adapters")
     return found
@@ -110,15 +112,17 @@ def add_adapters(model: Any, policies: Sequence[str], lora: LoraSettings) -> Non
         ConfigError: several policies and no adapters, or some adapters of an earlier run are missing.
     """
     if policies[0] != MAIN:
-        raise ConfigError(f"the first policy is {policies[0]!r}, expected {MAIN!r}, the name that TRL uses")
+        raise ConfigError(f"the first policy must be {MAIN!r}, the name that TRL uses, got {policies[0]!r}")
     if len(policies) == 1:
         return
     if not hasattr(model, "peft_config"):
-        raise ConfigError(f"the game has {len(policies)} policies and there are no adapters: set lora.rank above 0")
+        raise ConfigError(f"a game with {len(policies)} policies requires adapters: set lora.rank above 0")
     for name in policies[1:]:
         if name not in model.peft_config:
             if not lora.rank:
-                raise ConfigError(f"the model has no adapter for the policy {name!r}: start from the model without any")
+                raise ConfigError(
+                    f"the model has no adapter for the policy {name!r}: start from a model without adapters"
+                )
             model.add_adapter(name, lora_of(lora))
         elif REFERENCE in model.peft_config:
             model.add_adapter(f"{REFERENCE}_{name}", model.peft_config[name])

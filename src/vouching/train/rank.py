@@ -171,8 +171,8 @@ def train_rank(
         trainer, _Watch(held, config.evaluate_every, pairs, lambda steps: Progress(out, done, steps, say), first)
     )
     say(
-        f"{sum(material.counts.values()):,} pairs, {len(material.train):,} to train on; {len(material.held):,} "
-        f"questions held out; on {arguments.device.type}, from step {done:,}"
+        f"{sum(material.counts.values()):,} pairs, {len(material.train):,} for training; {len(material.held):,} "
+        f"held-out questions for evaluation; on {arguments.device.type}, starting at step {done:,}"
     )
     try:
         train_from(trainer, checkpoint)
@@ -198,9 +198,11 @@ def read_material(config: RankConfig) -> Material:
     train, held = hold_out(pairs, config.held_share, config.seed)
     dev = read_pairs([Path(name) for name in config.dev])
     if shared := {pair.question for pair in dev} & {pair.question for pair in train}:
-        raise ConfigError(f"dev has questions that are trained on, such as {min(shared)!r}: use others")
+        raise ConfigError(
+            f"dev has questions that are also in the training pairs, such as {min(shared)!r}: use other questions"
+        )
     if not train or not held:
-        raise ConfigError(f"{len(train)} pairs to train on, {len(held)} held out: provide more pairs")
+        raise ConfigError(f"got {len(train)} pairs for training and {len(held)} for evaluation: provide more pairs")
     counts = Counter(pair.set or "pairs" for pair in pairs)
     digests = {"train": digest_of(train), "held_out": digest_of(held)}
     return Material(train, questions_of(held), questions_of(dev), dict(sorted(counts.items())), digests)

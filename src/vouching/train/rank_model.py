@@ -52,13 +52,18 @@ def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any, set[str]]:
             base, config=settings, dtype=torch.bfloat16 if reduced else torch.float32, output_loading_info=True
         )
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        absent = "" if Path(base).is_dir() else ", which is not a folder here, so the hub was asked"
-        raise ConfigError(f"cannot load a model to train from {base}{absent} ({error}): use another model") from error
+        absent = "" if Path(base).is_dir() else ", which is not a local folder, from the Hugging Face hub"
+        raise ConfigError(f"cannot load the model {base}{absent} ({error}): use another model") from error
     longest = getattr(settings, "max_position_embeddings", config.max_tokens)
     if config.max_tokens > longest:
-        raise ConfigError(f"{config.model} reads {longest:,} tokens at most: set max_tokens to that or less")
+        raise ConfigError(
+            f"{config.model} reads at most {longest:,} tokens, but max_tokens is {config.max_tokens:,}: lower "
+            "max_tokens"
+        )
     if tokenizer.pad_token_id is None:
-        raise ConfigError(f"the tokenizer of {config.model} has neither a padding nor an end token: use another model")
+        raise ConfigError(
+            f"the tokenizer of {config.model} has neither a padding token nor an end token: use another model"
+        )
     return model, tokenizer, {*loaded["missing_keys"]}
 
 

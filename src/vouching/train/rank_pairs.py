@@ -95,7 +95,11 @@ class PairMaker:
         against = await all_of(self._against(asked, marked[i].answer, marked[j].answer) for i, j in drawn)
         kept = sorted({i for pair, fault in zip(drawn, against, strict=True) if fault is None for i in pair})
         evidence, history = await self._evidence(asked, {i: marked[i].answer for i in kept})
-        lacking = {i: f"its evidence was not compressed: {why}" for i, why in evidence.items() if isinstance(why, str)}
+        lacking = {
+            i: f"the evidence for the answer was not compressed: {why}"
+            for i, why in evidence.items()
+            if isinstance(why, str)
+        }
         against = [
             fault or next((lacking[i] for i in pair if i in lacking), None)
             for pair, fault in zip(drawn, against, strict=True)
@@ -120,7 +124,7 @@ class PairMaker:
         """The candidates with their labels, and why some have none."""
         unmarked = [i for i, one in enumerate(candidates) if one.label is None]
         if unmarked and self.judge is None:
-            raise InputError("its answers have no labels: name a judge (--judge), or add labels")
+            raise InputError("the row has answers without a label: choose a judge (--judge), or add labels")
         marks = await all_of(self.judge.mark(asked, candidates[i].answer) for i in unmarked) if self.judge else []
         found, faults = [*candidates], dict[int, str]()
         for i, (label, fault) in zip(unmarked, marks, strict=True):
@@ -231,7 +235,7 @@ def make_pairs(
     writers = [(files.output, pairs_in), (files.rejected, rejects_in), *((path, preferences_in) for path in others)]
     for path, rows in writers:
         write_lines(path, (row for line in lines for row in rows(line)))
-    notes = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
+    notes = [f"rows that cannot be used: {summary.problems:,}"] if summary.problems else []
     return summary.complete, [*notes, *_counts_in_words(summary.counts, files.rejected)]
 
 
@@ -248,10 +252,10 @@ def _look(input_name: str, line: Line) -> Seen:
 
 def _counts_in_words(counts: Counter[str], rejected: Path) -> Iterator[str]:
     if counts["judged"]:
-        yield f"answers with a label: {_share(counts['judged'] - counts['unmarked'], counts['judged'])}"
+        yield f"answers labelled by the judge: {_share(counts['judged'] - counts['unmarked'], counts['judged'])}"
     if counts["compared"]:
-        yield f"pairs that the judge confirmed: {_share(counts['confirmed'], counts['compared'])}"
-    why = f"; reasons for the others are in {rejected}" if counts["with_pairs"] < counts["questions"] else ""
+        yield f"pairs confirmed by the judge: {_share(counts['confirmed'], counts['compared'])}"
+    why = f"; the reasons for the others are in {rejected}" if counts["with_pairs"] < counts["questions"] else ""
     yield f"{counts['pairs']:,} pairs; questions with a pair: {_share(counts['with_pairs'], counts['questions'])}{why}"
 
 

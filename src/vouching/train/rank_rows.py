@@ -22,6 +22,7 @@ from vouching.methods.discriminative.marking import AnswerLabel
 from vouching.rows.read import read_as
 from vouching.train.run_folder import digest_of_lines
 from vouching.types import Compression
+from vouching.types.visible import shown_json
 
 WORTH: Mapping[AnswerLabel, int] = {"correct": 2, "intermediate": 1, "irrelevant": 1, "incorrect": 0}
 """Rank of each label; an irrelevant answer counts as intermediate."""
@@ -112,7 +113,7 @@ def pair_of(record: Mapping[str, Any], name: str) -> RankPair:
     question = _text(record, "question")
     better, worse = _rated(record, "better", "correct"), _rated(record, "worse", "incorrect")
     if WORTH[better.label] <= WORTH[worse.label]:
-        raise InputError(f"the better answer is {better.label} and the worse {worse.label}: expected a better one")
+        raise InputError(f'the label of "better" ({better.label}) must be better than that of "worse" ({worse.label})')
     return RankPair(
         id=name, set=_text(record, "set", ""), group=_text(record, "group", "") or question, question=question,
         better=better, worse=worse, history=_text(record, "history", ""),
@@ -162,19 +163,22 @@ def digest_of(pairs: Iterable[RankPair]) -> str:
 def _rated(record: Mapping[str, Any], side: str, label: AnswerLabel) -> RatedAnswer:
     found = record.get(side)
     if not isinstance(found, dict):
-        raise InputError(f"{side} is {found!r:.40}, expected an answer with its label and facts")
+        raise InputError(f'"{side}" must be an object with "answer", "label" and "facts", got {shown_json(found, 40)}')
     fields = cast("dict[str, Any]", found)
     said = fields.get("label", label)
     if said not in get_args(AnswerLabel):
-        raise InputError(f"the label of {side} is {said!r:.40}, expected one of {', '.join(get_args(AnswerLabel))}")
+        raise InputError(
+            f'unknown label {shown_json(said, 40)} of "{side}"; expected one of {", ".join(get_args(AnswerLabel))}'
+        )
     facts: Any = fields.get("facts") or []
     if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in cast("list[Any]", facts)):
-        raise InputError(f"the facts of {side} are {facts!r:.40}, expected a list of texts")
+        raise InputError(f'"facts" of "{side}" must be a list of strings, got {shown_json(facts, 40)}')
     return RatedAnswer(_text(fields, "answer"), said, tuple(cast("list[str]", facts)), _text(fields, "reasoning", ""))
 
 
 def _text(record: Mapping[str, Any], key: str, default: str | None = None) -> str:
     value = record.get(key, default)
     if not isinstance(value, str) or (default is None and not value.strip()):
-        raise InputError(f"{key} is {value!r:.40}, expected a text")
+        expected = "a string" if default is not None else "a non-empty string"
+        raise InputError(f'"{key}" must be {expected}, got {shown_json(value, 40)}')
     return value

@@ -56,6 +56,8 @@ from vouching.methods.training import PowerSettings
 RUN, LOG = "run.json", "log.jsonl"
 _WHERE = {"device", "threads"}
 """Settings that may differ when a run resumes."""
+_PARTS = {"settings": "settings", "units": "numbers of rows", "split": "data"}
+"""Parts of ``run.json`` in messages."""
 _PACKAGES = ("vouching", "torch", "transformers", "tokenizers", "trl", "peft", "accelerate", "onnx", "onnxruntime",
              "numpy")  # fmt: skip
 
@@ -80,28 +82,28 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
         # The remains of a run that ended before its first step, for example for lack of rows, are not a run.
         if note.exists() and (resume or any(path.is_file() for path in out.rglob("*") if path != note)):
             if not resume:
-                raise InputError(f"{out} holds a run: continue it with --resume, or name another folder")
+                raise InputError(f"{out} contains a run: continue it with --resume, or choose another folder")
             kept = json.loads(note.read_text(encoding="utf-8"))
             if kept.get("kind", kind) != kind:
-                raise InputError(f"{out} holds a run of another kind ({kept['kind']}): name another folder")
+                raise InputError(f"{out} contains a run of another kind ({kept['kind']}): choose another folder")
             found = {"split": asked["split"], **kept}
             for part, wanted in asked.items():
                 if differing := [*_differing(wanted, found[part])]:
                     raise InputError(
-                        f"{out} holds a run with other {part} ({', '.join(differing)}): use the same, or name "
-                        "another folder"
+                        f"{out} contains a run with other {_PARTS[part]} ({', '.join(differing)}): use the same "
+                        f"{_PARTS[part]}, or choose another folder"
                     )
             if found != kept:
                 note.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
             return
         if not note.exists() and out.is_dir() and (others := sorted(out.iterdir())):
-            raise InputError(f"{out} is not empty (it holds {others[0].name}): name a new folder for the run")
+            raise InputError(f"{out} is not empty (it contains {others[0].name}): choose a new folder for the run")
         out.mkdir(parents=True, exist_ok=True)
         note.write_text(json.dumps({"kind": kind, **asked, **surroundings()}, indent=1) + "\n", encoding="utf-8")
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{out} cannot be used ({error}): name another folder") from error
+        raise InputError(f"{out} cannot be used ({error}): choose another folder") from error
 
 
 def log_to(report: Callable[[str], None] | None, first: bool = True) -> Callable[[str], None]:
@@ -255,11 +257,11 @@ class RunLog:
             self.records: list[Record] = [one for one in read_records(folder) if one["step"] <= done]
             """What is in the log."""
         except OSError as error:
-            raise InputError(f"the log in {folder} cannot be used ({error}): check that it can be written") from error
+            raise InputError(f"cannot open the log in {folder} ({error}): check that the folder is writable") from error
         steps = [int(record["step"]) for record in self.records]
         if steps != [*range(1, done + 1)]:
             raise InputError(
-                f"{folder / METRICS} has {len(steps):,} steps and the checkpoint {done:,}: start the run again"
+                f"{folder / METRICS} has {len(steps):,} steps, but the checkpoint has {done:,}: start the run again"
             )
 
     def write(self, record: Record, transcripts: Sequence[Mapping[str, Any]] = ()) -> Record:
@@ -334,7 +336,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
             try:
                 lines.append({**json.loads(line)})
             except (ValueError, TypeError):
-                raise InputError(f"{path}, line {number} is not a line of a log: {line[:80]!r}") from None
+                raise InputError(
+                    f"{path}, line {number} must be a JSON object, got {line[:80].decode(errors='replace')!r}"
+                ) from None
     return lines
 
 

@@ -42,19 +42,19 @@ def runs_table(runs: Sequence[Run]) -> Table:
 def run_tables(run: Run) -> Iterator[Table]:
     """The tables of one run."""
     about = [(name, str(run.note[name])) for name in ("kind", "revision", "machine") if name in run.note]
-    about += [("steps", f"{run.steps:,}"), ("model", "there" if run.finished else "not yet")]
+    about += [("steps", f"{run.steps:,}"), ("model", "saved" if run.finished else "not saved yet")]
     yield Table(run.name, ("", ""), about)
     yield alarm_table(run)
     ends = run.ends()
     rows = [(name, *map(_number, (*ends[name], ends[name][1] - ends[name][0]))) for name in _ordered(ends)]
-    yield Table(f"Numbers, means over up to {WINDOW} steps", ("", "first", "last", "change"), rows)
+    yield Table(f"Values (means over up to {WINDOW} steps)", ("", "first", "last", "change"), rows)
     found = [improvement for improvement in improvements(run) if improvement.half is not None]
     if found:
         rows = [
             (improvement.part, f"{improvement.half:,}", _number(improvement.first), _number(improvement.last))
             for improvement in found
         ]
-        yield Table("Order in which parts improve", ("part", "half of it by step", "first", "last"), rows)
+        yield Table("Order in which parts improve", ("part", "half of the gain by step", "first", "last"), rows)
     yield Table("Settings", ("", ""), [(name, str(value)) for name, value in run.settings.items()])
 
 
@@ -62,9 +62,9 @@ def alarm_table(run: Run) -> Table:
     """The alarms of a run; one line that says so if there are none."""
     rows = [(f"step {alarm.step:,}", alarm.kind, alarm.about, alarm.message) for alarm in run.alarms()]
     if not rows:
-        early = f"; the monitors begin at step {2 * WINDOW}" if run.steps < 2 * WINDOW else ""
+        early = f"; monitoring starts at step {2 * WINDOW}" if run.steps < 2 * WINDOW else ""
         return Table("Alarms", ("", ""), [("none", f"in {run.steps:,} steps{early}")])
-    return Table("Alarms", ("since", "alarm", "about", "what was seen"), rows)
+    return Table("Alarms", ("since", "alarm", "about", "message"), rows)
 
 
 def comparison(runs: Sequence[Run]) -> Iterator[Table]:
@@ -81,7 +81,7 @@ def comparison(runs: Sequence[Run]) -> Iterator[Table]:
         change = (_number(last[1] - last[0]),) if len(runs) == 2 else ()
         rows.append((name, *map(_number, last), *change))
     head = ("", *names, *(("difference",) if len(runs) == 2 else ()))
-    yield Table(f"Numbers, means over up to {WINDOW} steps at last", head, rows)
+    yield Table(f"Final values (means over up to {WINDOW} steps)", head, rows)
 
 
 def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
@@ -112,7 +112,7 @@ def curriculum_chart(found: Sequence[Improvement], steps: int, title: str) -> st
     """A band per part, shaded by the share of its improvement so far, with a dot at one half.
 
     >>> drawn = curriculum_chart([Improvement("verifier/format", 0.5, 1.0, 2, (0.0, 0.6, 1.0))], 3, "Curriculum")
-    >>> "verifier/format: 0.50 to 1.00, half by step 2" in drawn
+    >>> "verifier/format: 0.50 to 1.00, half of the gain by step 2" in drawn
     True
     """
     gutter = max(width_of(one.part) for one in found) + 14
@@ -134,12 +134,12 @@ def curriculum_chart(found: Sequence[Improvement], steps: int, title: str) -> st
                 )
             )
         else:
-            hint = f"{one.part}: {one.first:.2f} to {one.last:.2f}, half by step {one.half:,}"
+            hint = f"{one.part}: {one.first:.2f} to {one.last:.2f}, half of the gain by step {one.half:,}"
             cells = np.array_split(np.array(one.shares), min(60, len(one.shares)))
             wide = width / len(cells)
             for place, cell in enumerate(cells):
                 share = float(cell.mean())
-                at, words = gutter + wide * place, f"{one.part}: {share:.0%} of its improvement"
+                at, words = gutter + wide * place, f"{one.part}: {share:.0%} of the total gain"
                 body.append(box(at, top + 4, wide, 22, tone="accent", hint=words, opacity=0.06 + 0.7 * share, radius=0))
             body.append(dot(gutter + width * (one.half - 0.5) / max(1, steps), top + 15, 4, tone="text", hint=hint))
         said.append(hint)
@@ -153,7 +153,7 @@ def curriculum_chart(found: Sequence[Improvement], steps: int, title: str) -> st
 
 
 def _curriculum(runs: Sequence[Run]) -> Iterator[Chart]:
-    note = "Shade: share of a part's improvement so far; dot: one half."
+    note = "The shading shows how much of its total gain a part has reached; the dot marks one half."
     for run in runs:
         if found := improvements(run):
             title = "Order in which parts improve" + (f": {run.name}" if len(runs) > 1 else "")
@@ -163,7 +163,7 @@ def _curriculum(runs: Sequence[Run]) -> Iterator[Chart]:
 def _charts(runs: Sequence[Run]) -> Iterator[Chart]:
     """One chart per table of one run, or one per number of several."""
     marks = sorted({float(alarm.step) for run in runs for alarm in run.alarms()}) if len(runs) == 1 else []
-    note = "Dashed lines: alarms." if marks else ""
+    note = "Dashed lines mark alarms." if marks else ""
     names = _ordered(dict.fromkeys(name for run in runs for name in run.columns if name.startswith(_LEADING)))
     if len(runs) > 1:
         sets = {name: {run.name: run.columns[name] for run in runs if name in run.columns} for name in names}

@@ -103,11 +103,11 @@ def read_run(folder: Path) -> Run:
     note = _note(folder)
     if "kind" not in note:
         command = shorten(str(note.get("command", "another command")), 80)
-        raise InputError(f"{folder} holds no run of vouch train: it was written by {command}")
+        raise InputError(f"{folder} contains no run of vouch train: it was written by {command}")
     if note["kind"] == EVOLUTION:
         raise InputError(
-            f"{folder} is an evolution: open its fingerprint.html; what its rounds trained are runs below it, see "
-            f"vouch runs list {folder}"
+            f"{folder} contains a run of vouch evolve: open its fingerprint.html, or list the training runs of its "
+            f"rounds with vouch runs list {folder}"
         )
     return _run(folder, note)
 
@@ -118,7 +118,7 @@ def find_runs(root: Path) -> list[Run]:
     A ``run.json`` that names no kind of training is skipped, and so is an evolution, which trains in subfolders.
     """
     if not root.is_dir():
-        raise InputError(f"there is no folder {root}")
+        raise InputError(f"the folder {root} does not exist")
     notes = ((path.parent, _note(path.parent)) for path in sorted(root.rglob(RUN)))
     return [_run(folder, note) for folder, note in notes if note.get("kind", EVOLUTION) != EVOLUTION]
 
@@ -127,11 +127,11 @@ def _note(folder: Path) -> dict[str, Any]:
     try:
         note: Any = json.loads((folder / RUN).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(f"{folder} holds no run: name a folder that  vouch train ... --out  wrote") from None
+        raise InputError(f"{folder} contains no run: choose a folder written by vouch train ... --out") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder / RUN} cannot be read ({error})") from None
+        raise InputError(f"cannot read {folder / RUN} ({error})") from None
     if not isinstance(note, dict):
-        raise InputError(f"{folder / RUN} does not describe a run")
+        raise InputError(f"{folder / RUN} must contain a JSON object that describes a run")
     return cast("dict[str, Any]", note)
 
 

@@ -36,6 +36,7 @@ from vouching.train.extra import imported, see_device
 from vouching.train.policy import load_policy, lora_of
 from vouching.train.run_folder import RunLog, digest_of_lines, log_to, open_run
 from vouching.train.watch import Dev, Watch, also_learnt, steer
+from vouching.types.visible import shown_json, shown_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +64,23 @@ class SftConfig:
     accumulate: int = 4
     """Batches per update."""
     learning_rate: float = 2e-5
-    """Highest rate."""
+    """Peak learning rate."""
     schedule: Literal["constant", "cosine", "linear"] = "cosine"
-    """Schedule after the warm-up."""
+    """Learning-rate schedule after the warm-up."""
     warmup: float = 0.05
-    """Share of the steps for warm-up."""
+    """Share of the steps used for warm-up."""
     weight_decay: float = 0.01
-    """Of AdamW."""
+    """AdamW's weight decay."""
     max_tokens: int = 1280
-    """Longest chat, in tokens; longer ones are skipped and counted, since half a record teaches half records."""
+    """Longest chat, in tokens; longer ones are skipped and counted, since a truncated record would teach truncation."""
     gradient_checkpointing: bool = True
     """Whether to recompute activations instead of keeping them."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"
     """Precision of the arithmetic; a CPU always uses float32."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where to train; "auto" uses a GPU if there is one."""
+    """Device to train on; "auto" uses a GPU if there is one."""
     seed: int = 0
-    """Of the order, new adapters and dropout."""
+    """Random seed of the row order, new adapters and dropout."""
     lora: LoraSettings = field(default_factory=LoraSettings)
     """Adapters."""
     watch: WatchSettings = field(default_factory=WatchSettings)
@@ -90,14 +91,14 @@ class SftConfig:
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
         if not self.rows:
-            raise ConfigError("rows must not be empty: use a file written by  vouch data annotate")
+            raise ConfigError("rows must not be empty: add a file written by vouch data annotate")
         require(
             self,
             above=("epochs", "batch_rows", "accumulate", "learning_rate", "max_tokens"),
             at_least=("max_steps", "weight_decay", "seed"),
         )
         if not 0 <= self.warmup < 1:
-            raise ConfigError(f"warmup must be from 0 to below 1, got {self.warmup}")
+            raise ConfigError(f"warmup must be at least 0 and below 1, got {self.warmup}")
 
 
 BINARY = "binary"
@@ -141,7 +142,7 @@ def chat_of(fields: Mapping[str, Any], name: str) -> TrainingExample:
     """
     messages = messages_of(fields, "messages")
     if len(messages) < 2 or messages[-1]["role"] != "assistant":
-        raise InputError("its messages do not end with the assistant's: use chats written by  vouch data annotate")
+        raise InputError('"messages" must end with a reply of the assistant: use chats written by vouch data annotate')
     return TrainingExample(name, messages[:-1], messages[-1]["content"])
 
 
@@ -153,13 +154,13 @@ def label_example(fields: Mapping[str, Any], name: str) -> TrainingExample:
     """
     label = fields.get("label", fields.get("gold"))
     if label not in _LABELS:
-        raise InputError(f'its label is {label!r}, expected "Attributable" or "Not Attributable"')
+        raise InputError(f"unknown label {shown_json(label)}; expected one of {', '.join(_LABELS)}")
     if "claim" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, expected "claim"')
+        raise InputError(f"the row has no 'claim'; {shown_keys(fields)}")
     evidence = ScreenedSources(as_sources(row_sources(fields)))
     windows = [] if evidence.empty else evidence.windows(_WINDOW)
     if len(windows) != 1:
-        raise InputError(f"its sources are empty or do not fit one prompt of {_WINDOW:,} characters")
+        raise InputError(f"the sources must not be empty and must fit into one prompt of {_WINDOW:,} characters")
     asked = structured_prompt("label").messages(as_claim(fields["claim"]), windows[0])
     prompt = tuple({"role": message.role, "content": message.content} for message in asked)
     return TrainingExample(name, prompt, json.dumps({"label": label, "confidence": 1.0}))
@@ -194,7 +195,7 @@ def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callab
                 open_run(out, config, counts, {name: _digest(examples) for name, examples in sets.items()}, resume)
         if first:
             if not (out / BINARY / MODEL).is_dir():
-                say(f"first stage: {len(first):,} labels")
+                say(f"first stage: training on {len(first):,} labels")
                 _learn_labels(config, arguments, out / BINARY, first, resume, say)
             config = replace(config, model=str(out / BINARY / MODEL), lora=replace(config.lora, rank=0))
         _train(config, out, (chats, dev), resume, say)
@@ -242,11 +243,11 @@ def _train(
     longest = min(config.max_tokens, getattr(model.config, "max_position_embeddings", config.max_tokens))
     rows, dev = (_rows(tokenizer, examples, longest) for examples in sets)
     say(
-        f"{len(rows):,} of {len(sets[0]):,} chats to learn from; {len(sets[0]) - len(rows):,} have more than "
-        f"{longest:,} tokens; {len(dev):,} to score{also_learnt(*sets)}; on {arguments.device.type}"
+        f"{len(rows):,} of {len(sets[0]):,} chats for training; {len(sets[0]) - len(rows):,} have more than "
+        f"{longest:,} tokens; {len(dev):,} for evaluation{also_learnt(*sets)}; on {arguments.device.type}"
     )
     if not rows:
-        raise InputError(f"no chat has {longest:,} tokens or less: raise max_tokens, or use shorter chats")
+        raise InputError(f"all chats have more than {longest:,} tokens: raise max_tokens, or use shorter chats")
     checkpoint = last_checkpoint(out) if resume else None
     make = imported("datasets").Dataset.from_list
     trainer = _trainer_class()(
@@ -306,8 +307,9 @@ def _feed(trainer: Any, watch: Watch) -> None:
                 return
             if not all(math.isfinite(logs.get(name, 0.0)) for name in ("loss", "grad_norm")):
                 raise TrainingError(
-                    f"the loss of step {state.global_step} is {logs['loss']}, its gradient {logs.get('grad_norm')}: "
-                    "lower the learning rate; the last checkpoint is from before"
+                    f"the loss of step {state.global_step} is {logs['loss']} and the norm of its gradient "
+                    f"{logs.get('grad_norm', 'unknown')}: start again with a lower learning rate; the last checkpoint "
+                    "was written before this step"
                 )
             record = {name: float(logs[theirs]) for theirs, name in _NAMES.items() if theirs in logs}
             spent = time.monotonic() - self.began

@@ -71,7 +71,8 @@ class Watch:
                 self.worth = found[name] * (1 if self._dev.higher_is_better else -1)
             else:  # a judge that failed on all rows, which is not a score
                 self._say(
-                    f"dev has no {name} in step {number:,}, so this step is not chosen; it has {', '.join(found)}"
+                    f"the evaluation on dev in step {number:,} gave no {name}, so this step cannot be the best one; it "
+                    f"gave {', '.join(found)}"
                 )
             record = {**record, **{f"dev/{name}": value for name, value in found.items()}}
         now = time.monotonic()
@@ -92,7 +93,7 @@ class Watch:
         best = None if self._dev is None else f"dev/{self._dev.best_by}"
         parts = [f"{name} {value:.3g}" for name, value in record.items() if name == best or _is_shown(name)]
         self._say(
-            f"step {number:,} of {steps:,}: {', '.join(parts)}; {each:.2g} s a step, "
+            f"step {number:,} of {steps:,}: {', '.join(parts)}; {each:.2g} s per step, "
             f"{each * (steps - number) / 60:.0f} min left"
         )
 
