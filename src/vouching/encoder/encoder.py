@@ -58,8 +58,8 @@ class Encoder:
             raise MissingExtraError("", "the encoder", "tokenizers") from error
         if self._tokenizer.size != weights.vocabulary:
             raise WeightsError(
-                f"the tokenizer in {weights.folder} has {self._tokenizer.size} tokens, the model has "
-                f"{weights.vocabulary}: take both from one export"
+                f"the tokenizer in {weights.folder} has {self._tokenizer.size} tokens, but the model has "
+                f"{weights.vocabulary}: use both from the same export"
             )
 
     def encode(self, sources: Sequence[Source]) -> EncodedSources:
@@ -146,6 +146,7 @@ def _session(path: Path, threads: int) -> Any:
         names = tuple(str(entry.name) for entry in found)
         if names != expected:
             raise WeightsError(
-                f"{path} has the inputs or outputs {names}, expected {expected}: export the encoder again"
+                f"{path} has the inputs or outputs {', '.join(names)}, expected {', '.join(expected)}: export the "
+                "encoder again"
             )
     return session

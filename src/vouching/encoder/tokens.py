@@ -203,7 +203,7 @@ class PairTokenizer:
     def _special(self, name: str, path: Path) -> int:
         found = self._tokenizer.token_to_id(name)
         if found is None:
-            raise WeightsError(f"the tokenizer {path} has no {name}: expected one made for BERT")
+            raise WeightsError(f"the tokenizer {path} has no {name}: expected a tokenizer for BERT")
         return found
 
     def _tokens(self, text: str) -> Tokens:

@@ -60,24 +60,24 @@ def find_weights(folder: Path | None = None) -> Weights:
     >>> find_weights(Path("no-such-folder"))
     Traceback (most recent call last):
         ...
-    vouching.errors.WeightsError: no-such-folder has no encoder.json: give a folder that "vouch train encoder" exported
+    vouching.errors.WeightsError: no-such-folder has no encoder.json: choose a folder exported by vouch train encoder
     """
     remedy = "export the encoder again, or copy its whole folder again"
     if folder is None:
         folder = Path(str(files("vouching.encoder").joinpath("weights")))
         remedy = "reinstall vouching, or use embedded:rules"
         if not (folder / MANIFEST).is_file():
-            raise WeightsError(f"the shipped encoder is missing; {folder} has no {MANIFEST}: {remedy}")
+            raise WeightsError(f"the encoder shipped with vouching is missing ({folder} has no {MANIFEST}): {remedy}")
     try:
         return _checked(folder, json.loads((folder / MANIFEST).read_bytes()), remedy)
     except FileNotFoundError:
-        raise WeightsError(f'{folder} has no {MANIFEST}: give a folder that "vouch train encoder" exported') from None
+        raise WeightsError(f"{folder} has no {MANIFEST}: choose a folder exported by vouch train encoder") from None
     except (OSError, ValueError) as error:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"cannot read {folder / MANIFEST} ({error}): {remedy}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise WeightsError(f"{folder / MANIFEST} is not complete ({error!r}): {remedy}") from error
+        raise WeightsError(f"{folder / MANIFEST} is incomplete ({error}): {remedy}") from error
 
 
 def sha256_of(path: Path) -> str:
@@ -100,8 +100,8 @@ def _checked(folder: Path, record: Mapping[str, Any], remedy: str) -> Weights:
             raise WeightsError(f"cannot read {folder / name} ({error.strerror}): {remedy}") from None
         if found != expected:
             raise WeightsError(
-                f"{folder / name} has SHA-256 {found[:12]}..., its manifest says {expected[:12]}...: the file was "
-                f"altered or copied badly; {remedy}"
+                f"{folder / name} has SHA-256 {found[:12]}..., but its manifest records {expected[:12]}...: the file "
+                f"was altered or damaged; {remedy}"
             )
     limits = Limits(*(int(record["limits"][name]) for name in ("max_tokens", "max_claim_tokens", "max_windows")))
     return Weights(folder, limits, int(record["vocabulary"]), record["sha256"][MODEL][:12])

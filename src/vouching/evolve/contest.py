@@ -71,15 +71,15 @@ def contest(
     differ, no row was answered by all, a name is used twice, or ``best`` is unknown.
     """
     if twice := {*specialists} & {*others, ORACLE}:
-        raise InputError(f"two contenders are called {min(twice)!r}")
+        raise InputError(f"the name {min(twice)!r} is used twice: give each verifier a name of its own")
     if best not in specialists:
-        raise InputError(f"unknown specialist {best!r}; the specialists are {', '.join(specialists)}")
+        raise InputError(f"unknown specialist {best!r}; expected one of {', '.join(specialists)}")
     answers = {**specialists, **others}
     for several in answers.values():
         paired(specialists[best], several)
     kept = [place for place in range(len(specialists[best])) if all(a[place].label for a in answers.values())]
     if not kept:
-        raise InputError("no row was answered by all: compare verifiers that answer")
+        raise InputError("no row was answered by all verifiers: exclude verifiers that gave no answers")
     rows = [specialists[best][place].row for place in kept]
     gold = np.array([row.attributable for row in rows], dtype=bool)
     labels = {
@@ -132,31 +132,31 @@ def answers_named(given: Iterable[str]) -> dict[str, list[Judged]]:
         name, equals, path = one.partition("=")
         rounds = sorted(Path(one).glob("round-*/judged.jsonl"), key=lambda path: (len(path.parent.name), path))
         if not equals and not rounds:
-            raise InputError(f"{one} has no round-*/judged.jsonl: name the folder of an evolution, or NAME=PATH")
+            raise InputError(f"{one} contains no round-*/judged.jsonl: pass a folder of vouch evolve run, or NAME=PATH")
         found |= {name: read_answers(Path(path))} if equals else {p.parent.name: read_answers(p) for p in rounds}
     return found
 
 
 def contest_lines(found: Contest, router: Router, rows: Sequence[Row]) -> Iterator[str]:
     """A contest and a router as lines for a terminal."""
-    yield f"{'':24}{'mean over sets':>14}  difference to {found.best}, 95 % interval"
+    yield f"{'':24}{'mean over sets':>14}  difference from {found.best}, 95 % interval"
     for one in found.contenders:
         difference = one.difference
         interval = f"{_points(difference['low'])} to {_points(difference['high'])}"
         shown = "" if one.name == found.best else f"{_points(difference['estimate'])} ({interval})"
         yield f"{one.name:24}{_percent(one.mean):>14}  {shown}".rstrip()
     yield ""
-    yield f"{found.rows:,} rows; {found.excluded:,} that one of them failed on are excluded"
+    yield f"rows compared: {found.rows:,}; rows excluded because a verifier failed on them: {found.excluded:,}"
     if router.strength is None:
-        yield f"The router asks {router.specialists[0]} alone: the texts do not show where another one is better."
+        yield f"The router always chooses {router.specialists[0]}: the texts do not show where another one is better."
         return
     low = next(one.difference["low"] for one in found.contenders if one.name == ROUTER)
     if low is None or low <= 0:
-        yield f"The router is not shown to be better than {found.best}: these rows give no reason to use it."
+        yield f"The router is not significantly better than {found.best}: these rows give no reason to use it."
     asked = Counter((row.data_set, router.choose(row.claim, row.source)) for row in rows)
     for data_set in sorted({row.data_set for row in rows}):
         shares = ", ".join(f"{name} {asked[data_set, name]:,}" for name in router.specialists if asked[data_set, name])
-        yield f"{data_set:24}asks {shares}"
+        yield f"{data_set:24}routed to {shares}"
 
 
 def _percent(value: float | None) -> str:

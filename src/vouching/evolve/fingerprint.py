@@ -104,7 +104,9 @@ def fingerprint_of(
     """
     rows = [one.row for one in judged[0]]
     if not rows or any([one.row for one in several] != rows for several in judged):
-        raise InputError("the rounds have no answers, or not to the same rows: judge the same rows in every round")
+        raise InputError(
+            "the rounds must have answers to the same rows, at least one: judge the same rows in every round"
+        )
     kept = [place for place in range(len(rows)) if all(several[place].label is not None for several in judged)]
     answers = [[several[place] for place in kept] for several in judged]
     lines = [line for metric in ("label", "auroc") for line in _lines(answers, bases, metric, resamples)]

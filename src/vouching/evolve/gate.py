@@ -52,14 +52,17 @@ def gate(
         resamples: of the paired intervals, at least 100.
     """
     if not 0 <= max_loss < 1 or resamples < MIN_RESAMPLES:
-        raise ConfigError(f"expected max_loss in [0, 1) and at least 100 resamples, got {max_loss} and {resamples}")
+        raise ConfigError(
+            f"max_loss must be at least 0 and below 1, and resamples at least {MIN_RESAMPLES}, got {max_loss} and "
+            f"{resamples}"
+        )
     pairs = paired(before, after)
     names = sorted({one.row.data_set for one, _ in pairs})
     by_set = {name: [pair for pair in pairs if pair[0].row.data_set == name] for name in names}
     if len(names) > 1 or ALL in watched:
         by_set[ALL] = pairs
     if unknown := sorted({*watched} - {*by_set}):
-        raise InputError(f"unknown set {unknown[0]!r} in watched: the sets are {', '.join(by_set)}")
+        raise InputError(f"unknown set {unknown[0]!r} in watched; expected one of {', '.join(by_set)}")
     strict = tuple(name for name in by_set if (name in watched if watched else name != ALL))
     changes = [
         _change(name, several, max_loss if name in strict else None, rule, resamples)
@@ -77,12 +80,16 @@ def gate(
 def paired(before: Sequence[Judged], after: Sequence[Judged]) -> list[Pair]:
     """Both answers to each row. Raises InputError if the rows differ, or there are none."""
     if not before:
-        raise InputError("got no rows: a change is measured on at least one")
+        raise InputError("got no rows: measuring a change requires at least one row")
     if len(before) != len(after):
-        raise InputError(f"got {len(before):,} answers before and {len(after):,} after: judge the same rows")
+        raise InputError(
+            f"got {len(before):,} answers before the change and {len(after):,} after it: judge the same rows"
+        )
     for one, other in zip(before, after, strict=True):
         if one.row != other.row:
-            raise InputError(f"the answers differ in their rows, first {one.row.id!r} and {other.row.id!r}")
+            raise InputError(
+                f"the answers are to different rows, such as {one.row.id!r} and {other.row.id!r}: judge the same rows"
+            )
     return [*zip(before, after, strict=True)]
 
 
@@ -98,8 +105,9 @@ def _change(name: str, pairs: Sequence[Pair], max_loss: float | None, rule: Rule
     measure = metrics.macro_f1 if metric == "macro_f1" else metrics.accuracy
     lost = round(-sum(share))
     if not both:
-        nothing: Figure = {"estimate": None, "low": None, "high": None, "why_not": "no row was answered both times"}
-        refused = None if max_loss is None else "no row was answered both times"
+        why = "no row was answered both before and after the change"
+        nothing: Figure = {"estimate": None, "low": None, "high": None, "why_not": why}
+        refused = None if max_loss is None else why
         return SetChange(name, metric, 0, lost, None, None, nothing, answered, refused)
     first, second = (partial(measure, gold, label) for label in labels)
     numbers = metrics.document_numbers((int(groups[place]),) for place in both)
@@ -109,7 +117,7 @@ def _change(name: str, pairs: Sequence[Pair], max_loss: float | None, rule: Rule
     if max_loss is not None:
         same = np.array_equal(labels[0], labels[1])
         refused = _refusal(difference, metric, max_loss, rule, same) or _refusal(
-            answered, "the rows answered", max_loss, rule, not any(share)
+            answered, "the share of answered rows", max_loss, rule, not any(share)
         )
     values = (plain(first(ones)[0]), plain(second(ones)[0]))
     return SetChange(name, metric, len(both), lost, *values, difference, answered, refused)
@@ -129,12 +137,13 @@ def _refusal(difference: Figure, what: str, max_loss: float, rule: Rule, same: b
         lost = estimate is None or estimate < -max_loss
         if rule == "harm" and not lost:
             return None
-        change = "is undefined" if estimate is None else f"changes by {estimate:+.3f}"
-        return f"{what} {change} and has no interval: {difference['why_not']}"
+        change = "undefined" if estimate is None else f"{estimate:+.3f}"
+        return f"the change of {what} is {change} and has no interval: {difference['why_not']}"
     if rule == "harm":
-        refused, shown = high < -max_loss, "more than"
+        refused, shown = high < -max_loss, "is"
     else:
-        refused, shown = low < -max_loss, "which does not rule out more than"
+        refused, shown = low < -max_loss, "does not rule out"
     if not refused:
         return None
-    return f"it loses {-estimate:.3f} ({-high:.3f} to {-low:.3f}) of {what}, {shown} {max_loss:.3f}"
+    change = f"{estimate:+.3f} ({low:+.3f} to {high:+.3f})"
+    return f"the change of {what} is {change}, which {shown} a loss of more than {max_loss:.3f}"

@@ -117,7 +117,7 @@ def evolve(
     data = read_data(config)
     names = {row.data_set for row in data.dev}
     if unknown := {*config.watched} - {ALL, *names}:
-        raise InputError(f"unknown set {min(unknown)!r} in watched: dev has {', '.join(sorted(names))}")
+        raise InputError(f"unknown set {min(unknown)!r} in watched; expected one of {', '.join([ALL, *sorted(names)])}")
     refuse_shared(data.train, keys_of(data.dev))
     open_run(out, config, data.counts, data.digests, resume)
     began = process_time()
@@ -136,7 +136,7 @@ def evolve(
 def evolve_by(config: EvolveConfig, out: Path, resume: bool, report: Callable[[str], None]) -> Path:
     """Run an evolution with the students that its settings name. Returns the page of its fingerprint."""
     evolve(config, out, start_of(config, report), check=second_verifier(config), resume=resume, report=report)
-    title = f"Evolution by {config.source} probes, on the rows that guide it"
+    title = f"Evolution with {config.source} probes, on the rows of dev"
     return write_fingerprint(out, fingerprint(out, config.resamples), title)
 
 
@@ -145,10 +145,10 @@ def read_data(config: EvolveConfig) -> Data:
     try:
         refuse_missing(config, "train", "dev")
     except InputError as error:
-        raise InputError(f"{error}; recipes/evolve/rows.py makes those of the recipes") from None
+        raise InputError(f"{error}; recipes/evolve/rows.py writes the files of the recipes") from None
     train, dev = ([row for name in files for row in read_rows(Path(name))] for files in (config.train, config.dev))
     if not train or not dev:
-        raise InputError(f"got {len(train)} training rows and {len(dev)} rows of dev: name files with rows")
+        raise InputError(f"got {len(train)} rows in train and {len(dev)} in dev: choose files that contain rows")
     return Data(train, dev)
 
 
@@ -157,17 +157,17 @@ def config_of(out: Path) -> EvolveConfig:
     try:
         return recorded_settings(EvolveConfig, json.loads((out / RUN).read_bytes())["settings"])
     except ConfigError as error:
-        raise InputError(f"{out / RUN}: {error}; rename it there") from None
+        raise InputError(f"{out / RUN}: {error}; rename the setting in that file") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{out} is not the folder of vouch evolve run: {RUN}: {reason}") from None
+        raise InputError(f"cannot read {out / RUN} ({reason}): choose a folder written by vouch evolve run") from None
 
 
 def refuse_other_data(out: Path, data: Data) -> None:
     """Raise InputError if an evolution was trained on, or guided by, other rows than these."""
     recorded = json.loads((out / RUN).read_bytes())["split"]
     if differing := sorted(name for name, digest in data.digests.items() if recorded.get(name) != digest):
-        raise InputError(f"the rows of {out} have changed since it ran ({', '.join(differing)}): restore the files")
+        raise InputError(f"the rows of {out} have changed since the run ({', '.join(differing)}): restore the files")
 
 
 def folder_of(out: Path, number: int) -> Path:
@@ -180,7 +180,7 @@ def rounds_of(out: Path) -> list[Round]:
     paths = [folder_of(out, number) / ROUND for number in range(len([*out.glob("round-*")]))]
     found = [read_record(path, Round) for path in paths if path.is_file()]
     if not found:
-        raise InputError(f"{out} has no finished round: name the folder of vouch evolve run")
+        raise InputError(f"{out} contains no finished round: choose a folder written by vouch evolve run")
     return found
 
 
@@ -211,7 +211,9 @@ def _do_round(
     """One round, or the rest of it."""
     folder, before, began = folder_of(out, number), folder_of(out, base), process_time()
     if not (before / REFLECTION).exists():
-        raise InputError(f"round {base} answered no row of dev, and later rounds start from it: see {before / JUDGED}")
+        raise InputError(
+            f"round {base} answered no row of dev, so round {number} cannot start from it: see {before / JUDGED}"
+        )
     reflection = read_record(before / REFLECTION, Reflection)
     probes = _probes(config, folder, number, reflection, data, check)
     if not (folder / REPLAY).exists():
@@ -266,7 +268,7 @@ def _closed(out: Path, done: Round, judged: Sequence[Judged], report: Callable[[
         answered = [one for one in judged if one.right is not None]
         share = sum(bool(one.right) for one in answered) / max(1, len(answered))
         stays = "" if done.stays else "; refused by the gate"
-        report(f"round {done.number}: {share:.1%} of {len(answered):,} rows of dev right{stays}")
+        report(f"round {done.number}: correct on {share:.1%} of {len(answered):,} rows of dev{stays}")
 
 
 TEST, ROWS = "test", "rows.jsonl"
@@ -289,20 +291,23 @@ def run_test(
     """
     folder = out / TEST
     if (folder / FINGERPRINT).exists() and not again:
-        raise InputError(f"{folder} has the test of this evolution; testing twice means selecting by it: add --again")
+        raise InputError(
+            f"{folder} already contains a test; testing twice risks selecting on the test sets: to repeat it, "
+            "add --again"
+        )
     rounds, planned = rounds_of(out), config_of(out).rounds
     if len(rounds) <= planned:
         raise InputError(f"{out} has finished {len(rounds) - 1} of {planned} rounds: resume vouch evolve run first")
     refuse_other_data(out, data)
     disjoint = disjoint_rows(rows, [*data.train, *data.dev])
-    if len(disjoint) < len(rows):
-        report(f"{len(rows) - len(disjoint)} test rows share a claim, source or document with train or dev: excluded")
+    if shared := len(rows) - len(disjoint):
+        report(f"test rows excluded because they share a claim, source or document with train or dev: {shared}")
     if not disjoint:
-        raise InputError(f"got {len(rows)} test rows, none of them disjoint from train and dev")
+        raise InputError(f"got {len(rows)} test rows, but none is disjoint from train and dev: choose other test sets")
     if again:
         shutil.rmtree(folder, ignore_errors=True)
     if (folder / ROWS).exists() and read_records(folder / ROWS, Row) != disjoint:
-        raise InputError(f"{folder} has an unfinished test on other rows: use the same rows, or --again")
+        raise InputError(f"{folder} contains an unfinished test on other rows: use the same rows, or add --again")
     write_records(folder / ROWS, disjoint)
     answers: list[list[Judged]] = []
     for one in rounds:
@@ -311,7 +316,7 @@ def run_test(
             write_records(path, open_student(folder_of(out, one.number) / STUDENT).verify(disjoint))
         answers.append(read_records(path, Judged))
         right = [bool(judged.right) for judged in answers[-1] if judged.right is not None]
-        report(f"round {one.number}: {sum(right) / max(1, len(right)):.1%} of {len(right):,} test rows right")
+        report(f"round {one.number}: correct on {sum(right) / max(1, len(right)):.1%} of {len(right):,} test rows")
     found = _fingerprint_of(answers, rounds, resamples)
     write_fingerprint(folder, found, f"{out.name}, on test sets")
     return found

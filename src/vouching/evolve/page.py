@@ -24,7 +24,7 @@ def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> Path:
     counts = {"round": len(found.rounds) - 1, "set": len(sets), "row": sum(line.rows for line in sets)}
     lead = ", ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
     if found.excluded:
-        lead += f"; {found.excluded:,} rows that a round failed on are excluded"
+        lead += f"; rows excluded because a round failed on them: {found.excluded:,}"
     write_page(
         folder / PAGE, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=[*tables_of(found)],
         charts=[*_charts(found)],
@@ -35,20 +35,20 @@ def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> Path:
 def tables_of(found: Fingerprint) -> Iterator[Table]:
     """The figures as tables."""
     rounds = [f"round {number}" for number in found.rounds]
-    for metric, heading in (("label", "Macro F1 (accuracy where a set has one class)"), ("auroc", "AUROC")):
+    for metric, heading in (("label", "Macro F1 (accuracy for sets with one class)"), ("auroc", "AUROC")):
         lines = [line for line in found.lines if (line.metric == "auroc") == (metric == "auroc")]
         if lines:
             lines += _without_typed(lines)
             rows = [(line.data_set, f"{line.rows:,}", *map(figure, line.levels)) for line in lines]
             yield Table(heading, ("set", "rows", *rounds), rows)
             rows = [(line.data_set, *map(difference, line.changes)) for line in lines]
-            yield Table(f"{heading}: minus round 0, with 95 % interval", ("set", *rounds[1:]), rows)
+            yield Table(f"{heading}: change since round 0, with 95 % interval", ("set", *rounds[1:]), rows)
     if found.types:
         rows = [(kind, f"{found.type_rows[kind]:,}", *map(figure, levels)) for kind, levels in found.types.items()]
-        yield Table("Share of the errors of each type that are found", ("type", "rows", *rounds), rows)
+        yield Table("Share of errors found, by type", ("type", "rows", *rounds), rows)
     yield Table(
-        "How differently a round changed the sets",
-        ("round", "spread", "not chance", "gained", "lost", "started from", "stays"),
+        "How much the changes differ between sets",
+        ("round", "spread", "beyond chance", "gained", "lost", "started from round", "accepted"),
         [
             (
                 str(number), figure(one.spread), figure(one.heterogeneity, 2), ", ".join(one.gained) or "none",
@@ -88,14 +88,16 @@ def difference(one: Figure) -> str:
 def _charts(found: Fingerprint) -> Iterator[Chart]:
     lines = [line for line in found.lines if line.metric != "auroc"]
     last, reach = len(found.rounds) - 1, _reach(lines)
-    note = "Line: 95 % interval; green: gain, red: loss, grey: neither shown. All rounds have one scale."
+    note = (
+        "Lines show 95 % intervals: green is a significant gain, red a significant loss. All rounds use the same scale."
+    )
     for number in range(1, last + 1):
-        title = f"Round {number} minus round 0"
+        title = f"Change from round 0 to round {number}"
         yield Chart(title, _forest(lines, number, title, reach), note)
     if last > 1:
         means = {_NAMES[line.metric]: _points(line) for line in found.lines if line.data_set == MEAN}
         if means:
-            yield Chart("Mean of sets by round", _plot(means, last, "mean of sets", means), _typed_words(found))
+            yield Chart("Mean over sets, by round", _plot(means, last, "mean of sets", means), _typed_words(found))
     if found.types and last > 1:
         points = {
             kind.replace("_", " "): [(float(k), value) for k, value in enumerate(levels) if value is not None]
@@ -104,16 +106,16 @@ def _charts(found: Fingerprint) -> Iterator[Chart]:
         for title, half in (("Errors found", [*points][:3]), ("Errors found (2)", [*points][3:])):
             if half:
                 some = {kind: points[kind] for kind in half}
-                yield Chart(title, _plot(some, last, "share of the errors that are found", points))
+                yield Chart(title, _plot(some, last, "share of errors found", points))
 
 
 def _typed_words(found: Fingerprint) -> str:
     """How to read the mean if perturbed rows are in it."""
     if not any(line.data_set == TYPED for line in found.lines):
-        return "Each set counts the same."
+        return "All sets have the same weight."
     return (
-        f"Each set counts the same. {TYPED.capitalize()}, inserted errors, is one of them: calling more claims "
-        "Not Attributable gains there. A table has the mean without it."
+        f"All sets have the same weight. One of them, {TYPED}, contains only inserted errors, so its score rises when "
+        "more claims are called Not Attributable; a table shows the mean without it."
     )
 
 
@@ -129,7 +131,7 @@ def _forest(lines: list[Line], number: int, title: str, reach: float) -> str:
         ForestRow(_named(line), one["estimate"], one["low"], one["high"], whole=line.data_set == MEAN)
         for line, one in known
     ]
-    return forest_plot(rows, title=title, name="change of macro F1", ends=(-reach, reach), reference=0.0)
+    return forest_plot(rows, title=title, name="change in macro F1", ends=(-reach, reach), reference=0.0)
 
 
 def _named(line: Line) -> str:

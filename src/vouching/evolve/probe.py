@@ -60,7 +60,8 @@ class ProbePlan:
     def __post_init__(self) -> None:
         if self.budget < 1 or not 0 <= self.safe_share < 1:
             raise ConfigError(
-                f"expected a budget of at least 1 and a safe_share in [0, 1), got {self.budget} and {self.safe_share}"
+                f"budget must be at least 1 and safe_share at least 0 and below 1, got {self.budget} and "
+                f"{self.safe_share}"
             )
 
     def counts(self, weights: Mapping[ErrorType, float]) -> dict[Kind, int]:
@@ -155,8 +156,8 @@ def _parents(rows: Iterable[Row], plan: ProbePlan) -> list[Row]:
     ]
     if not usable:
         raise InputError(
-            f"none of {len(allowed):,} training rows can be used: expected Attributable rows with a claim of at least "
-            f"{SHORTEST_CLAIM} characters and a source of at least {SHORTEST_SOURCE}"
+            f"none of the {len(allowed):,} training rows can be used: expected Attributable rows with a claim of at "
+            f"least {SHORTEST_CLAIM} characters and a source of at least {SHORTEST_SOURCE}"
         )
     random.Random(f"{plan.seed} parents").shuffle(usable)
     return usable

@@ -86,7 +86,7 @@ class Judged:
 
     def __post_init__(self) -> None:
         if (self.unverified is None) == (self.label is None) or (self.label is None) != (self.score is None):
-            raise ValueError(f"row {self.row.id} needs a score and a label, or the reason why it has none")
+            raise ValueError(f"row {self.row.id} must have a score and a label, or the reason why it has neither")
 
     @property
     def right(self) -> bool | None:
@@ -253,7 +253,9 @@ def to_json(record: object, indent: int | None = None) -> str:
     try:
         return _adapter(type(record)).dump_json(record, indent=indent).decode()
     except PydanticSerializationError as error:
-        raise InputError(f"cannot be written as JSON, expected text without surrogates: {error}") from None
+        raise InputError(
+            f"the record cannot be written as JSON ({error}): remove lone surrogates from its text"
+        ) from None
 
 
 def from_json(kind: type[Made], text: str, place: str) -> Made:
@@ -265,7 +267,7 @@ def from_json(kind: type[Made], text: str, place: str) -> Made:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole text"
-        raise InputError(f'{place}: not a {kind.__name__}: "{where}": {first["msg"]}') from None
+        raise InputError(f"{place} is not a valid record ({where}: {first['msg']})") from None
 
 
 def write_record(path: Path, record: object) -> None:

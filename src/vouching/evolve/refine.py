@@ -214,7 +214,9 @@ def fit_combined(folder: Path, rows: Sequence[Row], cache: ReadingCache) -> None
             fitted_on.append(row)
             scores.append(model.logit(combined_features(rules.logit(compared.features), soft)))
     if not fitted_on:
-        raise InputError("no set of dev has rows of both labels, which the score is fitted on: add some to a set")
+        raise InputError(
+            "fitting the score requires a set with rows of both labels, but dev has none: add such rows to a set"
+        )
     counts = [weights[row.data_set][row.attributable] for row in fitted_on]
     fitted = fit_calibrator("platt", [row.attributable for row in fitted_on], scores, counts)
     record["calibration"] = dict(zip(("slope", "shift"), (round(value, 4) for value in fitted.at), strict=True))

@@ -155,7 +155,7 @@ def reflect(judged: Sequence[Judged], *, resamples: int = RESAMPLES) -> Reflecti
     document together; ``resamples`` 0 omits them. Raises InputError if there is no answer at all.
     """
     if not any(one.unverified is None for one in judged):
-        raise InputError(f"got {len(judged)} rows, none of them answered: a reflection needs answers")
+        raise InputError(f"none of the {len(judged)} rows was answered: a reflection requires at least one answer")
     groups = metrics.document_numbers(one.row.keys for one in judged).tolist()
     places = _places_by_type(judged)
     found: dict[ErrorType, Accuracy] = {
@@ -251,30 +251,30 @@ def _notes(
 ) -> Iterable[str]:
     predicted = [kind for kind in ERROR_TYPES if basis[kind] == "predicted"]
     if predicted:
-        yield f"{', '.join(predicted)}: no row has this gold type; the rows used are those that the verifier gave it"
+        yield f"{', '.join(predicted)}: no row has this gold type, so rows to which the verifier gave it are used"
     missing = [kind for kind in ERROR_TYPES if not found[kind].rows]
     if missing:
-        yield f"{', '.join(missing)}: no answered row has this type; it gets the mean weight"
+        yield f"{', '.join(missing)}: no answered row has this type, so it gets the mean weight"
     overlooked = sum(
         not one.row.attributable and one.row.error_type is None and one.label == "Attributable" for one in judged
     )
     if overlooked:
-        yield f"{overlooked:,} errors of unknown type were called Attributable; they count in the sets and in no type"
+        yield f"{overlooked:,} errors of unknown type were called Attributable; they count for sets, but for no type"
     failed = sum(one.unverified is not None for one in judged)
     if failed:
-        yield f"{failed:,} of {len(judged):,} rows were not verified and are in no accuracy"
+        yield f"{failed:,} of {len(judged):,} rows were not verified and do not count for any accuracy"
 
 
 def reflection_lines(found: Reflection) -> Iterator[str]:
     """A reflection as lines for a terminal."""
-    yield f"{'error type':24}{'type is':11}{'rows':>6}{'right':>8}  {'95 % interval':18}{'weight':>7}{'smoothed':>10}"
+    yield f"{'error type':24}{'basis':11}{'rows':>6}{'correct':>8}  {'95 % interval':18}{'weight':>7}{'smoothed':>10}"
     for one in found.types:
         yield (
             f"{one.error_type:24}{one.basis:11}{one.found.rows:>6,}{_percent(one.found):>8}  {_interval(one.found):18}"
             f"{one.weight:>7.3f}{one.smoothed:>10.3f}"
         )
     yield ""
-    yield f"{'set':35}{'rows':>6}{'right':>8}  {'95 % interval':18}{'not verified':>12}"
+    yield f"{'set':35}{'rows':>6}{'correct':>8}  {'95 % interval':18}{'not verified':>12}"
     for name, one in found.sets.items():
         yield f"{name:35}{one.rows:>6,}{_percent(one):>8}  {_interval(one):18}{one.unverified:>12,}"
     for title, lines in (("Rules", found.rules), ("Notes", found.notes)):

@@ -136,7 +136,7 @@ class Router:
 
     def __post_init__(self) -> None:
         if self.features != FEATURES:
-            raise InputError("the router was fitted on other features than those of this version: fit it again")
+            raise InputError("the router was fitted on the features of another version of vouching: fit it again")
 
     def choose(self, claim: str, source: str) -> str:
         """The specialist for a claim."""
@@ -155,7 +155,7 @@ class RoutedVerifier:
 
     def __init__(self, router: Router, verifiers: Mapping[str, ClaimVerifier]) -> None:
         if missing := sorted({*router.specialists} - {*verifiers}):
-            raise ConfigError(f"the router needs {missing[0]!r}, got the verifiers {', '.join(verifiers) or 'none'}")
+            raise ConfigError(f"the router requires the verifier {missing[0]!r}, got {', '.join(verifiers) or 'none'}")
         self.router = router
         self._verifiers = {name: verifiers[name] for name in router.specialists}
 
@@ -254,7 +254,7 @@ class _Table:
 
 def _table(answers: Answers) -> _Table:
     if len(answers) < 2:
-        raise InputError(f"got answers of {len(answers)} specialists: a router chooses among two or more")
+        raise InputError(f"a router requires answers of at least two specialists, got {len(answers)}")
     first, *others = answers.values()
     for other in others:
         paired(first, other)
@@ -329,7 +329,5 @@ def _joined(sources: Sequence[Source]) -> str:
 
 def _of(answers: Answers, name: str) -> Sequence[Judged]:
     if name not in answers:
-        raise InputError(
-            f"there are no answers of {name!r}, which the router needs; there are those of {', '.join(answers)}"
-        )
+        raise InputError(f"the router requires answers of {name!r}, got answers of {', '.join(answers)}")
     return answers[name]

@@ -25,6 +25,7 @@ from vouching.rows.journal import Settings
 from vouching.rows.read import Row as FileRow
 from vouching.types import Span
 from vouching.types.spans import ERROR_TYPES
+from vouching.types.visible import shown_json, shown_keys
 
 
 def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
@@ -37,14 +38,15 @@ def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
     'bridges'
     """
     if "claim" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, expected "claim", "source" and "label"')
+        raise InputError(f"the row has no 'claim'; {shown_keys(fields)}")
     claim = as_claim(fields["claim"]).text
     source = "\n\n".join(source.text for source in as_sources(row_sources(fields)))
     attributable = label_of(fields, "gold" if fields.get("label") is None and "gold" in fields else "label", LABELS)
     kind = fields.get("error_type")
     if kind is not None and (kind not in ERROR_TYPES or attributable):
-        expected = "none, as it is Attributable" if attributable else f"one of {', '.join(ERROR_TYPES)}"
-        raise InputError(f"its error_type is {kind!r}, expected {expected}")
+        if attributable:
+            raise InputError(f"a row that is Attributable must not have an error_type, got {shown_json(kind)}")
+        raise InputError(f"unknown error_type {shown_json(kind)}; expected one of {', '.join(ERROR_TYPES)}")
     group = fields.get("group")
     return Row(
         id=name,
@@ -91,8 +93,8 @@ def refuse_shared(rows: Iterable[Row], taken: set[str]) -> None:
     shared = [row for row in rows if not taken.isdisjoint(row.keys)]
     if shared:
         raise InputError(
-            f"{len(shared):,} training rows share a claim, a source or a document with held-out rows, the "
-            f"first is {shared[0].id} of {shared[0].data_set or 'no set'}: exclude them (evolve.rows.disjoint_rows)"
+            f"{len(shared):,} training rows share a claim, a source or a document with held-out rows, such as "
+            f"{shared[0].id} of {shared[0].data_set or 'no set'}: exclude them (vouching.evolve.rows.disjoint_rows)"
         )
 
 

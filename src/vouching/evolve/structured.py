@@ -69,7 +69,7 @@ class StructuredSettings:
 
     def __post_init__(self) -> None:
         if not self.stages:
-            raise ConfigError('stages is empty: name the stage of each round, as in ["rules", "lora", "full"]')
+            raise ConfigError('stages must not be empty: list the stage of each round, as in ["rules", "lora", "full"]')
 
     def stage(self, round: int) -> Stage:
         """The stage of a round, from 1."""
@@ -80,12 +80,12 @@ class StructuredSettings:
         path = self.lora if stage == "lora" else self.full
         if not path:
             raise ConfigError(
-                f"the stage {stage} needs settings: name a TOML file of vouch train sft as structured.{stage}"
+                f"the stage {stage} requires settings: set structured.{stage} to a TOML file of vouch train sft"
             )
         found = read_settings(SftConfig, Path(path), _PLACES)
         if bool(found.lora.rank) != (stage == "lora"):
             expected = "above 0" if stage == "lora" else "0"
-            raise ConfigError(f"{path} has lora.rank {found.lora.rank}: the stage {stage} needs {expected}")
+            raise ConfigError(f"{path}: lora.rank must be {expected} for the stage {stage}, got {found.lora.rank}")
         return found
 
 
@@ -187,13 +187,13 @@ def start_student(
     Raises ConfigError if there is no model, a round's settings cannot be used, or ``folder`` has another student.
     """
     if not settings.model or not any((Path(settings.model) / name).is_file() for name in ("config.json", ADAPTER)):
-        raise ConfigError(f"structured.model is {settings.model!r}, expected the folder DIR/model of a training run")
+        raise ConfigError(f"structured.model must be the folder DIR/model of a training run, got {settings.model!r}")
     for stage in settings.stages:
         if stage != "rules":
             settings.run_of(stage)
     state = StudentState(str(Path(settings.model).resolve()), settings)
     if (folder / STUDENT).is_file() and open_student(folder).state != state:
-        raise ConfigError(f"{folder} has another student: name another folder, or start from the same model")
+        raise ConfigError(f"{folder} contains another student: choose another folder, or start from the same model")
     write_record(folder / STUDENT, state)
     return StructuredStudent(folder, state, report)
 

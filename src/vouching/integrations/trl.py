@@ -32,6 +32,7 @@ from vouching.methods.discriminative.reward import By, ranking_rewards
 from vouching.methods.table import ReplyReward
 from vouching.models.running import all_of, run
 from vouching.types import Reward, Unverified
+from vouching.types.visible import shown_json
 
 __all__ = ["TrlReward", "trl_blinded_reward", "trl_checklist_reward", "trl_ranking_reward", "trl_reward"]
 
@@ -87,7 +88,7 @@ def trl_ranking_reward(ranker: Ranker, by: By = "place") -> TrlReward:
 
     def ranked(answers: Sequence[str], columns: Mapping[str, Any]) -> list[Reward | Unverified | None]:
         if "question" not in columns:
-            raise ConfigError(f"ranking needs 'question' of each row, got {[*columns]}")
+            raise ConfigError(f"the ranking reward requires the column 'question', got {', '.join(columns) or 'none'}")
         groups: defaultdict[str, list[int]] = defaultdict(list)
         given = columns.get("sources") or [None] * len(answers)
         for place, (question, sources) in enumerate(zip(columns["question"], given, strict=True)):
@@ -157,7 +158,7 @@ def trl_blinded_reward(verifier: BlindedVerifier, rules: BlindedRules = PAPER_BL
 
     async def audit_all(replies: Sequence[str], columns: Mapping[str, Any]) -> list[Reward | Unverified]:
         if "sources" not in columns:
-            raise ConfigError(f"a blinded audit needs 'sources' of each row, got {[*columns]}")
+            raise ConfigError(f"the blinded reward requires the column 'sources', got {', '.join(columns) or 'none'}")
         documents = map(as_sources, columns["sources"])
         return await all_of(audited_reward(verifier, *one, rules) for one in zip(replies, documents, strict=True))
 
@@ -201,5 +202,7 @@ def _text(completion: Any) -> str:
         parts = cast("list[dict[str, Any]]", content)
         return "".join(part.get("text", "") for part in parts)
     if not isinstance(content, str):
-        raise InputError(f"a completion is {completion!r:.80}, expected text, or messages that end in one")
+        raise InputError(
+            f"a completion must be a string, or messages that end with one, got {shown_json(completion, 80)}"
+        )
     return content

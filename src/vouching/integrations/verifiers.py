@@ -87,7 +87,9 @@ def judged_reward(judge: str | ChecklistVerifier = "", **settings: Any) -> Trace
     async def reward(task: Any, trace: Any) -> float:
         judging = judge or os.environ.get("VOUCH_MODEL")
         if not judging:
-            raise ConfigError("the checklist needs a judge: set VOUCH_MODEL, such as http://localhost:8000/v1#name")
+            raise ConfigError(
+                "the checklist requires a judge: set VOUCH_MODEL, for example to http://localhost:8000/v1#name"
+            )
         row = {name: getattr(task, name) for name in ("prompt", "checklist", "instruction_id_list", "kwargs")
                if hasattr(task, name)}  # fmt: skip
         scored = await checklist_score("", trace.last_reply, "", row, judge=judging, **settings)

@@ -111,15 +111,15 @@ async def checklist_score(
     """
     if not judge:
         raise ConfigError(
-            "the checklist needs a judge: name one, such as  "
+            "the checklist requires a judge: pass one, for example "
             "+reward.custom_reward_function.reward_kwargs.judge=http://localhost:8000/v1#name"
         )
     rules = ChecklistRules(beta=beta)
     task = task_of(extra_info or {})
     if not task.items and not holistic:
         raise InputError(
-            f"row {task.name!r} has no checklist: make checklists first, with  vouch data checklist,  or judge the "
-            "whole reply, with holistic=true"
+            f"row {task.name!r} has no checklist: write one with vouch data checklist, or judge the whole reply with "
+            "holistic=true"
         )
     verifier = _judge(judge, votes, holistic) if isinstance(judge, str) else judge
     outcome = await checklist_reward(verifier, task.instruction, solution_str, task.items or None, rules)

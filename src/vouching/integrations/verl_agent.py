@@ -78,7 +78,7 @@ async def play_row(game: BlindedGame, sampler: Any, row: Mapping[str, Any]) -> R
     """
     learner = row.get("learner", "solver")
     if learner not in ("solver", "checker"):
-        raise InputError(f"extra_info has the learner {learner!r}, expected solver or checker")
+        raise InputError(f"unknown learner {learner!r} in extra_info; expected one of solver, checker")
     play = await game.play(sampler, [row])
     by_role = {group.role: group.rollouts[0] for group in play.groups}
     return by_role.get(learner, by_role["solver"])

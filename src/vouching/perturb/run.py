@@ -91,7 +91,7 @@ def check_strategies(strategies: Iterable[str]) -> None:
     """Raise ConfigError if one is unknown."""
     unknown = [name for name in strategies if name not in PROPOSERS]
     if unknown:
-        raise ConfigError(f"unknown strategy {unknown[0]!r}; there are: {', '.join(STRATEGIES)}")
+        raise ConfigError(f"unknown strategy {unknown[0]!r}; expected one of {', '.join(STRATEGIES)}")
 
 
 class _Work:
