@@ -109,10 +109,10 @@ def test_models_answer_and_a_judge_marks_and_compares(tmp_path: Path, capsys: py
     [rejected] = lines(options.output.with_suffix(".rejected.jsonl"))
     assert [(one["answer"], one["label"]) for one in rejected["answers"]] == [("No.", "incorrect")]
     assert capsys.readouterr().err.splitlines() == [
-        "vouch: answers with a label: 4 of 4 (100.0 %)",
-        "vouch: pairs that the judge confirmed: 2 of 2 (100.0 %)",
+        "vouch: answers labelled by the judge: 4 of 4 (100.0 %)",
+        "vouch: pairs confirmed by the judge: 2 of 2 (100.0 %)",
         "vouch: 2 pairs; questions with a pair: 1 of 2 (50.0 %); "
-        f"reasons for the others are in {options.output.with_suffix('.rejected.jsonl')}",
+        f"the reasons for the others are in {options.output.with_suffix('.rejected.jsonl')}",
     ]
 
 

@@ -31,18 +31,18 @@ def test_rounds_are_compared_with_a_cross_validated_router(evolution: Path, tmp_
     assert done.exit_code == 0, done.output
     lines = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
     assert "100.0 %" in lines["router"]
-    assert lines["talk"].endswith("asks round-0 50")
-    assert lines["prose"].endswith("asks round-1 50")
-    assert "100 rows; 0 that one of them failed on are excluded" in done.stdout
+    assert lines["talk"].endswith("routed to round-0 50")
+    assert lines["prose"].endswith("routed to round-1 50")
+    assert "rows compared: 100; rows excluded because a verifier failed on them: 0" in done.stdout
     assert {*read_record(tmp_path / "router.json", Router).specialists} == {"round-0", "round-1"}
 
 
 def test_a_folder_without_rounds_and_a_single_specialist_are_usage_errors(evolution: Path, tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "router.json")]
     done = CliRunner().invoke(app, ["evolve", "route", str(tmp_path), *out])
-    assert (done.exit_code, "name the folder of an evolution" in done.output) == (2, True)
+    assert (done.exit_code, "pass a folder of vouch evolve run" in done.output) == (2, True)
     done = CliRunner().invoke(app, ["evolve", "route", f"a={evolution / 'round-0/judged.jsonl'}", *out])
-    assert (done.exit_code, "two or more" in done.output) == (2, True)
+    assert (done.exit_code, "at least two specialists, got 1" in done.output) == (2, True)
     assert not (tmp_path / "router.json").exists()
 
 
@@ -52,4 +52,4 @@ def test_a_router_that_is_not_shown_to_be_better_is_said_to_be_so() -> None:
     router, best = fit_router(answers), best_single(answers)
     for routed, said in ((cross_routed(answers), False), (answers[best], True)):
         lines = [*contest_lines(contest(answers, {ROUTER: routed}, best), router, known)]
-        assert any("not shown to be better" in line for line in lines) is said
+        assert any("not significantly better" in line for line in lines) is said

@@ -51,7 +51,7 @@ def test_rows_that_cannot_be_read_are_refused(toml: Path, tmp_path: Path) -> Non
     result = vouch("run", toml, f'train=["{tmp_path}/none.jsonl"]', "--out", tmp_path / "out")
     assert result.exit_code == Exit.USAGE
     assert f"missing file {tmp_path}/none.jsonl, listed in the setting train" in result.stderr
-    assert "recipes/evolve/rows.py makes those of the recipes" in result.stderr
+    assert "recipes/evolve/rows.py writes the files of the recipes" in result.stderr
 
 
 def test_a_folder_without_an_evolution_has_nothing_to_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

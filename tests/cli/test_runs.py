@@ -79,7 +79,7 @@ def test_a_page_has_a_curve_for_every_part_and_fetches_nothing(root: Path, tmp_p
     page = (tmp_path / "one.html").read_text(encoding="utf-8")
     # Twelve numbers make nine charts by table, the parts of the reward one; the deviation has its own.
     assert page.count("<polyline") > 12
-    assert "verifier/format: 0.00 to 1.00, half by step 100" in page
+    assert "verifier/format: 0.00 to 1.00, half of the gain by step 100" in page
     assert "src=" not in page
     both = vouch("runs", "plot", root / "process", root / "deeper/binary", "--report", tmp_path / "two.html")
     assert both.exit_code == 0
@@ -116,8 +116,8 @@ def test_a_short_run_is_compared_half_by_half_and_not_called_healthy(tmp_path: P
     assert numbers["loss"] == {"first": 2.5, "last": 6.5}
     # Eight hours of 300 W with a PUE of 1.4: what adds up is told as it stands at last, after one hour at first.
     assert numbers["energy/kwh"] == pytest.approx({"first": 0.42, "last": 3.36})
-    assert "the monitors begin at step 40" in vouch("diagnose", "run", run).stdout
-    assert "the monitors" not in vouch("diagnose", "run", begun(tmp_path / "longer", 40)).stdout
+    assert "monitoring starts at step 40" in vouch("diagnose", "run", run).stdout
+    assert "monitoring starts" not in vouch("diagnose", "run", begun(tmp_path / "longer", 40)).stdout
 
 
 def test_a_page_begins_with_the_whole_reward_and_leaves_out_what_never_moves(tmp_path: Path) -> None:

@@ -167,13 +167,13 @@ def test_another_format_is_refused(copy: Path) -> None:
 
 def test_a_manifest_without_limits_is_refused(copy: Path) -> None:
     rewrite(copy, limits={})
-    with pytest.raises(WeightsError, match="not complete"):
+    with pytest.raises(WeightsError, match="is incomplete"):
         load_encoder(copy)
 
 
 def test_a_tokenizer_of_another_size_than_the_models_is_refused(copy: Path) -> None:
     rewrite(copy, vocabulary=30522)
-    with pytest.raises(WeightsError, match="the model has 30522"):
+    with pytest.raises(WeightsError, match="but the model has 30522"):
         load_encoder(copy)
 
 

@@ -141,27 +141,28 @@ def test_rounds_have_one_scale_and_the_mean_is_also_shown_without_the_inserted_e
     answers = [[said(one, one.attributable == (k % part > 0)) for k, one in enumerate(rows)] for part in (3, 4, 9)]
     found = fingerprint_of(answers, [None, 0, 1], [True] * 3, 200)
     tables = {table.heading: {line[0]: line for line in table.rows} for table in tables_of(found)}
-    levels = tables["Macro F1 (accuracy where a set has one class)"]
+    levels = tables["Macro F1 (accuracy for sets with one class)"]
     natural = [sum(found.line(name).levels[k] or 0 for name in "abc") / 3 for k in range(3)]
     assert levels["mean of sets without typed"][1:] == ("180", *(f"{level:.3f}" for level in natural))
-    changes = tables["Macro F1 (accuracy where a set has one class): minus round 0, with 95 % interval"]
+    changes = tables["Macro F1 (accuracy for sets with one class): change since round 0, with 95 % interval"]
     assert changes["mean of sets without typed"][2] == f"{natural[2] - natural[0]:+.3f}"
     write_fingerprint(tmp_path, found, "What evolved")
     page = (tmp_path / "fingerprint.html").read_text(encoding="utf-8")
     drawn = [
-        re.findall(r'text-anchor="middle"[^>]*>([^<]*)<', part) for part in page.split("minus round 0</title>")[1:3]
+        re.findall(r'text-anchor="middle"[^>]*>([^<]*)<', part)
+        for part in page.split("<title>Change from round 0 to round ")[1:3]
     ]
     ends = [[tick for tick in one if tick.startswith(("+", "-"))] for one in drawn]
     assert ends[0]
     assert ends[0] == ends[1][: len(ends[0])]
-    assert "inserted errors, is one of them" in page
+    assert "contains only inserted errors" in page
 
 
 def test_answers_to_other_rows_are_refused() -> None:
     answers = judged({"a": 0.7, "b": 0.7, "c": 0.7}, 0)
-    with pytest.raises(InputError, match="not to the same rows"):
+    with pytest.raises(InputError, match="answers to the same rows"):
         fingerprint_of([answers, answers[1:]], [None, 0], [True, True], 500)
-    with pytest.raises(InputError, match="no answers"):
+    with pytest.raises(InputError, match="at least one"):
         fingerprint_of([[], []], [None, 0], [True, True], 500)
 
 

@@ -67,7 +67,7 @@ def test_a_round_that_stops_answering_is_refused_although_what_it_answers_is_rig
     decision = gate(right(MIXED), [*failed(MIXED[:30]), *right(MIXED[30:])])
     assert change(decision).lost == 30
     assert change(decision).difference["estimate"] == 0.0
-    assert "the rows answered" in str(change(decision).refused)
+    assert "the share of answered rows" in str(change(decision).refused)
 
 
 def test_a_round_that_answers_nothing_is_refused() -> None:

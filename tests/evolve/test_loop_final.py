@@ -65,9 +65,9 @@ def test_training_rows_are_excluded_from_the_test(evolved: tuple[Path, Data]) ->
     reports: list[str] = []
     rows = [*TESTED, replace(data.train[0], id="the same claim"), replace(TESTED[0], source=data.dev[0].source)]
     run_test(out, rows, data, Scholar, again=True, resamples=100, report=reports.append)
-    assert reports[0] == "2 test rows share a claim, source or document with train or dev: excluded"
+    assert reports[0] == "test rows excluded because they share a claim, source or document with train or dev: 2"
     assert read_records(out / "test/rows.jsonl", Row) == TESTED
-    with pytest.raises(InputError, match="none of them disjoint"):
+    with pytest.raises(InputError, match="but none is disjoint"):
         run_test(out, [data.train[0]], data, Scholar, again=True)
 
 
@@ -83,7 +83,7 @@ def test_a_test_before_the_end_is_refused(evolved: tuple[Path, Data], tmp_path: 
 
 def test_a_test_is_refused_if_the_training_files_have_changed(evolved: tuple[Path, Data]) -> None:
     out, data = evolved
-    with pytest.raises(InputError, match=r"have changed since it ran \(train\)"):
+    with pytest.raises(InputError, match=r"have changed since the run \(train\)"):
         run_test(out, TESTED, replace(data, train=data.train[1:]), Scholar, again=True, resamples=100)
 
 
@@ -91,7 +91,7 @@ def test_a_finished_test_is_kept_if_another_one_fails(evolved: tuple[Path, Data]
     out, data = evolved
     run_test(out, TESTED, data, Scholar, again=True, resamples=100)
     before = (out / "test/fingerprint.json").read_bytes()
-    with pytest.raises(InputError, match="none of them disjoint"):
+    with pytest.raises(InputError, match="but none is disjoint"):
         run_test(out, [data.train[0]], data, Scholar, again=True, resamples=100)
     assert (out / "test/fingerprint.json").read_bytes() == before
 

@@ -180,7 +180,7 @@ def test_counts_by_strategy_agree_with_the_probes() -> None:
 
 @pytest.mark.parametrize("changes", [{"budget": 0}, {"safe_share": 1.0}, {"safe_share": -0.1}])
 def test_a_plan_out_of_range_is_refused(changes: dict[str, float]) -> None:
-    with pytest.raises(ConfigError, match="budget of at least 1"):
+    with pytest.raises(ConfigError, match="budget must be at least 1"):
         ProbePlan(**{"budget": 10, **changes})  # pyright: ignore[reportArgumentType]
 
 

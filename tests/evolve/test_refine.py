@@ -117,7 +117,7 @@ def test_the_shipped_encoder_can_be_trained_further(tmp_path: Path) -> None:
 
 
 def test_an_export_of_another_kind_is_refused(begun: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="not built as vouch train encoder exports it"):
+    with pytest.raises(ConfigError, match="not an export of vouch train encoder"):
         write_floats(begun / "export", tmp_path / "model", heads=5)  # 16 dimensions are no five heads
 
 

@@ -172,7 +172,7 @@ def test_a_contest_measures_the_mean_over_sets_against_the_best_alone_on_rows_th
     assert (by_name["talk"].mean, by_name["prose"].mean, by_name["router"].mean) == (0.5, 0.5, 1.0)
     assert by_name["router"].difference["estimate"] == 0.5
     assert by_name[ORACLE].mean == 1.0
-    with pytest.raises(InputError, match="two contenders"):
+    with pytest.raises(InputError, match="the name 'talk' is used twice"):
         contest(answers, {"talk": mixed}, "talk")
     with pytest.raises(InputError, match="unknown specialist 'nobody'"):
         contest(answers, {}, "nobody")

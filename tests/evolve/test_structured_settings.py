@@ -27,9 +27,9 @@ def test_the_recipe_has_the_papers_order_of_rounds_and_its_runs_can_be_read(monk
 
 
 def test_stages_without_an_end_or_a_file_are_refused() -> None:
-    with pytest.raises(ConfigError, match="stages is empty"):
+    with pytest.raises(ConfigError, match="stages must not be empty"):
         StructuredSettings(stages=())
-    with pytest.raises(ConfigError, match=r"as structured\.lora"):
+    with pytest.raises(ConfigError, match=r"set structured\.lora to a TOML file"):
         StructuredSettings().run_of("lora")
 
 

@@ -173,16 +173,16 @@ def test_the_loop_takes_a_rewarded_model_through_rules_adapters_and_all_weights(
 def test_a_start_that_cannot_be_refined_is_refused_at_once(qwen: Path, tmp_path: Path) -> None:
     asked = settings(qwen, tmp_path)
     for wrong, message in (
-        (replace(asked, model=str(tmp_path)), "expected the folder DIR/model"),
-        (replace(asked, full=""), "as structured.full"),
-        (replace(asked, lora=asked.full), "the stage lora needs above 0"),
-        (replace(asked, full=asked.lora), "the stage full needs 0"),
+        (replace(asked, model=str(tmp_path)), "must be the folder DIR/model"),
+        (replace(asked, full=""), "set structured.full to a TOML file"),
+        (replace(asked, lora=asked.full), "lora.rank must be above 0 for the stage lora, got 0"),
+        (replace(asked, full=asked.lora), "lora.rank must be 0 for the stage full, got 4"),
     ):
         with pytest.raises(ConfigError, match=message):
             start_student(wrong, tmp_path / "round-0")
     assert not (tmp_path / "round-0").exists()
     start_student(asked, tmp_path / "round-0")
-    with pytest.raises(ConfigError, match="has another student"):
+    with pytest.raises(ConfigError, match="contains another student"):
         start_student(replace(asked, max_tokens=7), tmp_path / "round-0")
 
 

@@ -51,7 +51,7 @@ def test_a_row_without_an_instruction_is_named() -> None:
 
 def test_a_missing_judge_and_a_missing_checklist_are_named() -> None:
     # Without a list the judge would make one of its own for each reply, and replies would not be compared by the same.
-    with pytest.raises(ConfigError, match=r"needs a judge: name one, such as  \+reward\.custom_reward_function"):
+    with pytest.raises(ConfigError, match=r"requires a judge: pass one, for example \+reward\.custom_reward_function"):
         asyncio.run(checklist_score("a", "Akashi", "", ROW))
     with pytest.raises(InputError, match="has no checklist"):
         asyncio.run(checklist_score("a", "Akashi", "", {"prompt": "Name."}, judge="http://localhost:1/v1#judge"))

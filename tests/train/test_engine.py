@@ -331,7 +331,7 @@ def test_a_gradient_that_is_no_number_ends_the_run_before_it_reaches_the_weights
 def test_weights_that_nothing_can_be_drawn_from_end_the_run_and_are_not_kept(model: Path, tmp_path: Path) -> None:
     # Adam moves every weight by about the rate: after one update at 1e30 the logits are no numbers.
     changed = config(model, learning_rate=1e30, watch={"checkpoint_every": 1})
-    with pytest.raises(TrainingError, match="after step 1 the probabilities of the model are not finite"):
+    with pytest.raises(TrainingError, match="after step 1 the model's probabilities are not finite"):
         train_from(trainer_of(changed, tmp_path, vowel_game()))
     assert not (tmp_path / "checkpoint-1").exists()
 

@@ -190,7 +190,7 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredRunConfi
     lines: list[str] = []
     path = write(tmp_path / "rows.jsonl", [*(row(number) for number in range(8)), long])
     train_game(replace(config, rows=(path,), max_steps=1, dev=()), tmp_path / "run", report=lines.append)
-    assert "1 of 9 rows are skipped: prompts of more than 96 tokens" in lines
+    assert "skipped 1 of 9 rows: their prompts have more than 96 tokens" in lines
 
 
 @pytest.mark.parametrize(

@@ -99,18 +99,18 @@ def test_a_game_that_is_nearly_solved_is_no_collapse_and_told_as_what_it_is() ->
     run = {**healthy(), **ends, "reward/verifier/std": np.where(late, 0.0, 0.3)}
     [alarm] = alarms({**run, **groups("verifier", top=(0.1, 1.0), stuck=(0.0, 0.0))})
     assert (alarm.step, alarm.kind, alarm.about) == (216, "solved", "verifier")
-    assert alarm.message.startswith("in 82% of the groups all rewards are the highest, or nearly: little is left")
+    assert alarm.message.startswith("in 82% of the groups, all rewards are at or near the maximum: ")
     # The same numbers with equal rewards below the top are the collapse.
     found = alarms({**run, **groups("verifier", top=(0.0, 0.0), stuck=(0.1, 1.0))})
     assert {one.kind for one in found} == {"advantage_collapse"}
-    assert "in 82% of the groups all rewards are equal" in found[-1].message
+    assert "all rewards are equal in 82% of the groups: " in found[-1].message
 
 
 def test_rows_that_are_all_learnt_or_all_hopeless_are_a_collapse() -> None:
     # n steps after 200 the means are .1 + .4 n / 20 and .5 n / 20: .025 n > .8 (.9 - .02 n) from n = 18, .45 / .54.
     [alarm] = alarms({"step": healthy()["step"], **groups("verifier", top=(0.1, 0.5), stuck=(0.0, 0.5))})
     assert (alarm.step, alarm.kind) == (218, "advantage_collapse")
-    assert "in 83% of the groups below the top (46% are at it) all rewards are equal" in alarm.message
+    assert "equal in 83% of the groups below the highest reward (46% have reached it): " in alarm.message
 
 
 def test_a_run_is_solved_when_all_of_its_roles_are() -> None:

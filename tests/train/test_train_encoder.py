@@ -201,7 +201,7 @@ def test_an_export_whose_settings_name_other_sets_to_keep_apart_is_noticed(
     # "train" shares every row with what is trained on: nothing is left
     record["trained"]["settings"]["disjoint_from"] = ["train"]
     manifest.write_text(json.dumps(record), encoding="utf-8")
-    with pytest.raises(InputError, match="not those that its settings give now"):
+    with pytest.raises(InputError, match="differ from those that its settings select now"):
         split_of_export(manifest.parent)
 
 
@@ -279,7 +279,7 @@ def test_an_encoder_that_is_no_bert_is_refused(config: EncoderConfig, tmp_path: 
 
 
 def test_windows_longer_than_the_encoder_can_read_are_refused(config: EncoderConfig, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="it has 64 max_tokens, expected 128"):
+    with pytest.raises(ConfigError, match="it reads at most 64 tokens, but max_tokens is 128"):
         train_encoder(replace(config, max_tokens=128), tmp_path / "run", report=quiet)
 
 
@@ -288,11 +288,11 @@ def test_a_tokenizer_with_more_tokens_than_the_encoder_knows_is_refused(config: 
     record = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     record["model"]["vocab"]["more"] = len(record["model"]["vocab"])
     (folder / "tokenizer.json").write_text(json.dumps(record), encoding="utf-8")
-    with pytest.raises(ConfigError, match="it has 123 tokens in the vocabulary of its tokenizer, expected 124"):
+    with pytest.raises(ConfigError, match="its vocabulary has 123 tokens, but its tokenizer has 124"):
         train_encoder(replace(config, encoder=str(folder)), tmp_path / "run", report=quiet)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_said_so(config: EncoderConfig, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="torch finds no GPU here"):
+    with pytest.raises(ConfigError, match="torch finds no GPU: set device"):
         train_encoder(replace(config, device="cuda"), tmp_path / "run", report=quiet)
