@@ -370,8 +370,8 @@ def _lost(trainer: Any) -> TrainingError:
         return TrainingError("the model's probabilities are not finite before the first step: use another model")
     shutil.rmtree(Path(trainer.args.output_dir) / f"checkpoint-{step}", ignore_errors=True)
     return TrainingError(
-        f"after step {step} the model's probabilities are not finite: start a new run with a lower learning_rate, if "
-        "you like from the last checkpoint (model=FOLDER)"
+        f"after step {step} the model's probabilities are not finite: start a new run with a lower learning_rate, "
+        "optionally from the last checkpoint (model=FOLDER)"
     )
 
 
@@ -380,7 +380,7 @@ def _sound(norm: Any, step: int) -> Any:
     if norm is not None and not math.isfinite(norm):
         raise TrainingError(
             f"the gradient of step {step} is {float(norm)}, so the weights were not updated: check the log of the "
-            "previous steps, and start a new run with a lower learning_rate, if you like from the last checkpoint "
+            "previous steps, and start a new run with a lower learning_rate, optionally from the last checkpoint "
             "(model=FOLDER)"
         )
     return norm
