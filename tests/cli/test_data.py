@@ -103,7 +103,10 @@ def test_broken_rows_are_named_and_the_run_ends_with_3(tmp_path: Path, output: P
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--input", "ROWS", "--output", "OUT", "--strategies", "x"], "unknown strategy 'x'; there are: number_change"),
+        (
+            ["--input", "ROWS", "--output", "OUT", "--strategies", "x"],
+            "unknown strategy 'x'; expected one of number_change",
+        ),
         (["--input", "none.jsonl", "--output", "OUT"], "none.jsonl does not exist"),
         (["--input", "ROWS", "--output", "ROWS"], "already exists and is not empty: choose another output"),
         (["--input", "ROWS", "--output", "no/such/folder.jsonl"], "cannot be written: No such file or directory"),

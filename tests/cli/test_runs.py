@@ -139,7 +139,7 @@ def test_a_folder_without_a_run_is_one_line_and_status_2(tmp_path: Path) -> None
     for command in (["runs", "show"], ["runs", "compare"], ["diagnose", "run"]):
         done = vouch(*command, tmp_path)
         assert done.exit_code == 2
-        assert "holds no run" in done.stderr
+        assert "contains no run" in done.stderr
     assert vouch("runs", "export", tmp_path, "--out", tmp_path / "x").exit_code == 2
 
 

@@ -113,7 +113,7 @@ def test_rows_of_one_document_are_no_proof_of_harm() -> None:
 def test_answers_to_other_rows_are_refused() -> None:
     with pytest.raises(InputError, match="judge the same rows"):
         gate(right(MIXED), right(MIXED[1:]))
-    with pytest.raises(InputError, match="differ in their rows"):
+    with pytest.raises(InputError, match="the answers are to different rows"):
         gate(right(MIXED), right(MIXED[::-1]))
     with pytest.raises(InputError, match="no rows"):
         gate([], [])

@@ -148,7 +148,7 @@ def test_an_unknown_set_cannot_be_watched(config: EvolveConfig, tmp_path: Path) 
 
 
 def test_rows_are_needed(config: EvolveConfig, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="0 training rows"):
+    with pytest.raises(InputError, match="got 0 rows in train"):
         evolve(replace(config, train=()), tmp_path / "a", start)
     with pytest.raises(InputError, match="no finished round"):
         rounds_of(tmp_path)

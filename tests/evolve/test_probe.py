@@ -119,7 +119,7 @@ def test_short_and_unsupported_rows_are_not_parents() -> None:
     short = replace(ROWS[0], claim="It opened in 1901.")  # 18 characters
     bare = replace(ROWS[1], source="Ann Lee sold 210 boats in Oslo.")  # 31 characters
     false = replace(ROWS[2], label="Not Attributable")
-    with pytest.raises(InputError, match="none of 3 training rows can be used"):
+    with pytest.raises(InputError, match="none of the 3 training rows can be used"):
         make_probes([short, bare, false], WEIGHTS, ProbePlan(5), held=[])
     assert make_probes([*ROWS[3:], short, bare, false], WEIGHTS, ProbePlan(5), held=[]).report.parents == len(ROWS) - 3
 

@@ -84,7 +84,7 @@ def test_a_failure_is_an_answer_without_score_and_label() -> None:
     assert (failed.score, failed.label, failed.right, failed.unverified) == (None, None, None, "backend: out of reach")
     for fields in ({}, {"score": 0.5}, {"label": "Attributable"}, {"score": 1.0, "label": "Attributable",
                    "unverified": "backend: busy"}):  # fmt: skip
-        with pytest.raises(ValueError, match="needs a score and a label, or the reason"):
+        with pytest.raises(ValueError, match="must have a score and a label, or the reason"):
             Judged(row(1, "Attributable"), **fields)  # pyright: ignore[reportArgumentType]
 
 

@@ -105,7 +105,7 @@ def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:
         trl_reward("structured")(completions=["{}"], label=["Attributable"])
     with pytest.raises(ConfigError, match="no setting 'varient'; did you mean variant"):
         trl_reward("structured", varient="paper")
-    with pytest.raises(InputError, match="expected text, or messages"):
+    with pytest.raises(InputError, match="must be a string, or messages"):
         trl_reward("structured")(completions=[[]], gold=["Attributable"])
 
 

@@ -156,7 +156,7 @@ def test_adapters_drop_nothing_in_training(model: Path, tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_a_mean_over_a_process_is_refused_for_two_policies(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"loss bnpo is a mean .* the game has 2 policies: use dapo"):
+    with pytest.raises(ConfigError, match=r"loss bnpo averages .* does not support a game with 2 policies: use dapo"):
         made(model, tmp_path, lambda prompt: said("SAC"), plain=True, loss="bnpo")
 
 

@@ -166,7 +166,7 @@ def test_a_share_or_number_of_rows_for_a_set_that_is_not_there_is_an_error(tmp_p
         file.write(json.dumps({"id": "1", **record()}) + "\n")
     assert list(read_sets([tmp_path], {"one": 0.5}, 10, 0, {"one": 3})) == [f"{tmp_path.name}/one"]
     for shares, rows in (({"on": 0.5}, {}), ({}, {"on": 3})):
-        with pytest.raises(InputError, match="shares or rows name on, which is no set of "):
+        with pytest.raises(InputError, match="unknown set 'on' in shares or rows; expected a set in "):
             read_sets([tmp_path], shares, 10, 0, rows)
 
 

@@ -235,7 +235,7 @@ def test_a_model_that_comes_from_no_folder_has_no_reference(model: Path, tmp_pat
     drawn = Qwen2ForCausalLM(Qwen2Config(vocab_size=512, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
                                          num_attention_heads=2, num_key_value_heads=2))  # fmt: skip
     settings = config(model, kl=0.1)
-    with pytest.raises(ConfigError, match="the reference is loaded from the model"):
+    with pytest.raises(ConfigError, match="the KL term loads its reference from the model"):
         make_trainer(settings, training_arguments(settings, tmp_path), drawn, tokenizer_of(model), vowel_game(), rows())
 
 
@@ -301,7 +301,9 @@ def test_a_judge_that_fails_on_everything_ends_the_run_and_keeps_the_checkpoint(
 
     trainer = trainer_of(config(model, watch={"checkpoint_every": 1}), tmp_path, StructuredGame(4, judge))
     on_step(trainer, lambda record, texts: steps.append(int(record["step"])))
-    with pytest.raises(BackendError, match=r"no group of step 3 .* 8 were not judged \(the first: The judge is down"):
+    with pytest.raises(
+        BackendError, match=r"no group of step 3 .* 8 rollouts were not judged \(first failure: The judge is down"
+    ):
         train_from(trainer)
     assert steps == [1, 2]
     assert (tmp_path / "checkpoint-2" / "engine.json").exists()

@@ -128,7 +128,7 @@ def test_a_process_without_rollouts_has_rows_of_padding_alone() -> None:
 
 
 def test_a_rollout_without_an_advantage_is_refused() -> None:
-    with pytest.raises(ValueError, match="a rollout of verifier has no advantage"):
+    with pytest.raises(ValueError, match="a rollout of the verifier has no advantage"):
         to_arrays([replace(SAID, advantage=None)], rows=1, pad=0)
 
 

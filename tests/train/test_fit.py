@@ -66,7 +66,7 @@ def test_prompts_that_are_all_too_long_and_a_model_that_is_nowhere_are_told(
     short = replace(config, sampling=replace(config.sampling, prompt_tokens=3))
     with pytest.raises(InputError, match="all 16 prompts have more than 3 tokens"):
         train_game(short, tmp_path / "run")
-    with pytest.raises(ConfigError, match="there is no model nowhere: name a folder"):
+    with pytest.raises(ConfigError, match="there is no model nowhere: pass a folder"):
         train_game(replace(config, model="nowhere"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -220,7 +220,7 @@ def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
     with pytest.raises(InputError, match="lower batch_prompts"):
         train_game(replace(config, batch_prompts=32), tmp_path / "run", report=lambda line: None)
     train_game(replace(config, max_steps=1), tmp_path / "run", report=lambda line: None)
-    with pytest.raises(InputError, match="holds a run"):
+    with pytest.raises(InputError, match="contains a run"):
         train_game(replace(config, max_steps=1), tmp_path / "run", report=lambda line: None)
 
 

@@ -23,7 +23,7 @@ from vouching.train.runs import Run
 )
 def test_the_card_names_the_command_that_made_the_model_and_those_that_use_it(kind: str, use: str) -> None:
     card = model_card(Run("runs/x", {"kind": kind, "settings": {"model": "base"}}, {}, True), Path("runs/x"))
-    assert f"by `vouch train {kind}`" in card
+    assert f"with `vouch train {kind}`" in card
     assert use in card
-    judges = "It judges whether a source supports a claim" in card
+    judges = "The model judges whether a source supports a claim" in card
     assert judges == (kind in {"structured", "sft"})

@@ -131,7 +131,7 @@ def test_each_role_has_a_divergence_from_the_reference_of_its_own_mean(
 
 
 def test_without_adapters_there_is_one_policy(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"the game has 2 policies and there are no adapters: set lora.rank"):
+    with pytest.raises(ConfigError, match=r"a game with 2 policies requires adapters: set lora\.rank"):
         trainer_of(two_policies(model, lora=LoraSettings()), tmp_path, game(), ROWS)
 
 

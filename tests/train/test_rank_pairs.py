@@ -170,7 +170,7 @@ def test_the_paragraphs_of_a_question_are_its_evidence_only_where_nothing_is_sea
 
 
 def test_answers_without_labels_need_a_judge() -> None:
-    with pytest.raises(InputError, match="name a judge"):
+    with pytest.raises(InputError, match="choose a judge"):
         make()
 
 

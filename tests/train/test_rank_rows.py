@@ -70,11 +70,17 @@ def test_questions_that_share_a_name_stay_apart() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"question": " "}, "question is ' ', expected a text"),
-        ({"better": "1973"}, "better is '1973', expected an answer with its label"),
-        ({"worse": {"answer": "1937", "label": "wrong"}}, "the label of worse is 'wrong', expected one of correct"),
-        ({"worse": {"answer": "1937", "facts": "It."}}, "the facts of worse are 'It.', expected a list"),
-        ({"worse": {"answer": "1974", "label": "correct"}}, "the better answer is correct and the worse correct"),
+        ({"question": " "}, "\"question\" must be a non-empty string, got ' '"),
+        ({"better": "1973"}, "\"better\" must be an object with .*, got '1973'"),
+        (
+            {"worse": {"answer": "1937", "label": "wrong"}},
+            "unknown label 'wrong' of \"worse\"; expected one of correct",
+        ),
+        ({"worse": {"answer": "1937", "facts": "It."}}, '"facts" of "worse" must be a list of strings, got \'It.\''),
+        (
+            {"worse": {"answer": "1974", "label": "correct"}},
+            r'the label of "better" \(correct\) must be better than that of "worse" \(correct\)',
+        ),
     ],
 )
 def test_a_row_that_is_no_pair_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_step_that_is_not_the_next_is_refused(tmp_path: Path) -> None:
 
 def test_a_log_that_lacks_steps_of_its_checkpoint_is_refused(tmp_path: Path) -> None:
     RunLog(tmp_path).write({"loss": 1.0})
-    with pytest.raises(InputError, match="has 1 steps and the checkpoint 2"):
+    with pytest.raises(InputError, match="has 1 steps, but the checkpoint has 2"):
         RunLog(tmp_path, done=2)
 
 
@@ -93,7 +93,7 @@ def test_a_process_that_does_not_write_keeps_the_same_numbers(tmp_path: Path) ->
 
 def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / METRICS).write_text('{"step": 1}\n[2]\n', encoding="utf-8")
-    with pytest.raises(InputError, match="line 2 is not a line of a log"):
+    with pytest.raises(InputError, match="line 2 must be a JSON object, got"):
         read_records(tmp_path)
 
 

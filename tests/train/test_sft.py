@@ -233,7 +233,7 @@ def test_what_cannot_be_used_is_said_so(
     [
         ([], "no rows; expected rows with messages"),
         ([{"claim": "It rained."}], 'line 1: the row has no "messages"; its keys are claim'),
-        ([{"messages": [{"role": "user", "content": "Is it?"}]}], "do not end with the assistant's"),
+        ([{"messages": [{"role": "user", "content": "Is it?"}]}], '"messages" must end with a reply of the assistant'),
         ([{"messages": [{"role": "user"}]}], 'must have the strings "role" and "content"'),
     ],
 )

@@ -186,7 +186,9 @@ def test_an_export_says_which_rows_were_held_out_and_notices_other_pairs(
     assert "pairs/pairs" in {unit[0].place for unit in held}
     for count in (59, 61):  # one pair less, one more: another shuffle, another split
         write_pairs(pairs, count)
-        with pytest.raises(InputError, match=r"train and held_out are not those .*pairs\.jsonl or the sets"):
+        with pytest.raises(
+            InputError, match=r"as train and held_out differ from those .*pairs\.jsonl or a set in VOUCH_DATA"
+        ):
             split_of_export(export)
     write_pairs(pairs, 60)
     assert split_of_export(export).held == held
@@ -225,7 +227,7 @@ def test_a_run_is_not_gone_on_with_over_other_rows(config: EncoderConfig, pairs:
     train_encoder(config, tmp_path / "run", report=quiet)
     # As many pairs as before, but other ones: their number tells nothing.
     pairs.write_text(pairs.read_text(encoding="utf-8").replace("Bridge", "City"), encoding="utf-8")
-    with pytest.raises(InputError, match=r"other split \(held_out, train\)"):
+    with pytest.raises(InputError, match=r"different data \(held_out, train\)"):
         train_encoder(config, tmp_path / "run", resume=True, report=quiet)
 
 
@@ -255,7 +257,7 @@ def test_a_damaged_checkpoint_is_named(config: EncoderConfig, tmp_path: Path) ->
     with pytest.raises(KeyboardInterrupt):
         train_encoder(config, tmp_path / "run", report=killed_after(10))
     (tmp_path / "run/checkpoint.pt").write_bytes(b"not a checkpoint")
-    with pytest.raises(InputError, match=r"checkpoint\.pt is damaged .*remove it to start over"):
+    with pytest.raises(InputError, match=r"checkpoint\.pt is damaged .*delete it to start over"):
         train_encoder(config, tmp_path / "run", resume=True, report=quiet)
 
 
@@ -263,7 +265,7 @@ def test_a_folder_of_another_run_is_refused(config: EncoderConfig, tmp_path: Pat
     train_encoder(replace(config, max_steps=2), tmp_path / "run", report=quiet)
     with pytest.raises(InputError, match="--resume"):
         train_encoder(replace(config, max_steps=2), tmp_path / "run", report=quiet)
-    with pytest.raises(InputError, match=r"other settings \(seed\)"):
+    with pytest.raises(InputError, match=r"different settings \(seed\)"):
         train_encoder(replace(config, max_steps=2, seed=5), tmp_path / "run", resume=True, report=quiet)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/a.txt").write_text("a", encoding="utf-8")

@@ -230,11 +230,11 @@ def test_what_cannot_be_trained_is_said_so(config: RankConfig, pairs: Path, tmp_
     with pytest.raises(ConfigError, match="dev has questions that are also in the training pairs"):
         train_rank(replace(config, dev=config.pairs), tmp_path / "run", report=quiet)
     train_rank(replace(config, max_steps=1), tmp_path / "run", report=quiet)
-    with pytest.raises(InputError, match=r"other settings \(margin\)"):
+    with pytest.raises(InputError, match=r"different settings \(margin\)"):
         train_rank(replace(config, max_steps=1, margin=0.2), tmp_path / "run", resume=True, report=quiet)
     other = Path(config.pairs[0])  # as many pairs of the same questions, with other evidence
     other.write_text(other.read_text(encoding="utf-8").replace("was built", "stood"), encoding="utf-8")
-    with pytest.raises(InputError, match=r"other data \(held_out, train\)"):
+    with pytest.raises(InputError, match=r"different data \(held_out, train\)"):
         train_rank(replace(config, max_steps=1), tmp_path / "run", resume=True, report=quiet)
 
 

@@ -90,7 +90,7 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
             for part, wanted in asked.items():
                 if differing := [*_differing(wanted, found[part])]:
                     raise InputError(
-                        f"{out} contains a run with other {_PARTS[part]} ({', '.join(differing)}): use the same "
+                        f"{out} contains a run with different {_PARTS[part]} ({', '.join(differing)}): use the same "
                         f"{_PARTS[part]}, or choose another folder"
                     )
             if found != kept:

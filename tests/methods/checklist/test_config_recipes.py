@@ -77,7 +77,7 @@ def test_a_run_is_not_gone_on_with_by_another_setting_of_a_table_and_it_is_named
         tmp_path / "run", read_settings(ChecklistRunConfig, recipe, ["device=cpu"]), counts, digests, True
     )  # where, not what
     other = read_settings(ChecklistRunConfig, recipe, ["checklist.votes=8", "kl=0.1"])
-    with pytest.raises(InputError, match=r"with other settings \(checklist.votes, kl\): use the same"):
+    with pytest.raises(InputError, match=r"with different settings \(checklist.votes, kl\): use the same"):
         open_run(tmp_path / "run", other, counts, digests, True)
 
 
