@@ -91,7 +91,7 @@ def test_without_a_model_the_right_answer_is_set_against_made_ones(
     assert (rejected["id"], rejected["answers"]) == ("c", [])
     assert (
         capsys.readouterr().err.splitlines()[-1] == f"vouch: {len(pairs)} pairs; questions with a pair: 2 of 3 (66.7 %)"
-        f"; reasons for the others are in {options.output.with_suffix('.rejected.jsonl')}"
+        f"; the reasons for the others are in {options.output.with_suffix('.rejected.jsonl')}"
     )
 
 

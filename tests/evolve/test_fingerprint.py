@@ -130,7 +130,7 @@ def test_errors_of_a_type_are_counted_beside_their_share() -> None:
     errors = [row(n, "Not Attributable", error_type="temporal_shift" if n < 3 else None) for n in range(12)]
     found = fingerprint_of([wrong(errors), right(errors)], [None, 0], [True, True], 500)
     assert (found.type_rows, found.types) == ({"temporal_shift": 3}, {"temporal_shift": (0.0, 1.0)})
-    [table] = [one for one in tables_of(found) if one.heading.startswith("Share of the errors")]
+    [table] = [one for one in tables_of(found) if one.heading.startswith("Share of errors found")]
     assert table.rows[0][:2] == ("temporal_shift", "3")
 
 

@@ -203,7 +203,7 @@ def test_a_damaged_file_of_probes_is_refused_with_its_line(tmp_path: Path) -> No
     write_records(path, made().kept[:2])
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([lines[0], json.dumps({**json.loads(lines[1]), "label": "maybe"})]), encoding="utf-8")
-    with pytest.raises(InputError, match=r'line 2: not a Probe: "label"'):
+    with pytest.raises(InputError, match=r"line 2 is not a valid record \(label: Input should be"):
         read_records(path, Probe)
 
 

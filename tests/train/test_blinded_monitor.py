@@ -33,7 +33,7 @@ def test_questions_that_shrink_to_less_than_half_are_noticed_when_they_do() -> N
     [alarm] = alarms(columns(0, (4.0, 1.0), (0.3, 0.3)))
     assert (alarm.kind, alarm.about) == ("question_shrinkage", "questions/asked")
     assert 135 < alarm.step < 160
-    assert "questions per answer, at first" in alarm.message
+    assert "questions per answer, down from 3.8 at the start" in alarm.message
 
 
 def test_checkers_that_give_up_are_noticed_and_ones_that_always_did_are_not() -> None:

@@ -235,7 +235,7 @@ def test_a_model_that_comes_from_no_folder_has_no_reference(model: Path, tmp_pat
     drawn = Qwen2ForCausalLM(Qwen2Config(vocab_size=512, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
                                          num_attention_heads=2, num_key_value_heads=2))  # fmt: skip
     settings = config(model, kl=0.1)
-    with pytest.raises(ConfigError, match="the KL term loads its reference from the model"):
+    with pytest.raises(ConfigError, match="the KL reference is loaded from the model's folder"):
         make_trainer(settings, training_arguments(settings, tmp_path), drawn, tokenizer_of(model), vowel_game(), rows())
 
 

@@ -119,9 +119,7 @@ def make_trainer(
             "policies: use dapo, which is equivalent in one process and also correct in several"
         )
     if config.kl and not config.lora.rank and named == "":
-        raise ConfigError(
-            "the KL term loads its reference from the model's folder, but this model has none: save it first"
-        )
+        raise ConfigError("the KL reference is loaded from the model's folder, but this model has none: save it first")
     logging.getLogger("trl.trainer.grpo_trainer").addFilter(_of_use)
     trainer = trainer_class()(
         model=model, reward_funcs=_no_reward, args=arguments, processing_class=tokenizer,
