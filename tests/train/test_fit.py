@@ -146,7 +146,8 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
     )
     # All groups are flat from the first step on. There are two windows of 20 in step 40, which is saved before the end.
     assert len(read_records(tmp_path / "run")) == 40
-    assert any(line.startswith("alarm in step 40: advantage_collapse (verifier): all rewards are equal in 100% of") for line in lines)
+    alarm = "alarm in step 40: advantage_collapse (verifier): all rewards are equal in 100% of"
+    assert any(line.startswith(alarm) for line in lines)
     last = last_checkpoint(tmp_path / "run")
     assert last is not None
     assert step_of(last) == 40
