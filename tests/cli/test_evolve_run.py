@@ -58,7 +58,10 @@ def test_a_folder_without_an_evolution_has_nothing_to_test(tmp_path: Path, monke
     monkeypatch.setenv("VOUCH_DATA", str(tmp_path))
     result = vouch("test", tmp_path, "wice")
     assert result.exit_code == Exit.USAGE
-    assert "is not the folder of vouch evolve run: run.json: No such file or directory" in result.stderr
+    assert (
+        f"cannot read {tmp_path}/run.json (No such file or directory): choose a folder written by vouch evolve run"
+        in result.stderr
+    )
 
 
 def test_a_test_that_was_done_is_refused(toml: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
