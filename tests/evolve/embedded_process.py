@@ -21,7 +21,7 @@ def run(toml: Path, out: Path, number: int = 0, step: int = 0) -> None:
 
     def tell(line: str) -> None:
         nonlocal begun
-        begun += "units of" in line
+        begun += "examples from" in line
         if begun == number and line.startswith(f"step {step} "):
             os.kill(os.getpid(), signal.SIGKILL)
 
