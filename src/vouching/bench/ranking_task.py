@@ -153,7 +153,7 @@ def ranking_notes(found: Mapping[str, Any]) -> Iterator[str]:
             f"{BASELINE_NAMES[name]} {interval_words(one['tau'], sign=True)} {one['tau']['verdict']}"
             for name, one in found["differences"].items()
         )
-        yield f"Difference in tau, compared with: {'; '.join(differences)}."
+        yield f"Difference in tau from each baseline: {'; '.join(differences)}."
     if found["binary"]:
         accuracy, f1 = (interval_words(found["binary"][key]) for key in ("accuracy", "macro_f1"))
         yield f"Correct versus incorrect answers: accuracy {accuracy}, F1 {f1}."
@@ -190,14 +190,14 @@ def found_notes(found: Mapping[str, Any]) -> Iterator[str]:
         return
     titled, reference, both = (number_words(searched[key]) for key in ("titled", "reference", "both"))
     yield (
-        f"Search: share of questions with a passage whose title occurs in the question {titled}; of the "
-        f"{searched['asked']:,} questions with a usable reference, with a passage that contains it {reference}, "
-        f"with both {both}."
+        f"Search: the share of questions with a passage whose title occurs in the question is {titled}; of the "
+        f"{searched['asked']:,} questions with a usable reference, a share of {reference} has a passage that contains "
+        f"it, and a share of {both} has both."
     )
     if searched["where_both"]:
         one = searched["where_both"]
         hits, tau = _figure_rows(one["metrics"])
-        yield f"On the {one['rows']:,} questions with both: P@1 {hits}, tau {tau}."
+        yield f"On the {one['rows']:,} questions that have both: P@1 {hits}, tau {tau}."
 
 
 def _row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
