@@ -15,7 +15,7 @@ learning rate, stopped after two rounds; "gated" is "random" with a gate. Sets w
 interval."""
 SPREAD_NOTE = """
 Spread is the standard deviation of a round's effect between sets, corrected for chance (tau of DerSimonian and
-Laird); "not chance" is the share of the variation between sets that chance does not explain. "Gained" and "lost"
+Laird); "beyond chance" is the share of the variation between sets that chance does not explain. "Gained" and "lost"
 list the sets whose interval excludes 0; if a round had no effect on any of the {sets} sets, one interval in twenty
 would still exclude 0 by chance."""
 GENERALIST_NOTE = """
@@ -82,7 +82,7 @@ def _spreads(found: Mapping[str, Any]) -> Iterator[str]:
         for arm, several in found.items()
         for number_of, one in enumerate(several["spreads"], 1)
     ]  # fmt: skip
-    yield from table(("arm", "round >", "spread >", "not chance >", "gained", "lost"), rows)
+    yield from table(("arm", "round >", "spread >", "beyond chance >", "gained", "lost"), rows)
     yield SPREAD_NOTE.format(sets=next(iter(found.values()))["spreads"][0]["sets"])
 
 
