@@ -152,7 +152,7 @@ def test_rows_without_sources_are_searched_for(engine: tuple[str, list[str]], tm
     assert lines[1]["reason"] == "no_evidence"
     # Other engines would give other lines.
     assert "search" in refused(*files, "--web", DOWN, "--resume")
-    assert "got --jobs 2 with a web engine" in refused(*files, "--web", engine[0], "--jobs", "2")
+    assert "--jobs 2 cannot be used with a web engine" in refused(*files, "--web", engine[0], "--jobs", "2")
 
 
 def test_recorded_rows_are_repeated_by_several_processes(engine: tuple[str, list[str]], tmp_path: Path) -> None:
