@@ -143,7 +143,7 @@ def test_a_broken_row_is_named_and_the_others_are_used(tmp_path: Path, capsys: p
     assert make_pairs(options) == Exit.INCOMPLETE
     assert [one.group for one in read_pairs([options.output])] == ["b"]
     assert (
-        "line 1: the row has the keys ['id', 'question'], expected \"question\" and \"reference\""
+        'line 1: the row must have "question" and "reference", both non-empty strings; its keys are id, question'
         in capsys.readouterr().err
     )
 

@@ -106,7 +106,7 @@ def test_make_writes_cases_tasks_and_proposals_that_challenge_reads(tmp_path: Pa
     [
         (["--mistakes", "typo"], "unknown mistake 'typo'"),
         (["--out", "."], "not an empty folder"),
-        (["--count", "0"], "expected 1 or more"),
+        (["--count", "0"], "--count must be at least 1, got 0"),
         (["--check", "."], "to make returns, or"),
     ],
 )

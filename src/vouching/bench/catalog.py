@@ -371,7 +371,7 @@ def chosen(
     >>> chosen(["wise"], Path(), "test")
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: there is no set named 'wise'; did you mean wice? See vouch bench list
+    vouching.errors.InputError: unknown set 'wise'; did you mean wice? See vouch bench list
     """
     known = {**DATA_SETS, **(JUDGE_SETS if judged else {})}
     known = {name: one for name, one in known.items() if kind in (None, one.kind)}

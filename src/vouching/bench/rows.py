@@ -92,7 +92,7 @@ def converted(path: Path, convert: Convert[Made]) -> Iterator[Made | Fault]:
     >>> for row in converted(path, lambda record, name: [BenchRow(name, text_of(record, "claim"), (), True)]):
     ...     print(row if isinstance(row, Fault) else row.text)
     It opened.
-    set.jsonl, line 2: it has the fields id, expected "claim" as text
+    set.jsonl, line 2: the row has no "claim"; its keys are id
     """
     with open_rows(str(path)) as reader:
         for row in reader:

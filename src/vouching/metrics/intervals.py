@@ -93,7 +93,7 @@ def bca(
     >>> round(interval.estimate, 2), round(interval.low, 2), round(interval.high, 2)
     (0.75, 0.55, 0.9)
     >>> bca(partial(accuracy, truth[:3], predicted[:3]), groups=3).why_not
-    '3 groups of rows: an interval needs at least 10'
+    'an interval needs at least 10 groups of rows, got 3'
     """
     return bca_each({"": statistic}, groups, resamples=resamples, level=level, seed=seed)[""]
 

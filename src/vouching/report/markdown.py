@@ -35,7 +35,7 @@ def verdict_markdown(verdict: Verdict | Unverified) -> str:
     <BLANKLINE>
     > 2 \* 3 is 6.
     <BLANKLINE>
-    The sources support it. That does not make it true.
+    The sources support the claim. That does not make it true.
     <BLANKLINE>
     *score 0.90, threshold 0.50; unknown, vouching unknown*
     <BLANKLINE>

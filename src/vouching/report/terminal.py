@@ -59,7 +59,7 @@ def print_verdict(console: Console, verdict: Verdict | Unverified) -> None:
     >>> print_verdict(Console(file=sys.stdout, width=60), verdict)
     ✓ Attributable · very high confidence (97%)
       It opened in 1937.
-      The sources support it. That does not make it true.
+      The sources support the claim. That does not make it true.
     <BLANKLINE>
       score 0.97, threshold 0.50; unknown, vouching unknown
     """
