@@ -40,7 +40,7 @@ def test_the_grounded_rules_read_claim_and_source_of_the_row() -> None:
 
 def test_settings_of_the_configuration_are_checked() -> None:
     assert structured_score("anli", supported(), "Attributable", calibration="off")["score"] == 1.0
-    with pytest.raises(ConfigError, match="split is '60/40'"):
+    with pytest.raises(ConfigError, match="unknown split '60/40'; expected one of 90/10"):
         structured_score("anli", "{}", "Attributable", split="60/40")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="gold label is '1'"):
         structured_score("anli", "{}", "1")
