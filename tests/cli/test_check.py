@@ -248,7 +248,7 @@ def test_a_threshold_outside_its_range_is_refused(threshold: str) -> None:
 
 
 def test_an_unknown_model_is_refused_with_the_known_ones() -> None:
-    assert "there are: embedded" in refused(*GROWTH, "--model", "gpt")
+    assert "expected one of embedded" in refused(*GROWTH, "--model", "gpt")
 
 
 def test_a_missing_file_is_refused_with_the_name_most_like_it(bridge: Path) -> None:

@@ -259,7 +259,7 @@ def test_wrong_settings_and_missing_texts_are_the_callers_errors() -> None:
         structured_reward("{}", A, variant="strict")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="requires the claim and its source"):
         structured_reward("{}", A, claim=CLAIM, variant="grounded")
-    with pytest.raises(ConfigError, match="split is '60/40'"):
+    with pytest.raises(ConfigError, match="unknown split '60/40'; expected one of"):
         structured_weights("60/40")  # pyright: ignore[reportArgumentType]
 
 

@@ -78,7 +78,7 @@ def parse(text: str) -> Expression:
     >>> parse("data.__class__")
     Traceback (most recent call last):
     ...
-    vouching.methods.assurance.expression.ExpressionError: 'data.__class__': a name may not begin with _: __class__
+    vouching.methods.assurance.expression.ExpressionError: 'data.__class__': a name must not begin with _, got __class__
     """
     if len(text) > LONGEST:
         raise ExpressionError(f"the expression has {len(text):,} characters, more than the limit of {LONGEST:,}")

@@ -113,7 +113,7 @@ def as_task(found: Any, name: str = "the task") -> Task:
     >>> as_task({"task": "t", "data": {}, "units": [{"id": "x", "type": "number", "rules": ["Q"]}]})
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: the task: units[0].rules[0] is 'Q', but there is no such rule; the task has no rules
+    vouching.errors.InputError: the task: units[0].rules[0]: there is no rule 'Q'; the task has no rules
     """
     file = _validated(found, name)
     try:

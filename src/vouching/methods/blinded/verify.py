@@ -89,7 +89,7 @@ class BlindedVerifier:
     >>> verifier = BlindedVerifier(asks, answers)
     >>> report = asyncio.run(verifier.verify(None, "The bridge is 5 km long.", [Source("It is 6 km long.")]))
     >>> print(report)
-    1 question: 1 different; 100 % of the numbers asked about
+    1 question: 1 different; 100 % of the numbers were asked about
     <BLANKLINE>
     ✗ Different: How long is the bridge?
       response: 5 km

@@ -44,7 +44,7 @@ def bind(rule: str, arguments: Mapping[str, Any] | None = None, span: Span | Non
     >>> bind("length_constraints:number_words", {"num_words": "many", "relation": "at least"})
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: length_constraints:number_words: "num_words" is 'many', expected a whole number from 0
+    vouching.errors.InputError: length_constraints:number_words: "num_words" must be a whole number of at least 0, got 'many'
     """
     if rule not in RULES:
         near = get_close_matches(rule, RULES, 1)
