@@ -152,19 +152,19 @@ def test_many_rows_are_read_one_at_a_time_as_results_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ({}, "the row has no 'sources'; it has no keys"),
-        ({"claim": TRUE}, "the row has no 'sources'; its keys are claim"),
-        ({"source": SOURCE}, "the row has no 'claim' or 'response'; its keys are source"),
+        ({}, 'the row has no "sources"; it has no keys'),
+        ({"claim": TRUE}, 'the row has no "sources"; its keys are claim'),
+        ({"source": SOURCE}, 'the row has no "claim" or "response"; its keys are source'),
         ({"claim": "", "source": SOURCE}, "the claim must contain at least one word or number"),
         ({"claim": 5, "source": SOURCE}, "the claim must be a string, got 5"),
         ({"response": " ", "source": SOURCE}, "the response must not be empty"),
         ({"response": TRUE, "source": SOURCE, "question": 5}, "the question must be a string, got 5"),
-        ({"claim": TRUE, "sources": 5}, "source 1 must be a string, a Source, or an object with 'text', got 5"),
+        ({"claim": TRUE, "sources": 5}, 'source 1 must be a string, a Source, or an object with "text", got 5'),
         ({"claim": TRUE, "sources": []}, "no source was given"),
         ({1: 2, "claim": TRUE}, "its keys are 1, claim"),
         ({"id": "\ud800", "claim": TRUE, "source": SOURCE}, "the id contains a lone surrogate"),
-        ("a line", "expected a mapping with 'claim' and 'sources', got 'a line'"),
-        (None, "expected a mapping with 'claim' and 'sources', got null"),
+        ("a line", 'expected a mapping with "claim" and "sources", got \'a line\''),
+        (None, 'expected a mapping with "claim" and "sources", got null'),
     ],
 )
 def test_a_broken_row_is_named_and_the_rows_after_it_are_checked(row: Any, told: str) -> None:
@@ -349,4 +349,4 @@ def test_a_row_with_a_claim_and_a_response_is_refused_by_name() -> None:
     [result] = vouching.check_many([{"id": "a", "claim": TRUE, "response": FALSE, "source": SOURCE}])
     assert isinstance(result, Unverified)
     assert (result.reason, result.claim.id) == ("input", "a")
-    assert "row 1: the row has both 'claim' and 'response'" in result.message
+    assert 'row 1: the row has both "claim" and "response"' in result.message

@@ -71,12 +71,12 @@ def test_sources_come_in_many_shapes(given_: Any, sources: list[Source]) -> None
     ("given_", "told"),
     [
         ([], "no source was given"),
-        (None, "source 1 must be a string, a Source, or an object with 'text', got null"),
+        (None, 'source 1 must be a string, a Source, or an object with "text", got null'),
         (5, "source 1 must be a string, .*, got 5"),
         (b"one", "source 1 must be a string, .*, got "),
         (["one", None], "source 2 must be a string, .*, got null"),
         ([["one"]], r'source 1 must be a string, .*, got \["one"\]'),
-        ({"body": "one"}, "source 1 has no 'text'; its keys are body "),
+        ({"body": "one"}, 'source 1 has no "text"; its keys are body '),
         ({1: "one", "b": 2}, "its keys are 1, b"),
         ({"text": None}, "source 1 must be a string, got null"),
         ({"text": "one", "title": 5}, "the title of source 1"),
@@ -105,17 +105,17 @@ def test_text_is_given_back_untouched(text: str) -> None:
 
 def test_a_row_has_its_sources_under_the_one_name_that_holds_something() -> None:
     assert row_sources({"sources": None, "context": "one"}) == "one"
-    with pytest.raises(InputError, match="both 'sources' and 'source'"):
+    with pytest.raises(InputError, match='both "sources" and "source"'):
         row_sources({"source": "one", "sources": ["two"]})
 
 
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ({}, "the row has no 'sources'; it has no keys: expected a string or a list of strings"),
-        ({"claim": "x"}, "the row has no 'sources'; its keys are claim: expected"),
-        ({"sources": None}, "'sources' is null: expected a string or a list of strings"),
-        ({1: 2, "a": 3}, "its keys are 1, a: expected"),
+        ({}, 'the row has no "sources"; it has no keys: pass a string or a list of strings'),
+        ({"claim": "x"}, 'the row has no "sources"; its keys are claim: pass'),
+        ({"sources": None}, '"sources" is null: pass a string or a list of strings'),
+        ({1: 2, "a": 3}, "its keys are 1, a: pass"),
     ],
 )
 def test_a_row_without_sources_is_refused_with_the_keys_it_has(row: Any, told: str) -> None:

@@ -330,7 +330,7 @@ class Checker:
         name = f"row-{number}"
         try:
             if not isinstance(given, Mapping):
-                raise InputError(f"expected a mapping with 'claim' and 'sources', got {shown_json(given)}")
+                raise InputError(f'expected a mapping with "claim" and "sources", got {shown_json(given)}')
             row = cast("Mapping[str, Any]", given)
             name = row_name(row, number)
             check_text(str(row.get("id", "")), "the id")
@@ -351,16 +351,16 @@ class Checker:
         response, claim = row.get("response"), row.get("claim")
         if judges == "response":
             if response is None and claim is None:
-                raise InputError(f"the row has no 'response' or 'claim'; {_keys_of(row)}")
+                raise InputError(f'the row has no "response" or "claim"; {_keys_of(row)}')
             text = check_text(claim, "the claim") if response is None else response
             return await self.acheck_response(text, row_sources(row), question, repair_rest)
         sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
         if response is not None and claim is not None:
-            raise InputError("the row has both 'claim' and 'response': split it into two rows")
+            raise InputError('the row has both "claim" and "response": split it into two rows')
         if response is not None:
             return await self.acheck_response(response, sources, question, repair_rest)
         if claim is None:
-            raise InputError(f"the row has no 'claim' or 'response'; {_keys_of(row)}")
+            raise InputError(f'the row has no "claim" or "response"; {_keys_of(row)}')
         asked = Claim(check_text(claim, "the claim"), id=name)
         return await self.acheck(asked, sources, question if self.finder else None)
 
@@ -370,7 +370,7 @@ class Checker:
         from vouching.methods.rules.verify import named_items
 
         if row.get("response") is None:
-            raise InputError(f"the row has no 'response'; {_keys_of(row)}")
+            raise InputError(f'the row has no "response"; {_keys_of(row)}')
         items = named_items(row) if self.method.name == "rules" and row.get("instruction_id_list") else row_items(row)
         if getattr(getattr(self.verifier, "config", None), "holistic", False):
             items = None

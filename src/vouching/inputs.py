@@ -85,7 +85,7 @@ def _as_source(item: object, number: int) -> Source:
         row = cast("Mapping[str, object]", item)
         key = next((k for k in _TEXT_KEYS if k in row), None)
         if key is None:
-            raise InputError(f"{name} has no 'text'; {shown_keys(row)} (optional keys: id, title, url)")
+            raise InputError(f'{name} has no "text"; {shown_keys(row)} (optional keys: id, title, url)')
         title, url, given = row.get("title"), row.get("url"), row.get("id")
         source = Source(
             check_text(row[key], name),
@@ -96,7 +96,7 @@ def _as_source(item: object, number: int) -> Source:
         return _as_source(source, number)
     if isinstance(item, PurePath):
         raise InputError(f"{name} must be a string, got the path {str(item)!r}: read the file with path.read_text()")
-    raise InputError(f"{name} must be a string, a Source, or an object with 'text', got {shown_json(item)}")
+    raise InputError(f'{name} must be a string, a Source, or an object with "text", got {shown_json(item)}')
 
 
 def _passage_name(span: Span, number: int) -> str:
@@ -147,10 +147,10 @@ def row_sources(row: Mapping[str, object], needed: bool = True, otherwise: str =
     given = [key for key in SOURCE_KEYS if row.get(key) is not None]
     if not given and needed:
         empty = next((key for key in SOURCE_KEYS if key in row), None)
-        lacks = f"the row has no 'sources'; {shown_keys(row)}" if empty is None else f"{empty!r} is null"
-        raise InputError(f"{lacks}: expected a string or a list of strings{otherwise}")
+        lacks = f'the row has no "sources"; {shown_keys(row)}' if empty is None else f'"{empty}" is null'
+        raise InputError(f"{lacks}: pass a string or a list of strings{otherwise}")
     if len(given) > 1:
-        raise InputError(f"the row has both {given[0]!r} and {given[1]!r}: put all texts into 'sources'")
+        raise InputError(f'the row has both "{given[0]}" and "{given[1]}": put all texts into "sources"')
     return cast("SourcesLike", row[given[0]]) if given else None
 
 
@@ -174,7 +174,7 @@ def labelled_row(row: Row) -> LabelledRow:
         raise InputError(str(row.problem))
     fields = row.fields
     if "claim" not in fields:
-        raise InputError(f"the row has no 'claim'; {shown_keys(fields)}")
+        raise InputError(f'the row has no "claim"; {shown_keys(fields)}')
     gold = gold_of(fields)
     group = fields.get("group")
     claim = Claim(as_claim(fields["claim"]).text, id=row.name)
@@ -185,7 +185,7 @@ def gold_of(fields: Mapping[str, Any]) -> Label | None:
     """The label of a row; None without one. Raises InputError for an unknown label."""
     given: Any = next((fields[key] for key in LABEL_KEYS if fields.get(key) is not None), None)
     if given not in (None, "Attributable", "Not Attributable"):
-        raise InputError(f"the label must be 'Attributable' or 'Not Attributable', got {shown_json(given)}")
+        raise InputError(f"the label must be Attributable or Not Attributable, got {shown_json(given)}")
     return given
 
 

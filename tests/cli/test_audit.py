@@ -162,4 +162,4 @@ def test_a_claim_of_a_row_is_audited_as_an_answer(tmp_path: Path) -> None:
     first, _, _ = map(json.loads, output.read_text(encoding="utf-8").splitlines())
     assert first["findings"][0]["outcome"] == "different"
     assert "the claim must be a string, got 7" in result.stderr
-    assert "the row has no 'response' or 'claim'" in result.stderr
+    assert 'the row has no "response" or "claim"' in result.stderr

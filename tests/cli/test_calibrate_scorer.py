@@ -86,7 +86,7 @@ def test_a_share_of_facts_is_not_calibrated(tmp_path: Path) -> None:
     ]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == Exit.USAGE
-    assert "share of facts" in result.stderr
+    assert "scores whole answers, not claims" in result.stderr
 
 
 def test_a_scorer_from_a_folder_is_calibrated_and_then_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

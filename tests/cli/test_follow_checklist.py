@@ -177,7 +177,7 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...],
         ("{", "neither"),
         (
             '[{"rule": "punctuation:no_comma", "kwargs": {}}]',
-            "item 1 has the unknown key 'kwargs'; expected text, rule",
+            'item 1 has the unknown key "kwargs"; expected "text", "rule"',
         ),
     ],
 )

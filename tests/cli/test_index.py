@@ -97,7 +97,7 @@ def test_what_cannot_be_read_is_named_and_counted(files: Path) -> None:
     assert broken.startswith("vouch: docs/broken.pdf: the file cannot be read as a PDF (")
     assert dots == "vouch: docs/dots.txt: the document contains no words"
     assert twice.startswith("vouch: rows.jsonl#7: the id 'rows.jsonl#7' occurs twice")
-    assert no_text == "vouch: rows.jsonl, line 3: the row has no text under 'text'"
+    assert no_text == 'vouch: rows.jsonl, line 3: the row has no text under "text"'
     assert kinds == "vouch: ignored files of other types in folders: .png 1"
     assert count == "vouch: skipped 4 files or rows that could not be used"
 
@@ -119,7 +119,7 @@ def test_an_index_of_nothing_is_refused(files: Path) -> None:
         (["build", "docs", "rows.jsonl"], "docs is not empty (it contains mill.md): choose a new folder for the index"),
         (
             ["build", "towns", "rows.jsonl", "--text-field", "x"],
-            "rows.jsonl has no field 'x' for the text; its keys are id",
+            'rows.jsonl has no field "x" for the text; its keys are id',
         ),
         (
             ["build", "towns", "docs", "--words", "9"],

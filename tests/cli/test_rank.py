@@ -143,7 +143,7 @@ def test_each_row_gives_a_ranking_and_a_broken_one_says_why(tmp_path: Path) -> N
     assert [line["kind"] for line in lines] == ["ranking", *["unverified"] * 4]
     messages = [line["message"] for line in lines[1:]]
     wanted = [
-        "the row has no 'sources'",
+        'the row has no "sources"',
         '"answers" must be a list of strings',
         'expected "question" and "answers"',
         "answer 2 is empty",

@@ -92,7 +92,7 @@ def test_the_grounded_rules_need_claim_and_source_of_each_row(tmp_path: Path, ou
     result = vouch("reward", "structured", *arguments)
     assert result.exit_code == Exit.INCOMPLETE
     assert 'has no "claim"' in result.stderr
-    assert "the row has no 'sources'" in result.stderr
+    assert 'the row has no "sources"' in result.stderr
 
 
 def test_a_run_that_was_cut_short_is_finished(rows: Path, output: Path) -> None:

@@ -85,7 +85,7 @@ def test_answers_of_a_question_are_ranked_together_with_one_search_for_all() -> 
     assert searched == [("When?", 2), ("What year?", 2)]
     assert logged["ranking/unverified"] == 0
     assert logged["ranking/place"] == pytest.approx(0.4)  # (0 + 1 + 1 + 0 + 0) / 5
-    with pytest.raises(ConfigError, match="requires the column 'question', got none"):
+    with pytest.raises(ConfigError, match='requires the column "question", got none'):
         reward(completions=["In 1973."])
 
 
@@ -234,5 +234,5 @@ def test_an_audit_whose_model_fails_gives_no_reward() -> None:
 
 
 def test_an_audit_without_documents_is_refused() -> None:
-    with pytest.raises(ConfigError, match="requires the column 'sources', got question"):
+    with pytest.raises(ConfigError, match='requires the column "sources", got question'):
         trl_blinded_reward(open_blinded())(completions=["It has 2 towers."], question=["How many?"])

@@ -44,7 +44,7 @@ def test_settings_of_the_configuration_are_checked() -> None:
         structured_score("anli", "{}", "Attributable", split="60/40")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="the gold label must be Attributable or Not Attributable, got '1'"):
         structured_score("anli", "{}", "1")
-    with pytest.raises(InputError, match="the row has no 'sources'"):
+    with pytest.raises(InputError, match='the row has no "sources"'):
         structured_score("anli", "{}", "Attributable", {"claim": CLAIM}, variant="grounded")
 
 

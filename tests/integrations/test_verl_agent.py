@@ -70,7 +70,7 @@ def test_what_is_too_long_is_cut_and_says_so() -> None:
 def test_an_unknown_learner_and_a_row_without_documents_are_named() -> None:
     with pytest.raises(InputError, match="unknown learner 'proposer' in extra_info; expected one of solver, checker"):
         asyncio.run(play_row(BlindedGame(), ServerSampler(Servers("6 km"), {}), {**ROW, "learner": "proposer"}))
-    with pytest.raises(InputError, match="the row has no 'sources'"):
+    with pytest.raises(InputError, match='the row has no "sources"'):
         asyncio.run(blinded_score("", "It is.", None, {"question": "How long?"}))
 
 

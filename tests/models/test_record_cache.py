@@ -258,7 +258,7 @@ def test_a_file_of_another_program_is_refused_and_stays_as_it_is(tmp_path: Path,
         file.execute(f"CREATE TABLE {table}")
     file.close()
     before = path.read_bytes()
-    with pytest.raises(ConfigError, match=r"expected a table 'answers' with .*choose a new file"):
+    with pytest.raises(ConfigError, match=r'expected a table "answers" with .*choose a new file'):
         Cached(ScriptedModel([]), path)
     assert path.read_bytes() == before
     assert [*tmp_path.iterdir()] == [path]

@@ -155,7 +155,7 @@ def test_rows_without_a_field_for_the_text_are_refused_before_anything_is_read(t
         match=r"none of the usual text fields \(text, content, .*\); its keys are a, b: pass .* --text-field",
     ):
         DocumentReader([path])
-    with pytest.raises(InputError, match=r"has no field 'c' for the title; its keys are a, b"):
+    with pytest.raises(InputError, match=r'has no field "c" for the title; its keys are a, b'):
         DocumentReader([path], RowFields(text="a", title="c"))
 
 
@@ -165,9 +165,9 @@ def test_rows_that_cannot_be_used_are_reported_with_their_place(tmp_path: Path) 
     documents, skipped = read(path)
     assert [document.id for document in documents] == [f"{path.as_posix()}#1"]
     assert [problem.partition("rows.jsonl, ")[2] for problem in skipped] == [
-        "line 2: the row has 7 instead of text under 'text'",
-        "line 3: the row has no text under 'text'",
-        "line 4: the row has no text under 'text'",
+        'line 2: the row has 7 instead of text under "text"',
+        'line 3: the row has no text under "text"',
+        'line 4: the row has no text under "text"',
         "line 5: invalid JSON: Expecting value at character 1",
     ]
 

@@ -25,9 +25,9 @@ def write(path: Path, rows: list[dict[str, Any]]) -> str:
     ("rows", "message"),
     [
         ([{"id": "a", "source": "It is."}], r"rows.jsonl, line 1: the question of row 'a' must be a string, got null"),
-        ([ROWS[0], {"question": "When?"}], r"rows.jsonl, line 2: .*has no 'sources'"),
+        ([ROWS[0], {"question": "When?"}], r'rows.jsonl, line 2: .*has no "sources"'),
         ([ROWS[0], ROWS[0]], "two rows have the id 'q0'"),
-        ([], "no rows; expected rows with question and sources"),
+        ([], r"no rows in .*: expected rows with question and sources"),
     ],
 )
 def test_rows_that_cannot_be_played_are_named_with_their_place(

@@ -197,10 +197,10 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredRunConfi
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "no rows; expected rows with prompt and gold"),
+        ([], r"no rows in .*: expected rows with prompt and gold"),
         (
             [{"prompt": [{"role": "user", "content": "Is it?"}]}],
-            '"gold" must be "Attributable" or "Not Attributable", got null',
+            '"gold" must be Attributable or Not Attributable, got null',
         ),
         ([{"gold": "Attributable"}], 'has no "prompt"'),
         ([row(1), row(1)], "two rows have the id 'r1'"),

@@ -231,7 +231,7 @@ def test_what_cannot_be_used_is_said_so(
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "no rows; expected rows with messages"),
+        ([], r"no rows in .*: expected rows with messages"),
         ([{"claim": "It rained."}], 'line 1: the row has no "messages"; its keys are claim'),
         ([{"messages": [{"role": "user", "content": "Is it?"}]}], '"messages" must end with a reply of the assistant'),
         ([{"messages": [{"role": "user"}]}], 'must have the strings "role" and "content"'),

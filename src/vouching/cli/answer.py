@@ -86,7 +86,7 @@ _Repair = Annotated[
     typer.Option(help="Apply fixes to the answer and audit it again; mark, remove or keep claims without a fix."),
 ]
 _MaxTokens = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a draft; reasoning models need more.")
+    int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a draft; increase it for reasoning models.")
 ]
 _Fail = Annotated[bool, typer.Option("--fail", metavar="", help="Exit with status 1 if the answer fails the audit.")]
 _ReportFile = Annotated[str | None, typer.Option(metavar="PATH", help="Also write a report: .html or .md.")]

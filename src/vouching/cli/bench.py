@@ -32,8 +32,8 @@ app = typer.Typer()
 app.add_typer(bench_run.app)
 
 _LEGEND = """
-1st only, 2nd only: rows that only that run gets right; p: exact McNemar test on these rows.
-Differences: second run minus first, with 95 % intervals by a paired bootstrap over groups of rows."""
+1st only and 2nd only count the rows that only that run gets right; p is from an exact McNemar test on these rows.
+Differences are the second run minus the first, with 95 % intervals by a paired bootstrap over groups of rows."""
 _MAX_FAULTS = 20
 """Faults of a set that are listed one by one."""
 _SomeNames = Annotated[list[str] | None, typer.Argument(help="Names of data sets; default: all available sets.")]
@@ -62,7 +62,7 @@ _COMPARE_EPILOG = """
 
 vouch bench compare runs/first runs/second
 
-**Exit status**: 0 done, whatever the result; 2 the runs cannot be read or are not on the same rows.
+**Exit status**: 0 done, whatever the result; 2 the runs cannot be read or do not have the same rows.
 """
 
 
@@ -205,7 +205,9 @@ def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
 
 _Input = Annotated[
     Path,
-    typer.Option("--input", metavar="ROWS", help="Questions with references or, with --voter and --votes, built rows."),
+    typer.Option(
+        "--input", metavar="ROWS", help="Questions with references; with --voter or --votes, rows built with --judge."
+    ),
 ]
 _Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the rows or votes: .jsonl.")]
 _Models = Annotated[
@@ -216,7 +218,7 @@ _PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help=
 _Voter = Annotated[bool, typer.Option("--voter", metavar="", help="Ask at the terminal whether each row is right.")]
 _Votes = Annotated[
     list[Path] | None,
-    typer.Option(metavar="PATH", help="File with the id and vote of one person. Can be passed up to three times."),
+    typer.Option(metavar="PATH", help="File with one person's votes, from --voter. Can be passed up to three times."),
 ]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted step.")]

@@ -40,7 +40,9 @@ _Model = Annotated[
     ),
 ]
 _Split = Annotated[Literal["train", "dev", "test"], typer.Option(help="Split of each set.")]
-_Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Sample at most N rows per set, stratified.")]
+_Limit = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Draw a stratified sample of at most N rows per set.")
+]
 _ResumeRun = Annotated[bool, typer.Option("--resume", metavar="", help="Resume the run in DIR.")]
 _ModelSeed = Annotated[int | None, typer.Option(metavar="N", help="Sampling seed for answers and judges.")]
 _MaxTokens = Annotated[
@@ -110,8 +112,8 @@ vouch bench run contextual_judge_bench --judge http://localhost:8000/v1#qwen --v
 
 vouch bench run ifeval --responses responses.jsonl --out runs/ifeval
 
-**Exit status**: 0 done; 2 invalid command line, data set or folder; 3 rows without a verdict, an answer or a ranking,
-or the run stopped and can be resumed.
+**Exit status**: 0 done; 2 invalid command line, data set or folder; 3 some rows have no verdict, answer or ranking, or
+the run stopped and can be resumed.
 """
 
 

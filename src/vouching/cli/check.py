@@ -89,12 +89,14 @@ _Model = Annotated[
         HOW,
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="The judge: embedded, embedded:rules (faster, misses paraphrases), embedded:FOLDER (a round of vouch "
+        help="The judge: embedded, embedded:rules (faster, but misses paraphrases), embedded:FOLDER (a round of vouch "
         "evolve), a language model such as http://host:8000/v1#name or openai/name, or a scorer such as "
         "minicheck:PATH.",
     ),
 ]
-_Threshold = Annotated[float, panel(HOW, "--threshold", help="Minimum score, from 0 to 1, of an attributable claim.")]
+_Threshold = Annotated[
+    float, panel(HOW, "--threshold", help="Minimum score, from 0 to 1, for a claim to be attributable.")
+]
 _Method = Annotated[
     Literal["embedded", "structured", "label"] | None,
     panel(

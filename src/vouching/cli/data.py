@@ -53,7 +53,7 @@ _Writer = Annotated[
     ),
 ]
 _MaxTokens = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a reply; reasoning models need more.")
+    int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a reply; increase it for reasoning models.")
 ]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted run.")]
 _Demand = Annotated[

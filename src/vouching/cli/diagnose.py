@@ -32,12 +32,14 @@ _File = Annotated[
     str, typer.Argument(help="Rewards from vouch reward, for any method except assurance; - is standard input.")
 ]
 _VariantName = Annotated[
-    Variant, typer.Option("--variant", help="Reward variant whose exact ranges are shown next to those of the rows.")
+    Variant,
+    typer.Option("--variant", help="Reward variant whose exact ranges are shown next to those found in the rows."),
 ]
 _Equal = Annotated[
     Equal | None,
     typer.Option(
-        "--equal", help="First rescale the reward part 'diagnosis' to the same range, or mean, for both gold labels."
+        "--equal",
+        help='First rescale the "diagnosis" part of the reward to the same range, or mean, for both gold labels.',
     ),
 ]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")]
@@ -48,7 +50,10 @@ _Report = Annotated[
     ),
 ]
 _Injections = Annotated[
-    bool, typer.Option("--injections", metavar="", help="Insert injections into sources and count flipped verdicts.")
+    bool,
+    typer.Option(
+        "--injections", metavar="", help="Insert prompt injections into sources and count the verdicts that flip."
+    ),
 ]
 _Corpus = Annotated[
     str | None, typer.Option(metavar="ROWS", help="Your own injections: rows with text and, optionally, id and kind.")
@@ -77,7 +82,7 @@ _Labels = Annotated[
     str | None,
     typer.Option(
         metavar="ROWS",
-        help="With --items and --whole: reports of --method rules, or rows with id and labels, one per item. "
+        help="With --items and --whole: reports of --method rules, or rows with id and one label per item. "
         "Without them: completions with labels and votes (see docs/theory.md).",
     ),
 ]

@@ -110,7 +110,8 @@ _Model = Annotated[
     ),
 ]
 _Threshold = Annotated[
-    float, panel(HOW, "--threshold", help="For checklist and holistic: minimum score, from 0 to 1, of a passed item.")
+    float,
+    panel(HOW, "--threshold", help="For checklist and holistic: minimum score, from 0 to 1, for an item to pass."),
 ]
 _Votes = Annotated[
     int,
@@ -306,7 +307,11 @@ _WorkSeed = Annotated[int | None, panel(HOW, metavar="N", help="Sampling seed.")
 _WorkMaxTokens = Annotated[int, panel(HOW, metavar="N", help="Maximum number of tokens in a reply.")]
 _Gold = Annotated[
     Path | None,
-    panel(OUTPUT, metavar="PATH", help="File like --proposal with the right values, used only to count errors."),
+    panel(
+        OUTPUT,
+        metavar="PATH",
+        help="File in the format of --proposal with the right values, used only to count errors.",
+    ),
 ]
 _Steps = Annotated[
     Path | None, panel(OUTPUT, metavar="PATH", help="With --fill: .jsonl file for the steps, one line per unit.")

@@ -195,7 +195,7 @@ def _refuse_report(path: str | None, rows: tuple[str | None, str | None], *read:
         raise InputError(f"--report {path} is an input file and would be overwritten: choose another path")
     input, output = rows
     if input is not None and STDIN in rows:
-        raise InputError("--report requires paths of files for --input and --output, got -")
+        raise InputError("--report requires files for --input and --output, got -")
     if output is not None and Path(output).exists() and not Path(output).is_file():
         raise InputError(f"--report requires a regular file for --output, got {output}")
     page_target(path, markdown=input is None)

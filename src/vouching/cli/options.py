@@ -64,7 +64,7 @@ MaxTokens = Annotated[
         "--max-tokens",
         metavar="N",
         min=1,
-        help="Maximum number of tokens in a language model's reply; reasoning models need more; default: 1024.",
+        help="Maximum number of tokens in a language model's reply; increase it for reasoning models; default: 1024.",
     ),
 ]
 Json = Annotated[bool, panel(OUTPUT, "--json", metavar="", help="Print the record as JSON; see vouch schema.")]

@@ -76,7 +76,7 @@ _TauMinus = Annotated[
         _CHECKLIST,
         "--tau-minus",
         metavar="T",
-        help="Maximum share of yes votes for an item to be replayed as a no; default: 0.375.",
+        help="Maximum share of yes votes at which an item is replayed with the label no; default: 0.375.",
     ),
 ]
 _Aggregate = Annotated[
@@ -115,7 +115,7 @@ _MinQuestions = Annotated[
 ]
 _MinNumbers = Annotated[
     int | None,
-    panel(_BLINDED, "--min-numbers", metavar="N", min=0, help="How many numbers a response must state; default: 0."),
+    panel(_BLINDED, "--min-numbers", metavar="N", min=0, help="Minimum count of numbers in a response; default: 0."),
 ]
 _InterventionCost = Annotated[
     float | None,

@@ -38,7 +38,7 @@ def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
     'bridges'
     """
     if "claim" not in fields:
-        raise InputError(f"the row has no 'claim'; {shown_keys(fields)}")
+        raise InputError(f'the row has no "claim"; {shown_keys(fields)}')
     claim = as_claim(fields["claim"]).text
     source = "\n\n".join(source.text for source in as_sources(row_sources(fields)))
     attributable = label_of(fields, "gold" if fields.get("label") is None and "gold" in fields else "label", LABELS)

@@ -88,7 +88,7 @@ def trl_ranking_reward(ranker: Ranker, by: By = "place") -> TrlReward:
 
     def ranked(answers: Sequence[str], columns: Mapping[str, Any]) -> list[Reward | Unverified | None]:
         if "question" not in columns:
-            raise ConfigError(f"the ranking reward requires the column 'question', got {', '.join(columns) or 'none'}")
+            raise ConfigError(f'the ranking reward requires the column "question", got {", ".join(columns) or "none"}')
         groups: defaultdict[str, list[int]] = defaultdict(list)
         given = columns.get("sources") or [None] * len(answers)
         for place, (question, sources) in enumerate(zip(columns["question"], given, strict=True)):
@@ -158,7 +158,7 @@ def trl_blinded_reward(verifier: BlindedVerifier, rules: BlindedRules = PAPER_BL
 
     async def audit_all(replies: Sequence[str], columns: Mapping[str, Any]) -> list[Reward | Unverified]:
         if "sources" not in columns:
-            raise ConfigError(f"the blinded reward requires the column 'sources', got {', '.join(columns) or 'none'}")
+            raise ConfigError(f'the blinded reward requires the column "sources", got {", ".join(columns) or "none"}')
         documents = map(as_sources, columns["sources"])
         return await all_of(audited_reward(verifier, *one, rules) for one in zip(replies, documents, strict=True))
 

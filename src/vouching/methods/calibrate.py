@@ -87,7 +87,7 @@ def calibrated_scorer(
     rows_path, output = files
     scorer = open_claim_scorer(model)
     if scorer.scorer.scale == "share":
-        raise InputError(f"{model} scores whole answers by a share of facts: labels of claims cannot calibrate it")
+        raise InputError(f"{model} scores whole answers, not claims, so labels of claims cannot calibrate it")
     scores = scores_beside(output)
     settings = {
         "command": "calibrate", "model": scorer.scorer.name, "form": scorer.digest(), "vouching": __version__,

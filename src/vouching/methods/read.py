@@ -21,7 +21,7 @@ def read_files(paths: Sequence[str], made: Callable[[Mapping[str, Any], str], T]
     """The rows of files, in order. Raises InputError for an unusable row, and for files without a row."""
     rows = [row for path in paths for row in read_as(path, made)]
     if paths and not rows:
-        raise InputError(f"{', '.join(paths)}: no rows; expected rows with {columns}")
+        raise InputError(f"there are no rows in {', '.join(paths)}: expected rows with {columns}")
     return rows
 
 

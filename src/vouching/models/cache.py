@@ -216,7 +216,7 @@ def _check_columns(file: sqlite3.Connection) -> None:
     if columns.keys() - {"used"} != _COLUMNS or not columns["key"]:
         found = f"the columns {', '.join(sorted(columns))}" if columns else "no table of this name"
         raise sqlite3.DatabaseError(
-            f"expected a table 'answers' with the columns {', '.join(sorted(_COLUMNS))}, got {found}"
+            f'expected a table "answers" with the columns {", ".join(sorted(_COLUMNS))}, got {found}'
         )
 
 

@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
+from vouching.types.visible import visible_line
+
 Fields = dict[str, Any]
 _MAX_NESTING = 50
 """Far below Python's recursion limit."""
@@ -59,7 +61,7 @@ def read_json(text: str) -> object:
     >>> read_json('{"id": 1, "id": 2}')
     Traceback (most recent call last):
     ...
-    ValueError: the key 'id' occurs twice in one object
+    ValueError: the key "id" occurs twice in one object
     """
     too_deep = ValueError(f"JSON is nested more than {_MAX_NESTING} levels deep")
     try:
@@ -85,7 +87,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Fields:
     if len(fields) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} occurs twice in one object")
+        raise ValueError(f'the key "{visible_line(twice)}" occurs twice in one object')
     return fields
 
 

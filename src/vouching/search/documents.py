@@ -234,7 +234,7 @@ def _fields_of(file: Path, asked: RowFields) -> RowFields:
     for field, usual in USUAL.items():
         named: str | None = getattr(asked, field)
         if named is not None and named not in keys:
-            raise InputError(f"{file} has no field {named!r} for the {field}; {shown_keys(keys)}")
+            raise InputError(f'{file} has no field "{named}" for the {field}; {shown_keys(keys)}')
         found[field] = named or next((name for name in usual if name in keys), None)
     if found["text"] is None:
         raise InputError(
@@ -251,7 +251,7 @@ def _row_document(file: Path, row: Row, fields: RowFields) -> Source | Skipped:
     text: Any = row.fields.get(fields.text or "text")
     if not isinstance(text, str) or not text.strip():
         got = "no text" if text in (None, "") or isinstance(text, str) else f"{shown_json(text)} instead of text"
-        return Skipped(place, f"the row has {got} under {fields.text!r}")
+        return Skipped(place, f'the row has {got} under "{fields.text}"')
     title, name, url = (row.fields.get(key) if key else None for key in (fields.title, fields.id, fields.url))
     return Source(
         text,

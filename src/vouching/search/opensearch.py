@@ -159,7 +159,7 @@ def _read_hits(body: Body) -> list[Body]:
     outer = body.get("hits")
     hits: Any = cast("Body", outer).get("hits") if isinstance(outer, dict) else None
     if not isinstance(hits, list):
-        raise SearchError(f"the answer has no 'hits'; {shown_keys(body)}")
+        raise SearchError(f'the answer has no "hits"; {shown_keys(body)}')
     found = [cast("Body", hit) for hit in cast("list[Any]", hits) if isinstance(hit, dict)]
     shards = body.get("_shards")
     failed = cast("Body", shards).get("failed") if isinstance(shards, dict) else 0

@@ -156,7 +156,7 @@ def label_example(fields: Mapping[str, Any], name: str) -> TrainingExample:
     if label not in _LABELS:
         raise InputError(f"unknown label {shown_json(label)}; expected one of {', '.join(_LABELS)}")
     if "claim" not in fields:
-        raise InputError(f"the row has no 'claim'; {shown_keys(fields)}")
+        raise InputError(f'the row has no "claim"; {shown_keys(fields)}')
     evidence = ScreenedSources(as_sources(row_sources(fields)))
     windows = [] if evidence.empty else evidence.windows(_WINDOW)
     if len(windows) != 1:

@@ -112,7 +112,7 @@ def test_a_folder_without_tasks_is_distinguished_from_a_missing_one(tmp_path: Pa
     ("lines", "wrong"),
     [
         ("", "no rows"),
-        ('{"id": "a", "task": ' + TASK + "}\n", "line 1: row 'a' has no object 'gold'"),
+        ('{"id": "a", "task": ' + TASK + "}\n", "line 1: row 'a' has no object \"gold\""),
         (('{"id": "a", "task": ' + TASK + ', "gold": {"x": 3}}\n') * 2, "two rows have the id 'a'"),
     ],
 )

@@ -312,10 +312,10 @@ def test_every_unit_is_in_one_case_or_in_none_and_pairs_are_whole(x: str, y: str
 @pytest.mark.parametrize(
     ("changed", "wrong"),
     [
-        ({"task": None}, "row 'A' has no object 'task'"),
+        ({"task": None}, "row 'A' has no object \"task\""),
         ({"gold": {"a": 1}}, "row 'A': gold: values.b is missing"),
         ({"gold": {"a": 1, "b": "many"}}, "expected an amount"),
-        ({"task": {"task": "A", "data": {}, "units": []}}, "row 'A': task: units is empty"),
+        ({"task": {"task": "A", "data": {}, "units": []}}, "row 'A': task: \"units\" is empty"),
     ],
 )
 def test_a_row_that_cannot_be_played_is_named(changed: dict[str, Any], wrong: str) -> None:

@@ -55,13 +55,13 @@ def test_every_transition_belongs_to_one_case_and_to_no_other() -> None:
 
 
 def test_fields_that_contradict_each_other_are_refused() -> None:
-    with pytest.raises(InputError, match="y is SAC but a is missing: expected KEEP or REVISE"):
+    with pytest.raises(InputError, match='"y" is SAC, but "a" is missing: expected KEEP or REVISE'):
         Transition(s_x=True, y="SAC")
-    with pytest.raises(InputError, match="S_z is missing"):
+    with pytest.raises(InputError, match='"S_z" is missing'):
         Transition(s_x=False, y="SAC", a="KEEP")
     with pytest.raises(InputError, match="nothing to revise"):
         Transition(s_x=False, y="NS", a="REVISE")
-    with pytest.raises(InputError, match="y must be SAC or NS, got 'silent'"):
+    with pytest.raises(InputError, match="\"y\" must be SAC or NS, got 'silent'"):
         Transition(s_x=False, y="silent")  # pyright: ignore[reportArgumentType]
 
 

@@ -134,7 +134,7 @@ def test_the_command_gives_what_the_game_gives(tmp_path: Any) -> None:
     row_reward = METHODS["assurance"].load("reward_row")
     for one, line in zip(DECIDED, lines, strict=True):
         if one.transition is None:
-            assert "y is missing" in line["problem"] if one.y is None else "a is missing" in line["problem"]
+            assert '"y" is missing' in line["problem"] if one.y is None else '"a" is missing' in line["problem"]
             continue
         assert line == {"id": one.key, **row_reward(one.row, **COSTS)}
         assert line["case"] == one.transition.case

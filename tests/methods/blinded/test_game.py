@@ -336,7 +336,7 @@ def test_steps_before_the_answer_are_not_audited() -> None:
     ("given", "message"),
     [
         ({"id": "a", "source": "It is."}, "the question of row 'a' must be a string, got null"),
-        ({"question": "What?"}, "the row has no 'sources'"),
+        ({"question": "What?"}, 'the row has no "sources"'),
         ({"id": "b", "question": "What?", "sources": [" "]}, "row 'b' has no documents with text"),
     ],
 )  # fmt: skip

@@ -55,7 +55,10 @@ def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
         (["checklist.tau=0"], "tau"),
         (["checklist.votes=0"], "votes must be above 0, got 0"),
         (["checklist.gold_share=2"], "gold_share must be in .0, 1., got 2"),
-        (["checklist.holistic=true"], "holistic requires a judge: a policy that judges itself judges items"),
+        (
+            ["checklist.holistic=true"],
+            "holistic requires a judge, because a policy that judges itself judges single items",
+        ),
         (["checklist.judge=http://localhost:1/v1#judge"], "gold cannot be used with the judge"),
         (["checklist.lamda_v=1"], "did you mean 'checklist.lambda_v'"),
         (["votes=8"], "unknown setting 'votes'; did you mean 'checklist.votes'"),  # of a table, without its name
@@ -95,10 +98,10 @@ def test_a_file_that_says_nothing_of_the_game_does_not_train_a_judge_that_nothin
     ("line", "message"),
     [
         ({"x": "a", "y": "b", "c": "d", "l": None}, 'line 1: "l" must be 1 or 0, got null'),
-        ({"x": "a", "y": "b", "l": 1}, r"line 1: the row has no c; expected x, y, c and l"),
+        ({"x": "a", "y": "b", "l": 1}, 'line 1: the row has no "c"; expected "x", "y", "c" and "l"'),
         (
             {"prompt": "a", "checklist": ["b"]},
-            "the row has no x, y, c, l; expected x, y, c and l, as  vouch data gold  writes them",
+            'the row has no "x", "y", "c", "l"; expected "x", "y", "c" and "l", as  vouch data gold  writes them',
         ),
     ],
 )
@@ -110,9 +113,9 @@ def test_gold_that_cannot_be_used_is_told_with_its_place(tmp_path: Path, line: d
 
 def test_files_without_a_row_are_an_error(tmp_path: Path) -> None:
     empty = written(tmp_path / "empty.jsonl", [])
-    with pytest.raises(InputError, match=r"no rows; expected rows with x, y, c and l"):
+    with pytest.raises(InputError, match=r"no rows in .*: expected rows with x, y, c and l"):
         read_gold([empty])
-    with pytest.raises(InputError, match=r"no rows; expected rows with prompt and checklist"):
+    with pytest.raises(InputError, match=r"no rows in .*: expected rows with prompt and checklist"):
         read_tasks([empty])
 
 

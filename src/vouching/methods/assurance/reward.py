@@ -89,14 +89,14 @@ class Transition:
     def __post_init__(self) -> None:
         for name, value, expected in (("y", self.y, ("SAC", "NS")), ("a", self.a, ("KEEP", "REVISE", None))):
             if value not in expected:
-                raise InputError(f"{name} must be {expected[0]} or {expected[1]}, got {shown_json(value)}")
+                raise InputError(f'"{name}" must be {expected[0]} or {expected[1]}, got {shown_json(value)}')
         if self.y == "NS":
             if self.a == "REVISE":
-                raise InputError("y is NS but a is REVISE: without a case there is nothing to revise")
+                raise InputError('"y" is NS, but "a" is REVISE: without a case there is nothing to revise')
         elif self.a is None:
-            raise InputError("y is SAC but a is missing: expected KEEP or REVISE")
+            raise InputError('"y" is SAC, but "a" is missing: expected KEEP or REVISE')
         elif self.s_z is None and not self.s_x:
-            raise InputError("y is SAC and the proposal is wrong, but S_z is missing: cases 5 and 6 require it")
+            raise InputError('"y" is SAC and the proposal is wrong, but "S_z" is missing: cases 5 and 6 require it')
 
     @property
     def case(self) -> Case:
@@ -155,7 +155,7 @@ def reward_of_row(
     if s_x is None:
         raise InputError(f'the row has no "S_x" (1 if the proposal is right, else 0); {shown_keys(row)}')
     if row.get("y") is None:
-        raise InputError("y is missing: expected SAC or NS (an unreadable reply is neither)")
+        raise InputError('"y" is missing: expected SAC or NS (an unreadable reply is neither)')
     unit = Transition(s_x, row["y"], row.get("a"), s_z)
     rewards = action_rewards(s_x, s_z, costs)
     pairs: dict[str, tuple[Action, Action] | None] = {
@@ -197,7 +197,7 @@ def _label(row: Mapping[str, Any], name: str) -> bool | None:
     if value is None:
         return None
     if not isinstance(value, bool | int | float) or value not in (0, 1):
-        raise InputError(f"{name} must be 1 (right) or 0 (wrong), got {shown_json(value)}")
+        raise InputError(f'"{name}" must be 1 (right) or 0 (wrong), got {shown_json(value)}')
     return bool(value)
 
 
@@ -224,12 +224,12 @@ def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs:
     role = role or row.get("role")
     if role not in _NEEDED:
         raise InputError(f"unknown role {shown_json(role)}; expected one of {', '.join(_NEEDED)}")
-    if missing := [name for name in _NEEDED[role] if name not in row]:
+    if missing := [f'"{name}"' for name in _NEEDED[role] if name not in row]:
         raise InputError(
             f"the row of the {role} has no {' and no '.join(missing)}; use null for a value that could not be read"
         )
     if not isinstance(row["unit"], Mapping):
-        raise InputError(f"unit must be an object as in a task file, got {shown_json(row['unit'])}")
+        raise InputError(f'"unit" must be an object as in a task file, got {shown_json(row["unit"])}')
     unit = _unit(cast("Mapping[str, Any]", row["unit"]))
     try:
         if role == "generator":

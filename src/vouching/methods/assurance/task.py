@@ -137,7 +137,7 @@ def as_proposal(found: Any, task: Task, name: str = "the proposal") -> dict[str,
     if unknown:
         raise InputError(f"{name}: unknown field {unknown[0]!r}; the fields are values and task")
     if fields.get("task", task.id) != task.id:
-        raise InputError(f"{name}: task is {fields['task']!r}, but the id of the task is {task.id!r}")
+        raise InputError(f'{name}: "task" is {fields["task"]!r}, but the id of the task is {task.id!r}')
     values = cast("dict[str, Any]", fields["values"])
     ids = [unit.id for unit in task.units]
     for key in values:
@@ -157,7 +157,7 @@ def read_row(row: Mapping[str, Any]) -> tuple[Task, dict[str, Value]]:
     for key in ("task", "gold"):
         if not isinstance(row.get(key), Mapping):
             raise InputError(
-                f"{name} has no object {key!r}; expected task (the content of a task file) and gold: {{unit: value}}"
+                f'{name} has no object "{key}"; expected "task" (the content of a task) and "gold": {{unit: value}}'
             )
     task = as_task(dict(row["task"]), f"{name}: task")
     right = as_proposal({"values": dict(row["gold"])}, task, f"{name}: gold")
@@ -171,7 +171,7 @@ def _proposed(given: Any, unit: TaskUnit, name: str) -> Proposal:
         steps.append("value")
         if not {"value"} <= fields.keys() <= {"value", "rationale"}:
             raise InputError(
-                f"{name}: {path_of('values', unit.id)} must have the key value and may have rationale; "
+                f'{name}: {path_of("values", unit.id)} must have the key "value" and may have "rationale"; '
                 f"{shown_keys(fields)}"
             )
         given, rationale = fields["value"], fields.get("rationale", "")
@@ -215,7 +215,7 @@ def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
             raise InputError(f"{path_of('rules', number, 'id')} is {rule.id!r}, expected a unique id")
         if rule.value is not None and rule.check is not None:
             raise InputError(
-                f"{path_of('rules', number)} has both value and check, expected one of them: split the rule in two"
+                f'{path_of("rules", number)} has both "value" and "check", expected one of them: split the rule in two'
             )
         for key, text in (("value", rule.value), ("check", rule.check)):
             if text is None:
@@ -236,7 +236,7 @@ def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
 
 def _units(given: Sequence[_Unit]) -> tuple[TaskUnit, ...]:
     if not given:
-        raise InputError("units is empty, expected at least one unit")
+        raise InputError('"units" is empty, expected at least one unit')
     taken: set[str] = set()
     units: list[TaskUnit] = []
     for number, unit in enumerate(given):
@@ -302,7 +302,7 @@ def _check_rules(unit: TaskUnit, number: int, task: Task) -> None:
         for text in filter(None, (rule.value, rule.check)):
             unmet = sorted(parse(text).units - {*unit.depends_on})
             if unmet:
-                raise InputError(f"{place}: rule {name} reads the unit {unmet[0]!r}: add it to depends_on")
+                raise InputError(f'{place}: rule {name} reads the unit {unmet[0]!r}: add it to "depends_on"')
     if exact > 1:
         raise InputError(f"{path_of('units', number, 'rules')}: {exact} rules compute a value, expected at most one")
 
@@ -321,7 +321,7 @@ def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
             raise InputError(f"{path} does not exist: create it with  {command}")
         rows += _of_folder(Path(path)) if Path(path).is_dir() else read_as(path, _task_row)
     if paths and not rows:
-        raise InputError(f"{', '.join(paths)}: no rows; expected rows with task and gold")
+        raise InputError(f'there are no rows in {", ".join(paths)}: expected rows with "task" and "gold"')
     return with_unique_ids(rows)
 
 

@@ -109,7 +109,7 @@ class TabularGame:
             raise InputError(f"revisions and reference logits must have the shape ({contexts}, 2)")
         inside = ((self.revision_MX >= 0) & (self.revision_MX <= 1)).all() and (self.weight_M >= 0).all()
         if not inside or not np.isclose(self.weight_M.sum(), 1):
-            raise InputError("weights must be probabilities that sum to 1, and revisions must be in [0, 1]")
+            raise InputError("weights must be at least 0 and sum to 1, and revisions must be in [0, 1]")
 
     def verifier_objective(self, logits: Logits) -> float:
         """J_v(theta; phi): expected reward of the verifier minus its KL term (section 2.2)."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from vouching.errors import InputError, MissingExtraError
 from vouching.types import TaskUnit, Value, ValueType
+from vouching.types.visible import visible_line
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node
@@ -209,7 +210,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise InputError(f"the key {twice[:60]!r} appears twice in one object (keys: {', '.join(found)[:100]})")
+        twice = visible_line(twice[:60])
+        raise InputError(f'the key "{twice}" appears twice in one object (keys: {", ".join(found)[:100]})')
     return found
 
 

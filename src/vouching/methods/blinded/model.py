@@ -84,7 +84,7 @@ class ModelProposer:
             return Proposal((), tuple(completions), found.fault)
         pairs = best(found.replies) if isinstance(found, Unread) else found
         asked = bool(pairs) or (says_none(completions[-1].text) and not numbers)
-        failure = None if asked else "the reply has no question with an answer, even when asked again"
+        failure = None if asked else "the reply contains no question with an answer, even after a second request"
         cut_off = any(one.finish_reason == "length" for one in completions)
         return Proposal(pairs, tuple(completions), failure, cut_off)
 

@@ -186,7 +186,7 @@ class BlindedVerifier:
         read = [one for one in samples if one is not None]
         if 2 * len(read) <= len(samples):
             lost = f"{len(samples) - len(read)} of {len(samples)} replies have no readable answer"
-            more = ": raise max_tokens (--max-tokens)" if cut_off else ", even when asked again"
+            more = ": raise max_tokens (--max-tokens)" if cut_off else ", even after a second request"
             return Unverified(claim, "truncated" if cut_off else "unparsable", lost + more)
         ruling = rule(pair.question.text, pair.answer, read, self.config.match)
         if ruling.outcome == "different" and await self._follows(pair, ruling):

@@ -65,7 +65,8 @@ class ChecklistSettings:
             )
         if self.holistic and not self.judge:
             raise ConfigError(
-                "holistic requires a judge: a policy that judges itself judges items; set judge, or holistic=false"
+                "holistic requires a judge, because a policy that judges itself judges single items: set judge, or "
+                "holistic=false"
             )
         if not self.judge and self.lambda_v and not self.gold:
             raise ConfigError(
@@ -130,10 +131,10 @@ def task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:
     """A row as a labelled item."""
-    if missing := [key for key in "xycl" if key not in fields]:
+    if missing := [f'"{key}"' for key in "xycl" if key not in fields]:
         raise InputError(
-            f"the row has no {', '.join(missing)}; expected x, y, c and l, as  vouch data gold  writes them; "
-            + shown_keys(fields)
+            f'the row has no {", ".join(missing)}; expected "x", "y", "c" and "l", as  vouch data gold  '
+            "writes them; " + shown_keys(fields)
         )
     x, y, c = (check_text(fields.get(key), f'"{key}"') for key in "xyc")
     if fields.get("l") not in (0, 1):

@@ -221,7 +221,7 @@ def _summary(counts: Counter[str], unlabelled: Path) -> Iterator[str]:
     if counts["None"]:
         waiting = counts["None"] // 2  # counted once for the label, once for who gave it
         wait = _counted(waiting, "example needs", "examples need")
-        yield f"{wait} a person's label: fill in l in {unlabelled}, then run again with --resume --labels {unlabelled}"
+        yield f'{wait} a person\'s label: fill in "l" in {unlabelled}, and rerun with --resume --labels {unlabelled}'
 
 
 def _counted(number: int, one: str, many: str) -> str:

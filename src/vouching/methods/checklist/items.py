@@ -17,7 +17,7 @@ from vouching.methods.checklist.reply import parse_checklist
 from vouching.methods.rules.catalog import bind
 from vouching.methods.rules.verify import named_items
 from vouching.types import ChecklistItem
-from vouching.types.visible import shown_json, shown_keys
+from vouching.types.visible import shown_json, shown_keys, visible_line
 
 INSTRUCTION_KEYS = ("instruction", "prompt", "question", "messages")
 """Keys of a row that may hold the instruction; the first one present counts."""
@@ -101,7 +101,7 @@ def instruction_of(row: Mapping[str, Any]) -> str:
     if isinstance(given, list):
         turns = cast("list[object]", given)
         if not all(isinstance(turn, Mapping) for turn in turns):
-            raise InputError(f'"{key}" must contain only messages with role and content')
+            raise InputError(f'"{key}" must contain only messages with "role" and "content"')
         given = conversation_text(cast("list[Mapping[str, object]]", turns))
     if not check_text(given, f"the {key}").strip():
         raise InputError(f"the {key} must not be blank: expected the instruction that the response answers")
@@ -117,7 +117,8 @@ def _item(value: object, number: int) -> ChecklistItem:
         fields = cast("Mapping[str, Any]", value)
         unknown = [key for key in fields if key not in _ITEM_KEYS]
         if unknown:
-            raise InputError(f"item {number} has the unknown key {unknown[0]!r:.40}; expected text, rule and arguments")
+            key = visible_line(str(unknown[0])[:40])
+            raise InputError(f'item {number} has the unknown key "{key}"; expected "text", "rule" and "arguments"')
         text = next((fields[key] for key in ("text", "question") if fields.get(key) is not None), "")
         rule, arguments = fields.get("rule"), fields.get("arguments")
     else:

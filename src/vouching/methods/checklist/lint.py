@@ -123,7 +123,7 @@ def lint(checklist: Checklist, similarity: Similarity | None = None) -> tuple[Fa
                 found += _far(item, number, checklist.instruction, similarity)
         twin = next((n for n, other in enumerate(items[: number - 1], 1) if _same(content, other)), None)
         if twin is not None:
-            found.append(Fault("over-decomposed", f"it asks for the same as item {twin}", number))
+            found.append(Fault("over-decomposed", f"it asks for the same thing as item {twin}", number))
     if len(items) > MAX_ITEMS:
         found.append(Fault("over-decomposed", f"it has {len(items)} items, expected at most {MAX_ITEMS}"))
     return (*found, *_missing(checklist, items, similarity))

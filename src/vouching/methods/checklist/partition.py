@@ -24,7 +24,7 @@ def gibbs_policy(reference_XY: ArrayLike, reward_XY: ArrayLike, beta: float) -> 
     if not beta > 0:
         raise InputError(f"beta must be positive, got {beta}")
     if (reference < 0).any() or not np.allclose(reference.sum(axis=-1), 1):
-        raise InputError("each row of the reference policy must be probabilities that sum to 1")
+        raise InputError("each row of the reference policy must contain probabilities that sum to 1")
     # Responses that the reference never writes have no weight, whatever their reward.
     tilt = np.where(reference > 0, np.asarray(reward_XY, dtype=np.float64) / beta, -np.inf)
     weight = reference * np.exp(tilt - tilt.max(axis=-1, keepdims=True))
@@ -69,5 +69,7 @@ def generator_gradient(
 def _joint(good_XY: ArrayLike) -> FloatArray:
     good = np.asarray(good_XY, dtype=np.float64)
     if (good < 0).any() or not np.isclose(good.sum(), 1):
-        raise InputError(f"the good pairs must be probabilities that sum to 1, got a sum of {good.sum():g}")
+        raise InputError(
+            f"the probabilities of the good pairs must be at least 0 and sum to 1, got a sum of {good.sum():g}"
+        )
     return good

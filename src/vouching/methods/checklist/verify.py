@@ -142,7 +142,7 @@ class ModelVoter:
         failure = next((answer for answer in unread if answer.reason == "backend"), None)
         if failure is None and 2 * len(unread) > len(found):
             cut = any(answer.reason == "truncated" and len(answer.replies) == 1 for answer in unread)
-            more = ": raise max_tokens (--max-tokens)" if cut else ", even when asked again"
+            more = ": raise max_tokens (--max-tokens)" if cut else ", even after a second request"
             message = f"{len(unread)} of {len(found)} replies are neither yes, no nor unclear{more}"
             failure = Unread("truncated" if cut else "unparsable", message)
         answers = tuple(None if isinstance(answer, Unread) else answer for answer in found)

@@ -143,7 +143,7 @@ def _fitting(
     """The calibration if it fits, and warnings otherwise. Raises ConfigError if the scorer requires one."""
     name, scale = scorer.scorer.name, scorer.scorer.scale
     if scale == "share":
-        raise ConfigError(f"{name} scores whole answers by a share of facts and does not judge claims: use vouch rank")
+        raise ConfigError(f"{name} scores whole answers and cannot judge claims: use vouch rank")
     calibration = calibration or find_calibration(name)
     why_not = calibration.why_not(name, scorer.digest(), 1) if calibration else None
     if scale == "logit" and (calibration is None or why_not):

@@ -41,10 +41,10 @@ def bind(rule: str, arguments: Mapping[str, Any] | None = None, span: Span | Non
 
     >>> bind("length_constraints:number_words", {"num_words": 300, "relation": "at least"}).text
     'Does the response have at least 300 words?'
-    >>> bind("length_constraints:number_words", {"num_words": "many", "relation": "at least"})
+    >>> bind("keywords:frequency", {"keyword": "sea", "frequency": "often", "relation": "at least"})
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: length_constraints:number_words: "num_words" must be a whole number of at least 0, got 'many'
+    vouching.errors.InputError: keywords:frequency: "frequency" must be a whole number of at least 0, got 'often'
     """
     if rule not in RULES:
         near = get_close_matches(rule, RULES, 1)

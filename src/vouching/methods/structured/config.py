@@ -55,5 +55,5 @@ def prompt_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A row with a prompt and a gold label, for the structured game."""
     messages = messages_of(fields, "prompt")
     if fields.get("gold") not in get_args(Label):
-        raise InputError(f'"gold" must be "Attributable" or "Not Attributable", got {shown_json(fields.get("gold"))}')
+        raise InputError(f'"gold" must be Attributable or Not Attributable, got {shown_json(fields.get("gold"))}')
     return {**fields, "id": name, "prompt": [*messages]}
