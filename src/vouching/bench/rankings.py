@@ -87,7 +87,7 @@ def fgveribench_row(record: Record, name: str, part: str | None = None) -> Itera
     labels = tuple(_MERGED[label] for label in given)
     if sorted(labels) != sorted(LABELS):
         raise InputError(
-            f"the labels of the answers must be correct, intermediate and incorrect, each once, got {', '.join(labels)}"
+            f"expected answers labelled correct, intermediate and incorrect, got the labels {', '.join(labels)}"
         )
     worth = worth_of(list_of(record, "ranking"), len(answers))
     if [label for _, label in sorted(zip(worth, labels, strict=True))] != [*LABELS]:
