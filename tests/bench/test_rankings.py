@@ -45,7 +45,7 @@ def test_each_file_is_a_part_and_irrelevant_counts_as_intermediate(tmp_path: Pat
         ({"ranking": [1, 1, 2]}, "the ranking must contain each number from 1 to 3 once"),
         ({"ranking": [1, 2]}, "the ranking must contain each number from 1 to 3 once"),
         ({"ranking": [3, 2, 1]}, "contradicts the labels"),
-        ({"answers": question_row(0)["answers"][:2]}, "expected answers labelled correct, intermediate and incorrect, got the labels "),
+        ({"answers": question_row(0)["answers"][:2]}, "expected answers labelled correct, intermediate and incorrect"),
         ({"answers": [{"text": "x", "label": "wrong"}] * 3}, "unknown label 'wrong'"),
         ({"answers": ["1937"]}, "an answer must be an object with its text"),
         ({"question": None}, '"question" must be a string, got null'),
