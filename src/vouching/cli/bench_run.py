@@ -63,7 +63,7 @@ _Prompt = Annotated[
     Style, panel(_ANSWERS, help="Prompt style: direct (plain), step by step (cot), or with examples (few-shot).")
 ]
 _Generations = Annotated[
-    int, panel(_ANSWERS, metavar="N", min=1, help="Number of drafts per question; the paper uses 8.")
+    int, panel(_ANSWERS, metavar="N", min=1, help="Number of drafts per question; the published method uses 8.")
 ]
 _Method = Annotated[
     AuditMethod, panel(_ANSWERS, help="How --judge audits drafts: with blind questions (blinded), or claim by claim.")

@@ -271,7 +271,7 @@ _Scope = Annotated[
 ]
 _Match = Annotated[
     Match | None,
-    panel(HOW, help="Compare values with their units, or as the paper's released code does; default: units."),
+    panel(HOW, help="Compare values with their units, or as the code published with the method does; default: units."),
 ]
 _AuditFail = Annotated[
     bool,

@@ -115,7 +115,7 @@ def build_command(
         encoder = None if dense is None else open_encoder(dense)
         if dense == SHIPPED:
             write_error(
-                "the shipped encoder is made for checking claims: searching by words alone finds more (docs/search.md)"
+                "the shipped encoder was trained to check claims: a search by words alone finds more (docs/search.md)"
             )
         _fill(
             create_index(folder, words, encoder), paths, RowFields(text_field, title_field, id_field, url_field), folder

@@ -94,7 +94,7 @@ _Match = Annotated[
     panel(
         _BLINDED,
         "--match",
-        help="Compare answers with their units, or as the paper's released code does; default: units.",
+        help="Compare answers with their units, or as the code published with the method does; default: units.",
     ),
 ]
 _Scale = Annotated[
