@@ -119,8 +119,9 @@ def results_of(found: Mapping[str, Figures]) -> Figures | None:
 
 
 MODELS_NOTE = """
-The server answers after {latency_ms} ms and serves {slots} requests at once, so the ideal rate is {ideal:,} per
-second. Processor times are given as the lowest and the median of three passes of {each:,} checks each."""
+"Before" and "after" are two revisions of Vouch. The server answers after {latency_ms} ms and serves {slots}
+requests at once, so the ideal rate is {ideal:,} per second. Processor times are given as the lowest and the median
+of three passes of {each:,} checks each."""
 
 
 def speed_lines(records: Mapping[str, Figures]) -> Iterator[str]:
@@ -213,7 +214,7 @@ def links(found: Mapping[str, Figures]) -> Iterator[str]:
     names = [name for name in ("sets", "sets of rules", "against rules") if name in found]
     paths = (FILES[name].removeprefix("docs/results/") for name in names)
     shown = ", ".join(f"[{path}](results/{path})" for path in paths)
-    yield f"These files contain all figures of the test sets, with more metrics, parts and intervals: {shown}."
+    yield f"All figures for the test sets, with further metrics, parts of sets and intervals, are in {shown}."
 
 
 def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:

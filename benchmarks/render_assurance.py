@@ -17,7 +17,7 @@ made.
 
 **Every first wrong line is challenged by construction**: each line has a rule that determines its only correct
 value, and the lines before the first wrong one are correct, so any wrong value differs. This shows that rules,
-engine and parser work together; it is not a detection rate to expect elsewhere. With half of the rules the rate is
+engine and parser work together; it is not a detection rate to expect elsewhere. With half of the rules, the rate is
 lower, as shown below. A line that follows correctly from a wrong one is not a case, so most wrong lines are not
 challenged.
 
@@ -27,17 +27,18 @@ line submitted before it; if the wrong line is repaired first, as in the game be
 correct proposals, {challenged} lines are challenged."""
 INCOMPLETE = """
 The wrong returns are the same, but each is checked with {kept} rules, drawn at random from the {rules}; no model is
-asked, so the other lines are undecided and the exit status is 3. Of the {returns:,} wrong returns, {found} have a
-case somewhere (95 % Wilson interval {low} to {high}): {first} at the first wrong line, which is every return whose
-rule for that line was kept, and {elsewhere} only at a later line that contradicts it. The remaining {missed:,} have
-none; if the lines after a mistake follow from it, only the rule for the mistaken line reveals it. {false:,} of
-{right:,} correct lines are challenged."""
+asked, so the other lines are undecided and the exit status is 3. Of the {returns:,} wrong returns, {found} are
+challenged (95 % Wilson interval {low} to {high}): {first} at the first wrong line, which is every return for which
+the rule for that line was kept, and {elsewhere} only at a later line that contradicts it. The remaining {missed:,}
+returns are not challenged; if the lines after a mistake follow from it, only the rule for the mistaken line reveals
+it. Of the {right:,} correct lines, {false:,} are challenged."""
 GAME = """
-The game was played with a generator that offers its draft, another line's amount and the case's correction; the
-rules, never the gold values, choose between them. Of {lines:,} lines, {before:,} were correct before the game and
-{after:,} after it; of {count:,} returns, {returns:,} then had all nineteen lines correct. By the paper's taxonomy,
-the lines belong to {cases}. The mean Q_SAC over all cases is {named} for named mistakes and {random} for random
-ones. These figures show that rules, engine and game work together; they do not measure a language model."""
+The game was played with a generator that offers its draft, the amount of another line, and the correction from the
+case; the rules, never the gold values, choose among these. Of {lines:,} lines, {before:,} were correct before the
+game and {after:,} after it; of {count:,} returns, {returns:,} then had all nineteen lines correct. By the paper's
+taxonomy, the lines belong to {cases}. The mean quality of a case (Q_SAC) is {named} for named mistakes and {random}
+for random ones. These figures show that rules, engine and game work together; they do not measure a language
+model."""
 
 
 def assurance_lines(record: Figures) -> Iterator[str]:

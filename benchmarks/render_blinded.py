@@ -12,8 +12,8 @@ RECORDS = """
 RAGTruth's data-to-text answers are {responses} texts about records of businesses; {with_stretches} of them contain
 {stretches} marked spans with a digit. Precision is the share of flagged answers that are inside a marked span.
 Recall is the share of the marked spans with a digit in which an answer is flagged. The audit asked {questions:,}
-questions, which cover {coverage:.1%} of the numbers, and took {median:.0f} ms per answer (median), {p95:.0f} ms at
-the 95th percentile. The intervals are 95 % BCa intervals, resampled by record.
+questions, which cover {coverage:.1%} of the numbers, and took {median:.0f} ms per answer (median) and {p95:.0f} ms
+at the 95th percentile. The intervals are 95 % BCa intervals, resampled by record.
 
 This was not the first evaluation on this data: aggregate results of earlier runs on the same answers were seen
 before the parsers for records were improved on invented records. A first evaluation would probably have given lower
@@ -21,8 +21,8 @@ figures."""
 SENTENCES = """
 {sentences} sentences with a number were taken from the paragraphs of multi-hop questions, and each was audited
 against all paragraphs of its question, one of which contains the unchanged sentence word for word. "Detected" means
-that an answer is flagged where the sentence was changed, "false alarm" that anything is flagged. The intervals are
-95 % Wilson intervals; a sentence takes {milliseconds:.0f} ms.
+that an answer is flagged where the sentence was changed, and "false alarm" means that anything is flagged. The
+intervals are 95 % Wilson intervals. Auditing a sentence takes {milliseconds:.0f} ms.
 
 This was not the first evaluation either: the false-alarm rate of earlier runs was seen, and the causes were then
 fixed on sentences from the training questions. Directions and JSON keys were added later and developed on our own

@@ -13,7 +13,7 @@ SETTINGS = (
 """Settings that are shown; the others are in encoder.json."""
 ABLATION_NOTE = """
 The figures are AUROC. In each line, the rules and the combined model are fitted on the other families of sets and
-scored on rows held out from the encoders' training. Single differences below .03 mean little."""
+scored on rows held out from the encoders' training. Individual differences below .03 mean little."""
 HELD_OUT_NOTE = """
 The claims contain errors of kinds that were excluded from the encoder's training and come from rows that it had not
 seen. "Right" counts claims whose error type is named correctly, "passed" those judged Attributable."""

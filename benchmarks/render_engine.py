@@ -18,8 +18,9 @@ correct; for `assurance-verifier`, from the same runs, it is the share of units 
 [games.md](games.md) describes the tasks, how their settings were chosen, and what did not work."""
 GAMES_NOTE = """
 The models have about 107,000 weights and are warmed up; figures are medians of {steps} steps on one core. The
-column "completions" counts all those that a step samples or teacher-forces, and "rows trained" those used for the
-update. Bookkeeping is the time per completion for replies, votes, rewards, groups, advantages and arrays."""
+column "completions" counts all completions that a step samples or teacher-forces, and "rows trained" counts those
+used for the update. Bookkeeping is the time per completion for replies, votes, rewards, groups, advantages and
+arrays."""
 GPU_NOTE = """
 The model has the shape of Qwen2.5-0.5B, with random weights in bfloat16, on {device}; figures are medians of
 {rounds} runs each."""

@@ -10,9 +10,9 @@ from render_tables import Figures, interval, number, table
 MEAN = "mean of sets"
 NOTE = """
 The table shows macro F1 in round 0, and the change from round 0 to the last round with paired 95 % intervals over
-groups of rows; test rows were scored once. The arm "bare" is "weakness" with probes in place of replay and a higher
-learning rate, stopped after two rounds; "gated" is "random" with a gate. Sets with fewer than ten groups have no
-interval."""
+groups of rows; test rows were scored once. The arms "weakness", "random" and "mixed" differ in the source of their
+probes. "Bare" is "weakness" with probes in place of replay and a higher learning rate, stopped after two rounds;
+"gated" is "random" with a gate, which can refuse a round. Sets with fewer than ten groups have no interval."""
 SPREAD_NOTE = """
 Spread is the standard deviation of a round's effect between sets, corrected for chance (tau of DerSimonian and
 Laird); "beyond chance" is the share of the variation between sets that chance does not explain. "Gained" and "lost"
@@ -20,7 +20,7 @@ list the sets whose interval excludes 0; if a round had no effect on any of the 
 would still exclude 0 by chance."""
 GENERALIST_NOTE = """
 The table compares, on the public sets, the rounds of the weakness arm as specialists, their combinations, and what
-a perfect router would reach ("any of them"). The best single round and the router were chosen and fitted on dev
+a perfect router would reach ("any of them"). The best single round was chosen, and the router fitted, on dev
 rows."""
 
 
@@ -95,7 +95,7 @@ def _gates(found: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
     for arm, rounds in found.items():
         for one in rounds[1:]:
             refused = "; ".join(f"{name}: {why}" for name, why in one["gate"]["refused"].items())
-            yield arm, one["number"], f"round {one['base']}", f"refuses: {refused}" if refused else "accepts"
+            yield arm, one["number"], f"round {one['base']}", f"refuses ({refused})" if refused else "accepts"
 
 
 def _generalists(found: Mapping[str, Any]) -> Iterator[str]:

@@ -11,12 +11,12 @@ One annotator reviewed {read} probes of training rows, {each} for each strategy,
 original row and its source. "Right" means that the label and the error type are correct and that a person could
 have written the text. The last three columns count the faults: "form" means that no one would write the text,
 "label" that its label is wrong, and "original" that the row from which it was made has a wrong label. The intervals
-are 95 % Wilson intervals; they are slightly too narrow, since some rows share a document. The probes and the
-judgement of each are in `recipes/evolve/reading.jsonl`.
+are 95 % Wilson intervals; they are slightly too narrow, since some rows share a document. The probes and their
+judgements are in `recipes/evolve/reading.jsonl`.
 
 As a second verifier, `{model}` agrees with {agreed[rows]} of the probes; {agreed[share]:.1%} of these are right
 [{agreed[low]:.1%}, {agreed[high]:.1%}], compared with {right[share]:.1%} of all probes. It rejects {dropped[rows]},
-of which {dropped[right]} ({dropped[share]:.1%}) are right: it mostly rejects probes that it cannot judge itself."""
+of which {dropped[right]} ({dropped[share]:.1%}) are right, so most of its rejections are its own errors."""
 
 
 def probe_lines(record: Figures) -> Iterator[str]:

@@ -17,13 +17,13 @@ supported; "beaten by claim length" means that its AUROC is higher than Vouch's,
 Vouch's AUROC minus the other one, with 95 % intervals by paired {method} bootstrap with {resamples:,} resamples
 (seed {seed}). The unit of resampling is the {unit}, which consists of rows that share a source, a document or a
 claim. Balanced accuracy is the mean of the shares of correct labels among supported and among unsupported claims,
-at threshold 0.5. The mean of sets and the pooled rows cover the {count} sets that have both labels and no remark;
-pooling also compares claims from different sets with each other. healthver shares 375 of its sources with the
-development set on which settings were chosen."""
+at threshold 0.5. The mean of sets and the pooled rows cover the {count} sets that contain both labels and have no
+remark below; pooling also compares claims from different sets with each other. healthver shares 375 of its sources
+with the development set on which settings were chosen."""
 SPANS_NOTE = """
 Response F1 is the F1 of predicting that a response (in WiCE, a claim) is Not Attributable. Span F1 is the F1 over
-the characters (RAGTruth) or tokens (WiCE) predicted to be unsupported. The column after each gives the same F1 when
-everything is predicted to be unsupported."""
+the characters (RAGTruth) or tokens (WiCE) predicted to be unsupported. The column to the right of each gives the
+same F1 for the case that everything is predicted to be unsupported."""
 CALIBRATION_NOTE = """
 ECE is the mean distance between the score and the share of Attributable claims, in ten bins; it has no interval
 because resampling overstates it. Brier skill is the reduction of the Brier score relative to always answering the
@@ -49,7 +49,7 @@ def sets_lines(record: Figures, comparison: Figures | None) -> Iterator[str]:
     yield SETS_NOTE.format(**record["bootstrap"], rules=f"{RULES}, " if comparison else "", count=count)
     for name, found in record["sets"].items():
         if found["remark"]:
-            yield from ("", f"\\* {name}: {found['remark']}.")
+            yield from ("", f"\\* {name}. {found['remark'][0].upper()}{found['remark'][1:]}.")
 
 
 def _refuse_stale(record: Figures, comparison: Figures) -> None:

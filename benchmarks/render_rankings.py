@@ -10,11 +10,11 @@ from vouching.bench.ranking_task import HEADINGS, ranking_notes, ranking_rows
 
 NOTE = """
 P@1 and tau have 95 % intervals by {method} bootstrap with {resamples:,} resamples. FGVeriBench does not include
-passages. The search covers the 16,832 passages of all questions of `multihop`, which are other questions from
-HotpotQA, MuSiQue and 2WikiMultiHopQA. Hardly any of these passages are relevant, so the figures for all rows show
-how good a ranking is without evidence. Only for a few questions was a passage on the subject that contains the
-reference answer found; for these, the correct answer can be read directly from the passage. No setting was chosen
-on this set."""
+passages. The search covers the 16,832 passages that belong to the questions of `multihop`, a set of other questions
+from HotpotQA, MuSiQue and 2WikiMultiHopQA. Hardly any of these passages are relevant, so the figures for all rows
+show how good a ranking is without evidence. For only a few questions did the search find a passage that is on the
+subject and contains the reference answer; for these, the correct answer can be read directly from the passage. No
+setting was chosen on this set."""
 
 
 def ranking_lines(records: Sequence[Figures]) -> Iterator[str]:

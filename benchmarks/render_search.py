@@ -46,9 +46,9 @@ def search_lines(record: Figures) -> Iterator[str]:
 def faults(name: str, found: Figures) -> str:
     """What killed and competing writers did, in a sentence."""
     return (
-        f"{name}: {found['killed']} processes were killed while they were adding to it, and in "
-        f"{found['opened_as_before_or_after']} of these cases it then opened in the state before or after the change; "
-        f"of {found['writers']} concurrent writers, {found['refused']} was refused."
+        f"{name}: {found['killed']} processes were killed while they were adding to the index; in "
+        f"{found['opened_as_before_or_after']} of these cases, it then opened in its state before or after the change. "
+        f"Of {found['writers']} concurrent writers, {found['refused']} was refused."
     )
 
 

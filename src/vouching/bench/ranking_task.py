@@ -190,14 +190,14 @@ def found_notes(found: Mapping[str, Any]) -> Iterator[str]:
         return
     titled, reference, both = (number_words(searched[key]) for key in ("titled", "reference", "both"))
     yield (
-        f"Search: the share of questions with a passage whose title occurs in the question is {titled}; of the "
-        f"{searched['asked']:,} questions with a usable reference, a share of {reference} has a passage that contains "
-        f"it, and a share of {both} has both."
+        f"Search: for a share of {titled} of the questions, the title of a retrieved passage is in the question. Of "
+        f"the {searched['asked']:,} questions with a usable reference, a share of {reference} have a passage containing "
+        f"the reference; for a share of {both}, both are true."
     )
     if searched["where_both"]:
         one = searched["where_both"]
         hits, tau = _figure_rows(one["metrics"])
-        yield f"On the {one['rows']:,} questions that have both: P@1 {hits}, tau {tau}."
+        yield f"On the {one['rows']:,} questions for which both are true: P@1 {hits}, tau {tau}."
 
 
 def _row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
