@@ -98,7 +98,7 @@ vouch answer --question "How high is the tower?" --source tower.txt --model http
 
 vouch answer --question "How many are there?" --source a.txt --source b.txt --prompt cot --generations 8 --repair mark
 
-**Exit status**: 0 done; 1 with --fail, if the answer fails the audit; 2 invalid command line or file; 3 the audit is
+**Exit status**: 0 done; 1 the answer fails the audit (only with --fail); 2 invalid command line or file; 3 the audit is
 undecided, the language model could not be reached, or the result could not be written; 130 interrupted.
 """
 

@@ -69,9 +69,9 @@ vouch check --input rows.jsonl --output verdicts.jsonl --jobs 0 --resume
 
 vouch check "It rained." --source notes.txt --model http://localhost:8000/v1#qwen --votes 3
 
-**Exit status**: 0 done; 1 with --fail, if a claim is not attributable; 2 invalid command line or file; 3 a claim could
-not be verified or has no evidence, a row could not be used, a language model could not be reached, the result could not
-be written, or, with --fail, there was nothing to check; 130 interrupted.
+**Exit status**: 0 done; 1 a claim is not attributable (only with --fail); 2 invalid command line or file; 3 a claim
+could not be verified or has no evidence, a row could not be used, there was nothing to check (only with --fail), a
+language model could not be reached, or the result could not be written; 130 interrupted.
 """
 
 _Claim = Annotated[str | None, typer.Argument(help="The claim to check; - reads it from standard input.")]
@@ -243,9 +243,10 @@ vouch audit --response answer.txt --source report.txt --model http://localhost:8
 
 vouch audit --input answers.jsonl --output audits.jsonl --resume
 
-**Exit status**: 0 done; 1 with --fail, if the sources give another value, no value or several values; 2 invalid command
-line or file; 3 a question was not asked or not answered, a row could not be used, a language model could not be
-reached, the result could not be written, or, with --fail, there was nothing to ask; 130 interrupted.
+**Exit status**: 0 done; 1 the sources give no value, a different value or several values for a number (only with
+--fail); 2 invalid command line or file; 3 a question was not asked or not answered, a row could not be used, there was
+nothing to ask (only with --fail), a language model could not be reached, or the result could not be written; 130
+interrupted.
 """
 
 _Answer = Annotated[str | None, typer.Argument(help="The answer to audit; - reads it from standard input.")]

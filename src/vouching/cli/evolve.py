@@ -30,7 +30,7 @@ _REFLECT_EPILOG = """
 vouch evolve reflect --input dev.jsonl --output reflection.json
 
 **Exit status**: 0 done; 2 invalid command line, input or output; 3 some rows could not be used, or the model could not
-be reached: start again.
+be reached (run the command again).
 """
 _RUN_EPILOG = """
 **Examples**
@@ -58,7 +58,8 @@ _TEST_EPILOG = """
 
 vouch evolve test runs/weakness wice fool_me_twice --limit 200
 
-**Exit status**: 0 done; 2 invalid set or folder, or the test was done before; 130 interrupted, start again.
+**Exit status**: 0 done; 2 invalid set or folder, or the test was already run; 130 interrupted (run the command
+again).
 """
 
 
@@ -182,7 +183,7 @@ def score_command(
     limit: Annotated[
         int, typer.Option(metavar="N", min=1, help="Maximum number of rows per set; groups are never split.")
     ] = 200,
-    again: Annotated[bool, typer.Option("--again", metavar="", help="Repeat a test that was done before.")] = False,
+    again: Annotated[bool, typer.Option("--again", metavar="", help="Repeat a test that was already run.")] = False,
 ) -> None:
     """Score every round of an evolution on test sets, once, at the end.
 

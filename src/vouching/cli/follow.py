@@ -70,9 +70,9 @@ vouch follow --method checklist --instruction "Write a haiku." --response answer
 
 vouch follow --method holistic --input answers.jsonl --output judged.jsonl --model http://localhost:8000/v1#qwen
 
-**Exit status**: 0 done; 1 with --fail, if an item failed; 2 invalid command line or file; 3 an item could not be
-judged, a row could not be used, a language model could not be reached, the result could not be written, or, with
---fail, there was nothing to judge; 130 interrupted.
+**Exit status**: 0 done; 1 an item failed (only with --fail); 2 invalid command line or file; 3 an item could not be
+judged, a row could not be used, there was nothing to judge (only with --fail), a language model could not be reached,
+or the result could not be written; 130 interrupted.
 """
 
 _Answer = Annotated[str | None, typer.Argument(help="The answer to judge; - reads it from standard input.")]
@@ -280,8 +280,8 @@ vouch challenge --task expenses.yaml --proposal proposal.yaml --gold right.yaml 
 
 vouch challenge --task expenses.yaml --fill --model http://localhost:8000/v1#qwen --output steps.jsonl
 
-**Exit status**: 0 done; 1 with --fail, if there is a case against a submitted value; 2 invalid command line or file; 3
-a unit could not be judged or has no value, or a model could not be reached; 130 interrupted.
+**Exit status**: 0 done; 1 there is a case against a submitted value (only with --fail); 2 invalid command line or file;
+3 a unit could not be judged or has no value, or a model could not be reached; 130 interrupted.
 """
 
 
@@ -340,7 +340,7 @@ def challenge_command(
     report: _WorkReport = None,
     fail: _CaseFail = False,
 ) -> None:
-    """Verify a completed form or report unit by unit, or fill it in, and make a case against each wrong value.
+    """Verify a completed form or report, or propose its values first, and make a case against each wrong value.
 
     A case has a claim, an argument that names the rule, and evidence that can be looked up. Units with executable rules
     are judged offline; the others require a model. A value is compared with --gold only once it is final.

@@ -236,8 +236,8 @@ vouch calibrate --input dev.jsonl --model discriminative:runs/rank/model --outpu
 
 export VOUCH_CALIBRATION=calibrations    # a file or a folder; applied by model name from now on
 
-**Exit status**: 0 done; 2 invalid command line or file; 3 the model could not be reached: start again, finished
-verdicts are kept next to the output.
+**Exit status**: 0 done; 2 invalid command line or file; 3 the model could not be reached (run the command again;
+finished verdicts are kept next to the output).
 """
 
 

@@ -57,8 +57,8 @@ vouch train assurance recipes/assurance/dpa-4b.toml 'rows=["returns"]' 'dev=[]' 
 
 vouch train encoder recipes/encoder/attribution.toml encoder=runs/nli/model epochs=3 --out runs/attribution
 
-**Exit status**: 0 done; 2 invalid setting, row or folder; 3 the judge could not be reached; 130 interrupted, resume
-with --resume.
+**Exit status**: 0 done; 2 invalid setting, row or folder; 3 the judge could not be reached; 130 interrupted (resume
+with --resume).
 """
 
 
