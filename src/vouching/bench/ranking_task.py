@@ -191,7 +191,7 @@ def found_notes(found: Mapping[str, Any]) -> Iterator[str]:
     titled, reference, both = (number_words(searched[key]) for key in ("titled", "reference", "both"))
     yield (
         f"Search: for a share of {titled} of the questions, the title of a retrieved passage is in the question. Of "
-        f"the {searched['asked']:,} questions with a usable reference, a share of {reference} have a passage containing "
+        f"the {searched['asked']:,} questions with a usable reference, a share of {reference} have a passage with "
         f"the reference; for a share of {both}, both are true."
     )
     if searched["where_both"]:
