@@ -163,7 +163,7 @@ def test_a_blank_response_follows_no_rule(rule: str, blank: str) -> None:
 )
 def test_a_variant_follows_loosely_what_the_response_does_not_strictly(rule: str, response: str) -> None:
     assert followed([item(rule)], response) == ([False], [True])
-    assert "It passes loosely." in item_result(item(rule), response).reason
+    assert "It passes IFEval's loose check." in item_result(item(rule), response).reason
 
 
 def test_a_blank_variant_follows_nothing_loosely() -> None:

@@ -182,7 +182,7 @@ def _far(item: ChecklistItem, number: int, instruction: str, similarity: Similar
         return
     near = similarity(item.text, instruction)
     if near < _NEAR:
-        yield Fault("spurious", f"its meaning is not in the instruction (similarity {near:.2f})", number)
+        yield Fault("spurious", f"nothing in the instruction has a similar meaning (similarity {near:.2f})", number)
 
 
 def _same(one: _Content, other: _Content) -> bool:
@@ -231,7 +231,7 @@ def _missing(checklist: Checklist, items: Sequence[_Content], similarity: Simila
         # Words that a rule lists may each have an item.
         asked = any(item.rule == rule.rule for item in checklist.items) or (content.quotes and _asks(whole, content))
         if not asked and not any(_asks(item, content) for item in items) and not near(rule.text, _SAME):
-            yield Fault("missing", f"no item asks: {rule.text}")
+            yield Fault("missing", f"no item corresponds to {rule.text!r}")
     for start, end in sentence_spans(checklist.instruction):
         sentence = checklist.instruction[start:end]
         ruled = any(rule.span is not None and start <= rule.span.start < end for rule in rules)

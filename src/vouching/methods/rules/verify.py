@@ -68,7 +68,7 @@ def item_result(item: ChecklistItem, response: str) -> ItemResult:
     """
     ruling = rule_on(item, response)
     loosely = not ruling.passed and passes_loosely(item, response)
-    reason = f"{ruling.reason} It passes loosely." if loosely else ruling.reason
+    reason = f"{ruling.reason} It passes IFEval's loose check." if loosely else ruling.reason
     return ItemResult(item.text, (ruling.passed,), float(ruling.passed), ruling.passed, reason, ruling.span, item.rule)
 
 
