@@ -126,5 +126,5 @@ def test_agreement_is_of_the_rows_that_all_voted_on() -> None:
 
 
 def test_a_vote_of_another_kind_is_refused() -> None:
-    with pytest.raises(InputError, match=r'vote 1 must have .* a "vote" of accept or reject, got .q. and .maybe.'):
+    with pytest.raises(InputError, match=r'vote 1 must have .* a "vote" that is accept or reject, got .q. and .maybe.'):
         votes_of([{"id": "q", "vote": "maybe"}])

@@ -113,9 +113,9 @@ def test_the_published_layouts_are_read(tmp_path: Path) -> None:
 
 
 def test_judges_are_named_once_and_are_language_models() -> None:
-    with pytest.raises(InputError, match="expected at least one judge, each given once, got none"):
+    with pytest.raises(InputError, match="expected one or more different judges, got none"):
         JudgesTask(JudgeOptions(()), list)
-    with pytest.raises(InputError, match="each given once, got a, a"):
+    with pytest.raises(InputError, match="different judges, got a, a"):
         JudgesTask(JudgeOptions(("a", "a")), list)
     with pytest.raises(ConfigError):
         JudgesTask(JudgeOptions(("a",), votes=0), list)

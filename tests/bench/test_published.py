@@ -55,7 +55,7 @@ def test_fever_takes_the_named_sentences_page_by_page() -> None:
         "Sampleton\nSampleton is a town .",
     )
     assert faults == [
-        "paper_test.jsonl, line 4: the evidence names the page 'Nowhere', which is not in any page file",
+        "paper_test.jsonl, line 4: the evidence cites the page 'Nowhere', which no page file contains",
         'paper_test.jsonl, line 5: "evidence" must contain sets of [annotation id, evidence id, page, sentence number]',
     ]
 
@@ -80,8 +80,8 @@ def test_fever_finds_pages_whatever_their_normal_form(tmp_path: Path) -> None:
     [
         ([5], '"evidence" must contain sets of [annotation id, evidence id, page, sentence number]'),
         ([[5]], '"evidence" must contain sets of [annotation id, evidence id, page, sentence number]'),
-        ([[[1, 1, "Beyoncé", 7]]], "the evidence names sentences that the page 'Beyoncé' does not have: 7"),
-        ([[[1, 1, "Beyoncé", 0], [1, 2, "Beyoncé", 1]]], "sentences that the page 'Beyoncé' does not have: 1"),
+        ([[[1, 1, "Beyoncé", 7]]], "the evidence cites sentences that the page 'Beyoncé' does not contain: 7"),
+        ([[[1, 1, "Beyoncé", 0], [1, 2, "Beyoncé", 1]]], "sentences that the page 'Beyoncé' does not contain: 1"),
     ],
 )
 def test_fever_evidence_that_leads_nowhere_is_a_fault(tmp_path: Path, evidence: object, said: str) -> None:
@@ -96,7 +96,7 @@ def test_fever_has_a_fault_and_no_end_where_a_named_page_is_empty(tmp_path: Path
     write_rows(tmp_path / "fever" / "paper_test.jsonl", [claim])
     write_rows(tmp_path / "fever" / "wiki-pages" / "wiki-001.jsonl", [{"id": "Void", "text": "", "lines": ""}])
     assert read("fever", tmp_path)[1] == [
-        "paper_test.jsonl, line 1: the evidence names sentences that the page 'Void' does not have: 0"
+        "paper_test.jsonl, line 1: the evidence cites sentences that the page 'Void' does not contain: 0"
     ]
 
 

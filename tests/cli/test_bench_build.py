@@ -29,7 +29,7 @@ def built(tmp_path: Path) -> Path:
 def test_votes_are_asked_for_row_by_row_and_resumed(built: Path, tmp_path: Path) -> None:
     out, lines = tmp_path / "ada.jsonl", list[str]()
     done, told = vote(built, out, False, io.StringIO("y\nperhaps\nn\nq\n"), lines.append)
-    assert (done, told) == (False, ["stopped after votes on 2 of 3 rows; resume with --resume"])
+    assert (done, told) == (False, ["stopped after voting on 2 of 3 rows; continue with --resume"])
     assert read(out) == [{"id": "nq-0", "vote": "accept"}, {"id": "nq-1", "vote": "reject"}]
     shown = "\n".join(lines)
     assert "Got 'perhaps', expected y, n or q" in shown
@@ -51,9 +51,9 @@ def test_what_two_of_three_reject_is_dropped_and_the_agreement_told(built: Path,
     said = "\n".join(count_votes(built, out, files))
     assert [(row["id"], row["verified"]) for row in read(out)] == [("nq-0", "people"), ("nq-2", "model")]
     assert read(out)[0]["votes"] == {"ada": "accept", "bob": "accept", "cy": "accept"}
-    assert "1 of 3 rows dropped; 1 of the rest verified by people" in said
+    assert "1 of 3 rows dropped; 1 of the others verified by people" in said
     # Two rows have all votes: all agree on one; of six pairs of votes two differ.
-    assert "on the 2 rows that every voter judged: 50.0% unanimous, 66.7% of vote pairs equal" in said
+    assert "on the 2 rows that every voter judged: 50.0% unanimous, 66.7% of the pairs of votes equal" in said
 
 
 def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> N
         ((), "choose one step"),
         (("--judge", "openai/x", "--voter"), "choose one step"),
         (("--voter", "--model", "openai/x"), "models answer only in the first step"),
-        (("--votes", "BUILT", "--votes", "BUILT"), "expected at most 3 vote files, each given once"),
-        (("--votes", "BUILT"), "of accept or reject, got 'nq-0' and null"),
+        (("--votes", "BUILT", "--votes", "BUILT"), "expected at most 3 different vote files"),
+        (("--votes", "BUILT"), "that is accept or reject, got 'nq-0' and null"),
     ],
 )
 def test_steps_that_do_not_fit_are_refused(

@@ -298,7 +298,7 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
             "--report requires files for --input and --output, got -",
         ),
         (("--input", "rows.jsonl", "--output", "rows.jsonl"), "must be different files"),
-        (("--input", "rows.jsonl", "--output", "o.jsonl", "--report", "r.md"), "cannot be written as Markdown"),
+        (("--input", "rows.jsonl", "--output", "o.jsonl", "--report", "r.md"), "has no Markdown version"),
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--report", "r.pdf"), "a name that ends in .html\n"),
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--report", "none/r.html"), "the folder none does not exist"),
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--threshold", "2"), "threshold must be in [0, 1]"),

@@ -104,7 +104,7 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
         ),
         (
             ("challenge", "--task", "t.yaml", "--proposal", "p.yaml", "--report", "r.md"),
-            "the report cannot be written to r.md: this report cannot be written as Markdown; expected a name that "
+            "the report cannot be written to r.md: this report has no Markdown version; expected a name that "
             "ends in .html",
         ),
         (

@@ -48,4 +48,4 @@ def test_a_model_that_gives_no_verdict_is_told_as_that() -> None:
     with chat_server(lambda prompt: "I think so.") as model:
         result = diagnosed("--injections", "--model", model)
     assert result.exit_code == Exit.USAGE
-    assert "none of the 6 claims is judged Not Attributable (6 could not be verified)" in result.stderr
+    assert "none of the 6 claims was judged Not Attributable (6 could not be verified)" in result.stderr

@@ -131,7 +131,7 @@ def test_the_report_on_rows_shows_items_with_their_instruction_and_the_words_tha
     # Two items of the first row, one is broken; the second row has no rule; the third could not be read.
     assert "3 items, 2 of them in 2 responses" in shown
     assert "Passed: 1 of 3" in shown
-    assert "Passing every item is not the same as a good answer." in shown
+    assert "Passing every item does not make an answer good." in shown
     assert f'Asked: <q dir="auto">{NAMED["prompt"]}</q>' in shown
     assert "Rule punctuation:no_comma: failed." in shown
     assert "line 3: invalid JSON" in shown

@@ -123,7 +123,7 @@ def test_an_index_of_nothing_is_refused(files: Path) -> None:
         ),
         (
             ["build", "towns", "docs", "--words", "9"],
-            "passages must have at least 64 words, twice their overlap, got 9",
+            "passages must have at least 64 words (twice the overlap), got 9",
         ),
         (
             ["build", "towns", "docs", "--dense", "docs"],

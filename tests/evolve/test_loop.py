@@ -181,5 +181,5 @@ def test_a_round_that_answers_nothing_is_refused_by_the_gate_and_ends_an_evoluti
 ) -> None:
     gated = evolve(replace(config, gate="harm"), tmp_path / "gated", lambda folder, _: MuteSoon(folder))
     assert [(one.base, one.stays) for one in gated] == [(None, True), (0, False), (0, False)]
-    with pytest.raises(InputError, match="round 1 answered no row of dev"):
+    with pytest.raises(InputError, match="round 1 answered no dev row"):
         evolve(config, tmp_path / "open", lambda folder, _: MuteSoon(folder))

@@ -171,7 +171,7 @@ def test_sets_and_labels_have_equal_weight_in_the_fit() -> None:
 
 def test_rows_of_one_label_in_every_set_are_refused(begun: Path, tmp_path: Path) -> None:
     rows = [boat(n) for n in range(4)]
-    with pytest.raises(InputError, match="requires a set with rows of both labels, but dev has none"):
+    with pytest.raises(InputError, match="requires a set with rows of both labels, but dev has no such set"):
         EmbeddedStudent.start(tmp_path / "one", rows, EmbeddedSettings(start=str(begun)))
 
 

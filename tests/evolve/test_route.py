@@ -146,7 +146,7 @@ def test_answers_to_other_rows_and_single_specialists_are_refused() -> None:
     with pytest.raises(InputError, match="the answers are to different rows"):
         fit_router({"talk": specialist(known, "talk"), "prose": specialist(known[::-1], "prose")})
     router = fit_router({name: specialist(known, name) for name in ("talk", "prose")})
-    with pytest.raises(InputError, match="requires answers of"):
+    with pytest.raises(InputError, match="requires answers from"):
         routed(router, {"talk": specialist(known, "talk")})
 
 

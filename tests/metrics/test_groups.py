@@ -90,7 +90,7 @@ def test_every_row_of_a_label_is_as_likely() -> None:
 
 @pytest.mark.parametrize("size", [0, -1, 4])
 def test_a_slice_larger_than_the_set_or_empty_is_rejected(size: int) -> None:
-    with pytest.raises(InputError, match="the slice must have between 1 and all rows"):
+    with pytest.raises(InputError, match="the slice must have at least 1 row, and at most"):
         stratified_slice(["a", "a", "b"], size, seed=0)
 
 

@@ -164,7 +164,7 @@ def test_results_of_other_methods_are_shown_too(tmp_path: Path) -> None:
         UnitResult("line 7", "12", True, "revise", "14", "12 is wrong", "Rule 3", (("a.b", "14"),)),
     )
     page = page_of(tmp_path, Entry(Report("Text.", (), findings)))
-    assert "Votes: yes, unclear, no; share of yes votes 0.33. Two pages." in page
+    assert 'Votes: yes, unclear, no; share of "yes" votes: 0.33. Two pages.' in page
     assert "Rule punctuation:no_comma: failed. It has 2." in page
     assert "Proposed: 12. Decision: revise. 12 is wrong Rule 3" in page
 

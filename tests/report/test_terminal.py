@@ -108,7 +108,7 @@ def test_control_characters_of_a_source_have_no_effect() -> None:
 
 
 def test_a_fault_without_a_fix_says_that_there_is_none() -> None:
-    assert "No fix: no edit was found" in drawn(unsupported(Claim("It is blue.")))
+    assert "No fix was found that" in drawn(unsupported(Claim("It is blue.")))
 
 
 def test_a_confidence_below_one_half_says_so() -> None:
@@ -251,7 +251,7 @@ def test_a_part_that_does_not_match_is_counted_where_the_whole_is_supported() ->
 
 def test_a_contradiction_that_no_part_shows_is_said_to_be_of_the_whole() -> None:
     verdict = replace(unsupported(Claim("It is blue.")), relation="contradicted")
-    assert "A source says otherwise as a whole, although no single part shows it." in drawn(verdict)
+    assert "As a whole, a source contradicts the claim, although no single part shows this." in drawn(verdict)
     assert "A source says otherwise.\n" in drawn(wrong_year())
 
 

@@ -206,7 +206,7 @@ def test_a_lone_surrogate_is_refused_and_the_rest_is_read(tmp_path: Path, source
 
 
 def test_passages_of_too_few_words_are_refused(tmp_path: Path) -> None:
-    wanted = pytest.raises(ConfigError, match="passages must have at least 64 words, twice their overlap, got 20")
+    wanted = pytest.raises(ConfigError, match=r"passages must have at least 64 words \(twice the overlap\), got 20")
     with wanted, create_index(tmp_path / "i", max_words=20):
         pass
     assert not (tmp_path / "i").exists()

@@ -179,7 +179,7 @@ def test_chats_that_are_too_long_are_left_out_and_counted(config: SftConfig, fol
     long["messages"][0]["content"] *= 400
     rows = write(tmp_path / "rows.jsonl", [chat(1), chat(2), long])
     lines = run(replace(config, rows=(rows,), max_steps=1, dev=()), tmp_path / "run")
-    assert lines[0].startswith("2 of 3 chats for training; 1 have more than")
+    assert lines[0].startswith("chats for training: 2 of 3; chats of more than ")
     with pytest.raises(InputError, match="all chats have more than 3 tokens"):
         run(replace(config, max_tokens=3), tmp_path / "none")
 

@@ -51,7 +51,7 @@ def test_a_judge_that_fails_on_all_of_dev_ends_no_run_and_gives_no_score(tmp_pat
     watch.step({"step": 1, "loss": 1.0}, (), 2)
     assert watch.worth is None
     assert lines == [
-        "the evaluation on dev in step 1 gave no reward/verifier/total, so this step cannot be the best one; "
+        "the evaluation on dev in step 1 has no reward/verifier/total, so this step cannot be the best one; "
         "it gave judge/failed"
     ]
     assert read_records(tmp_path)[0]["dev/judge/failed"] == 8.0

@@ -180,7 +180,7 @@ def votes_of(records: Iterable[Mapping[str, Any]]) -> dict[str, Vote]:
         name, vote = record.get("id"), record.get("vote")
         if not isinstance(name, str) or vote not in ("accept", "reject"):
             got = f"{shown_json(name)} and {shown_json(vote)}"
-            raise InputError(f'vote {number} must have a string "id" and a "vote" of accept or reject, got {got}')
+            raise InputError(f'vote {number} must have a string "id" and a "vote" that is accept or reject, got {got}')
         found[name] = vote
     return found
 
@@ -238,9 +238,9 @@ def built_rows(
     rows = [row for line in lines if (row := row_of(line)) is not None]
     write_lines(output, rows)
     dropped = why_dropped(lines).most_common()
-    report = [f"{number:,} question{'s' * (number != 1)} dropped: {why}" for why, number in dropped]
-    made = f"{len(rows):,} rows from {len(lines):,} questions"
-    report.append(f"{made}, verified only by a model; next, add votes by people with --voter")
+    report = [f"{_count(number, 'question')} dropped: {why}" for why, number in dropped]
+    made = f"{_count(len(rows), 'row')} from {_count(len(lines), 'question')}"
+    report.append(f"{made}, verified only by a model; next, add human votes with --voter")
     return summary.complete, report
 
 
@@ -256,7 +256,7 @@ def vote(built: Path, output: Path, resume: bool, answers: Iterable[str], show: 
     """
     rows = _built(built)
     if output.exists() and output.stat().st_size and not resume:
-        raise InputError(f"{output} already has votes: continue with --resume, or choose another output file")
+        raise InputError(f"{output} already contains votes: continue with --resume, or choose another output file")
     given = votes_of(_records(output)) if output.exists() else {}
     left = [row for row in rows if row["id"] not in given]
     typed = iter(answers)
@@ -265,7 +265,7 @@ def vote(built: Path, output: Path, resume: bool, answers: Iterable[str], show: 
             show("\n".join(_shown(row, number, len(rows))))
             voted_on = _next_vote(typed, show)
             if voted_on is None:
-                return False, [f"stopped after votes on {number - 1:,} of {len(rows):,} rows; resume with --resume"]
+                return False, [f"stopped after voting on {number - 1:,} of {len(rows):,} rows; continue with --resume"]
             file.write(json.dumps({"id": row["id"], "vote": voted_on}) + "\n")
             file.flush()
     return True, [f"voted on all {len(rows):,} rows"]
@@ -274,7 +274,7 @@ def vote(built: Path, output: Path, resume: bool, answers: Iterable[str], show: 
 def count_votes(built: Path, output: Path, files: Sequence[Path]) -> list[str]:
     """Step 3: write the rows that people accept; returns lines about them and about the agreement."""
     if len(files) > VOTERS or len({path.resolve() for path in files}) < len(files):
-        raise InputError(f"expected at most {VOTERS} vote files, each given once, got {len(files)}")
+        raise InputError(f"expected at most {VOTERS} different vote files, got {len(files)}")
     if output.resolve() in {path.resolve() for path in (built, *files)}:
         raise InputError(f"{output} is also an input file: choose another output file")
     votes = {path.stem: votes_of(_records(path)) for path in files}
@@ -286,15 +286,19 @@ def count_votes(built: Path, output: Path, files: Sequence[Path]) -> list[str]:
     ]
     write_lines(output, kept)
     people = sum(row["verified"] == "people" for row in kept)
-    report = [f"{len(rows) - len(kept):,} of {len(rows):,} rows dropped; {people:,} of the rest verified by people"]
+    report = [f"{len(rows) - len(kept):,} of {len(rows):,} rows dropped; {people:,} of the others verified by people"]
     found = agreement(votes)
     if found["all_agree"] is not None:
         kappa = "undefined" if found["kappa"] is None else f"{found['kappa']:.3f}"
         report.append(
             f"agreement on the {found['rows']:,} rows that every voter judged: {found['all_agree']:.1%} unanimous, "
-            f"{found['pairwise']:.1%} of vote pairs equal, mean kappa {kappa}"
+            f"{found['pairwise']:.1%} of the pairs of votes equal, mean kappa {kappa}"
         )
     return report
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _shown(row: Mapping[str, Any], number: int, rows: int) -> Iterator[str]:

@@ -62,8 +62,8 @@ class ClaimsTask(Task[BenchRow]):
         checker = Checker(model)  # an invalid setting shows before any file is created
         if not checker.embedded and jobs != 1:
             raise ConfigError(
-                f"a language model supports only one process, got {jobs}: omit --jobs; one process handles "
-                f"{ROWS_AT_ONCE} rows concurrently"
+                f"--jobs must be 1 with a language model, got {jobs}: omit it; one process handles {ROWS_AT_ONCE} rows "
+                "concurrently"
             )
         self.arguments = f"--model {model}"
         self.settings = checker.decoding or {}
@@ -146,7 +146,7 @@ class ClaimsTask(Task[BenchRow]):
             if value != 1.0:
                 yield Fault("the whole set", f"{name} of perfect answers is {value}, expected 1")
             elif spoiled[name] == 1.0:
-                yield Fault("the whole set", f"{name} is 1 with a tenth of the answers wrong, expected less")
+                yield Fault("the whole set", f"{name} is 1 with a tenth of the answers wrong, expected less than 1")
         if not perfect:
             yield Fault("the whole set", "no metric is defined, because there are neither labels nor complete pairs")
 

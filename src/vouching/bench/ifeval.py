@@ -81,9 +81,11 @@ class IfevalTask(Task[Prompt]):
         found: dict[str, str] = {}
         for place, prompt, response in responses_of(self._path, "prompt"):
             if prompt not in known:
-                raise InputError(f"{place}: the prompt is not one of {NAME}'s {len(known):,}: copy it exactly")
+                raise InputError(
+                    f"{place}: the prompt is not one of the {len(known):,} prompts of {NAME}: copy it exactly"
+                )
             if prompt in found:
-                raise InputError(f"{place}: the prompt already has a response: give one response per prompt")
+                raise InputError(f"{place}: the prompt already has a response: expected one response per prompt")
             found[prompt] = response
         if not found:
             raise InputError(f"{self._path} has no rows: expected one response for each of {NAME}'s prompts")

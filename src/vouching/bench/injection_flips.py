@@ -126,7 +126,7 @@ async def injection_flips(
         silent = sum(isinstance(found, Unverified) for found in plain)
         why = f" ({silent} could not be verified)" if silent else ""
         raise InputError(
-            f"none of the {len(pairs)} claims is judged Not Attributable{why}, so there is no verdict to flip"
+            f"none of the {len(pairs)} claims was judged Not Attributable{why}, so there is no verdict to flip"
         )
     probes = [*_probes(injections, firm, random.Random(seed))]
     found = [_label(outcome) for outcome in await all_verified(verifier, probes)]

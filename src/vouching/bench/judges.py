@@ -277,7 +277,7 @@ class JudgesTask(Task[JudgeRow]):
     def __init__(self, options: JudgeOptions, open_judges: Callable[[], Sequence[Model]]) -> None:
         if not options.judges or len({*options.judges}) < len(options.judges):
             got = ", ".join(options.judges) or "none"
-            raise InputError(f"expected at least one judge, each given once, got {got}")
+            raise InputError(f"expected one or more different judges, got {got}")
         self._judges, self._sampling, self._open = options.judges, options.sampling(), open_judges
         self._opened = [open_judges()]
         self.arguments = options.arguments

@@ -244,11 +244,13 @@ def _fever(record: Record, name: str, *, pages: Mapping[str, Mapping[int, str]])
     sources: list[str] = []
     for page in dict.fromkeys(page for page, _ in places):
         if page not in pages:
-            raise InputError(f"the evidence names the page {page!r}, which is not in any page file")
+            raise InputError(f"the evidence cites the page {page!r}, which no page file contains")
         numbers = [number for named, number in places if named == page]
         missing = [str(number) for number in numbers if number not in pages[page]]
         if missing:
-            raise InputError(f"the evidence names sentences that the page {page!r} does not have: {', '.join(missing)}")
+            raise InputError(
+                f"the evidence cites sentences that the page {page!r} does not contain: {', '.join(missing)}"
+            )
         sources.append("\n".join([_readable(page), *(pages[page][number] for number in numbers)]))
     yield BenchRow(name, claim, tuple(sources), attributable, part=str(record["label"]).lower())
 

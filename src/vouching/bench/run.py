@@ -122,7 +122,7 @@ def read_scored(out: Path, name: str) -> list[Line]:
             return [json.loads(line) for line in lines]
     except OSError as error:
         if (out / RUN).exists() and not path.exists():
-            raise InputError(f"the run in {out} is unfinished, {name} is missing: resume it with --resume") from None
+            raise InputError(f"the run in {out} is unfinished ({name} is missing): resume it with --resume") from None
         raise InputError(f"{path} cannot be read: {error.strerror or error}; is {out} the folder of a run?") from None
     except ValueError as error:
         raise InputError(f"{path} is damaged: {error}; run the set again") from None

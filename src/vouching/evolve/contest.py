@@ -71,7 +71,7 @@ def contest(
     differ, no row was answered by all, a name is used twice, or ``best`` is unknown.
     """
     if twice := {*specialists} & {*others, ORACLE}:
-        raise InputError(f"the name {min(twice)!r} is used twice: give each verifier a name of its own")
+        raise InputError(f"the name {min(twice)!r} is used twice: give each verifier a different name")
     if best not in specialists:
         raise InputError(f"unknown specialist {best!r}; expected one of {', '.join(specialists)}")
     answers = {**specialists, **others}
@@ -148,11 +148,14 @@ def contest_lines(found: Contest, router: Router, rows: Sequence[Row]) -> Iterat
     yield ""
     yield f"rows compared: {found.rows:,}; rows excluded because a verifier failed on them: {found.excluded:,}"
     if router.strength is None:
-        yield f"The router always chooses {router.specialists[0]}: the texts do not show where another one is better."
+        yield (
+            f"The router always chooses {router.specialists[0]}, because the texts do not show where another verifier "
+            "is better."
+        )
         return
     low = next(one.difference["low"] for one in found.contenders if one.name == ROUTER)
     if low is None or low <= 0:
-        yield f"The router is not significantly better than {found.best}: these rows give no reason to use it."
+        yield f"The router is not significantly better than {found.best}: these rows do not justify its use."
     asked = Counter((row.data_set, router.choose(row.claim, row.source)) for row in rows)
     for data_set in sorted({row.data_set for row in rows}):
         shares = ", ".join(f"{name} {asked[data_set, name]:,}" for name in router.specialists if asked[data_set, name])

@@ -105,7 +105,7 @@ def fingerprint_of(
     rows = [one.row for one in judged[0]]
     if not rows or any([one.row for one in several] != rows for several in judged):
         raise InputError(
-            "the rounds must have answers to the same rows, at least one: judge the same rows in every round"
+            "the rounds must have answers to the same rows, and to at least one row: judge the same rows in every round"
         )
     kept = [place for place in range(len(rows)) if all(several[place].label is not None for several in judged)]
     answers = [[several[place] for place in kept] for several in judged]

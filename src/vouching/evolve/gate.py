@@ -138,7 +138,7 @@ def _refusal(difference: Figure, what: str, max_loss: float, rule: Rule, same: b
         if rule == "harm" and not lost:
             return None
         change = "undefined" if estimate is None else f"{estimate:+.3f}"
-        return f"the change of {what} is {change} and has no interval: {difference['why_not']}"
+        return f"the change in {what} is {change} and has no interval: {difference['why_not']}"
     if rule == "harm":
         refused, shown = high < -max_loss, "is"
     else:
@@ -146,4 +146,4 @@ def _refusal(difference: Figure, what: str, max_loss: float, rule: Rule, same: b
     if not refused:
         return None
     change = f"{estimate:+.3f} ({low:+.3f} to {high:+.3f})"
-    return f"the change of {what} is {change}, which {shown} a loss of more than {max_loss:.3f}"
+    return f"the change in {what} is {change}, which {shown} a loss of more than {max_loss:.3f}"

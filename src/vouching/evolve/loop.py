@@ -136,7 +136,7 @@ def evolve(
 def evolve_by(config: EvolveConfig, out: Path, resume: bool, report: Callable[[str], None]) -> Path:
     """Run an evolution with the students that its settings name. Returns the page of its fingerprint."""
     evolve(config, out, start_of(config, report), check=second_verifier(config), resume=resume, report=report)
-    title = f"Evolution with {config.source} probes, on the rows of dev"
+    title = f"Evolution with {config.source} probes, on the dev rows"
     return write_fingerprint(out, fingerprint(out, config.resamples), title)
 
 
@@ -212,7 +212,7 @@ def _do_round(
     folder, before, began = folder_of(out, number), folder_of(out, base), process_time()
     if not (before / REFLECTION).exists():
         raise InputError(
-            f"round {base} answered no row of dev, so round {number} cannot start from it: see {before / JUDGED}"
+            f"round {base} answered no dev row, so round {number} cannot start from it: see {before / JUDGED}"
         )
     reflection = read_record(before / REFLECTION, Reflection)
     probes = _probes(config, folder, number, reflection, data, check)
@@ -267,8 +267,8 @@ def _closed(out: Path, done: Round, judged: Sequence[Judged], report: Callable[[
         write_record(path, done)
         answered = [one for one in judged if one.right is not None]
         share = sum(bool(one.right) for one in answered) / max(1, len(answered))
-        stays = "" if done.stays else "; refused by the gate"
-        report(f"round {done.number}: correct on {share:.1%} of {len(answered):,} rows of dev{stays}")
+        stays = "" if done.stays else "; the gate rejects the round"
+        report(f"round {done.number}: correct on {share:.1%} of {len(answered):,} dev rows{stays}")
 
 
 TEST, ROWS = "test", "rows.jsonl"
@@ -292,8 +292,8 @@ def run_test(
     folder = out / TEST
     if (folder / FINGERPRINT).exists() and not again:
         raise InputError(
-            f"{folder} already contains a test; testing twice risks selecting on the test sets: to repeat it, "
-            "add --again"
+            f"{folder} already contains test results; testing twice risks tuning to the test sets: to test "
+            "again anyway, add --again"
         )
     rounds, planned = rounds_of(out), config_of(out).rounds
     if len(rounds) <= planned:

@@ -215,7 +215,8 @@ def fit_combined(folder: Path, rows: Sequence[Row], cache: ReadingCache) -> None
             scores.append(model.logit(combined_features(rules.logit(compared.features), soft)))
     if not fitted_on:
         raise InputError(
-            "fitting the score requires a set with rows of both labels, but dev has none: add such rows to a set"
+            "fitting the score requires a set with rows of both labels, but dev has no such set: add rows of the "
+            "missing label to a set"
         )
     counts = [weights[row.data_set][row.attributable] for row in fitted_on]
     fitted = fit_calibrator("platt", [row.attributable for row in fitted_on], scores, counts)

@@ -251,7 +251,7 @@ def _notes(
 ) -> Iterable[str]:
     predicted = [kind for kind in ERROR_TYPES if basis[kind] == "predicted"]
     if predicted:
-        yield f"{', '.join(predicted)}: no row has this gold type, so rows to which the verifier gave it are used"
+        yield f"{', '.join(predicted)}: no row has this gold type, so the rows to which the verifier gave it are used"
     missing = [kind for kind in ERROR_TYPES if not found[kind].rows]
     if missing:
         yield f"{', '.join(missing)}: no answered row has this type, so it gets the mean weight"
@@ -259,10 +259,10 @@ def _notes(
         not one.row.attributable and one.row.error_type is None and one.label == "Attributable" for one in judged
     )
     if overlooked:
-        yield f"{overlooked:,} errors of unknown type were called Attributable; they count for sets, but for no type"
+        yield f"{overlooked:,} errors of unknown type were called Attributable; they count towards sets, but not types"
     failed = sum(one.unverified is not None for one in judged)
     if failed:
-        yield f"{failed:,} of {len(judged):,} rows were not verified and do not count for any accuracy"
+        yield f"{failed:,} of {len(judged):,} rows were not verified and do not count towards any accuracy"
 
 
 def reflection_lines(found: Reflection) -> Iterator[str]:

@@ -254,7 +254,7 @@ class _Table:
 
 def _table(answers: Answers) -> _Table:
     if len(answers) < 2:
-        raise InputError(f"a router requires answers of at least two specialists, got {len(answers)}")
+        raise InputError(f"a router requires answers from at least two specialists, got {len(answers)}")
     first, *others = answers.values()
     for other in others:
         paired(first, other)
@@ -329,5 +329,5 @@ def _joined(sources: Sequence[Source]) -> str:
 
 def _of(answers: Answers, name: str) -> Sequence[Judged]:
     if name not in answers:
-        raise InputError(f"the router requires answers of {name!r}, got answers of {', '.join(answers)}")
+        raise InputError(f"the router requires answers from {name!r}, got answers from {', '.join(answers)}")
     return answers[name]

@@ -38,7 +38,9 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: ArrayLike | None =
     """
     one, other = np.asarray(first), np.asarray(second)
     if one.ndim != 1 or one.shape != other.shape or not len(one):
-        raise InputError(f"kappa needs two labels per row, for at least one row, got shapes {one.shape}, {other.shape}")
+        raise InputError(
+            f"kappa requires at least one row, with two labels per row, got shapes {one.shape}, {other.shape}"
+        )
     names, number = np.unique(np.concatenate([one, other]), return_inverse=True)
     is_one, is_other = np.split(np.eye(len(names))[number], 2)
     weight = weight_array(weights, len(one))

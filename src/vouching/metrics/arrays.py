@@ -58,7 +58,7 @@ def weight_array(weights: ArrayLike | None, rows: int) -> FloatArray:
     if array.ndim == 0 or array.shape[-1] != rows:
         raise InputError(f"weights must have shape (..., {rows}), one for each row, got {array.shape}")
     if array.size and not (array.min() >= 0 and array.max() < np.inf):
-        raise InputError("weights must be finite and non-negative: each is the number of times that its row counts")
+        raise InputError("weights must be finite and non-negative: each states how many times its row counts")
     return array
 
 

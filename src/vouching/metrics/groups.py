@@ -76,7 +76,10 @@ def stratified_slice(labels: ArrayLike, size: int, seed: int) -> NDArray[np.intp
     """
     label = np.asarray(labels)
     if label.ndim != 1 or not 1 <= size <= len(label):
-        raise InputError(f"the slice must have between 1 and all rows, got {size} for labels of shape {label.shape}")
+        raise InputError(
+            f"the slice must have at least 1 row, and at most as many as there are labels, got {size} for labels of "
+            f"shape {label.shape}"
+        )
     _, number, counts = np.unique(label, return_inverse=True, return_counts=True)
     # Whole numbers throughout: a remainder that ties must tie exactly.
     quota, remainder = np.divmod(size * counts, len(label))

@@ -84,7 +84,7 @@ def tree_drawing(unit: UnitResult) -> str:
         body += [text(x + 16, y + top + 1 + _LINE * row, words) for row, words in enumerate(node.lines, 1)]
         trunk_ends |= {node.depth: y + 16, node.depth + 1: y + height}
         y += height + 8
-    described = f"{unit.claim} {unit.argument} {len(unit.evidence)} pieces of evidence."
+    described = f"{unit.claim} {unit.argument} {len(unit.evidence)} piece{'s' * (len(unit.evidence) != 1)} of evidence."
     return svg(_WIDTH, max(10.0, y - 8), f"The case against {unit.unit_id}", described, body)
 
 
@@ -115,8 +115,8 @@ _CASES: Mapping[str, tuple[str, Tone]] = {
     "4": ("wrong, accepted", "mismatch"),
     "5a": ("wrong, challenged, repaired", "match"),
     "5b": ("wrong, challenged, revised to a wrong value", "mismatch"),
-    "6a": ("wrong, challenged, kept against a wrong revision", "not-found"),
-    "6b": ("wrong, challenged, kept against the right revision", "mismatch"),
+    "6a": ("wrong, challenged, kept instead of a wrong revision", "not-found"),
+    "6b": ("wrong, challenged, kept instead of the right revision", "mismatch"),
     "2 or 3": ("right, challenged", "not-found"),
     "5 or 6": ("wrong, challenged", "match"),
 }

@@ -50,7 +50,7 @@ def advice(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
         cast = sum((line.single, line.checklist)[place] is not None for line in plan.by_votes)
         yield f"votes needed on {'the whole' if name == 'whole' else 'an item'}", f"{votes} of {cast}"
     yield "fewest items whose MSE is not larger", _size(plan.items_needed, "none")
-    yield "items beyond which more hardly help", _size(plan.items_enough, "–")
+    yield "items beyond which gains are small", _size(plan.items_enough, "–")
 
 
 def _size(items: float, without: str) -> str:
@@ -131,8 +131,8 @@ def write_plan(path: str | Path, title: str, plan: VerificationPlan) -> None:
 def _charts(plan: VerificationPlan) -> Iterator[Chart]:
     title = "MSE by number of items"
     note = (
-        "Predicted by theory for the rates and relaxation gaps of these completions, which a finer checklist would "
-        f"change. These checklists have {plan.items:.1f} items on average."
+        "Predicted by theory for the rates and relaxation gaps of these completions; finer checklists would have other "
+        f"rates and gaps. These checklists have {plan.items:.1f} items on average."
     )
     yield Chart(title, _size_plot(plan, title), note)
     if len(plan.by_votes) > 1:
@@ -143,7 +143,7 @@ def _charts(plan: VerificationPlan) -> Iterator[Chart]:
               for kind in ("success", "failure")}  # fmt: skip
     tones: dict[str, charts.Tone] = {"success, met": "match", "failure, met": "accent",
                                      "success, not met": "not-found", "failure, not met": "mismatch"}  # fmt: skip
-    note = "Met: on average the checklist's reward is no more biased than one judgment (Proposition 4)."
+    note = "Met: on average, the checklist's reward is no more biased than one judgment (Proposition 4)."
     yield Chart(title, charts.share_bar(counts, title=title, tones=tones), note)
     title = "Lengths of the checklists"
     lengths = {f"{items} item{'s' * (items != 1)}": prompts for items, prompts in plan.lengths.items()}

@@ -97,7 +97,7 @@ def _verdict_view(verdict: Verdict) -> FindingView:
         error=error,
         relation=relation_words(verdict),
         fix=fix,
-        no_fix="No fix: no edit was found that the sources support." if missing else "",
+        no_fix="No fix was found that the sources support." if missing else "",
         confidence=confidence,
         origin=origin_words(verdict),
     )

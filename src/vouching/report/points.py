@@ -174,7 +174,9 @@ def relation_words(verdict: Verdict) -> str:
         but = f" as a whole; {' and '.join(parts)}" if parts else ""
         return f"The sources support the claim{but}. That does not make it true."
     if verdict.relation == "contradicted":
-        return f"A source says otherwise{'' if wrong else ' as a whole, although no single part shows it'}."
+        if wrong:
+            return "A source says otherwise."
+        return "As a whole, a source contradicts the claim, although no single part shows this."
     return "No source supports the claim."
 
 

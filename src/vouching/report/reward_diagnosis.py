@@ -81,7 +81,7 @@ def _variance_table(found: PartVariance) -> Table:
     rows.append(("twice their covariances", "", figure(found.crossed, 4)))
     rows.append(("variance of the total", "", figure(found.total, 4)))
     if found.residual > 1e-6:
-        rows.append(("largest difference of the total from the weighted sum", "", figure(found.residual)))
+        rows.append(("largest difference between the total and the weighted sum", "", figure(found.residual)))
     return Table("Proposition 2: variance within groups, by part", ("", "weight", "share"), rows)
 
 
@@ -149,7 +149,7 @@ def write_diagnosis(path: str | Path, title: str, diagnosis: Diagnosis, rows: Se
         "rewards.html.jinja",
         TEMPLATES,
         title=title,
-        lead=f"{diagnosis.replies:,} replies, {spread.groups:,} groups of two or more",
+        lead=f"replies: {diagnosis.replies:,}; groups of two or more: {spread.groups:,}",
         tables=[*tables_of(diagnosis)],
         charts=[*_charts(diagnosis, rows)],
     )
@@ -205,7 +205,9 @@ def equal_rewards(rows: Sequence[ScoredReply], by: Equal) -> list[ScoredReply]:
     """The rows with their diagnosis on one scale. Raises InputError for rows without a gold label or that part."""
     golds: list[Label] = [row.gold for row in rows if row.gold is not None]
     if len(golds) < len(rows):
-        raise InputError(f"{len(rows) - len(golds):,} rows have no gold label, which equalizing the rewards requires")
+        raise InputError(
+            f"rows without a gold label: {len(rows) - len(golds):,}; equalizing the rewards requires one in every row"
+        )
     made = equal_by_label([row.reward for row in rows], golds, by)
     return [replace(row, reward=reward) for row, reward in zip(rows, made, strict=True)]
 
@@ -231,8 +233,8 @@ def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
     total, given = _number(fields.get("total")), fields.get("parts")
     if "total" not in fields:
         raise InputError(
-            f'the row has no "total" or "totals"; {shown_keys(fields)}: create it with vouch reward, '
-            "method structured, checklist, blinded or discriminative"
+            f'the row has no "total" or "totals"; {shown_keys(fields)}: create it with vouch reward '
+            "and the method structured, checklist, blinded or discriminative"
         )
     if total is None:
         raise InputError(f'"total" must be a number, got {shown_json(fields.get("total"))}')
@@ -248,8 +250,8 @@ def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
         parts[name] = part
     if fields.get("group") is None:
         raise InputError(
-            f'the row has no "group"; {shown_keys(fields)}: add a "group" that all replies to one prompt '
-            "share, which vouch reward keeps"
+            f'the row has no "group"; {shown_keys(fields)}: add a "group" to every input row of vouch '
+            "reward, with the same value for all replies to one prompt"
         )
     for key in ("gold", "predicted"):
         if fields.get(key) not in (None, "Attributable", "Not Attributable"):

@@ -109,7 +109,7 @@ def page_target(path: str | Path, markdown: bool = False) -> Path:
         raise InputError(f"{refusal}: this is not a regular file; choose a file such as report.html")
     possible = "a name that ends in .html" + (", or .md for Markdown" if markdown else "")
     if is_markdown(path) and not markdown:
-        raise InputError(f"{refusal}: this report cannot be written as Markdown; expected {possible}")
+        raise InputError(f"{refusal}: this report has no Markdown version; expected {possible}")
     if Path(path).suffix.lower() not in (".html", ".htm", ".md"):
         raise InputError(f"{refusal}: expected {possible}")
     if not target.parent.is_dir():

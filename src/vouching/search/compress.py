@@ -185,7 +185,7 @@ class ModelCompressor:
         )
         if reply.finish_reason != "stop":
             raise ModelAnswerError(
-                f"{self.model.name} did not finish its compression ({reply.finish_reason}): increase max_tokens, "
+                f"{self.model.name} did not finish the compression ({reply.finish_reason}): increase max_tokens, "
                 f"currently {self._sampling.max_tokens}"
             )
         parts = read_reply(reply.text)

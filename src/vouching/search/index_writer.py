@@ -210,7 +210,7 @@ def create_index(
     """
     folder = index_folder(path)
     if max_words < MIN_WORDS:
-        raise ConfigError(f"passages must have at least {MIN_WORDS} words, twice their overlap, got {max_words}")
+        raise ConfigError(f"passages must have at least {MIN_WORDS} words (twice the overlap), got {max_words}")
     with _explained(folder):
         fresh = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)

@@ -185,7 +185,7 @@ def _rewards(group: Group) -> Sequence[float]:
 
 def _standard_deviation(values: Floats, spread: Spread) -> float:
     if spread == "unbiased" and len(values) < 2:
-        raise ValueError("the unbiased standard deviation requires two values, got 1: use spread='population'")
+        raise ValueError("the unbiased standard deviation requires at least two values, got 1: use spread='population'")
     return float(values.std(ddof=spread == "unbiased"))
 
 

@@ -85,7 +85,7 @@ def train_game(
         if watch.alarm is not None:
             say(
                 f"stopped by the alarm in step {watch.alarm.step:,}: continue with --resume, or start again with "
-                "the changes that it suggests"
+                "the changes that the alarm suggests"
             )
         if main:
             say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")

@@ -93,7 +93,7 @@ def advantage_collapse(columns: Columns) -> Iterator[Finding]:
         yield Finding(
             "advantage_collapse", role, (stuck > LIMIT) & (learnt <= LIMIT),
             lambda at, stuck=stuck, learnt=learnt: f"all rewards are equal in {stuck[at]:.0%} of the groups"
-            + (f" below the highest reward ({learnt[at]:.0%} have reached it)" if learnt[at] > 0.005 else "")
+            + (f" below the highest reward ({learnt[at]:.0%} of all groups are there)" if learnt[at] > 0.005 else "")
             + ": try a reward with several parts, dynamic sampling, a higher temperature or other rows",
         )  # fmt: skip
     spreads: list[tuple[str, str, Series]] = []
@@ -111,7 +111,7 @@ def advantage_collapse(columns: Columns) -> Iterator[Finding]:
         yield Finding(
             "advantage_collapse", role, mean < 0.4 * first,
             lambda at, mean=mean, first=first, what=what: f"the spread of {what} is {mean[at]:.3g}, "
-            f"down from {first:.3g} at the start: the policy hardly learns from them any more",
+            f"down from {first:.3g} at the start: the policy hardly learns any more",
         )  # fmt: skip
 
 
@@ -167,8 +167,8 @@ def kl_runaway(columns: Columns) -> Iterator[Finding]:
     before = _shifted(mean, WINDOW)
     yield Finding(
         "kl_runaway", "kl", (mean > 0.5) | ((mean > 0.15) & (mean > 3 * before)),
-        lambda at: f"the divergence from the initial policy is {mean[at]:.3g} per token, and was {_first(kl):.3g} at "
-        "the start: raise kl or lower the learning rate",
+        lambda at: f"the divergence from the initial policy is {mean[at]:.3g} per token, compared with "
+        f"{_first(kl):.3g} at the start: raise kl or lower the learning rate",
     )  # fmt: skip
 
 
@@ -201,7 +201,7 @@ def always_yes(columns: Columns) -> Iterator[Finding]:
             wrong &= rolling(credit) > _first(credit) + 0.1
         yield Finding(
             "always_yes", name, wrong,
-            lambda at, mean=mean, first=first: f"{mean[at]:.0%} of the answers are yes where no is right, up from "
+            lambda at, mean=mean, first=first: f"{mean[at]:.0%} of the answers are 'yes' where 'no' is right, up from "
             f"{first:.0%} at the start: raise checklist.lambda_v, checklist.lambda_p or checklist.votes, or add "
             "gold negatives",
         )  # fmt: skip
@@ -218,8 +218,8 @@ def lenient_judge(columns: Columns) -> Iterator[Finding]:
     mean, first = rolling(credit), _first(credit)
     yield Finding(
         "lenient_judge", "gap/rules", (mean > first + 0.1) & (mean > first + 4 * _standard_error(credit)),
-        lambda at: f"the judge gives {mean[at]:+.2f} more credit than the rules do, and gave {first:+.2f} at the "
-        "start: read the responses that pass, and add gold items like them that are labelled no",
+        lambda at: f"the judge gives {mean[at]:+.2f} more credit than the rules do, up from {first:+.2f} at the "
+        "start: read the responses that pass, and add similar gold items labelled no",
     )  # fmt: skip
 
 
@@ -267,7 +267,7 @@ def cannot_answer_drift(columns: Columns) -> Iterator[Finding]:
     yield Finding(
         "cannot_answer_drift", "cannot_answer", mean > first + 0.2,
         lambda at: f"{mean[at]:.0%} of the checkers' answers are 'cannot answer', up from {first:.0%} at the start: "
-        "read the transcripts to see whether questions have become unanswerable or checkers give up",
+        "read the transcripts to see whether the questions have become unanswerable or the checkers give up",
     )  # fmt: skip
 
 
@@ -315,8 +315,8 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
     yield Finding(
         "case_drift", "case", (moved > 0.25) & (gain < 0.02),
         lambda at: f"{moved[at]:.0%} of the units are in a different case than at the start (case {limit(at)}), while "
-        f"the share of right submitted values changed by {gain[at]:+.0%}: the roles play against each other instead of "
-        "solving the task",
+        f"the share of correct submitted values changed by {gain[at]:+.0%}: the roles play against each other instead "
+        "of solving the task",
     )  # fmt: skip
 
 

@@ -171,8 +171,8 @@ def train_rank(
         trainer, _Watch(held, config.evaluate_every, pairs, lambda steps: Progress(out, done, steps, say), first)
     )
     say(
-        f"{sum(material.counts.values()):,} pairs, {len(material.train):,} for training; {len(material.held):,} "
-        f"held-out questions for evaluation; on {arguments.device.type}, starting at step {done:,}"
+        f"pairs: {sum(material.counts.values()):,}, {len(material.train):,} of them for training; held-out questions "
+        f"for evaluation: {len(material.held):,}; on {arguments.device.type}, starting at step {done:,}"
     )
     try:
         train_from(trainer, checkpoint)

@@ -213,7 +213,7 @@ def tokens_of(tokenizer: Any, example: TrainingExample) -> tuple[list[int], int]
         [*asked, {"role": "assistant", "content": example.completion}], return_dict=False
     )
     if whole[: len(prompt)] != prompt:
-        raise ConfigError("the chat template changes the prompt when an answer follows: use another model")
+        raise ConfigError("the chat template changes the prompt when an answer is appended: use another model")
     return whole, len(prompt)
 
 
@@ -243,8 +243,9 @@ def _train(
     longest = min(config.max_tokens, getattr(model.config, "max_position_embeddings", config.max_tokens))
     rows, dev = (_rows(tokenizer, examples, longest) for examples in sets)
     say(
-        f"{len(rows):,} of {len(sets[0]):,} chats for training; {len(sets[0]) - len(rows):,} have more than "
-        f"{longest:,} tokens; {len(dev):,} for evaluation{also_learnt(*sets)}; on {arguments.device.type}"
+        f"chats for training: {len(rows):,} of {len(sets[0]):,}; chats of more than {longest:,} tokens, excluded: "
+        f"{len(sets[0]) - len(rows):,}; chats for evaluation: {len(dev):,}{also_learnt(*sets)}; "
+        f"on {arguments.device.type}"
     )
     if not rows:
         raise InputError(f"all chats have more than {longest:,} tokens: raise max_tokens, or use shorter chats")

@@ -71,8 +71,8 @@ class Watch:
                 self.worth = found[name] * (1 if self._dev.higher_is_better else -1)
             else:  # a judge that failed on all rows, which is not a score
                 self._say(
-                    f"the evaluation on dev in step {number:,} gave no {name}, so this step cannot be the best one; it "
-                    f"gave {', '.join(found)}"
+                    f"the evaluation on dev in step {number:,} has no {name}, so this step cannot be the best one; it "
+                    f"has {', '.join(found)}"
                 )
             record = {**record, **{f"dev/{name}": value for name, value in found.items()}}
         now = time.monotonic()

@@ -79,7 +79,7 @@ def from_json(kind: type[Record], text: str | bytes) -> Record:
     >>> from_json(Verdict, "{}")
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: expected a Verdict: 6 fields are missing or wrong, the first is "claim": Field required
+    vouching.errors.InputError: expected a Verdict; missing or wrong fields: 6; the first is "claim": Field required
     """
     from pydantic import ValidationError
 
@@ -89,7 +89,7 @@ def from_json(kind: type[Record], text: str | bytes) -> Record:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole record"
         raise InputError(
-            f"expected a {kind.__name__}: {error.error_count()} fields are missing or wrong, the first is "
+            f"expected a {kind.__name__}; missing or wrong fields: {error.error_count()}; the first is "
             f'"{where}": {first["msg"]}'
         ) from None
 
