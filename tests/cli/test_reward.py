@@ -162,7 +162,7 @@ def test_the_diagnosis_is_put_on_one_scale_before_it_is_told(tmp_path: Path) -> 
     assert plain["gap"]["mean"][0] - equal["gap"]["mean"][0] == pytest.approx(0.0225)
     known = [{"id": "a", "group": "g", "total": 1.0, "parts": {"diagnosis": 1.0, "format": 1.0}}]
     refused = vouch("diagnose", "rewards", written(tmp_path / "u.jsonl", known), "--equal", "range")
-    assert (refused.exit_code, "no gold label" in refused.stderr) == (Exit.USAGE, True)
+    assert (refused.exit_code, "without a gold label" in refused.stderr) == (Exit.USAGE, True)
 
 
 def test_the_answers_of_a_ranking_are_one_group_of_a_diagnosis(tmp_path: Path, output: Path) -> None:

@@ -24,8 +24,8 @@ def test_an_alarm_is_told_once_and_ends_a_run_only_if_asked_to(tmp_path: Path, o
         # Two windows of twenty steps there must be.
         assert (watch.alarm is not None) == (on_alarm == "stop" and step >= 40)
     assert [line for line in lines if line.startswith("alarm")] == [
-        "alarm in step 40: kl_runaway (kl): the divergence from the initial policy is 0.6 per token, and was 0.6 at "
-        "the start: raise kl or lower the learning rate"
+        "alarm in step 40: kl_runaway (kl): the divergence from the initial policy is 0.6 per token, compared with 0.6 "
+        "at the start: raise kl or lower the learning rate"
     ]
 
 
@@ -52,7 +52,7 @@ def test_a_judge_that_fails_on_all_of_dev_ends_no_run_and_gives_no_score(tmp_pat
     assert watch.worth is None
     assert lines == [
         "the evaluation on dev in step 1 has no reward/verifier/total, so this step cannot be the best one; "
-        "it gave judge/failed"
+        "it has judge/failed"
     ]
     assert read_records(tmp_path)[0]["dev/judge/failed"] == 8.0
 
