@@ -130,7 +130,7 @@ class RankingsTask(Task[RankingRow]):
             if value != 1.0:
                 yield Fault("the whole set", f"{name} of the gold rankings is {value}, expected 1")
             elif spoiled["metrics"][name]["estimate"] == 1.0:
-                yield Fault("the whole set", f"{name} is 1 with a tenth of the rankings reversed, expected less")
+                yield Fault("the whole set", f"{name} is 1 with a tenth of the rankings reversed, expected less than 1")
 
 
 def ranking_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
