@@ -14,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 
 from vouching.errors import PromptError
+from vouching.types.visible import shown_names
 
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 
@@ -55,7 +56,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
+    return shown_names(sorted(names)) or "none"
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from vouching.errors import ConfigError, InputError
-from vouching.types.visible import shown_json
+from vouching.types.visible import hint, shown_json
 
 Config = TypeVar("Config")
 
@@ -92,10 +92,7 @@ def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = 
             meant = next(iter(inner_record)) if len(inner_record) == 1 else key
             near = [path for path in _paths(whole) if path.endswith(f".{meant}")]  # in a table that was not named
             near = near or get_close_matches(name, known, n=1)
-            raise ConfigError(
-                f"unknown setting {name!r}; "
-                + (f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}")
-            )
+            raise ConfigError(f"unknown setting {name!r}{hint(near[:1], 'expected one of ' + ', '.join(known))}")
         inner = get_type_hints(kind)[key]
         if is_dataclass(inner) and isinstance(value, dict):
             _refuse_unknown(inner, inner_record, whole, f"{name}.")

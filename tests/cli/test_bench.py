@@ -118,7 +118,7 @@ def test_what_cannot_be_used_is_one_line_that_says_what_to_do(data: Path, tmp_pa
     out = tmp_path / "out"
     assert "VOUCH_DATA is not set" in refused("run", "wice", "--out", out)
     assert "nowhere is not a folder" in refused("run", "wice", "--out", out, data=tmp_path / "nowhere")
-    assert "did you mean wice?" in refused("run", "wise", "--out", out, data=data)
+    assert "did you mean 'wice'?" in refused("run", "wise", "--out", out, data=data)
     no_dev = refused("run", "wice", "--split", "dev", "--out", out, data=data)
     assert "has no dev split: pass --split train or test" in no_dev
     assert "fool_me_twice is missing" in refused("run", "fool_me_twice", "--out", out, data=data)

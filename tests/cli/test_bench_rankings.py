@@ -124,7 +124,7 @@ def test_two_runs_are_compared_on_the_same_rankings(data: Path, index: Path, tmp
             ("fgveribench", "wice"),
             "has answers to rank, but wice has claims to judge: run them separately",
         ),
-        (("fgveribench", "fgveribench_lon"), "did you mean fgveribench_long?"),
+        (("fgveribench", "fgveribench_lon"), "did you mean 'fgveribench_long'?"),
         (
             ("fgveribench",),
             "pass --index PATH or --web ENGINE, or --mode no-search or --mode generative, which need none",

@@ -74,10 +74,10 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
         (("chek",), "unknown command 'chek'; did you mean 'check'? (see vouch --help)"),
         (("search", "x"), "unknown command 'search': use vouch index search to search an index (see vouch --help)"),
         (("check", "--zzz"), "unknown option --zzz (see vouch check --help)"),
-        (("check", "--out", "x"), "unknown option --out; did you mean --output? (see vouch check --help)"),
+        (("check", "--out", "x"), "unknown option --out; did you mean '--output'? (see vouch check --help)"),
         (
             ("rank", "--model", "x"),
-            "unknown option --model; did you mean --score-model or --search-model? (see vouch rank --help)",
+            "unknown option --model; did you mean '--score-model' or '--search-model'? (see vouch rank --help)",
         ),
         (("check", "x", "--threshold", "z"), "--threshold must be a number (see vouch check --help)"),
         (("check", "x", "--votes", "0"), "--votes must be at least 1 (see vouch check --help)"),
@@ -85,6 +85,10 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
             ("check", "x", "--method", "blinded"),
             "unknown value 'blinded' for --method; expected one of embedded, structured, label; use vouch audit for "
             "blinded (see vouch check --help)",
+        ),
+        (
+            ("check", "x", "--method", "it's"),
+            'unknown value "it\'s" for --method; expected one of embedded, structured, label (see vouch check --help)',
         ),
         (("check", "x", "--threshold"), "--threshold requires a value (see vouch --help)"),
         (

@@ -215,6 +215,7 @@ def test_a_name_that_is_nearly_one_of_ours_is_told_what_there_is(name: str) -> N
         ("embedded-rules", "embedded:rules"),
         ("embeded:runs/round-2", "embedded:runs/round-2"),
         ("mini-check:model", "minicheck:model"),
+        ("minichek:x", "minicheck:x"),
         ("opnai:gpt-5", "openai/gpt-5"),
         ("openai:gpt-5", "openai/gpt-5"),
         ("lokal:/models/qwen", "local:/models/qwen"),
@@ -266,6 +267,12 @@ def test_a_server_that_is_busy_is_named_with_what_to_do(status: int) -> None:
     assert "running" not in result.stderr
 
 
+def refused_search() -> SearchError:
+    error = SearchError("no answer")
+    error.__cause__ = ModelUnavailableError("no answer")
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "advice"),
     [
@@ -273,6 +280,7 @@ def test_a_server_that_is_busy_is_named_with_what_to_do(status: int) -> None:
         (ModelDeadlineError("too late"), "too late; check that the server is running, or try again later"),
         (ModelUnavailableError("answered 500", status=500), "answered 500; try again later"),
         (SearchError("the engine is busy"), "the engine is busy; try again later"),
+        (refused_search(), "no answer; check that the server is running, or try again later"),
         (ModelAnswerError("no choices"), "no choices"),
     ],
 )

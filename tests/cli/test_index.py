@@ -63,10 +63,10 @@ def test_files_that_are_added_again_replace_what_they_gave_before(files: Path) -
 def test_documents_are_removed_by_id_or_by_file(files: Path) -> None:
     vouch("index", "build", "towns", "docs", "rows.jsonl")
     done = vouch("index", "remove", "towns", "rows.jsonl", "nowhere.txt", "docs/mil.md")
-    assert (done.exit_code, done.stdout) == (Exit.INCOMPLETE, "towns: documents 1, passages 1\n")
+    assert (done.exit_code, done.stdout) == (Exit.INCOMPLETE, "towns: documents 1, passages 1, removed documents 1\n")
     assert done.stderr.splitlines() == [
-        "vouch: towns has no document 'nowhere.txt': vouch index info towns lists the documents",
-        "vouch: towns has no document 'docs/mil.md'; did you mean docs/mill.md?",
+        "vouch: towns has no document 'nowhere.txt'; vouch index info towns lists the documents",
+        "vouch: towns has no document 'docs/mil.md'; did you mean 'docs/mill.md'?",
     ]
     assert vouch("index", "remove", "towns", "docs/mill.md").exit_code == Exit.OK
 
@@ -80,9 +80,24 @@ def test_documents_are_removed_by_folder_or_pattern(files: Path) -> None:
     (files / "docs" / "old.txt").write_text("An old mill.")
     vouch("index", "build", "towns", "docs", "rows.jsonl")
     done = vouch("index", "remove", "towns", "docs/*.txt")
-    assert (done.exit_code, done.stdout) == (Exit.OK, "towns: documents 2, passages 2\n")
+    assert (done.exit_code, done.stdout) == (Exit.OK, "towns: documents 2, passages 2, removed documents 1\n")
     done = vouch("index", "remove", "towns", "./docs/", "docs/mill.md", "docs")
-    assert (done.exit_code, done.stdout) == (Exit.OK, "towns: documents 1, passages 1\n")
+    assert (done.exit_code, done.stdout) == (Exit.OK, "towns: documents 1, passages 1, removed documents 1\n")
+
+
+def test_a_row_that_an_earlier_name_removed_is_not_unknown(files: Path) -> None:
+    vouch("index", "build", "towns", "docs", "rows.jsonl")
+    done = vouch("index", "remove", "towns", "rows.jsonl", "rows.jsonl#7", "./rows.jsonl#7")
+    assert (done.exit_code, done.stderr) == (Exit.OK, "")
+
+
+@pytest.mark.parametrize("pattern", ["*", ".", "./*", "?*"])
+def test_a_name_for_all_documents_is_refused(files: Path, pattern: str) -> None:
+    vouch("index", "build", "towns", "docs", "rows.jsonl")
+    done = vouch("index", "remove", "towns", "docs", pattern)
+    assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
+    assert f"'{pattern}' stands for all documents of towns: " in done.stderr
+    assert vouch("index", "search", "towns", "mill").stdout
 
 
 def test_what_cannot_be_read_is_named_and_counted(files: Path) -> None:
@@ -191,7 +206,7 @@ def test_a_server_is_refused_with_where_to_name_it(files: Path, command: str) ->
     done = vouch("index", command, server, *([] if command == "info" else ["docs"]))
     assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
     assert done.stderr == (
-        f"vouch: expected the folder of a local index, got {server}: "
+        f"vouch: expected the folder of a local index, got {server}; "
         f"search this OpenSearch index with vouch check --index {server}\n"
     )
     assert {path.name for path in files.iterdir()} == {"docs", "rows.jsonl"}
@@ -201,7 +216,7 @@ def test_a_server_is_refused_with_where_to_name_it(files: Path, command: str) ->
 def test_a_server_given_as_a_path_is_told_its_form(files: Path, given: str) -> None:
     done = vouch("check", "It rained.", "--index", given)
     assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
-    assert done.stderr.endswith("; did you mean opensearch:http://localhost:9200/notes?\n")
+    assert done.stderr.endswith("; did you mean 'opensearch:http://localhost:9200/notes'?\n")
 
 
 def test_a_disk_that_takes_no_more_is_told_and_the_index_stays(files: Path) -> None:

@@ -344,3 +344,15 @@ def test_a_cache_of_an_earlier_version_is_used(tmp_path: Path) -> None:
         file.execute("DROP INDEX answers_used")
         file.execute("ALTER TABLE answers DROP COLUMN used")
     assert answers(path, ScriptedModel(["No."]), Sampling(), Sampling(seed=1))[0][0].text == "Yes."
+
+
+def test_a_later_use_by_another_process_stays(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    fill(path, [7])
+    model = Cached(ScriptedModel([]), path)
+    asyncio.run(model.generate(ASK, Sampling(seed=7)))
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE answers SET used = 1e12")
+    asyncio.run(model.aclose())
+    with sqlite3.connect(path) as file:
+        assert file.execute("SELECT used FROM answers").fetchone() == (10**12,)

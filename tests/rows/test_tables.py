@@ -149,3 +149,8 @@ def test_what_is_no_parquet_or_has_other_columns_is_refused(tmp_path: Path) -> N
     assert "cannot be read as Parquet" in refusal(path)
     write_parquet(path, [{"id": 1}])
     assert "has the columns id; expected a column named claim" in refusal(path, "claim")
+
+
+def test_a_column_with_a_blank_in_its_name_is_shown_in_quotes() -> None:
+    with pytest.raises(InputError, match=r"has the columns id, ' claim', ' source'; expected a column named claim$"):
+        of_csv(b"id, claim, source\n1,a,b\n", "claim")

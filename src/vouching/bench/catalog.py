@@ -22,6 +22,7 @@ from vouching.bench.rows import BenchRow, Split
 from vouching.bench.task import DataSet, Kind, PublishedFigure, Read
 from vouching.bench.taxcalcbench import tax_cases
 from vouching.errors import ConfigError, InputError
+from vouching.types.visible import hint
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 ALL = "all"
@@ -372,7 +373,7 @@ def chosen(
     >>> chosen(["wise"], Path(), "test")
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: unknown set 'wise'; did you mean wice? See vouch bench list
+    vouching.errors.InputError: unknown set 'wise'; did you mean 'wice'?
     """
     known = {**DATA_SETS, **(JUDGE_SETS if judged else {})}
     known = {name: one for name, one in known.items() if kind in (None, one.kind)}
@@ -387,6 +388,5 @@ def chosen(
             found[name] = known[name]
         else:
             near = get_close_matches(name, [*known, ALL], n=1)
-            advice = f"did you mean {near[0]}? See" if near else "see"
-            raise InputError(f"unknown set {name!r}; {advice} vouch bench list")
+            raise InputError(f"unknown set {name!r}{hint(near, 'see vouch bench list')}")
     return [*found.values()]

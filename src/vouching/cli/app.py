@@ -22,6 +22,7 @@ from typer.exceptions import TyperException
 
 from vouching.cli import answer, bench, check, data, diagnose, evolve, follow, index, reward, train
 from vouching.cli.streams import Exit, output_failed, show_warning, usage_errors, write_error, write_result
+from vouching.types.visible import hint
 from vouching.version import __version__
 
 app = typer.Typer(
@@ -92,8 +93,7 @@ def schema_command(
 def _no_option(found: re.Match[str]) -> str:
     near = found[2].split(", ")
     longer = [name for name in near if name.endswith(found[1].removeprefix("-"))]  # --model where it is --score-model
-    meant = " or ".join(longer or get_close_matches(found[1], near, n=1, cutoff=0.7))
-    return f"unknown option {found[1]}" + (f"; did you mean {meant}?" if meant else "")
+    return f"unknown option {found[1]}{hint(longer or get_close_matches(found[1], near, n=1, cutoff=0.7))}"
 
 
 def _choices(found: re.Match[str]) -> str:
@@ -108,9 +108,9 @@ _COMMAND_OF = {
 
 
 def _no_value(found: re.Match[str]) -> str:
-    name, value, known = found[1], found[2], found[3].replace("'", "")
+    name, value, known = found[1], found[2].strip("'"), found[3].replace("'", "")
     other = f"; use {_COMMAND_OF[value]} for {value}" if name == "--method" and value in _COMMAND_OF else ""
-    return f"unknown value {value!r} for {name}; expected one of {known}{other}"
+    return f"unknown value {found[2]} for {name}; expected one of {known}{other}"
 
 
 _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
@@ -128,7 +128,7 @@ _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)",
         r"unexpected arguments (\1): put quotes around text with spaces, and pass other text with its option",
     ),
-    (r"Invalid value for '(.*?)': (?:Value error, )?'([^']*)' is not one of (.*?)\.?$", _no_value),
+    (r"Invalid value for '(.*?)': (?:Value error, )?('.*?'|\".*?\") is not one of (.*?)\.?$", _no_value),
     (r"Option '(.*?)' requires an argument\.?", r"\1 requires a value"),
     (r"Missing option '(.*?)' \(env var: '(.*?)'\)\.?", r"\1 is missing: pass it, or set \2"),
     (r"Missing (?:option|argument) '(.*?)'\. Choose from:?\s*(.*?)\.?\s*$", _choices),

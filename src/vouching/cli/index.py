@@ -6,6 +6,7 @@ Not supported: serving an index to other machines, and watching folders for chan
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
@@ -18,7 +19,7 @@ import typer
 from vouching.cli.options import argument_text
 from vouching.cli.streams import Exit, RowProgress, draw, progress, usage_errors, write_error, write_json, write_result
 from vouching.errors import InputError
-from vouching.types.visible import visible, visible_line
+from vouching.types.visible import hint, visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -146,6 +147,7 @@ def remove_command(folder: _Folder, names: _Names) -> None:
     from vouching.search.store import named_by
 
     unknown: list[str] = []
+    removed = 0
     with usage_errors():
         try:
             with change_index(folder) as writer:
@@ -153,12 +155,19 @@ def remove_command(folder: _Folder, names: _Names) -> None:
                     # Paths in the index are normalised, e.g. without "./".
                     given = argument_text(name, "NAMES")
                     path = Path(os.path.normpath(given)).as_posix()
-                    removed = writer.remove([given]) or writer.remove([path]) or writer.remove_matching(path)
-                    if not removed and not named_by(path, writer.names):  # an earlier name may have removed them
-                        unknown.append(f"{name!r}{_similar(folder, path, writer.names)}")
+                    known = writer.names  # also those that an earlier name removed
+                    if not re.search(r"\w", path) and (path == "." or len(named_by(path, known)) == len(known)):
+                        raise InputError(
+                            f"{name!r} stands for all documents of {folder}: name documents, files or folders, or "
+                            "delete the folder of the index"
+                        )
+                    here = writer.remove([given]) or writer.remove([path]) or writer.remove_matching(path)
+                    removed += here
+                    if not here and not {given, path} & {*known} and not named_by(path, known):
+                        unknown.append(f"{name!r}{_similar(folder, path, known)}")
         except OSError as error:
             raise _cannot_write(folder, error) from None
-        _write_size(folder)
+        _write_size(folder, f", removed documents {removed:,}")
     for name in unknown:
         write_error(f"{folder} has no document {name}")
     raise typer.Exit(Exit.INCOMPLETE if unknown else Exit.OK)
@@ -227,7 +236,7 @@ def _fill(changing: AbstractContextManager[IndexWriter], paths: list[Path], fiel
 def _similar(folder: Path, name: str, known: list[str]) -> str:
     """The end of a message about an unknown document."""
     near = get_close_matches(name, known[:_MAX_COMPARED], n=3)
-    return f"; did you mean {' or '.join(near)}?" if near else f": vouch index info {folder} lists the documents"
+    return hint(near, f"vouch index info {folder} lists the documents")
 
 
 def _cannot_write(folder: Path, error: OSError) -> typer.Exit:
@@ -235,11 +244,11 @@ def _cannot_write(folder: Path, error: OSError) -> typer.Exit:
     return typer.Exit(Exit.INCOMPLETE)
 
 
-def _write_size(folder: Path) -> None:
+def _write_size(folder: Path, more: str = "") -> None:
     from vouching.search.index import index_facts
 
     facts = index_facts(folder)
-    write_result(f"{folder}: documents {facts['documents']:,}, passages {facts['passages']:,}\n")
+    write_result(f"{folder}: documents {facts['documents']:,}, passages {facts['passages']:,}{more}\n")
 
 
 def _report_skipped(reader: DocumentReader, skipped: int) -> None:

@@ -17,6 +17,7 @@ from vouching.errors import InputError
 from vouching.rows import STDIN
 from vouching.text.encoding import decode_text, looks_like_html
 from vouching.types import Source, VerdictWarning
+from vouching.types.visible import hint
 
 AGAINST, HOW, OUTPUT, ROWS = "Sources", "Method", "Output", "Files of rows"
 """Panels of ``--help``."""
@@ -174,7 +175,7 @@ def _advice(path: str, option: str) -> str:
     """What to do about a missing file."""
     near = _nearest_name(path)
     if near:
-        return f"did you mean {near}?"
+        return hint([near]).removeprefix("; ")
     if option == "--source":
         return "pass the path of a text file, - for standard input, or the text itself with --source-text"
     return "pass the path of a text file, or - for standard input"

@@ -27,6 +27,7 @@ from vouching.methods.blinded.reward import Scale
 from vouching.methods.rewards import lines_of, reward_job
 from vouching.methods.structured.reward_weights import Calibration, Split, Variant
 from vouching.rows import json_output
+from vouching.types.visible import hint
 
 app = typer.Typer()
 
@@ -185,8 +186,7 @@ def reward_command(
 def _settings_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a method's reward: given values, else defaults. Raises InputError for what does not apply."""
     if method not in _NAMES:
-        near = get_close_matches(method, _NAMES, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
+        meant = hint(get_close_matches(method, _NAMES, n=1))
         raise InputError(f"unknown reward method {method!r}; expected one of {', '.join(_NAMES)}{meant}")
     parameters = inspect.signature(METHODS[method].load("reward_row")).parameters
     own = {name: one.default for name, one in parameters.items() if name in given}

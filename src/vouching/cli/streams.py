@@ -27,6 +27,7 @@ from vouching.errors import (
     ModelDeadlineError,
     ModelUnavailableError,
     NoLanguageModelError,
+    SearchError,
     VouchError,
 )
 from vouching.rows import STDIN, BatchSummary, RowJob
@@ -151,7 +152,8 @@ def cannot_write(error: OSError, output: str, advice: str | None = None) -> Exit
 
 def _retry_advice(error: BackendError) -> str:
     """The end of a message: what to do before the same command may succeed."""
-    if isinstance(error, ModelDeadlineError) or (isinstance(error, ModelUnavailableError) and error.status is None):
+    cause = error.__cause__ if isinstance(error, SearchError) else error
+    if isinstance(cause, ModelDeadlineError) or (isinstance(cause, ModelUnavailableError) and cause.status is None):
         return "; check that the server is running, or try again later"
     return "; try again later" if error.can_retry else ""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vouching.errors import ConfigError, NoLanguageModelError
 from vouching.lazy import lazily
 from vouching.methods.table import METHODS, Method
+from vouching.types.visible import hint
 
 if TYPE_CHECKING:
     from vouching.methods.assurance.evidence import UnitState, case_quality, evidence_fault
@@ -62,8 +63,7 @@ def method_for(
     variants = {name: method for method in METHODS.values() for name in method.variants}
     if named is not None and named not in METHODS and named not in variants:
         near = get_close_matches(named, known := [*METHODS, *variants], n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
-        raise ConfigError(f"unknown method {named!r}; {hint}")
+        raise ConfigError(f"unknown method {named!r}{hint(near, 'expected one of ' + ', '.join(known))}")
     chosen = None if named is None else METHODS.get(named) or variants[named]
     variant: Mapping[str, Any] = chosen.variants.get(named or "", {}) if chosen else {}
     given = {name: value for name, value in (settings or {}).items() if value is not None}

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from vouching.errors import ConfigError
 from vouching.models.base import Model
 from vouching.types import Reward, Unverified
+from vouching.types.visible import hint
 
 
 class RowReward(Protocol):
@@ -132,9 +133,8 @@ class Method:
     def _check(self, given: Mapping[str, Any], known: Sequence[str]) -> None:
         """Raise ConfigError for an unknown setting."""
         for name in (name for name in given if name not in known):
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"its settings are {', '.join(known) or 'none'}"
-            raise ConfigError(f"the method {self.name} has no setting {name!r}; {hint}")
+            meant = hint(get_close_matches(name, known, n=1), f"its settings are {', '.join(known) or 'none'}")
+            raise ConfigError(f"the method {self.name} has no setting {name!r}{meant}")
 
 
 METHODS: dict[str, Method] = {

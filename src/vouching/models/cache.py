@@ -160,7 +160,7 @@ class Cached(Wrapper):
 
     def _add_uses(self, file: sqlite3.Connection) -> None:
         uses = [(used, key) for key, used in self._uses.items()]
-        file.executemany("UPDATE answers SET used = ? WHERE key = ?", uses)
+        file.executemany("UPDATE answers SET used = max(used, ?) WHERE key = ?", uses)
         self._uses.clear()
         self._written = time.monotonic()
 

@@ -18,6 +18,7 @@ import json
 import os
 import ssl
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -187,11 +188,30 @@ def transport_reason(error: BaseException) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"cannot connect to {error.host}:{error.port} ({error.certificate_error})"
     if isinstance(error, aiohttp.ClientConnectorError):
-        cause = error.os_error
-        is_system = (cause.errno or 0) > 0 and not isinstance(cause, ssl.SSLError)
-        words = os.strerror(cause.errno or 0) if is_system else cause.strerror or str(cause)
-        return f"cannot connect to {error.host}:{error.port} ({words})"
+        return f"cannot connect to {error.host}:{error.port} ({_reason(error.os_error)})"
+    if isinstance(error, httpx2.ConnectError):
+        with suppress(RuntimeError):  # it has no request
+            url = error.request.url
+            place = f"{url.host}:{url.port or (443 if url.scheme == 'https' else 80)}"
+            return f"cannot connect to {place} ({_reason(_origin(error))})"
     return f"{type(error).__name__}{f', {error}' if str(error) else ''}"
+
+
+def _reason(error: BaseException) -> str:
+    if not isinstance(error, OSError):
+        return str(error)
+    is_system = (error.errno or 0) > 0 and not isinstance(error, ssl.SSLError)
+    return os.strerror(error.errno or 0) if is_system else error.strerror or str(error)
+
+
+def _origin(error: BaseException) -> BaseException:
+    """The error at the beginning of a chain; of several attempts to connect, that of the first."""
+    while True:
+        if isinstance(error, BaseExceptionGroup):
+            inner = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+        elif (inner := error.__cause__ or error.__context__) is None:
+            return error
+        error = inner
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

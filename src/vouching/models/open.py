@@ -18,6 +18,7 @@ from vouching.errors import ConfigError
 from vouching.models.base import Model
 from vouching.models.cache import Cached
 from vouching.models.wrappers import Deadline, Limited, Retrying, Traced, WithFields, read_fields
+from vouching.types.visible import hint
 
 OPENAI = "https://api.openai.com/v1"
 FORMS = (
@@ -43,14 +44,15 @@ def nearest_name(name: str, others: Sequence[str] = ()) -> str:
     ("; did you mean 'openai/gpt-5'?", "; did you mean 'embedded'?", '')
     """
     if re.fullmatch(r"[\w.-]+(:\d+)?/\S*#\S+", name):
-        return f"; did you mean 'http://{name}'?"
+        return hint([f"http://{name}"])
     kind, *rest = re.split("[:/]", name, maxsplit=1)
     forms = {"openai": "openai/", "local": "local:", "vllm": "vllm:"}
     forms |= {other: f"{other}:" for other in others if ":" not in other}
-    near = get_close_matches(name, others, n=1, cutoff=0.8)
-    if not near and rest and rest[0]:
+    if rest and rest[0]:
         near = [f"{forms[one]}{rest[0]}" for one in get_close_matches(kind.lower(), forms, n=1, cutoff=0.75)]
-    return f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
+    else:
+        near = get_close_matches(name, others, n=1, cutoff=0.8)
+    return hint([one for one in near if one != name])
 
 
 def open_model(

@@ -50,7 +50,7 @@ def fields_of(row: Row, *keys: str) -> dict[str, Any]:
         raise InputError(row.problem or "the row cannot be read")
     for key in keys:
         if row.fields.get(key) is None:
-            raise InputError(f"the row has no value for '{key}'; {shown_keys(row.fields)}")
+            raise InputError(f'the row has no value for "{key}"; {shown_keys(row.fields)}')
     return row.fields
 
 

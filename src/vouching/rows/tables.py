@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from vouching.errors import InputError, needed
 from vouching.rows.row import Fields, Row, read_json
-from vouching.types.visible import visible_line
+from vouching.types.visible import shown_names
 
 _DELIMITERS = (",", ";", "\t")
 _LIST_COLUMN = "sources"
@@ -57,7 +57,7 @@ def _refuse_header(header: Sequence[str], name: str, columns: Collection[str]) -
     if not any(header):
         raise InputError(f"{name} has no header in its first line: {expected}")
     if columns and not set(columns) & set(header):
-        raise InputError(f"{name} has the columns {visible_line(', '.join(header))}; {expected}")
+        raise InputError(f"{name} has the columns {shown_names(header)}; {expected}")
     twice = next((column for column in header if header.count(column) > 1), None)
     if twice is not None:
         raise InputError(f"{name} has two columns named {twice!r}: rename or remove one of them")

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from vouching.errors import ConfigError, InputError, SearchError
 from vouching.types import Asked, EngineKind, Passage, SearchResult, Trajectory
+from vouching.types.visible import hint
 
 RANK_OFFSET = 60
 """The paper's constant; the larger, the smaller the advantage of the first rank."""
@@ -115,11 +116,8 @@ def index_folder(given: str | Path) -> Path:
     if found is None:
         return Path(given)
     meant = f"opensearch:{found[2] or found[3]}"
-    if text == meant:
-        hint = f": search this OpenSearch index with vouch check --index {meant}"
-    else:
-        hint = f"; did you mean {meant}?"
-    raise InputError(f"expected the folder of a local index, got {text}{hint}")
+    advice = hint([meant] if text != meant else [], f"search this OpenSearch index with vouch check --index {meant}")
+    raise InputError(f"expected the folder of a local index, got {text}{advice}")
 
 
 def check_engines(engines: Sequence[SearchEngine], **numbers: int) -> None:

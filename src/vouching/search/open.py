@@ -9,6 +9,7 @@ from vouching.errors import ConfigError
 from vouching.search.base import Finder, SearchEngine
 from vouching.search.steps import QUERIES, StepSearch, Verify
 from vouching.search.web_apis import APIS
+from vouching.types.visible import hint
 
 FORMS = "searxng=URL, wikipedia, brave, tavily, serper, ddgs, or, for your own documents, index:PATH or opensearch:URL"
 """Names of engines. An address after "=" replaces the default one."""
@@ -39,9 +40,8 @@ def open_engine(spec: str) -> SearchEngine:
         return OpenSearch(spec.removeprefix(OPENSEARCH))
     name, given, address = spec.partition("=")
     if name not in (*APIS, "ddgs") or (given and not address):
-        near = get_close_matches(name, (*APIS, "ddgs"), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
-        raise ConfigError(f"unknown search engine {spec!r}; expected one of {FORMS}{hint}")
+        near = [one for one in get_close_matches(name, (*APIS, "ddgs"), n=1) if one != name]
+        raise ConfigError(f"unknown search engine {spec!r}; expected one of {FORMS}{hint(near)}")
     return _web(name, address or None)
 
 

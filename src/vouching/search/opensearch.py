@@ -21,7 +21,7 @@ from vouching.search.terms import query_terms, terms
 from vouching.search.web import SearchServer, checked_key
 from vouching.search.web_apis import Body, Request
 from vouching.types import EngineKind, Passage, Span
-from vouching.types.visible import shown_keys
+from vouching.types.visible import shown_keys, shown_names
 
 KEY, USER, PASSWORD = "OPENSEARCH_API_KEY", "OPENSEARCH_USER", "OPENSEARCH_PASSWORD"
 """Environment variables with an API key, or with a user name and a password."""
@@ -29,9 +29,6 @@ TITLE_BOOST = 2
 """Weight of the title's score relative to that of the text."""
 MAX_CHARACTERS = 2000
 """Characters of a query that are sent; OpenSearch allows 1024 words."""
-
-_MAX_FIELDS = 30
-"""Fields of a document that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,8 @@ class OpenSearch:
     async def search(self, query: str, limit: int) -> list[Passage]:
         """At most ``limit`` passages of different documents, best first, scored by OpenSearch.
 
-        Documents without a text are skipped. Raises SearchError if none of those found has one, or the server fails.
+        Documents without a text are skipped. Raises SearchError if none of those found has its field, or the server
+        fails.
         """
         if not query_terms(query):
             return []
@@ -90,8 +88,8 @@ class OpenSearch:
             },
         }
         hits = await self._server.ask(Request("/_search", json=body, headers=self._headers), _read_hits)
-        if hits and not any(_value(_source(hit), names.text).strip() for hit in hits):
-            raise SearchError(await self._without_text(hits[0]))
+        if hits and not any(names.text in _leaves(_source(hit)) for hit in hits):
+            raise SearchError(await self._without_field(hits[0]))
         found = (self._passage(hit, query) for hit in hits)
         return [passage for passage in found if passage is not None][:limit]
 
@@ -99,15 +97,15 @@ class OpenSearch:
         """Close the connections."""
         await self._server.aclose()
 
-    async def _without_text(self, hit: Body) -> str:
-        """What to say of documents without a text, of which ``hit`` is one; asks for all of its fields."""
+    async def _without_field(self, hit: Body) -> str:
+        """What to say of documents without the field, of which ``hit`` is one; asks for all of its fields."""
         name = str(hit.get("_id", ""))
         body = {"size": 1, "query": {"ids": {"values": [name]}}}
         found = await self._server.ask(Request("/_search", json=body, headers=self._headers), _read_hits)
-        keys = ", ".join([*_leaves(_source(found[0]))][:_MAX_FIELDS]) if found else ""
+        keys = shown_names(_leaves(_source(found[0]))) if found else ""
         has = f"has the fields {keys}" if keys else "has no fields"
         return (
-            f"the documents that {self.name} found have no text in the field {self._fields.text!r}: document {name!r} "
+            f"the documents that {self.name} found have no field {self._fields.text!r}: document {name!r} "
             f"{has}; choose the field of the text with {self.name}?text=NAME"
         )
 
@@ -187,12 +185,14 @@ def _leaves(source: Body, place: str = "") -> Iterator[str]:
 
 
 def _value(source: Body, name: str) -> str:
-    """A field of a document, also "a.b" inside an object; empty if it is not a text."""
+    """A field of a document, also "a.b" inside an object; texts of a list are joined; empty if it is not a text."""
     value: Any = source.get(name)
     if value is None and "." in name:
         outer, _, inner = name.partition(".")
         deeper = source.get(outer)
         return _value(cast("Body", deeper), inner) if isinstance(deeper, dict) else ""
+    if isinstance(value, list):
+        return "\n".join(_value({"": one}, "") for one in cast("list[Any]", value))
     if isinstance(value, int):
         return str(value)
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""

@@ -94,7 +94,7 @@ def _records(body: Body, key: str) -> list[Body]:
     """The objects in a list of a response. Raises SearchError if there is no such list."""
     found = body.get(key)
     if not isinstance(found, list):
-        raise SearchError(f"the answer has no list '{key}'; {shown_keys(body)}")
+        raise SearchError(f'the answer has no list "{key}"; {shown_keys(body)}')
     return [cast("Body", item) for item in cast("list[Any]", found) if isinstance(item, dict)]
 
 
@@ -162,7 +162,7 @@ def _ask_brave(query: str, limit: int, key: str) -> Request:
 
 def _read_brave(body: Body) -> list[Hit]:
     if body.get("type") != "search":
-        raise SearchError(f"the answer is not of the type 'search'; {shown_keys(body)}")
+        raise SearchError(f'the answer is not of the type "search"; {shown_keys(body)}')
     web = body.get("web")
     if not isinstance(web, dict):
         return []

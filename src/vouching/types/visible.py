@@ -9,8 +9,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
+MAX_NAMES = 30
+"""Names that a message lists."""
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, the first half of every escape sequence
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that change the direction of the letters after them
@@ -66,16 +69,30 @@ def shorten(text: str, width: int) -> str:
     return f"{text[:half]}…{text[len(text) - half :]}"
 
 
+def _as_json(value: object) -> int | float | str:
+    """What JSON does not have: the number in a Decimal, the type of anything else."""
+    if isinstance(value, Decimal):
+        return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
+    return f"<{type(value).__name__}>"
+
+
 def shown_json(value: object, width: int = 60) -> str:
     """A refused value for a message: as JSON writes it, a string in single quotes, shortened to ``width`` characters.
 
-    >>> shown_json(None), shown_json([1, "a", True]), shown_json("yes")
-    ('null', '[1, "a", true]', "'yes'")
+    What JSON does not have is shown as its type.
+
+    >>> shown_json(None), shown_json([1, "a", True]), shown_json("yes"), shown_json(b"yes"), shown_json("yes", 3)
+    ('null', '[1, "a", true]', "'yes'", 'bytes', "'ye...'")
     """
+    if isinstance(value, str):
+        text = repr(value)
+        return visible_line(text if len(text) <= width else f"{text[:width]}...{text[0]}")
+    text = type(value).__name__
     try:
-        text = repr(value) if isinstance(value, str) else json.dumps(value, default=repr, ensure_ascii=False)
+        if value is None or isinstance(value, int | float | Decimal | list | tuple | dict):
+            text = json.dumps(value, default=_as_json, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # a key that is not a string, a loop, thousands of digits
-        text = f"a value of type {type(value).__name__}"
+        pass
     return visible_line(text if len(text) <= width else f"{text[:width]}...")
 
 
@@ -85,5 +102,28 @@ def shown_keys(keys: Iterable[object]) -> str:
     >>> shown_keys({"id": 1, "text": "It opened."}), shown_keys({})
     ('its keys are id, text', 'it has no keys')
     """
-    names = ", ".join(map(str, keys))
-    return f"its keys are {visible_line(names)}" if names else "it has no keys"
+    names = shown_names(keys)
+    return f"its keys are {names}" if names else "it has no keys"
+
+
+def shown_names(names: Iterable[object]) -> str:
+    r"""The first names of a list, for a message; one is quoted if its start or end could not be seen otherwise.
+
+    >>> shown_names(["id", " claim", "a,b", ""]), shown_names(range(100, 132))[-20:]
+    ("id, ' claim', 'a,b', ''", '128, 129, and 2 more')
+    """
+    every = [*map(str, names)]
+    shown = (shorten(name, 60) for name in every[:MAX_NAMES])
+    quoted = (name if name and name.strip() == visible_line(name) and "," not in name else repr(name) for name in shown)
+    return ", ".join(quoted) + (f", and {len(every) - MAX_NAMES:,} more" if len(every) > MAX_NAMES else "")
+
+
+def hint(near: Sequence[str], otherwise: str = "") -> str:
+    """The end of a message about an unknown name: the names that may be meant, or if there are none, other advice.
+
+    >>> hint(["wice"], "see the list"), hint([], "see the list"), hint([])
+    ("; did you mean 'wice'?", '; see the list', '')
+    """
+    if near:
+        return f"; did you mean {' or '.join(map(repr, near))}?"
+    return f"; {otherwise}" if otherwise else ""

@@ -89,10 +89,10 @@ def test_a_bad_task_names_the_field_that_is_wrong(path: list[Any], value: Any, m
     ("path", "value", "message"),
     [
         (["values", "a"], "1.234,50", "values.a is '1.234,50', expected an amount"),
-        (["values", "a"], float("nan"), "values.a is nan, expected an amount"),
+        (["values", "a"], float("nan"), "values.a is NaN, expected an amount"),
         (["values", "a"], True, "values.a is true, expected an amount"),
         (["values", "a"], "1e400", "values.a is '1e400', expected an amount"),
-        (["values", "a"], 10**4000, "values.a is a number with too many digits"),
+        (["values", "a"], 10**4000, "values.a is 10{59}[.]{3}, expected an amount"),
         (["values", "a"], {"value": None}, "values.a.value is null"),
         (
             ["values", "a"],
@@ -100,7 +100,7 @@ def test_a_bad_task_names_the_field_that_is_wrong(path: list[Any], value: Any, m
             'values.a must have the key "value" and may have "rationale"; its keys are amount',
         ),
         (["values", "b"], "2.5", "values.b is '2.5', expected a number"),
-        (["values", "b"], float("inf"), "values.b is inf, expected a number"),
+        (["values", "b"], float("inf"), "values.b is Infinity, expected a number"),
         (["values", "c"], "maybe", "values.c is 'maybe', expected one of yes, no"),
         (["values", "d"], 4.5, "values.d is 4.5, expected a whole number"),
         (["values", "e"], "true", "values.e is 'true', expected true or false"),

@@ -28,8 +28,9 @@ from itertools import islice
 from typing import Any, cast
 
 from vouching.methods.assurance.expression import Expression, ExpressionError, MissingValueError
-from vouching.methods.assurance.values import read_amount, shown_value
+from vouching.methods.assurance.values import read_amount
 from vouching.types import Value
+from vouching.types.visible import shown_json
 
 MAX_STEPS = 200_000
 """Nodes that are evaluated; every iteration of a loop counts again."""
@@ -356,7 +357,7 @@ def _rounded(number: Decimal, places: Decimal) -> Decimal:
 def _amount(value: Any) -> Decimal:
     found = value if isinstance(value, Decimal) else read_amount(value) if isinstance(value, str) else None
     if found is None:
-        raise ExpressionError(f"{shown_value(value)} is not an amount, expected a number or a string such as $1,234.50")
+        raise ExpressionError(f"{shown_json(value)} is not an amount, expected a number or a string such as $1,234.50")
     return found
 
 
@@ -364,7 +365,7 @@ def _date(value: Any) -> date:
     try:
         return date.fromisoformat(value[:10] if isinstance(value, str) else "")
     except ValueError:
-        raise ExpressionError(f"{shown_value(value)} is not a date, expected one such as 2024-05-31") from None
+        raise ExpressionError(f"{shown_json(value)} is not a date, expected one such as 2024-05-31") from None
 
 
 def _as(kind: type[Any], value: Any) -> Any:

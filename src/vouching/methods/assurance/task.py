@@ -34,11 +34,11 @@ from pydantic.dataclasses import dataclass
 
 from vouching.errors import InputError
 from vouching.methods.assurance.expression import ExpressionError, parse
-from vouching.methods.assurance.values import LONGEST_JSON, path_of, read_data, read_value, shown_value
+from vouching.methods.assurance.values import LONGEST_JSON, path_of, read_data, read_value
 from vouching.rows.read import read_as, with_unique_ids
 from vouching.text.encoding import decode_text
 from vouching.types import Proposal, Rule, Task, TaskUnit, Value, ValueType
-from vouching.types.visible import shown_keys
+from vouching.types.visible import hint, shown_json, shown_keys
 
 _WHOLE = ConfigDict(extra="forbid")
 _Word = Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
@@ -204,7 +204,7 @@ def _complaint(kind: str, got: Any, message: str) -> str:
         return "is missing"
     texts = {"list_type": "a list", "dict_type": "an object", "dataclass_type": "an object", "string_type": "a string"}
     expected = texts.get(kind) or message.removeprefix("Input should be ").replace("'", "")
-    shown = "an object" if isinstance(got, dict) else "a list" if isinstance(got, list) else shown_value(got)
+    shown = "an object" if isinstance(got, dict) else "a list" if isinstance(got, list) else shown_json(got)
     return f"is {shown}, expected {expected}"
 
 
@@ -308,8 +308,7 @@ def _check_rules(unit: TaskUnit, number: int, task: Task) -> None:
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    found = get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    return hint(get_close_matches(word, known, n=1))
 
 
 def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from vouching.errors import InputError, MissingExtraError
 from vouching.types import TaskUnit, Value, ValueType
-from vouching.types.visible import visible_line
+from vouching.types.visible import shown_json, visible_line
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node
@@ -59,7 +59,7 @@ def read_value(raw: Any, unit: TaskUnit, place: str) -> Value:
     if unit.type == "boolean":
         if isinstance(raw, bool):
             return raw
-        raise InputError(f"{place} is {shown_value(raw)}, expected true or false")
+        raise InputError(f"{place} is {shown_json(raw)}, expected true or false")
     if unit.type in ("choice", "text"):
         return _read_text(raw, unit, place)
     expected = {
@@ -68,19 +68,19 @@ def read_value(raw: Any, unit: TaskUnit, place: str) -> Value:
     }[unit.type]  # fmt: skip
     number = read_amount(raw) if unit.type == "amount" and isinstance(raw, str) else as_decimal(raw)
     if number is None:
-        raise InputError(f"{place} is {shown_value(raw)}, expected {expected}")
+        raise InputError(f"{place} is {shown_json(raw)}, expected {expected}")
     if abs(number) >= LARGEST:
-        raise InputError(f"{place} is {shown_value(raw)}, expected a number between -10^18 and 10^18")
+        raise InputError(f"{place} is {shown_json(raw)}, expected a number between -10^18 and 10^18")
     if unit.type == "integer" and number != number.to_integral_value():
-        raise InputError(f"{place} is {shown_value(raw)}, expected a whole number")
+        raise InputError(f"{place} is {shown_json(raw)}, expected a whole number")
     return number
 
 
 def _read_text(raw: Any, unit: TaskUnit, place: str) -> str:
     if not isinstance(raw, str) or not raw.strip():
-        raise InputError(f"{place} is {shown_value(raw)}, expected a non-empty string")
+        raise InputError(f"{place} is {shown_json(raw)}, expected a non-empty string")
     if unit.type == "choice" and raw not in unit.choices:
-        raise InputError(f"{place} is {shown_value(raw)}, expected one of {', '.join(unit.choices)}")
+        raise InputError(f"{place} is {shown_json(raw)}, expected one of {', '.join(unit.choices)}")
     return raw
 
 
@@ -125,16 +125,6 @@ def value_json(value: Value | None) -> bool | int | float | str | None:
 def same_value(one: Value, other: Value) -> bool:
     """Whether two values are equal; a number never equals a boolean or a string."""
     return isinstance(one, bool) == isinstance(other, bool) and type(one) is type(other) and one == other
-
-
-def shown_value(raw: Any) -> str:
-    """A refused value for a message: as JSON writes it, strings in single quotes."""
-    raw = value_json(raw)
-    if raw is None or isinstance(raw, bool):
-        return {None: "null", True: "true", False: "false"}[raw]
-    # repr of a whole number with thousands of digits raises.
-    text = "a number with too many digits" if isinstance(raw, int) and abs(raw) >= 10**40 else repr(raw)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 LONGEST_JSON = 20_000_000

@@ -15,7 +15,7 @@ from vouching.errors import InputError
 from vouching.methods.rules import shape, wording
 from vouching.methods.rules.ruling import LANGUAGES, Ruling
 from vouching.types import ChecklistItem, Span
-from vouching.types.visible import shown_json
+from vouching.types.visible import hint, shown_json
 
 RELATIONS = ("at least", "less than")
 """How a number may be bounded."""
@@ -47,9 +47,7 @@ def bind(rule: str, arguments: Mapping[str, Any] | None = None, span: Span | Non
     vouching.errors.InputError: keywords:frequency: "frequency" must be a whole number of at least 0, got 'often'
     """
     if rule not in RULES:
-        near = get_close_matches(rule, RULES, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "see docs/rules.md"
-        raise InputError(f"unknown rule {rule!r}; {hint}")
+        raise InputError(f"unknown rule {rule!r}{hint(get_close_matches(rule, RULES, 1), 'see docs/rules.md')}")
     parameters = RULES[rule].parameters
     given = {key: value for key, value in (arguments or {}).items() if value is not None}
     unknown = [repr(key) for key in given if key not in parameters]
