@@ -63,7 +63,7 @@ def test_the_threshold_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"labels": [1], "votes": [[1]]}, "the row has no value for 'holistic'; its keys are labels, votes"),
+        ({"labels": [1], "votes": [[1]]}, 'the row has no value for "holistic"; its keys are labels, votes'),
         (
             {"holistic": 1, "labels": [1], "votes": [["yes"]]},
             "item 0: each vote must be 1 (yes), 0 (no) or null (unclear), got 'yes'",

@@ -50,7 +50,9 @@ def test_a_server_is_not_a_folder(
         with pytest.raises(InputError, match=f"got {local}; search .* with vouch check --index {local}"):
             opens(given)
     for given in (SERVER, Path(SERVER), f"opensearch={SERVER}", f"OpenSearch:{SERVER}"):
-        with pytest.raises(InputError, match=f"expected the folder of a local index, got .*; did you mean '{local}'[?]"):
+        with pytest.raises(
+            InputError, match=f"expected the folder of a local index, got .*; did you mean '{local}'[?]"
+        ):
             opens(given)
     assert not [*tmp_path.iterdir()]
 

@@ -127,7 +127,7 @@ def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: N
     >>> job = RowJob(str(folder / "rows.jsonl"), str(folder / "out.jsonl"), lambda: work, look, {"command": "square"})
     >>> summary = run_rows(job, lambda progress: print(progress.rows, progress.seen.problem))
     1 None
-    2 rows.jsonl, line 2: the row has no value for 'x'; its keys are id
+    2 rows.jsonl, line 2: the row has no value for "x"; its keys are id
     >>> summary.rows, summary.problems, summary.counts["squares"]
     (2, 1, 1)
     """
