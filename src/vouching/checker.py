@@ -27,7 +27,7 @@ from vouching.search.base import Finder, SearchEngine
 from vouching.search.evidence import ClaimEvidence, Searches
 from vouching.search.open import as_finder
 from vouching.types import Assurance, Claim, Report, Source, Unverified
-from vouching.types.visible import shown_json, shown_keys
+from vouching.types.visible import shown_json, shown_keys, value_fault
 
 if TYPE_CHECKING:
     from vouching.types import ChecklistItem
@@ -351,7 +351,7 @@ class Checker:
         response, claim = row.get("response"), row.get("claim")
         if judges == "response":
             if response is None and claim is None:
-                raise InputError(f'the row has no "response" or "claim"; {_keys_of(row)}')
+                raise InputError(_lacking(row, "response", "claim"))
             text = check_text(claim, "the claim") if response is None else response
             return await self.acheck_response(text, row_sources(row), question, repair_rest)
         sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
@@ -360,7 +360,7 @@ class Checker:
         if response is not None:
             return await self.acheck_response(response, sources, question, repair_rest)
         if claim is None:
-            raise InputError(f'the row has no "claim" or "response"; {_keys_of(row)}')
+            raise InputError(_lacking(row, "claim", "response"))
         asked = Claim(check_text(claim, "the claim"), id=name)
         return await self.acheck(asked, sources, question if self.finder else None)
 
@@ -370,7 +370,7 @@ class Checker:
         from vouching.methods.rules.verify import named_items
 
         if row.get("response") is None:
-            raise InputError(f'the row has no "response"; {_keys_of(row)}')
+            raise InputError(value_fault(row, "response"))
         items = named_items(row) if self.method.name == "rules" and row.get("instruction_id_list") else row_items(row)
         if getattr(getattr(self.verifier, "config", None), "holistic", False):
             items = None
@@ -378,8 +378,10 @@ class Checker:
         return await self.acheck_instruction(instruction_of(row), row["response"], items, sources or ())
 
 
-def _keys_of(row: Mapping[str, Any]) -> str:
-    return shown_keys(key for key, value in row.items() if value is not None)
+def _lacking(row: Mapping[str, Any], *keys: str) -> str:
+    null = next((key for key in keys if key in row), None)
+    names = " or ".join(f'"{key}"' for key in keys)
+    return value_fault(row, null) if null else f"the row has no {names}; {shown_keys(row)}"
 
 
 def _check_rest(repair_rest: object) -> None:

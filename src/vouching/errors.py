@@ -50,6 +50,17 @@ def needed(module: str, extra: str, feature: str) -> Any:
         raise MissingExtraError(extra, feature, module.partition(".")[0]) from error
 
 
+def cause_of(error: Exception) -> str:
+    """Why a record could not be read, for a message.
+
+    >>> cause_of(KeyError("files"))
+    'it lacks "files"'
+    """
+    if isinstance(error, IndexError):
+        return "a list in it is too short"
+    return f'it lacks "{error.args[0]}"' if isinstance(error, KeyError) and error.args else str(error)
+
+
 class BackendError(VouchError):
     """An endpoint failed after bounded retries; trying later may help."""
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast, overload
 from vouching.errors import InputError
 from vouching.rows.read import Row, RowReader
 from vouching.types import Claim, Example, Label, Passage, Source, Span
-from vouching.types.visible import shown_json, shown_keys
+from vouching.types.visible import shown_json, shown_keys, value_fault
 
 SourceLike: TypeAlias = str | Source | Passage | Mapping[str, object]
 SourcesLike: TypeAlias = SourceLike | Sequence[SourceLike]
@@ -147,8 +147,9 @@ def row_sources(row: Mapping[str, object], needed: bool = True, otherwise: str =
     given = [key for key in SOURCE_KEYS if row.get(key) is not None]
     if not given and needed:
         empty = next((key for key in SOURCE_KEYS if key in row), None)
-        lacks = f'the row has no "sources"; {shown_keys(row)}' if empty is None else f'"{empty}" is null'
-        raise InputError(f"{lacks}: pass a string or a list of strings{otherwise}")
+        lacks = f'the row has no "sources"; {shown_keys(row)}; pass "source" or "sources",'
+        lacks = f'"{empty}" is null: pass' if empty else lacks
+        raise InputError(f"{lacks} a string or a list of strings{otherwise}")
     if len(given) > 1:
         raise InputError(f'the row has both "{given[0]}" and "{given[1]}": put all texts into "sources"')
     return cast("SourcesLike", row[given[0]]) if given else None
@@ -173,8 +174,8 @@ def labelled_row(row: Row) -> LabelledRow:
     if row.fields is None:
         raise InputError(str(row.problem))
     fields = row.fields
-    if "claim" not in fields:
-        raise InputError(f'the row has no "claim"; {shown_keys(fields)}')
+    if fields.get("claim") is None:
+        raise InputError(value_fault(fields, "claim"))
     gold = gold_of(fields)
     group = fields.get("group")
     claim = Claim(as_claim(fields["claim"]).text, id=row.name)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_type_hints
 
@@ -44,10 +46,15 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         return recorded_settings(kind, record)
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
+        name = reduce(_place, first["loc"], "")
         if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
             raise ConfigError(_placed(str(cause), name, kind)) from None
         raise ConfigError(f"{name} {_refused(first['type'], first['msg'], shown_json(first['input']), name)}") from None
+
+
+def _place(place: str, part: str | int) -> str:
+    """The name of an entry of a table, or of an item of a list."""
+    return f"item {part + 1} of {place}" if isinstance(part, int) else f"{place}.{part}".removeprefix(".")
 
 
 def _refused(type: str, message: str, got: str, name: str) -> str:
@@ -56,9 +63,12 @@ def _refused(type: str, message: str, got: str, name: str) -> str:
         return "is missing"
     known = {
         "tuple_type": f'must be a list, such as ["one", "two"], got {got}',
-        "dataclass_type": f"must be a table, got {got}: set its entries with {name}.KEY=VALUE",
+        **dict.fromkeys(
+            ("dataclass_type", "dict_type", "mapping_type"),
+            f"must be a table, got {got}: set its entries with {name}.KEY=VALUE",
+        ),
     }
-    message = message.partition(", unable")[0].replace("Input should be", "must be")
+    message = re.split(", unable|, got", message)[0].replace("Input should be", "must be")
     return known.get(type, f"{message}, got {got}")
 
 

@@ -90,7 +90,7 @@ def test_prompts_without_a_response_are_left_out_and_named(tmp_path: Path) -> No
     ("rows", "problem"),
     [
         ([], "has no row"),
-        ([{"prompt": "No commas."}], 'the row must have "prompt" and "response" as strings'),
+        ([{"prompt": "No commas."}], 'the row has no "response"; its keys are prompt'),
         ([{"prompt": "Other.", "response": "Done."}], "not one of ifeval's 2"),
         ([RESPONSES[0], RESPONSES[0]], "already has a response"),
     ],

@@ -189,7 +189,7 @@ def test_several_responses_to_a_problem_count_as_their_share_and_two_runs_are_co
     [
         ([], "no response to '1'"),
         ([{"id": "1", "response": "a"}, {"id": "x", "response": "a"}], "aime_2024 has no problem with the id 'x'"),
-        ([{"id": "1"}], 'the row must have "id" and "response" as strings'),
+        ([{"id": "1"}], 'the row has no "response"; its keys are id'),
         (None, "pass --responses FILE"),
     ],
 )

@@ -160,7 +160,7 @@ def test_bench_validate_names_a_case_that_cannot_be_used(tmp_path: Path) -> None
     ("rows", "problem"),
     [
         ([], "there are no rows"), ([{"id": "x", "response": "y"}], "unknown case 'x'"),
-        ([{"response": "y"}], 'the row must have "id" and "response" as strings'),
+        ([{"response": "y"}], 'the row has no "id"; its keys are response'),
         ([{"id": "0000-worker", "response": ""}] * 2 + [{"id": "0001-family", "response": ""}], "has the fewest"),
     ],
 )  # fmt: skip

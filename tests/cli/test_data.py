@@ -93,7 +93,7 @@ def test_broken_rows_are_named_and_the_run_ends_with_3(tmp_path: Path, output: P
         'vouch: rows.jsonl, line 2: the row has no "claim"; its keys are id',
         "vouch: rows.jsonl, line 3: the label must be Attributable or Not Attributable, got 'yes'",
         "vouch: rows.jsonl, line 4: invalid JSON: Expecting value at character 10",
-        'vouch: rows.jsonl, line 5: the row has no "sources"; its keys are claim: pass a string or a list of strings',
+        'vouch: rows.jsonl, line 5: the row has no "sources"; its keys are claim; pass "source" or "sources", a string or a list of strings',
     ]
     assert "vouch: 4 rows could not be used" in result.stderr
     assert output.read_text(encoding="utf-8")

@@ -101,7 +101,7 @@ def test_an_invalid_ranking_gives_no_reward() -> None:
 
 
 def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:
-    with pytest.raises(InputError, match='has no string "gold"'):
+    with pytest.raises(InputError, match='has no "gold"'):
         trl_reward("structured")(completions=["{}"], label=["Attributable"])
     with pytest.raises(ConfigError, match="no setting 'varient'; did you mean 'variant'"):
         trl_reward("structured", varient="paper")

@@ -32,7 +32,7 @@ def test_the_fields_of_the_task_become_arguments_and_parts_become_metrics() -> N
 def test_a_missing_field_and_a_wrong_setting_raise() -> None:
     with pytest.raises(ConfigError, match="no setting 'varient'"):
         trace_reward("structured", varient="paper")
-    with pytest.raises(InputError, match='the row has no string "gold"; its keys are'):
+    with pytest.raises(InputError, match='the row has no "gold"; its keys are'):
         scored(structured, "{}", answer="Attributable")
 
 

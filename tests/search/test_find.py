@@ -86,7 +86,7 @@ def test_where_every_engine_fails_the_search_has_failed() -> None:
     outcome = Checker("embedded:rules", search=[Broken({}, "web:a", "web"), Broken({}, "web:b", "web")]).check(BRIDGE)
     assert isinstance(outcome, Unverified)
     assert outcome.reason == "backend"
-    assert outcome.message == "The search for evidence failed. web:a answered 503"
+    assert outcome.message == "The search for evidence failed: web:a answered 503"
 
 
 def test_a_failing_engine_is_named_beside_those_that_answered() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from vouching.bench.rows import Fault, Record, Split, converted, list_of, text_of
-from vouching.errors import InputError
+from vouching.errors import InputError, cause_of
 from vouching.methods.discriminative.marking import AnswerLabel, Candidate, RankQuestion
 from vouching.types import Source
 from vouching.types.visible import shown_json, shown_keys
@@ -76,7 +76,7 @@ def multihop_row(record: Record) -> MultihopRow:
     except InputError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InputError("the paragraphs or answers of the row have an unknown layout") from error
+        raise InputError(f"the paragraphs or answers of the row have an unknown layout: {cause_of(error)}") from error
     if not paragraphs:
         raise InputError("the row has no paragraphs")
     if not answers:

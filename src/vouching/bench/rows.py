@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from vouching.errors import InputError
 from vouching.rows.read import open_rows
-from vouching.types.visible import shown_json, shown_keys
+from vouching.types.visible import shown_json, value_fault
 
 Split: TypeAlias = Literal["train", "dev", "test"]
 Offsets: TypeAlias = tuple[tuple[int, int], ...]
@@ -117,11 +117,10 @@ def responses_of(path: str, key: str) -> Iterator[tuple[str, str, str]]:
     with open_rows(path, ("response",)) as reader:
         for row in reader:
             place, fields = f"{reader.name}, {row.place}", row.fields or {}
-            to, response = fields.get(key), fields.get("response")
-            if not isinstance(to, str) or not isinstance(response, str):
-                missing = f'the row must have "{key}" and "response" as strings'
-                raise InputError(f"{place}: {row.problem or missing}")
-            yield place, to, response
+            for name in (key, "response"):
+                if not isinstance(fields.get(name), str):
+                    raise InputError(f"{place}: {row.problem or value_fault(fields, name)}")
+            yield place, fields[key], fields["response"]
 
 
 def is_broken(line: Record) -> bool:
@@ -132,10 +131,8 @@ def is_broken(line: Record) -> bool:
 def text_of(record: Record, key: str) -> str:
     """A required text field that is not blank. Raises InputError."""
     value = record.get(key)
-    if key not in record:
-        raise InputError(f'the row has no "{key}"; {shown_keys(record)}')
     if not isinstance(value, str):
-        raise InputError(f'"{key}" must be a string, got {shown_json(value)}')
+        raise InputError(value_fault(record, key))
     if not value.strip():
         raise InputError(f'"{key}" must not be empty')
     return value
@@ -145,7 +142,7 @@ def list_of(record: Record, key: str) -> list[Any]:
     """A required list field. Raises InputError."""
     value = record.get(key)
     if not isinstance(value, list):
-        raise InputError(f'"{key}" must be a list, got {shown_json(value) if key in record else "no value"}')
+        raise InputError(value_fault(record, key, "a list"))
     return cast("list[Any]", value)
 
 
@@ -163,8 +160,7 @@ def label_of(record: Record, key: str, meanings: Mapping[Any, bool]) -> bool:
     """A gold label, True for Attributable, from the set's own labels. Raises InputError."""
     value = record.get(key)
     if not isinstance(value, str | int) or value not in meanings:
-        expected, got = ", ".join(map(shown_json, meanings)), shown_json(value) if key in record else "no value"
-        raise InputError(f'"{key}" must be one of {expected}, got {got}')
+        raise InputError(value_fault(record, key, f"one of {', '.join(map(shown_json, meanings))}"))
     return meanings[value]
 
 

@@ -168,7 +168,7 @@ def perturb_command(
     if seen.broken:
         write_error(f"{_rows(seen.broken)} could not be used")
     print(_table(tally), file=sys.stderr)
-    write_error(f"{sum(tally.kept.values()):,} perturbations of {sum(seen.counts.values()):,} rows")
+    write_error(f"{_rows(sum(tally.kept.values()), 'perturbation')} of {_rows(sum(seen.counts.values()))}")
     raise typer.Exit(Exit.INCOMPLETE if seen.broken else Exit.OK)
 
 
@@ -293,8 +293,8 @@ def pairs_command(
         raise typer.Exit(ended(make_pairs(MadeFiles(input, output, resume), work, settings, dpo, show_rows)))
 
 
-def _rows(count: int) -> str:
-    return f"{count:,} row{'s' * (count != 1)}"
+def _rows(count: int, name: str = "row") -> str:
+    return f"{count:,} {name}{'s' * (count != 1)}"
 
 
 def _table(tally: Tally) -> str:

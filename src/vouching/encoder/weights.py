@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from vouching.errors import WeightsError
+from vouching.errors import WeightsError, cause_of
 
 MANIFEST, MODEL, TOKENIZER = "encoder.json", "model.onnx", "tokenizer.json"
 WEIGHTS_FORMAT = 2
@@ -77,7 +77,7 @@ def find_weights(folder: Path | None = None) -> Weights:
             raise
         raise WeightsError(f"cannot read {folder / MANIFEST} ({error}): {remedy}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise WeightsError(f"{folder / MANIFEST} is incomplete ({error}): {remedy}") from error
+        raise WeightsError(f"{folder / MANIFEST} is incomplete ({cause_of(error)}): {remedy}") from error
 
 
 def sha256_of(path: Path) -> str:

@@ -25,7 +25,7 @@ from vouching.rows.journal import Settings
 from vouching.rows.read import Row as FileRow
 from vouching.types import Span
 from vouching.types.spans import ERROR_TYPES
-from vouching.types.visible import shown_json, shown_keys
+from vouching.types.visible import shown_json, value_fault
 
 
 def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
@@ -37,8 +37,8 @@ def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
     >>> row_of(fields, "1").data_set
     'bridges'
     """
-    if "claim" not in fields:
-        raise InputError(f'the row has no "claim"; {shown_keys(fields)}')
+    if fields.get("claim") is None:
+        raise InputError(value_fault(fields, "claim"))
     claim = as_claim(fields["claim"]).text
     source = "\n\n".join(source.text for source in as_sources(row_sources(fields)))
     attributable = label_of(fields, "gold" if fields.get("label") is None and "gold" in fields else "label", LABELS)

@@ -233,8 +233,8 @@ def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
     total, given = _number(fields.get("total")), fields.get("parts")
     if "total" not in fields:
         raise InputError(
-            f'the row has no "total" or "totals"; {shown_keys(fields)}: create it with vouch reward '
-            "and the method structured, checklist, blinded or discriminative"
+            f'the row has no "total" or "totals"; {shown_keys(fields)}; use the output of vouch reward '
+            "with the method structured, checklist, blinded or discriminative"
         )
     if total is None:
         raise InputError(f'"total" must be a number, got {shown_json(fields.get("total"))}')

@@ -73,13 +73,18 @@ def _evidence(claim: Claim, trajectory: Trajectory, sources: tuple[Source, ...])
         missing = Unverified(
             claim,
             "backend",
-            f"The search for evidence failed. {next(iter(trajectory.errors), 'Try again later.')}",
+            failed_search(trajectory),
             warnings,
         )
     else:
         message = "No evidence was found, which does not make the claim false: provide sources, or search elsewhere."
         missing = Unverified(claim, "no_evidence", message, warnings)
     return ClaimEvidence((), warnings, missing)
+
+
+def failed_search(trajectory: Trajectory) -> str:
+    """The message about a search in which every engine failed."""
+    return f"The search for evidence failed: {next(iter(trajectory.errors), 'try again later')}"
 
 
 def turn_text(turn: SearchTurn) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 from vouching.bench.catalog import data_folder
 from vouching.encoder.tokens import PairTokenizer
 from vouching.encoder.weights import MANIFEST, TOKENIZER, Limits
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError, InputError, cause_of
 from vouching.settings import recorded_settings
 from vouching.train.checkpoint import load_checkpoint, save_checkpoint
 from vouching.train.encoder_batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
@@ -191,7 +191,7 @@ def split_of_export(folder: Path) -> Split:
         raise InputError(f"{manifest}: {error}; rename the setting in that file") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"cannot read from {manifest} how the encoder was trained ({error}): export it again"
+            f"cannot read from {manifest} how the encoder was trained ({cause_of(error)}): export it again"
         ) from None
     if recorded is None:
         raise InputError(

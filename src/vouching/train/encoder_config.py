@@ -78,11 +78,10 @@ class EncoderConfig:
         for name in ("dropout", "validation_share"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
-        if self.max_claim_tokens + 4 > self.max_tokens:
-            raise ConfigError(
-                f"max_claim_tokens must be at most {self.max_tokens - 4}, got {self.max_claim_tokens}: a claim, a "
-                f"window and three special tokens must fit into max_tokens ({self.max_tokens})"
-            )
+        if (least := self.max_claim_tokens + 4) > self.max_tokens:
+            most, given = self.max_tokens - 4, f"max_tokens must be at least {least}, got {self.max_tokens}"
+            fault = given if most < 1 else f"max_claim_tokens must be at most {most}, got {self.max_claim_tokens}"
+            raise ConfigError(f"{fault}: a claim, a window and three special tokens must fit into max_tokens")
         if bad := {name: share for name, share in self.shares.items() if not 0 <= share <= 10}:
             raise ConfigError(f"shares must be between 0 and 10, got {_shown(bad)}")
         if bad := sorted(set(self.losses) - {"token", "error", "ranking"}):

@@ -36,7 +36,7 @@ from vouching.train.extra import imported, see_device
 from vouching.train.policy import load_policy, lora_of
 from vouching.train.run_folder import RunLog, digest_of_lines, log_to, open_run
 from vouching.train.watch import Dev, Watch, also_learnt, steer
-from vouching.types.visible import shown_json, shown_keys
+from vouching.types.visible import shown_json, value_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,8 @@ def label_example(fields: Mapping[str, Any], name: str) -> TrainingExample:
     label = fields.get("label", fields.get("gold"))
     if label not in _LABELS:
         raise InputError(f"unknown label {shown_json(label)}; expected one of {', '.join(_LABELS)}")
-    if "claim" not in fields:
-        raise InputError(f'the row has no "claim"; {shown_keys(fields)}')
+    if fields.get("claim") is None:
+        raise InputError(value_fault(fields, "claim"))
     evidence = ScreenedSources(as_sources(row_sources(fields)))
     windows = [] if evidence.empty else evidence.windows(_WINDOW)
     if len(windows) != 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 MAX_NAMES = 30
@@ -127,3 +127,17 @@ def hint(near: Sequence[str], otherwise: str = "") -> str:
     if near:
         return f"; did you mean {' or '.join(map(repr, near))}?"
     return f"; {otherwise}" if otherwise else ""
+
+
+def value_fault(row: Mapping[str, object], key: str, expected: str = "a string", owner: str = "the row") -> str:
+    """What is wrong with a value of a row that is not as ``expected``.
+
+    >>> [value_fault(row, "label") for row in ({"id": 1}, {"label": None}, {"label": 7})]
+    ['the row has no "label"; its keys are id', '"label" is null: expected a string', '"label" must be a string, got 7']
+    """
+    if key not in row:
+        return f'{owner} has no "{key}"; {shown_keys(row)}'
+    name = f'"{key}"' + f" of {owner}" * (owner != "the row")
+    if row[key] is None:
+        return f"{name} is null: expected {expected}"
+    return f"{name} must be {expected}, got {shown_json(row[key])}"

@@ -26,7 +26,7 @@ from vouching.methods.assurance.task import as_task
 from vouching.methods.assurance.values import read_value, same_value
 from vouching.methods.table import RewardLines
 from vouching.types import Reward, TaskUnit
-from vouching.types.visible import shown_json, shown_keys
+from vouching.types.visible import shown_json, shown_keys, value_fault
 
 Action = Literal["SAC", "NS", "KEEP", "REVISE"]
 Case = Literal["1", "2", "3", "4", "5a", "5b", "6a", "6b"]
@@ -222,6 +222,9 @@ def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs:
     [1.0, 1.0, 0.0]
     """
     role = role or row.get("role")
+    if role is None:
+        needed = 'a reply must have "role" (generator, verifier or approver), "unit" and "gold"'
+        raise InputError(f"{value_fault(row, 'role')}; {needed}")
     if role not in _NEEDED:
         raise InputError(f"unknown role {shown_json(role)}; expected one of {', '.join(_NEEDED)}")
     if missing := [f'"{name}"' for name in _NEEDED[role] if name not in row]:

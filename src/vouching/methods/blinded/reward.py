@@ -36,7 +36,7 @@ from vouching.methods.table import RewardLines
 from vouching.types import Checked, Pair, PairResult, Question, Report, Reward, Source, Unverified
 from vouching.types.findings import BlindOutcome
 from vouching.types.serial import from_json
-from vouching.types.visible import shown_json, shown_keys
+from vouching.types.visible import shown_json, value_fault
 
 Scale: TypeAlias = Literal["-1/0", "0/1", "error-rate", "released-error-rate"]
 """How faults become a number; the paper's best results come from the first."""
@@ -167,7 +167,7 @@ def _report_of(row: Mapping[str, Any], match: Match) -> Report:
     """The report of a row with pairs."""
     given, response = row.get("pairs"), row.get("response")
     if not isinstance(given, list):
-        raise InputError(f'the row has no "pairs" (a list of questions with answers); {shown_keys(row)}')
+        raise InputError(value_fault(row, "pairs", "a list of questions with answers"))
     if not isinstance(response, str):
         raise InputError(
             f'"response" must be the audited text, got {shown_json(response)}: only questions about its numbers count'
@@ -207,7 +207,7 @@ def _pair(given: Any, number: int) -> tuple[Pair, list[Checked]]:
     pair = cast("Mapping[str, Any]", given)
     for key in ("question", "answer"):
         if not isinstance(pair.get(key), str):
-            raise InputError(f'question {number} has no string "{key}"; {shown_keys(pair)}')
+            raise InputError(value_fault(pair, key, owner=f"question {number}"))
     checked: Any = pair.get("checked")
     if not _are_texts(checked):
         raise InputError(

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError, InputError, NoLanguageModelError
 from vouching.judging.ask import Unread
 from vouching.judging.matching import Match, Ruling, leaks, rule
 from vouching.judging.values import find_numbers, find_values
@@ -42,7 +42,6 @@ from vouching.types import (
     VerdictWarning,
     total_usage,
 )
-from vouching.types.visible import shown_json
 
 _LEAKED = "the question contains its own answer, so it was not asked"
 
@@ -279,9 +278,8 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
             raise ConfigError(f"a blinded audit cannot use the weights of {model}: use embedded, or a language model")
         from vouching.methods.blinded.embedded import EmbeddedChecker
 
-        if config.votes != 1 or config.seed is not None:
-            got = f"{model} gives one answer per question, got votes {config.votes} and seed {shown_json(config.seed)}"
-            raise ConfigError(f"{got}: use a language model, or remove these settings")
+        if given := (*(["votes"] * (config.votes != 1)), *(["seed"] * (config.seed is not None))):
+            raise NoLanguageModelError(str(model), given)
         return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
     if isinstance(model, str):
         from vouching.models.open import open_model

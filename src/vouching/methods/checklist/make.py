@@ -138,7 +138,7 @@ class ChecklistMaker:
     ) -> tuple[Checklist | None, tuple[Fault, ...]]:
         """The list in a reply, and its faults."""
         if reply.finish_reason == "length":
-            message = f"the reply was cut off at {self._max_tokens:,} tokens: raise --max-tokens"
+            message = f"the reply was cut off at {self._max_tokens:,} tokens: write a shorter list"
             return None, (Fault("form", message),)
         questions = parse_checklist(reply.text)
         if not questions:

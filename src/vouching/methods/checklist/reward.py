@@ -29,7 +29,7 @@ from vouching.methods.checklist.verify import WHOLE, ChecklistVerifier
 from vouching.methods.table import RewardLines
 from vouching.models.base import spoken
 from vouching.types import ChecklistItem, ItemResult, Report, Reward, Unverified
-from vouching.types.visible import shown_keys
+from vouching.types.visible import value_fault
 
 PARTS = ("s", "strict", "yes", "unclear")
 """Names of the parts: soft score, strict success, mean share of yes, share of unclear votes; all in [0, 1]."""
@@ -265,7 +265,7 @@ def _report_of(row: Mapping[str, Any], rules: ChecklistRules) -> Report:
         questions = [str(one.get("question")) if isinstance(one, Mapping) else "" for one in findings]
         given = [one.get("votes") if isinstance(one, Mapping) else one for one in findings]
     if not isinstance(given, list):
-        raise InputError(f'the row has no "votes" (a list of votes for each item); {shown_keys(row)}')
+        raise InputError(value_fault(row, "votes", "a list of votes for each item"))
     votes = [as_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))]
     shares = [vote_share(one) if one else 0.0 for one in votes]
     questions = questions or [f"item {k}" for k in range(len(votes))]

@@ -307,8 +307,7 @@ def open_checklist(
         if model.startswith("embedded"):
             raise ConfigError(
                 f"items are judged by a language model, got {model}: pass --model, such as "
-                "http://localhost:8000/v1#name, "
-                "or use --method rules, which does not require a model"
+                "http://localhost:8000/v1#name, or use --method rules, which does not require a model"
             )
         model = open_model(model)
     maker = ChecklistMaker(model, (config.seed if config else None) or 0, similarity=encoder_similarity())

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from vouching.inputs import as_sources
-from vouching.search.evidence import turn_text
+from vouching.search.evidence import failed_search, turn_text
 from vouching.search.history import history_text, one_line
 from vouching.text.injection import addresses_verdict
 from vouching.types import (
@@ -162,7 +162,7 @@ def search_failed(trajectory: Trajectory) -> str | None:
     """The error of a search in which every engine failed; None if one answered."""
     if trajectory.ended != "failed" or trajectory.passages:
         return None
-    return f"The search for evidence failed. {next(iter(trajectory.errors), 'Try again later.')}"
+    return failed_search(trajectory)
 
 
 def statement(question: str, answer: str, number: int = 1) -> Claim:

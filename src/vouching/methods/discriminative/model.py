@@ -163,9 +163,7 @@ def _load(base: Path, adapter: Path | None, dtype: str) -> Any:
     if lost := _not_saved(missing, whole.active_peft_config.modules_to_save or ()):
         raise ConfigError(
             f"neither {adapter} nor {base} contains {lost[0]}, so its values would be random (train the adapter with "
-            "vouch "
-            "train "
-            "rank, or with modules_to_save)"
+            "vouch train rank, or with modules_to_save)"
         )
     return whole
 

@@ -109,7 +109,10 @@ def open_ranker(
     find, compress, owned = open_search(searcher, engines, queries)
     if mode in PROMPTS:
         if is_embedded(score_model) or is_scorer(score_model):
-            raise ConfigError(f"mode {mode} requires a language model, got the scorer {score_model}")
+            raise ConfigError(
+                f"mode {mode} requires a language model, got the scorer {score_model}: pass a language model with "
+                "--score-model, such as http://localhost:8000/v1#name"
+            )
         same = searcher is not None and score_model == search_model
         model = searcher if same and searcher is not None else open_model(score_model)
         return GenerativeRanker(model, mode, find=find, owned=owned)

@@ -112,7 +112,10 @@ class ScoringRanker:
         self.scorer = scorer
         self.mode: RankMode = mode or MODE_OF[scorer.shown or ("compressed" if scorer.reads == "text" else "full")]
         if self.mode not in SHOWN:
-            raise ConfigError(f"mode {self.mode} requires a language model, got the scorer {scorer.name}")
+            raise ConfigError(
+                f"mode {self.mode} requires a language model, got the scorer {scorer.name}: pass a language model to "
+                f"open_ranker, or one of the modes {', '.join(SHOWN)}"
+            )
         if scorer.reads == "passages" and self.mode != "full":
             raise ConfigError(
                 f"{scorer.name} reads the passages themselves, got mode {self.mode}: omit the mode, or use a trained "

@@ -39,7 +39,7 @@ from vouching.methods.structured.reward_weights import (
 )  # fmt: skip
 from vouching.methods.table import RewardLines
 from vouching.types import ERROR_TYPES, Judgment, Label, Reward, Status
-from vouching.types.visible import shown_json, shown_keys
+from vouching.types.visible import shown_json, value_fault
 
 FIELDS = ("evidence_alignment", "reasoning_chain", "label", "confidence")
 """The fields of R_f."""
@@ -160,13 +160,13 @@ def reward_of_reply(
     """
     gold = row.get("gold")
     if not isinstance(gold, str):
-        raise InputError(f'the row has no string "gold"; {shown_keys(row)}')
+        raise InputError(value_fault(row, "gold"))
     if variant == "binary":
         return binary_reward(reply, cast("Label", gold))
     claim = source = None
     if variant == "grounded":
-        if "claim" not in row:
-            raise InputError(f'the row has no "claim"; {shown_keys(row)}')
+        if row.get("claim") is None:
+            raise InputError(value_fault(row, "claim"))
         claim = check_text(row["claim"], "the claim")
         source = [one.text for one in as_sources(row_sources(row))]
     return structured_reward(reply, cast("Label", gold), claim=claim, source=source, variant=variant, weights=weights)
@@ -182,7 +182,7 @@ def reward_of_row(
     """
     weights, reply = rules_of(variant, split, calibration), row.get("response")
     if not isinstance(reply, str):
-        raise InputError(f'the row has no string "response"; {shown_keys(row)}')
+        raise InputError(value_fault(row, "response"))
     reward = reward_of_reply(reply, row, variant, weights)
     record = read_record(reply)
     predicted = None if record is None else label_of(record)
