@@ -156,6 +156,7 @@ def test_many_rows_are_read_one_at_a_time_as_results_are_asked_for() -> None:
         ({"claim": TRUE}, 'the row has no "sources"; its keys are claim'),
         ({"source": SOURCE}, 'the row has no "claim" or "response"; its keys are source'),
         ({"claim": "", "source": SOURCE}, "the claim must contain at least one word or number"),
+        ({"claim": None, "source": SOURCE}, '"claim" is null: expected a string'),
         ({"claim": 5, "source": SOURCE}, "the claim must be a string, got 5"),
         ({"response": " ", "source": SOURCE}, "the response must not be empty"),
         ({"response": TRUE, "source": SOURCE, "question": 5}, "the question must be a string, got 5"),

@@ -115,7 +115,7 @@ def test_a_row_has_its_sources_under_the_one_name_that_holds_something() -> None
         ({}, 'the row has no "sources"; it has no keys; pass "source" or "sources", a string or a list of strings'),
         ({"claim": "x"}, 'the row has no "sources"; its keys are claim; pass'),
         ({"sources": None}, '"sources" is null: pass a string or a list of strings'),
-        ({1: 2, "a": 3}, "its keys are 1, a: pass"),
+        ({1: 2, "a": 3}, "its keys are 1, a; pass"),
     ],
 )
 def test_a_row_without_sources_is_refused_with_the_keys_it_has(row: Any, told: str) -> None:

@@ -91,7 +91,7 @@ def test_prompts_without_a_response_are_left_out_and_named(tmp_path: Path) -> No
     [
         ([], "has no row"),
         ([{"prompt": "No commas."}], 'the row has no "response"; its keys are prompt'),
-        ([{"prompt": "Other.", "response": "Done."}], "not one of ifeval's 2"),
+        ([{"prompt": "Other.", "response": "Done."}], "not one of the 2 prompts of ifeval"),
         ([RESPONSES[0], RESPONSES[0]], "already has a response"),
     ],
 )

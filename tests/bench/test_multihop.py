@@ -60,6 +60,7 @@ def test_answers_come_with_other_ways_to_put_them() -> None:
         ({"context": [], "supporting_facts": []}, "the row has no paragraphs"),
         ({"supporting_facts": []}, "no paragraph of the row is marked as supporting"),
         ({"supporting_facts": ["Mill"]}, "the paragraphs or answers of the row have an unknown layout"),
+        ({"answers": [{}]}, 'have an unknown layout: it lacks "spans"'),
         ({"answers": []}, "the row has no answer"),
         ({"question": " "}, '"question" must not be empty'),
     ],

@@ -128,8 +128,8 @@ def test_dates_with_a_day_are_asked_about_unless_only_numbers_are_wanted() -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--votes", "3"), "use a language model"),
-        (("--seed", "3"), "use a language model"),
+        (("--votes", "3"), "so --votes cannot be used: pass a language model with --model, or omit --votes"),
+        (("--seed", "3"), "so --seed cannot be used"),
     ],
 )
 def test_what_it_has_no_use_for_is_refused(arguments: tuple[str, ...], message: str) -> None:

@@ -154,7 +154,10 @@ BROKEN = [
     ("{", "line 2: invalid JSON"),
     ('["a"]', "line 2: got a list, expected a JSON object on each line"),
     ('{"id": "x", "claim": "a", "claim": "b"}', 'line 2: the key "claim" occurs twice'),
-    ('{"id": "x", "claim": "a"}', 'line 2: the row has no "sources"; its keys are id, claim; pass "source" or "sources"'),
+    (
+        '{"id": "x", "claim": "a"}',
+        'line 2: the row has no "sources"; its keys are id, claim; pass "source" or "sources"',
+    ),
     ('{"id": "x", "source": "a"}', 'line 2: the row has no "claim" or "response"; its keys are id, source'),
     ('{"id": "x", "claim": 3, "source": "a"}', "line 2: the claim must be a string, got 3"),
     ('{"id": "x", "claim": "a", "source": 3}', "line 2: source 1 must be a string"),

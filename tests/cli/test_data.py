@@ -66,6 +66,13 @@ def test_rows_and_drafts_are_counted_on_standard_error(rows: Path, output: Path)
     ]
 
 
+def test_one_row_is_not_counted_as_many(tmp_path: Path, output: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_text(f"{json.dumps(ROWS[0])}\n", encoding="utf-8")
+    told = perturbed("--input", path, "--output", output, "--limit", "1").stderr
+    assert told.splitlines()[-1] == "vouch: 1 perturbation of 1 row"
+
+
 def test_equal_runs_write_equal_lines(rows: Path, tmp_path: Path) -> None:
     texts: list[str] = []
     for name in ("one.jsonl", "two.jsonl"):
@@ -93,7 +100,8 @@ def test_broken_rows_are_named_and_the_run_ends_with_3(tmp_path: Path, output: P
         'vouch: rows.jsonl, line 2: the row has no "claim"; its keys are id',
         "vouch: rows.jsonl, line 3: the label must be Attributable or Not Attributable, got 'yes'",
         "vouch: rows.jsonl, line 4: invalid JSON: Expecting value at character 10",
-        'vouch: rows.jsonl, line 5: the row has no "sources"; its keys are claim; pass "source" or "sources", a string or a list of strings',
+        'vouch: rows.jsonl, line 5: the row has no "sources"; its keys are claim; pass "source" or "sources", a string '
+        "or a list of strings",
     ]
     assert "vouch: 4 rows could not be used" in result.stderr
     assert output.read_text(encoding="utf-8")

@@ -103,7 +103,7 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
         (["--question", "When?", "--answer", "a"], "no evidence was given"),
         (["--question", "When?", "--answer", " ", "--source-text", "x"], "answer 1 is empty"),
         ([*ASKED[1:], "--source-text", "x", "--mode", "facts"], "reads the passages themselves"),
-        ([*ASKED[1:], "--source-text", "x", "--mode", "agentic"], "requires a language model"),
+        ([*ASKED[1:], "--source-text", "x", "--mode", "agentic"], "pass a language model with --score-model"),
         ([*ASKED[1:], "--source-text", "x", "--mode", "generative"], "uses no evidence"),
         ([*ASKED[1:], "--mode", "no-search", "--search-model", "x"], "does not search"),
         ([*ASKED[1:], "--source-text", "x", "--score-model", "bogus"], "unknown scorer 'bogus'"),

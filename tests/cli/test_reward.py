@@ -144,7 +144,7 @@ def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
     assert 'r.jsonl, line 3: "total" must be a number, got null' in result.stderr
     assert "4 rows cannot be used and are excluded" in result.stderr
     other = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, {"id": "a", "claim": "b"}]))
-    assert 'line 3: the row has no "total" or "totals"; its keys are id, claim: create it with vouch' in other.stderr
+    assert 'line 3: the row has no "total" or "totals"; its keys are id, claim; use the output of vouch' in other.stderr
     nothing = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", bad))
     assert nothing.exit_code == Exit.USAGE
     assert "no replies with a reward" in nothing.stderr

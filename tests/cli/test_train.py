@@ -60,6 +60,7 @@ def test_training_a_scorer_refuses_in_the_same_way(tmp_path: Path) -> None:
         (["margn=0.2"], "", "unknown setting 'margn'; did you mean 'margin'?"),
         (["margin=-1"], "", "margin must be above 0"),
         (["pairs=mine.jsonl"], "", """pairs must be a list, such as ["one", "two"], got 'mine.jsonl'"""),
+        (["pairs=[1]"], "", "item 1 of pairs must be a valid string, got 1"),
         ([], "import sys; sys.modules['torch'] = None", "training needs the module 'torch'"),
     ):
         done = vouch("train", "rank", RANK, *settings, "--out", str(tmp_path / "run"), before=before)

@@ -167,7 +167,7 @@ def test_another_format_is_refused(copy: Path) -> None:
 
 def test_a_manifest_without_limits_is_refused(copy: Path) -> None:
     rewrite(copy, limits={})
-    with pytest.raises(WeightsError, match="is incomplete"):
+    with pytest.raises(WeightsError, match='it lacks "'):
         load_encoder(copy)
 
 

@@ -42,6 +42,7 @@ def test_a_row_on_disk_is_a_record_again(tmp_path: Path) -> None:
         ({"label": "maybe"}, "must be one of 'Attributable', 'Not Attributable', got 'maybe'"),
         ({"error_type": "typo"}, "unknown error_type 'typo'; expected one of numerical_exaggeration"),
         ({"label": "Attributable", "error_type": "fabrication"}, "must not have an error_type, got 'fabrication'"),
+        ({"claim": None}, '"claim" is null: expected a string'),
         ({"claim": " "}, "the claim must contain at least one word or number"),
         ({"source": None}, '"source" is null: pass a string or a list of strings'),
         ({"spans": [{"start": 3, "end": 99}]}, "an invalid span, 3 to 99, in a text of"),

@@ -181,7 +181,10 @@ def test_the_settings_of_every_recipe_are_valid(name: str) -> None:
      ("epochs=0", "^epochs must be above 0"), ("seed=-1", "^seed must be at least 0"),
      ("stop_at=-1", "^stop_at must be at least 0"), ("dropout=1", "dropout must be"),
      ("shares.a=-1", "shares must be"),
-     ("max_claim_tokens=127", "must fit"), ("device=tpu", "^device must be .*, got 'tpu'"),
+     ("max_claim_tokens=127", "^max_claim_tokens must be at most .*must fit"),
+     ("max_tokens=1", "^max_tokens must be at least [0-9]+, got 1: a claim"),
+     ("epochs=1.5", "^epochs must be a valid integer, got 1.5$"),
+     ("rows=3", "^rows must be a table, got 3: set"), ("device=tpu", "^device must be .*, got 'tpu'"),
      ("seed.a=1", "^seed must be")],
 )  # fmt: skip
 def test_a_wrong_setting_is_named(override: str, message: str) -> None:

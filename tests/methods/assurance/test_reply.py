@@ -54,7 +54,9 @@ def test_verl_gets_every_role_with_the_same_names() -> None:
     found = [assurance_score("t", reply, 42, row) for reply, row in zip(replies, rows, strict=True)]
     assert found == [{"score": 1.0, "acc": 1.0, "outcome": 1.0, "readable": 1.0}] * 3
     assert [*assurance_score("t", "?", 42, rows[1])] == [*found[0]]
-    with pytest.raises(InputError, match="unknown role null"):
+    with pytest.raises(
+        InputError, match=r'the row has no "role"; its keys are unit.*; a reply must have "role" .generator'
+    ):
         assurance_score("t", "?", 42, {"unit": UNIT})
     with pytest.raises(ConfigError, match="cost"):
         assurance_score("t", WRONG, 42, rows[1], intervention_cost=1.0)
@@ -64,10 +66,10 @@ def test_verl_gets_every_role_with_the_same_names() -> None:
     ("row", "message"),
     [
         # Taken for a proposal that cannot be read, one that was left out would make every case right.
-        ({"role": "verifier", "unit": UNIT}, "the verifier has no proposal"),
-        ({"role": "approver", "unit": UNIT}, "the approver has no proposal and no revision"),
-        ({"role": "generator"}, "the generator has no unit"),
-        ({"role": "generator", "unit": "total"}, "unit must be an object as in a task file, got 'total'"),
+        ({"role": "verifier", "unit": UNIT}, 'the row of the verifier has no "proposal"'),
+        ({"role": "approver", "unit": UNIT}, 'the row of the approver has no "proposal" and no "revision"'),
+        ({"role": "generator"}, 'the row of the generator has no "unit"'),
+        ({"role": "generator", "unit": "total"}, '"unit" must be an object as in a task file, got .total.'),
     ],
 )
 def test_a_row_without_the_fields_of_its_role_is_named(row: dict[str, Any], message: str) -> None:

@@ -203,6 +203,10 @@ def test_wrong_rules_are_refused(made: object, message: str) -> None:
 def test_what_cannot_be_counted_is_refused() -> None:
     with pytest.raises(InputError, match='"checked" of question 1 must not be empty'):
         reward_of_row({"response": "It has 2.", "pairs": [pair("How many?", "2")]})
+    with pytest.raises(InputError, match=r"^.pairs. must be a list of questions with answers, got 'x'"):
+        reward_of_row({"response": "It has 2.", "pairs": "x"})
+    with pytest.raises(InputError, match=r"^.answer. of question 1 must be a string, got 2"):
+        reward_of_row({"response": "It has 2.", "pairs": [{"question": "How many?", "answer": 2}]})
     with pytest.raises(InputError, match='"response" must be the audited text, got null: only questions'):
         reward_of_row({"num_numbers": 1, "pairs": [RIGHT]})
 

@@ -50,7 +50,7 @@ def test_the_list_with_the_fewest_faults_is_kept_with_them() -> None:
     ("script", "complaint"),
     [
         ({".": "I cannot."}, "no numbered list"),
-        ({".": "word " * 99}, "cut off at 60 tokens"),
+        ({".": "word " * 99}, "cut off at 60 tokens: write a shorter list"),
         ([ModelRefusedError("too long")], "too long"),
     ],
 )

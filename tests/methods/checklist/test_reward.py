@@ -107,6 +107,15 @@ def test_what_is_no_checklist_of_votes_is_an_error(votes: list[Votes], complaint
         checklist_reward(votes)
 
 
+def test_votes_that_are_no_list_are_named() -> None:
+    for row, told in (
+        ({"id": 1}, "has no .votes.; its keys are id"),
+        ({"votes": "x"}, ".votes. must be a list .* 'x'"),
+    ):
+        with pytest.raises(InputError, match=told):
+            reward_of_row(row)
+
+
 def test_five_hundred_items_count_like_five() -> None:
     assert reward_of([[Y]] * 499 + [[N]], beta=1).total == 499 / 500
     with pytest.raises(InputError, match="no items"):
