@@ -65,7 +65,7 @@ def test_a_claim_row_has_its_part_and_document(tmp_path: Path) -> None:
         ({"label": "supported"}, "\"label\" must be one of 'Attributable', 'Not Attributable', got 'supported'"),
         ({"claim": ""}, '"claim" must not be empty'),
         ({"claim": 7}, '"claim" must be a string, got 7'),
-        ({"source": None}, '"source" must be a string, got null'),
+        ({"source": None}, '"source" is null: expected a string'),
         ({"source": []}, '"source" must be a string or a list of at least one string'),
     ],
 )
@@ -91,7 +91,7 @@ def test_ragtruth_rows_are_responses_with_spans(tmp_path: Path) -> None:
         ({"spans": [{"start": 13, "end": 19}]}, '"spans" has an invalid span, 13 to 19, in a text of 18 characters'),
         ({"spans": [{"start": 3, "end": 9, "text": "1937"}]}, "'1937' at 3 to 9, where the text has 'opened'"),
         ({"spans": ["1937"]}, "an invalid span, null to null"),
-        ({"spans": None}, '"spans" must be a list, got null'),
+        ({"spans": None}, '"spans" is null: expected a list'),
     ],
 )
 def test_spans_must_lie_in_the_response_and_agree_with_the_label(

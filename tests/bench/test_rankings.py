@@ -48,7 +48,7 @@ def test_each_file_is_a_part_and_irrelevant_counts_as_intermediate(tmp_path: Pat
         ({"answers": question_row(0)["answers"][:2]}, "expected answers labelled correct, intermediate and incorrect"),
         ({"answers": [{"text": "x", "label": "wrong"}] * 3}, "unknown label 'wrong'"),
         ({"answers": ["1937"]}, "an answer must be an object with its text"),
-        ({"question": None}, '"question" must be a string, got null'),
+        ({"question": None}, '"question" is null: expected a string'),
     ],
 )
 def test_a_row_that_is_not_as_it_should_be_is_told_with_its_place(
