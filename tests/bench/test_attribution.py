@@ -61,7 +61,7 @@ def test_a_claim_row_has_its_part_and_document(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"label": None}, "\"label\" must be one of 'Attributable', 'Not Attributable', got null"),
+        ({"label": None}, "\"label\" is null: expected one of 'Attributable', 'Not Attributable'"),
         ({"label": "supported"}, "\"label\" must be one of 'Attributable', 'Not Attributable', got 'supported'"),
         ({"claim": ""}, '"claim" must not be empty'),
         ({"claim": 7}, '"claim" must be a string, got 7'),

@@ -133,8 +133,8 @@ def test_a_broken_row_is_told_counted_and_has_a_line(tmp_path: Path) -> None:
     outcome = run(folder, tmp_path / "out", notes=notes)
     assert outcome.unverified == 1
     assert notes.problems == [
-        "row-1: broken: wice, wice.jsonl.gz, line 1: \"label\" must be one of 'Attributable', 'Not Attributable', "
-        "got null"
+        'row-1: broken: wice, wice.jsonl.gz, line 1: "label" is null: expected one of '
+        "'Attributable', 'Not Attributable'"
     ]
     assert outcome.results
     assert outcome.results["sets"]["wice"]["unverified"] == 1

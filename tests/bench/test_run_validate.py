@@ -39,7 +39,7 @@ def test_a_row_without_a_label_and_an_id_that_occurs_twice_are_told_with_their_p
     first, second, *rest = claim_rows()
     folder = data_folder(tmp_path, wice=[{**first, "label": None}, {**second, "id": rest[0]["id"]}, *rest])
     assert faults(folder, "wice") == [
-        "wice.jsonl.gz, line 1: \"label\" must be one of 'Attributable', 'Not Attributable', got null",
+        "wice.jsonl.gz, line 1: \"label\" is null: expected one of 'Attributable', 'Not Attributable'",
         "row bridge-2: 2 rows have this id, expected one",
     ]
 

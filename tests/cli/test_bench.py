@@ -61,7 +61,7 @@ def test_validate_names_the_faults_and_ends_with_3(tmp_path: Path) -> None:
     folder = data_folder(tmp_path / "data", wice=[{**first, "label": None}, *rest])
     result = bench("validate", "wice", "--split", "test", data=folder)
     assert result.exit_code == 3
-    assert result.stdout.startswith('wice, test: 1 fault\n  wice.jsonl.gz, line 1: "label" must be one of ')
+    assert result.stdout.startswith('wice, test: 1 fault\n  wice.jsonl.gz, line 1: "label" is null: expected one of ')
     sound = bench("validate", "anli", "--split", "test", data=folder)
     assert (sound.exit_code, sound.stdout) == (0, "anli, test: valid\n")
 
