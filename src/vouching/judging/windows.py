@@ -135,7 +135,7 @@ class ScreenedSources:
             for start, end in flagged:
                 yield VerdictWarning(
                     "injection",
-                    f"A sentence of {source.id} addresses the verdict; it was not used as evidence.",
+                    f"A sentence of {source.id} tries to influence the verdict; it was not used as evidence.",
                     Span(source.text[start:end], start, end, source.id),
                 )
             if not source.text.strip():

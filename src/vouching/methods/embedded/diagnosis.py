@@ -258,7 +258,7 @@ def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
         source = index.sources[number]
         span = Span(source.text[found.start : found.end], found.start, found.end, source.id)
         yield VerdictWarning(
-            "injection", f"A sentence of {source.id} addresses the verdict; it was not used as evidence.", span
+            "injection", f"A sentence of {source.id} tries to influence the verdict; it was not used as evidence.", span
         )
     for source in index.sources:
         if not source.text.strip():
