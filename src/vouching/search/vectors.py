@@ -250,7 +250,8 @@ def write_graph(state: Path) -> None:
     graph = _restored(state, view=False)
     if graph is None:
         graph = _usearch().Index(ndim=vectors.shape[1], metric="ip", dtype="f16")
-    graph.add(np.arange(len(graph), len(vectors)), vectors[len(graph) :])
+    # With several threads, equal builds give different graphs, and some miss passages.
+    graph.add(np.arange(len(graph), len(vectors)), vectors[len(graph) :], threads=1)
     fresh = state / f"{_GRAPH}.new"
     graph.save(fresh)
     fresh.replace(state / _GRAPH)

@@ -195,7 +195,7 @@ def test_no_response_and_no_documents_are_wrong_input() -> None:
 def test_settings_out_of_range_and_those_of_a_model_are_refused() -> None:
     with pytest.raises(ConfigError, match="min_questions"):
         BlindedConfig(min_questions=0)
-    with pytest.raises(ConfigError, match="use a language model"):
+    with pytest.raises(ConfigError, match="pass a language model"):
         open_blinded("embedded", BlindedConfig(votes=3))
     with pytest.raises(ConfigError, match="cannot use the weights of embedded:runs/student"):
         open_blinded("embedded:runs/student")

@@ -145,7 +145,7 @@ def test_a_total_that_was_clamped_is_no_weighted_sum_and_that_is_said() -> None:
     found = part_variance(rows)
     assert found is not None
     assert found.residual > 1e-6
-    assert any("from the weighted sum" in row[0] for table in tables_of(diagnose(rows)) for row in table.rows)
+    assert any("total and the weighted sum" in row[0] for table in tables_of(diagnose(rows)) for row in table.rows)
 
 
 def test_the_labels_show_gap_and_bias() -> None:
