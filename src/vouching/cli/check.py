@@ -301,7 +301,7 @@ def audit_command(
     resume: Resume = False,
     stop_on_error: StopOnError = False,
 ) -> None:
-    """Audit an answer: ask for each of its numbers again, using only the sources, and compare.
+    """Audit an answer: derive each of its numbers a second time, using only the sources, and compare.
 
     Works offline unless a language model is used. Each number becomes a question; the model that answers the question
     sees the sources but not the answer.
