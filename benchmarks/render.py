@@ -80,8 +80,8 @@ def short_lines(found: Mapping[str, Figures]) -> Iterator[str]:
             f"`vouch check` takes {record['cold_command']['seconds']:.2f} s."
         )
         yield (
-            f"  With a source of 20,000 words, the first claim takes {source['cold_seconds']:.2f} s and each further claim "
-            f"{1000 * source['warm_seconds']:.0f} ms."
+            f"  With a source of 20,000 words, the first claim takes {source['cold_seconds']:.2f} s and each "
+            f"further claim {1000 * source['warm_seconds']:.0f} ms."
         )
     if public:
         sound = [one for one in public["sets"].values() if not one["remark"] and one["difference"]]
@@ -93,9 +93,9 @@ def short_lines(found: Mapping[str, Figures]) -> Iterator[str]:
         pairs = {name: pair for name, pair in comparison["sets"].items() if not public["sets"][name]["remark"]}
         count, better, worse = tally(pair["auroc"]["difference"] for pair in pairs.values())
         mean = comparison["mean_of_sets"]["auroc"]
-        yield f"- `{model}` is better than `{RULES}` on {better} of {count} sets and worse on {worse or 'none'}; on the others"
-        yield f"  the difference is not significant. The mean AUROC is {number(mean['second'])} for `{model}` and"
-        yield f"  {number(mean['first'])} for `{RULES}`, a difference of {interval(mean['difference'], '+')}."
+        yield f"- `{model}` is better than `{RULES}` on {better} of {count} sets and worse on {worse or 'none'}; on the"
+        yield f"  others the difference is not significant. The mean AUROC is {number(mean['second'])} for `{model}`"
+        yield f"  and {number(mean['first'])} for `{RULES}`, a difference of {interval(mean['difference'], '+')}."
     if speeds:
         last = max(speeds.values(), key=lambda record: record["date"])
         yield f"- Speed was measured on {last['date']} on {last['machine']}."

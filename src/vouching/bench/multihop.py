@@ -176,9 +176,8 @@ def _candidate(answer: Any) -> Candidate:
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     text, label = fields.get("answer"), fields.get("label")
     if not isinstance(text, str) or not text.strip():
-        raise InputError(
-            f'an answer must be a string, or an object with "answer" and "label", got {shown_json(answer)}'
-        )
+        got = shown_json(cast("object", answer))
+        raise InputError(f'an answer must be a string, or an object with "answer" and "label", got {got}')
     if label is not None and label not in get_args(AnswerLabel):
         raise InputError(f"unknown label {shown_json(label)}; expected one of {', '.join(get_args(AnswerLabel))}")
     return Candidate(text.strip(), str(fields.get("by", "row")), label)
@@ -188,5 +187,6 @@ def _given_source(source: Any, number: int) -> Source:
     fields = cast("dict[str, Any]", source) if isinstance(source, dict) else {"text": source}
     text, title = fields.get("text"), fields.get("title", "")
     if not isinstance(text, str) or not text.strip() or not isinstance(title, str):
-        raise InputError(f'a source must be a string, or an object with "text" and "title", got {shown_json(source)}')
+        got = shown_json(cast("object", source))
+        raise InputError(f'a source must be a string, or an object with "text" and "title", got {got}')
     return Source(text, f"source-{number}", title)

@@ -31,14 +31,14 @@ def messages_of(fields: Mapping[str, Any], key: str) -> tuple[ChatMessage, ...]:
     if key not in fields:
         raise InputError(f'the row has no "{key}"; {shown_keys(fields)}')
     if not isinstance(given, list) or not given:
-        raise InputError(f'"{key}" must be a list of at least one chat message, got {shown_json(given, 80)}')
+        got = shown_json(cast("object", given), 80)
+        raise InputError(f'"{key}" must be a list of at least one chat message, got {got}')
     messages: list[ChatMessage] = []
     for one in cast("list[Any]", given):
         message = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
         role, content = message.get("role"), message.get("content")
         if not isinstance(role, str) or not isinstance(content, str):
-            raise InputError(
-                f'each chat message in "{key}" must have the strings "role" and "content", got {shown_json(one, 80)}'
-            )
+            got = shown_json(cast("object", one), 80)
+            raise InputError(f'each chat message in "{key}" must have the strings "role" and "content", got {got}')
         messages.append({"role": role, "content": content})
     return tuple(messages)

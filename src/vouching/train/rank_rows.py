@@ -172,7 +172,7 @@ def _rated(record: Mapping[str, Any], side: str, label: AnswerLabel) -> RatedAns
         )
     facts: Any = fields.get("facts") or []
     if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in cast("list[Any]", facts)):
-        raise InputError(f'"facts" of "{side}" must be a list of strings, got {shown_json(facts, 40)}')
+        raise InputError(f'"facts" of "{side}" must be a list of strings, got {shown_json(cast("object", facts), 40)}')
     return RatedAnswer(_text(fields, "answer"), said, tuple(cast("list[str]", facts)), _text(fields, "reasoning", ""))
 
 
