@@ -11,6 +11,7 @@ from tests.search.corpora import TOWNS, built
 from vouching.errors import InputError
 from vouching.search.index import index_documents, index_facts, open_index
 from vouching.search.index_writer import change_index, create_index
+from vouching.search.store import named_by
 from vouching.types import Source
 
 
@@ -74,5 +75,5 @@ def test_a_folder_or_a_pattern_removes_the_documents_under_it(tmp_path: Path, pa
     names = ("docs/mill.md", "docs/old/rows.jsonl#a/b", "docs/old/[1].md", "docs.md")
     built(tmp_path / "i", [Source("A mill.", name) for name in names])
     with change_index(tmp_path / "i") as writer:
-        assert writer.remove_matching(pattern) == len(removed)
+        assert writer.remove(named_by(pattern, writer.names)) == len(removed)
     assert {*index_documents(tmp_path / "i")} == {*names} - removed

@@ -156,14 +156,15 @@ def remove_command(folder: _Folder, names: _Names) -> None:
                     given = argument_text(name, "NAMES")
                     path = Path(os.path.normpath(given)).as_posix()
                     known = writer.names  # also those that an earlier name removed
-                    if not re.search(r"\w", path) and (path == "." or len(named_by(path, known)) == len(known)):
+                    inside = named_by(path, known)
+                    if not re.search(r"\w", path) and (path == "." or len(inside) == len(known)):
                         raise InputError(
                             f"{name!r} stands for all documents of {folder}: name documents, files or folders, or "
                             "delete the folder of the index"
                         )
-                    here = writer.remove([given]) or writer.remove([path]) or writer.remove_matching(path)
+                    here = writer.remove([given]) or writer.remove([path]) or writer.remove(inside)
                     removed += here
-                    if not here and not {given, path} & {*known} and not named_by(path, known):
+                    if not here and not inside and not {given, path} & {*known}:
                         unknown.append(f"{name!r}{_similar(folder, path, known)}")
         except OSError as error:
             raise _cannot_write(folder, error) from None

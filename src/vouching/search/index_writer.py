@@ -31,7 +31,6 @@ from vouching.search.store import (
     entry,
     file_of,
     name_hash,
-    named_by,
     read_manifest,
     reading,
     schema,
@@ -139,13 +138,6 @@ class IndexWriter:
         gone = found - self._removed
         self._removed |= gone
         return len(gone)
-
-    def remove_matching(self, pattern: str) -> int:
-        """Remove documents that existed before, by a folder or a pattern of their files, such as ``docs/*.md``.
-
-        Returns how many; 0 for ".". Raises InputError if the index is damaged.
-        """
-        return self.remove(named_by(pattern, self.names))
 
     @cached_property
     def names(self) -> list[str]:

@@ -185,14 +185,19 @@ def _leaves(source: Body, place: str = "") -> Iterator[str]:
 
 
 def _value(source: Body, name: str) -> str:
-    """A field of a document, also "a.b" inside an object; texts of a list are joined; empty if it is not a text."""
+    """A field of a document, also "a.b" inside an object; empty if it is not a text."""
     value: Any = source.get(name)
     if value is None and "." in name:
         outer, _, inner = name.partition(".")
         deeper = source.get(outer)
         return _value(cast("Body", deeper), inner) if isinstance(deeper, dict) else ""
+    return _as_text(value)
+
+
+def _as_text(value: Any) -> str:
+    """The value of a field as a text; those of a list are joined; empty if it is not a text."""
     if isinstance(value, list):
-        return "\n".join(_value({"": one}, "") for one in cast("list[Any]", value))
+        return "\n".join(map(_as_text, cast("list[Any]", value)))
     if isinstance(value, int):
         return str(value)
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
