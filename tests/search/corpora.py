@@ -11,7 +11,7 @@ import numpy as np
 from vouching.search.index import Index, open_index
 from vouching.search.index_writer import create_index
 from vouching.search.terms import terms
-from vouching.search.vectors import SentenceEncoder, Vectors
+from vouching.search.vectors import Role, SentenceEncoder, Vectors
 from vouching.types import Passage, Source
 
 TOWNS = (
@@ -27,7 +27,7 @@ class LetterEncoder:
     name = "letters"
     digest = "0123456789ab"
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
+    def vectors(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
         """The vectors of texts, (N, 64)."""
         found = np.full((len(texts), 64), 1e-3, np.float32)
         for row, text in zip(found, texts, strict=True):
@@ -47,3 +47,23 @@ def built(folder: Path, sources: Iterable[Source] = TOWNS, encoder: SentenceEnco
 def ids(passages: Iterable[Passage]) -> list[str | None]:
     """Which documents passages come from."""
     return [passage.span.source_id for passage in passages]
+
+
+def the_state(folder: Path) -> Path:
+    """The folder with the files of an index."""
+    [state] = folder.glob("state-*")
+    return state
+
+
+def damage(folder: Path, part: str, at: int) -> None:
+    """Overwrite one byte of a file of an index."""
+    [path] = the_state(folder).glob(part)
+    content = bytearray(path.read_bytes())
+    content[at] = 0xFF
+    replace(path, content)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write a new file in the place of one that an index may still map: what is mapped stays as it was."""
+    path.unlink()
+    path.write_bytes(content)

@@ -193,7 +193,7 @@ class Doctors:
 
     name = digest = "doctors"
 
-    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def vectors(self, texts: Sequence[str], role: str = "passage") -> NDArray[np.float32]:
         about = [any(word in text for word in ("doctor", "physician")) for text in texts]
         return np.array([[1, 0] if doctor else [-1, 0] for doctor in about], np.float32)
 

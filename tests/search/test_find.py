@@ -130,7 +130,7 @@ def test_repair_searches_for_what_is_new_and_leaves_what_could_not_be_verified()
     engine = shelf(bridge=BRIDGE)
     response = "The Bosphorus Bridge opened in 1937. Penguins invented algebra."
     report = Checker("embedded:rules", search=[engine]).check_response(response, repair_rest="remove")
-    assert report.revised_response == "The Bosphorus Bridge opened in 1973. Penguins invented algebra."
+    assert report.revised_response == "The Bosphorus Bridge opened in 1973. Penguins invented algebra. [not verified]"
     assert [query for query, _ in engine.asked] == [
         "The Bosphorus Bridge opened in 1937.", "Penguins invented algebra.", "Penguins",
         "The Bosphorus Bridge opened in 1973.",
@@ -142,7 +142,7 @@ def test_a_response_for_which_nothing_is_found_has_no_score() -> None:
         "Penguins invented algebra.", repair_rest="mark"
     )
     assert (report.score, report.sources, report.attributable) == (None, (), False)
-    assert report.revised_response == "Penguins invented algebra."
+    assert report.revised_response == "Penguins invented algebra. [not verified]"
 
 
 def test_the_question_and_the_context_of_a_claim_are_searched_for_too() -> None:
@@ -151,7 +151,7 @@ def test_the_question_and_the_context_of_a_claim_are_searched_for_too() -> None:
     checker.check_response("The Bosphorus Bridge is in Istanbul. It opened in 1973.", question="When did it open?")
     assert [query for query, _ in engine.asked] == [
         "When did it open? The Bosphorus Bridge is in Istanbul.",
-        "When did it open? The Bosphorus Bridge It opened in 1973.",
+        "When did it open? the Bosphorus Bridge opened in 1973.",
     ]
     checker.check("In 1973.", question="When did the Bosphorus Bridge open?")
     assert engine.asked[-1][0] == "When did the Bosphorus Bridge open? In 1973."
@@ -237,7 +237,7 @@ def test_a_long_query_is_cut_in_the_warning_but_not_in_the_search() -> None:
 
 
 def test_a_claim_is_followed_from_name_to_name_until_it_is_decided() -> None:
-    texts = {"bridge": "The Harbour Bridge was built by Ada Byron.", "byron": "Ada Byron was from Bergen, she said."}
+    texts = {"bridge": "The Harbour Bridge was built by Ada Byron.", "byron": "Ada Byron was from Bergen, as she said."}
     for queries, asked in ((None, 2), (1, 1)):
         engine = Shelf(texts)
         checker = Checker("embedded:rules", search=[engine], queries=queries)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.search.corpora import TOWNS, LetterEncoder, built, ids
-from vouching.errors import ConfigError, InputError, SearchError
+from tests.search.corpora import TOWNS, LetterEncoder, built, ids, the_state
+from vouching.errors import ConfigError, InputError
 from vouching.search.base import search_engines
 from vouching.search.index import Index, index_facts, open_index
 from vouching.search.index_writer import MAX_REMOVED, change_index
@@ -241,16 +240,17 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (
-            {"format": FORMAT + 1},
-            f"has format {FORMAT + 1} .written by vouching .*, but this version reads format {FORMAT}",
-        ),
+        ({"format": FORMAT + 1}, f"has format {FORMAT + 1} .written by .*, but this version reads format {FORMAT}"),
         ({"format": "x"}, r"index.json is damaged .*, and build the index again"),
         (
             {"format": 1, "segments": []},
             f"has format 1 .*, but this version reads format {FORMAT}: delete .*, and build the index again",
         ),
         ({"colour": "red"}, r"index.json is damaged .*, and build the index again"),
+        ({"state": None}, r"index.json is damaged .state is null.*, and build the index again"),
+        ({"encoder": ["a"]}, r"index.json is damaged .encoder is .*, and build the index again"),
+        ({"numbers": True}, r"index.json is damaged .numbers is true.*, and build the index again"),
+        ({"max_words": -1}, r"index.json is damaged .max_words is -1.*, and build the index again"),
     ],
 )
 def test_an_index_of_another_format_or_with_a_damaged_manifest_is_refused(
@@ -261,73 +261,6 @@ def test_an_index_of_another_format_or_with_a_damaged_manifest_is_refused(
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
     with pytest.raises((ConfigError, InputError), match=said):
         open_index(tmp_path / "i")
-
-
-PARTS = ("*.term", "*.idx", "*.store", "*.fast", "*.fieldnorm", "meta.json", "vectors.f32", "rows.npy")
-
-
-@pytest.mark.parametrize("left", [0, 30, -64])
-@pytest.mark.parametrize("part", PARTS)
-def test_a_file_that_was_cut_off_is_refused_when_the_index_is_opened(tmp_path: Path, part: str, left: int) -> None:
-    built(tmp_path / "i", encoder=LetterEncoder())
-    [path] = the_state(tmp_path / "i").glob(part)
-    path.write_bytes(path.read_bytes()[:left])
-    with pytest.raises(InputError, match=r"cannot be read (?s:.*): build the index again"):
-        open_index(tmp_path / "i", LetterEncoder())
-
-
-def test_damage_inside_stored_passages_is_an_error_of_the_search(tmp_path: Path) -> None:
-    built(tmp_path / "i")
-    [path] = the_state(tmp_path / "i").glob("*.store")
-    content = path.read_bytes()
-    path.write_bytes(b"\xff" * 40 + content[40:])
-    index = open_index(tmp_path / "i")
-    with pytest.raises(InputError, match=r"the index in .*i cannot be read"):
-        index.find("mill")
-    with pytest.raises(SearchError, match="index:i cannot be read"):
-        asyncio.run(index.search("mill", 5))
-
-
-@pytest.mark.parametrize(("part", "at"), [("*.term", 54), ("*.idx", 40)])
-def test_a_panic_inside_tantivy_is_an_error_of_a_damaged_index(tmp_path: Path, part: str, at: int) -> None:
-    built(tmp_path / "i")
-    damage(tmp_path / "i", part, at)
-    index = open_index(tmp_path / "i")
-    searches = (index.foreign, index.find, lambda query: index.by_words(query, 5))
-    for search in searches:
-        with pytest.raises(
-            InputError, match=r"the index in .*i cannot be read \(.+\): build the index again"
-        ) as raised:
-            search("mill oslo")
-        assert type(raised.value.__cause__).__name__ == "PanicException"
-    with pytest.raises(SearchError, match="index:i cannot be read"):
-        asyncio.run(index.search("mill oslo", 5))
-
-
-@pytest.mark.parametrize("opens", [open_index, index_facts])
-def test_a_panic_while_an_index_is_opened_is_an_error_of_a_damaged_index(
-    tmp_path: Path, opens: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class PanicException(BaseException):
-        """As tantivy's, whose class cannot be imported."""
-
-    def panic(*_: object) -> None:
-        raise PanicException("mid > len\n" * 100)
-
-    built(tmp_path / "i")
-    monkeypatch.setattr("vouching.search.index.Store", panic)
-    with pytest.raises(InputError, match=r"cannot be read \(mid > len .*….*\): build the index again") as raised:
-        opens(tmp_path / "i")
-    assert len(str(raised.value)) < 400 + len(str(tmp_path))
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_a_missing_file_is_an_error_when_the_index_is_opened(tmp_path: Path, part: str) -> None:
-    built(tmp_path / "i", encoder=LetterEncoder())
-    [path] = the_state(tmp_path / "i").glob(part)
-    path.unlink()
-    with pytest.raises(InputError, match=r"cannot be read (?s:.*): build the index again"):
-        open_index(tmp_path / "i", LetterEncoder())
 
 
 def test_a_folder_without_an_index_is_distinguished_from_an_unfinished_one(tmp_path: Path) -> None:
@@ -375,20 +308,6 @@ def test_a_word_that_is_too_long_for_the_index_is_ignored(tmp_path: Path) -> Non
     index = built(tmp_path / "i", [Source(f"{'z' * 65_530} {'x' * 65_531} mill", "a")])
     assert ids(index.find("z" * 65_530)) == ids(index.find("mill")) == ["a"]
     assert index.find("x" * 65_531) == []
-
-
-def damage(folder: Path, part: str, at: int) -> None:
-    """Overwrite one byte of a file of an index."""
-    [path] = the_state(folder).glob(part)
-    content = bytearray(path.read_bytes())
-    content[at] = 0xFF
-    path.write_bytes(content)
-
-
-def the_state(folder: Path) -> Path:
-    """The folder with the files of an index."""
-    [state] = folder.glob("state-*")
-    return state
 
 
 def test_an_index_that_vanishes_under_a_reader_does_not_disturb_it(tmp_path: Path) -> None:

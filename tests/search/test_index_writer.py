@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.search.corpora import TOWNS, built, ids
+from tests.search.corpora import TOWNS, built, damage, ids
 from vouching.errors import ConfigError, InputError
 from vouching.search.index import open_index
 from vouching.search.index_writer import IndexWriter, change_index, create_index
@@ -154,10 +154,7 @@ def test_a_panic_inside_tantivy_during_a_change_is_an_error_of_a_damaged_index(
 ) -> None:
     folder = tmp_path / "i"
     built(folder)
-    [path] = folder.glob("state-*/*.fast")
-    content = bytearray(path.read_bytes())
-    content[at] = 0xFF
-    path.write_bytes(content)
+    damage(folder, "*.fast", at)
     with (
         pytest.raises(InputError, match=r"cannot be read .*: build the index again") as raised,
         change_index(folder) as writer,

@@ -1,9 +1,9 @@
-"""Reads files as documents: text, Markdown, HTML, PDF, and each row of JSONL, CSV or Parquet.
+"""Reads files as documents: text, Markdown, HTML, PDF, Word, and each row of JSONL, CSV or Parquet.
 
 A document's id is the path as given, of a row "path#id"; its url is the absolute path. Texts are not changed, so
-offsets refer to the file; those of HTML and PDF refer to the extracted text, with a form feed between pages. Files that
-cannot be read are reported and skipped. Not supported: scanned pages, pages that need JavaScript, the structure of
-tables, office documents, archives, JSON lists, and addresses on the web.
+offsets refer to the file; those of HTML, PDF and Word refer to the extracted text, with a form feed between pages.
+Files that cannot be read are reported and skipped. Not supported: scanned pages, pages that need JavaScript, the
+structure of tables in PDFs, other office documents, archives, JSON lists, and addresses on the web.
 """
 
 from __future__ import annotations
@@ -35,14 +35,25 @@ def html_text(raw: bytes | str, name: str) -> tuple[str, str]:
     >>> html_text("<html><title>Mill</title><body><p>The mill is in Oslo.</p></body></html>", "mill.html")
     ('Mill', 'The mill is in Oslo.')
     """
-    extract = need("trafilatura").bare_extraction
-    try:
-        page: Any = extract(raw, include_comments=False, with_metadata=True)
-    except Exception as error:  # parsers raise any error on broken files
-        raise InputError(f"{name} is too damaged to be read ({type(error).__name__}: {error})") from error
+    page = _web_page(raw, name)
     if page is None or not page.text:
         raise InputError(f"{name} has no text other than menus")
     return " ".join((page.title or "").split()), page.text
+
+
+def html_headings(raw: bytes | str) -> list[str]:
+    """The headings of a web page, in order, each a line of its :func:`html_text`."""
+    page = _web_page(raw, "the page")
+    heads: Any = () if page is None else page.body.iter("head")
+    return [text for head in heads if (text := "".join(head.itertext()).strip())]
+
+
+def _web_page(raw: bytes | str, name: str) -> Any:
+    extract = need("trafilatura").bare_extraction
+    try:
+        return extract(raw, include_comments=False, with_metadata=True)
+    except Exception as error:  # parsers raise any error on broken files
+        raise InputError(f"{name} is too damaged to be read ({type(error).__name__}: {error})") from error
 
 
 def pdf_text(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[str, str]:
@@ -50,30 +61,66 @@ def pdf_text(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[
 
     Raises InputError if it is not a PDF, is broken or encrypted, or has no text (scanned pages).
     """
+    title, pages = pdf_pages(file, name, max_pages)
+    return title, PAGE_BREAK.join(pages)
+
+
+def pdf_pages(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[str, list[str]]:
+    """Title and pages of a PDF, as :func:`pdf_text` joins them."""
     reader = need("pypdf").PdfReader
     try:
         document: Any = reader(file)
-        text = PAGE_BREAK.join(page.extract_text() for page in document.pages[:max_pages])
+        pages: list[str] = [page.extract_text() for page in document.pages[:max_pages]]
         title = " ".join(str((document.metadata and document.metadata.title) or "").split())
     except Exception as error:  # parsers raise any error on broken files
         raise InputError(f"{name} cannot be read as a PDF ({type(error).__name__}: {error})") from error
-    if not text.strip():
+    if not any(page.strip() for page in pages):
         raise InputError(
             f"{name} has no text, perhaps because its pages were scanned: run OCR on it first, e.g. with ocrmypdf"
         )
+    return title, pages
+
+
+def docx_text(file: IO[bytes], name: str) -> tuple[str, str]:
+    """Title and text of a Word file: a line per paragraph, headings with "# ", tables in Markdown.
+
+    Raises InputError if it is broken, encrypted or has no text.
+    """
+    opened = need("docx").Document
+    try:
+        document: Any = opened(file)
+        text = "\n\n".join(filter(str.strip, map(_block_text, document.iter_inner_content())))
+        title = " ".join((document.core_properties.title or "").split())
+    except Exception as error:  # parsers raise any error on broken files
+        raise InputError(f"{name} cannot be read as a Word file ({type(error).__name__}: {error})") from error
+    if not text.strip():
+        raise InputError(f"{name} has no text: pass a Word file with paragraphs or tables")
     return title, text
+
+
+def _block_text(block: Any) -> str:
+    """A paragraph or a table of a Word file."""
+    if hasattr(block, "rows"):
+        rows = [[" ".join(cell.text.split()).replace("|", "/") for cell in row.cells] for row in block.rows]
+        lines = [f"| {' | '.join(cells)} |" for cells in rows]
+        return "\n".join([*lines[:1], f"|{'---|' * len(rows[0])}", *lines[1:]]) if rows else ""
+    style: str = (block.style and block.style.name) or ""
+    level = style.removeprefix("Heading ")
+    hashes = "#" * int(level) if style.startswith("Heading ") and level.isdigit() else "#" if style == "Title" else ""
+    return f"{hashes[:6]} {block.text}".strip() if block.text.strip() else ""
 
 
 def need(module: str) -> Any:
     """Import a package that extracts text. Its log messages are only shown if the application configures logging."""
     logging.getLogger(module).addHandler(logging.NullHandler())
-    return needed(module, "search", "reading web pages and PDFs")
+    return needed(module, "search", "reading web pages, PDFs and Word files")
 
 
 TEXTS = (".txt", ".text", ".md", ".markdown", ".rst")
 """Extensions of files that are read as they are; so are files with other extensions that are named explicitly."""
 WEB_PAGES = (".html", ".htm", ".xhtml")
 PDF = ".pdf"
+DOCX = ".docx"
 MAX_BYTES = 200_000_000
 """Maximal size of a file that is read as a whole; files of rows have no limit."""
 _ROWS_TRIED = 100
@@ -130,7 +177,7 @@ class DocumentReader:
         given = (Path(os.path.normpath(path)) for path in paths)
         self._files = [*dict.fromkeys(file for path in given for file in self._expanded(path))]
         self._fields = {file: _fields_of(file, fields or RowFields()) for file in self._files if _kind(file) == "rows"}
-        for kind, module in (("web page", "trafilatura"), (PDF, "pypdf")):
+        for kind, module in (("web page", "trafilatura"), (PDF, "pypdf"), (DOCX, "docx")):
             if any(_kind(file) == kind for file in self._files):
                 need(module)
         self._sizes = [file.stat().st_size for file in self._files]
@@ -192,7 +239,9 @@ def _kind(file: Path) -> str:
     if name.endswith(FORMATS):
         return "rows"
     ending = file.suffix.lower()
-    return {**dict.fromkeys(TEXTS, "text"), **dict.fromkeys(WEB_PAGES, "web page"), PDF: PDF}.get(ending, "other")
+    return {**dict.fromkeys(TEXTS, "text"), **dict.fromkeys(WEB_PAGES, "web page"), PDF: PDF, DOCX: DOCX}.get(
+        ending, "other"
+    )
 
 
 def _document(file: Path, size: int) -> Source | Skipped:
@@ -205,9 +254,9 @@ def _document(file: Path, size: int) -> Source | Skipped:
             "or convert it to rows of JSONL, which may have any size",
         )
     try:
-        if kind == PDF:
+        if kind in (PDF, DOCX):
             with file.open("rb") as opened:
-                title, text = pdf_text(opened, "the file")
+                title, text = (pdf_text if kind == PDF else docx_text)(opened, "the file")
         elif kind == "web page":
             title, text = html_text(file.read_bytes(), "the file")
         else:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from vouching.inputs import as_sources
 from vouching.search.base import Finder
+from vouching.text.framing import statement_of
 from vouching.types import Asked, Claim, SearchTurn, Source, Trajectory, Unverified, VerdictWarning
 
 _SHOWN = 160
@@ -57,7 +58,10 @@ class Searches:
 
 
 def _words(claim: Claim) -> str:
-    """The claim, preceded by its context unless it contains it."""
+    """What the claim states, preceded by its context unless the claim contains it or has additions."""
+    statement = statement_of(claim.text)
+    if statement != claim.text:
+        return " ".join(statement.split())
     return claim.text if claim.context in claim.text else f"{claim.context} {claim.text}"
 
 

@@ -72,7 +72,7 @@ class Index:
     def _by_meaning(self, query: str, limit: int) -> list[Passage]:
         if self._dense is None or self._encoder is None:
             raise ConfigError(f"{self.name} has no vectors: build the index with --dense, or search by words")
-        found = self._dense.search(self._encoder.vectors([query])[0], limit)
+        found = self._dense.search(self._encoder.vectors([query], "query")[0], limit)
         places = self._store.numbered([number for number, _ in found])
         return [self._store.passage(places[number], score, self.name) for number, score in found]
 

@@ -33,7 +33,7 @@ from vouching.errors import ConfigError, InputError, VouchError
 from vouching.rows.read import FORMATS
 from vouching.search.terms import Stems, scripts
 from vouching.types import Passage, Span
-from vouching.types.visible import shorten
+from vouching.types.visible import shorten, shown_json
 from vouching.version import __version__
 
 MANIFEST = "index.json"
@@ -70,19 +70,32 @@ def read_manifest(folder: Path) -> Manifest:
         record: Any = json.loads(path.read_bytes())
         found = int(record["format"])
         if found == FORMAT:
-            return Manifest(**record)
+            return _checked(Manifest(**record))
     except (FileNotFoundError, NotADirectoryError):
         begun = folder.is_dir() and any(folder.glob("state-*"))
         problem = f"the index in {folder} is unfinished" if begun else f"there is no index in {folder}"
         raise InputError(f"{problem}: build one with  vouch index build {folder} FILE...") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
-    except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{path} is damaged ({error}): delete {folder}, and build the index again") from None
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+        reason = shorten(str(error), _MAX_REASON)
+        raise InputError(f"{path} is damaged ({reason}): delete {folder}, and build the index again") from None
     raise ConfigError(
         f"the index in {folder} has format {found} (written by {record.get('written_by')}), but this version "
         f"reads format {FORMAT}: delete {folder}, and build the index again"
     )
+
+
+def _checked(manifest: Manifest) -> Manifest:
+    """The manifest. Raises ValueError if a field is of another type, or a number is negative."""
+    for name, value in asdict(manifest).items():
+        if name in ("encoder", "digest", "written_by"):
+            right = isinstance(value, str) or (value is None and name != "written_by")
+        else:
+            right = type(value) is int and value >= 0
+        if not right:
+            raise ValueError(f"{name} is {shown_json(value)}")
+    return manifest
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -2,8 +2,8 @@
 
 The encoder is the one that ships with vouching, or a folder in the format of sentence-transformers. Up to 200,000
 passages, every dot product is computed. Above, a graph (HNSW, Malkov & Yashunin 2020, by usearch, in half precision)
-finds near passages, though not always the nearest. Not supported: quantisation, GPUs, and the prefixes that some models
-expect before queries and passages (E5's "query: ").
+finds near passages, though not always the nearest. A folder's encoder runs on a GPU if there is one. Not supported:
+quantisation, and building one index by several processes.
 
     vectors.f32      (N, W) numbers, a row per passage, in the order of their numbers
     rows.npy         (N,) passage number of each row, -1 if it was removed
@@ -12,14 +12,15 @@ expect before queries and passages (E5's "query: ").
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.weights import sha256_of
 from vouching.errors import ConfigError, needed
+from vouching.types.visible import shown_json
 
 Vectors: TypeAlias = NDArray[np.float32]
 """(N, W), each row of unit length."""
@@ -34,7 +36,12 @@ SHIPPED = "shipped"
 """Name of the encoder that ships with vouching."""
 MAX_TOKENS = 256
 """Tokens of a text that are read, special tokens included; passages usually have fewer."""
-_ENCODER_BATCH = 32
+_ENCODER_BATCH, _GPU_BATCH = 32, 256
+Role: TypeAlias = Literal["query", "passage"]
+"""What a text is: some encoders expect a prefix before it, such as E5's "query: "."""
+PROMPTS = "config_sentence_transformers.json"
+"""File of a folder whose ``prompts`` has the prefixes by name."""
+_PROMPT_NAMES: Mapping[Role, tuple[str, ...]] = {"query": ("query",), "passage": ("passage", "document", "corpus")}
 
 
 class SentenceEncoder(Protocol):
@@ -50,7 +57,7 @@ class SentenceEncoder(Protocol):
         """First digits of the SHA-256 of its weights: vectors of different weights cannot be compared."""
         ...
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
+    def vectors(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
         """The vectors of texts, (N, W)."""
         ...
 
@@ -76,15 +83,17 @@ class ShippedEncoder:
         self._encoder = load_encoder()
         self.digest = self._encoder.weights.digest
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
-        """See ``SentenceEncoder``."""
+    def vectors(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
+        """See ``SentenceEncoder``; queries and passages are read alike."""
         return _unit(np.stack([self._encoder.states(text).mean(axis=0) for text in texts]))
 
 
 class FolderEncoder:
     """A folder with config.json, model.safetensors and a tokenizer; token states are pooled as the folder specifies.
 
-    Without ``1_Pooling/config.json``, their mean is used. Raises ConfigError for another folder or way of pooling.
+    Without ``1_Pooling/config.json``, their mean is used. The prompts in ``config_sentence_transformers.json`` named
+    "query", and "passage" (or "document", "corpus"), are put before queries and passages. Raises ConfigError for a
+    folder of another kind or way of pooling, or prompts of other names.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -106,29 +115,59 @@ class FolderEncoder:
             self._model = transformers.AutoModel.from_pretrained(folder, local_files_only=True).eval()
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             raise ConfigError(f"cannot load an encoder from {folder} ({error}): choose another folder") from error
+        self._device = "cuda" if self._torch.cuda.is_available() else "cpu"
+        self._model.to(self._device)
+        self._prompts = _prompts(folder / PROMPTS)
         self.digest = sha256_of(weights)[:12]
+        if any(self._prompts.values()):  # vectors with other prefixes cannot be compared either
+            said = json.dumps([self.digest, self._prompts], sort_keys=True)
+            self.digest = hashlib.sha256(said.encode()).hexdigest()[:12]
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
+    def vectors(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
         """See ``SentenceEncoder``."""
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         found: list[tuple[int, Vectors]] = []
-        for at in range(0, len(order), _ENCODER_BATCH):
-            these = order[at : at + _ENCODER_BATCH]
-            found += zip(these, self._states([texts[number] for number in these]), strict=True)
+        size = _ENCODER_BATCH if self._device == "cpu" else _GPU_BATCH
+        for at in range(0, len(order), size):
+            these = order[at : at + size]
+            prefixed = [self._prompts[role] + texts[number] for number in these]
+            found += zip(these, self._states(prefixed), strict=True)
         return _unit(np.stack([vector for _, vector in sorted(found, key=lambda pair: pair[0])]))
 
     def _states(self, texts: list[str]) -> Vectors:
         batch = self._tokenizer(texts, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
+        batch = batch.to(self._device)
         with self._torch.inference_mode():
             states = self._model(**batch).last_hidden_state
         if self._first_token:
-            return states[:, 0].float().numpy()
+            return states[:, 0].float().cpu().numpy()
         mask = batch["attention_mask"][..., None]
-        return ((states * mask).sum(1) / mask.sum(1)).float().numpy()
+        return ((states * mask).sum(1) / mask.sum(1)).float().cpu().numpy()
 
 
 def _unit(vectors: NDArray[Any]) -> Vectors:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-9)).astype(np.float32)
+
+
+def _prompts(path: Path) -> Mapping[Role, str]:
+    """The prefixes of queries and passages; empty without the file."""
+    given: Any = None
+    if path.is_file():
+        try:
+            given = json.loads(path.read_text(encoding="utf-8")).get("prompts")
+        except (ValueError, AttributeError) as error:
+            raise ConfigError(f"{path} must be a JSON object with prompts by name ({error})") from None
+    texts = cast("dict[str, Any]", {} if given is None else given)
+    if not isinstance(given, dict | None) or any(not isinstance(text, str) for text in texts.values()):
+        raise ConfigError(f"the prompts in {path} must be texts by name, got {shown_json(cast('object', given), 80)}")
+    prompts: dict[str, str] = {name: text for name, text in texts.items() if text}
+    found: dict[Role, str] = {
+        role: next((prompts[name] for name in names if name in prompts), "") for role, names in _PROMPT_NAMES.items()
+    }
+    if prompts and not any(found.values()):
+        known = ", ".join(name for names in _PROMPT_NAMES.values() for name in names)
+        raise ConfigError(f"{path} has prompts named {', '.join(prompts)}; expected {known}")
+    return found
 
 
 def _pools_first_token(path: Path) -> bool:
