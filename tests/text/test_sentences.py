@@ -31,6 +31,8 @@ MARKED = [
     "Visit example.com or run foo.py.| It works.",
     "iPhones sell.| iPhone sales rose.",
     "It fell in 1990.[1]| It rose in 1995.[2][3]",
+    "It fell in 1990.[1, 3]| It rose in 1995.【2】| It ended.",
+    "It is gone.| `open()` makes a file.",
     "Smith et al. (2019) agree.| Others do not.",
     "First line of a\nwrapped sentence.\n|second one after a stop",
     "A heading\n\n|Text follows.",

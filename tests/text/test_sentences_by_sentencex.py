@@ -27,10 +27,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "ours: after dots": (r"(?:…|\.\.\.?)\W*\Z", ""),
     "ours: after a closing bracket or quote": (r"[.!?]\s?[)\]\"”»']+\Z", ""),
     "ours: a bracket or a quote follows": ("", r"\s+[(\[\"“'»]"),
-    "ours: after an initial B, C, D, P or R": (r"\b[BCDPR]\.\Z", ""),
 }
-"""Kinds of disagreement, by the text before the place and after it. "ours: after an initial" is a fault of ours; most
-others are a matter of taste."""
+"""Kinds of disagreement, by the text before the place and after it; most are a matter of taste."""
 
 
 def texts_of_data() -> list[str]:

@@ -13,12 +13,12 @@ from typing import Literal
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.units import unit_called
 
-DateAgreement = Literal["equal", "compatible", "more_specific", "differs", "incomparable"]
+DateAgreement = Literal["equal", "compatible", "more_specific", "allowed", "differs", "incomparable"]
 
 _EXACT_DURATION = 0.02
 _LOOSE_DURATION = 0.15
 # Which agreement to keep when a date can be read in two ways; the most favourable to the claim first.
-_KINDEST: tuple[DateAgreement, ...] = ("equal", "compatible", "more_specific", "incomparable", "differs")
+_KINDEST: tuple[DateAgreement, ...] = ("equal", "compatible", "more_specific", "allowed", "incomparable", "differs")
 
 
 def compare_dates(claim: DateMention, source: DateMention) -> DateAgreement:
@@ -28,7 +28,7 @@ def compare_dates(claim: DateMention, source: DateMention) -> DateAgreement:
         "equal" if both say the same; "compatible" if the claim agrees and is less specific than the source ("1937" for
         "3 May 1937"); "more_specific" if it agrees and is more specific; "differs" if they contradict each other;
         "incomparable" if they share no field ("May" and "1937"). Durations are equal within 2 %, or within 15 % if
-        one is approximate or their units differ.
+        one is approximate or their units differ; bounds are compared as those of quantities ("allowed").
 
     >>> from vouching.text.dates import find_dates
     >>> compare_dates(find_dates("in 1937")[0], find_dates("on 3 May 1937")[0])
@@ -36,10 +36,70 @@ def compare_dates(claim: DateMention, source: DateMention) -> DateAgreement:
     """
     if claim.kind == "duration" or source.kind == "duration":
         return _compare_durations(claim, source)
+    if claim.bound != "exact" or source.bound != "exact":
+        days = _days(claim, source), _days(source, claim)
+        if days[0] and days[1]:
+            return _compare_bounded_dates(claim, days[0], source, days[1])
     if claim.kind != "date" or source.kind != "date":
         return _compare_spans(claim, source)
     outcomes = [_compare_fields(claimed, given) for claimed in _readings(claim) for given in _readings(source)]
     return next(agreement for agreement in _KINDEST if agreement in outcomes)
+
+
+_DAYS_OF_YEAR = 372
+
+
+def _days(date: DateMention, other: DateMention) -> tuple[float, float] | None:
+    """First and last day of a date or a span of years, counted from one epoch; None if it has no month and no year."""
+    if date.month is None and (date.year is None or other.year is None):
+        return None
+    year = 0 if date.year is None or other.year is None else date.year
+    last_year = date.last_year if date.last_year is not None and year else year
+    month, last_month = (date.month, date.month) if date.month else (1, 12)
+    if date.part and date.part.startswith("Q"):
+        last_month = 3 * int(date.part[1])
+        month = last_month - 2
+    elif date.part:
+        return None
+    day, last_day = (date.day, date.day) if date.day else (1, 31)
+    return (
+        year * _DAYS_OF_YEAR + month * 31 + day,
+        last_year * _DAYS_OF_YEAR + last_month * 31 + last_day,
+    )
+
+
+def _compare_bounded_dates(
+    claim: DateMention, ours: tuple[float, float], source: DateMention, theirs: tuple[float, float]
+) -> DateAgreement:
+    claimed, given = _open_span(claim, ours), _open_span(source, theirs)
+    disjoint = claimed[0] > given[1] or given[0] > claimed[1]
+    if "exact" not in (claim.bound, source.bound):
+        if (claim.bound in _UPWARD) != (source.bound in _UPWARD):
+            return "differs" if disjoint or ours == theirs else "incomparable"
+        if ours == theirs:
+            return "equal" if claim.bound == source.bound else "compatible" if _contains(claimed, given) else "allowed"
+        return "differs"
+    if claim.bound != "exact" and _contains(claimed, given):
+        return "compatible"
+    if claim.bound == "exact" and _contains(ours, theirs) and not disjoint:
+        return "compatible"
+    return "differs" if disjoint else "allowed"
+
+
+def _open_span(date: DateMention, days: tuple[float, float]) -> tuple[float, float]:
+    """The days that a date with its bound allows."""
+    first, last = days
+    match date.bound:
+        case "at_least":
+            return first, math.inf
+        case "more_than":
+            return last + 1, math.inf
+        case "at_most":
+            return -math.inf, last
+        case "less_than":
+            return -math.inf, first - 1
+        case _:
+            return first, last
 
 
 def _readings(date: DateMention) -> list[DateMention]:
@@ -51,6 +111,10 @@ def _readings(date: DateMention) -> list[DateMention]:
 def _compare_durations(claim: DateMention, source: DateMention) -> DateAgreement:
     if claim.days is None or source.days is None:
         return "incomparable"
+    if claim.bound != "exact" or source.bound != "exact" or (claim.precise and source.approximate):
+        slack = _LOOSE_DURATION if claim.approximate or source.approximate else _EXACT_DURATION
+        agreement = _compare_bounds(_as_quantity(claim), _as_quantity(source), slack)
+        return "compatible" if agreement == "close" else agreement
     claimed, given = _length_range(claim), _length_range(source)
     if claimed and given:
         ends = zip(claimed, given, strict=True)
@@ -65,6 +129,16 @@ def _compare_durations(claim: DateMention, source: DateMention) -> DateAgreement
     larger = max(abs(claim.days), abs(source.days))
     equal = claim.days == source.days or abs(claim.days - source.days) <= allowed * larger
     return "equal" if equal else "differs"
+
+
+def _as_quantity(date: DateMention) -> Quantity:
+    """A duration as a quantity in days, with its bound."""
+    low = date.first_days if date.first_days is not None else date.days or 0.0
+    high = date.last_days if date.last_days is not None else date.days or 0.0
+    return Quantity(
+        date.start, date.end, low, high, low, high, unit=date.unit or "", dimension="time", bound=date.bound,
+        approximate=date.approximate, precise=date.precise,
+    )  # fmt: skip
 
 
 def _length_range(date: DateMention) -> tuple[float, float] | None:
@@ -125,14 +199,16 @@ def _span(date: DateMention) -> tuple[int, int] | None:
     return date.year, date.year if date.last_year is None else date.last_year
 
 
-QuantityAgreement = Literal["equal", "close", "differs", "incomparable"]
+QuantityAgreement = Literal["equal", "close", "allowed", "differs", "incomparable"]
 
 _EXACT = 1e-9
 _HEDGE_TOLERANCE = 0.1
 # A claim more precise than a rounded source counts as "close" only if the rounding is this fine.
 _FINE_ROUNDING = 0.05
 _HALF_DAY = 720
-_UPWARD = frozenset(("at_least", "more_than"))
+_FAR = 5.0
+"""Ratio of a bound and a value from which the value does not support the bound."""
+_UPWARD, _STRICT = frozenset(("at_least", "more_than")), frozenset(("less_than", "more_than"))
 
 
 def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0) -> QuantityAgreement:
@@ -145,8 +221,9 @@ def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0
 
     Returns:
         "equal" if the source supports the claim, hedges, units and ranges included; "close" if they agree only up to
-        rounding, or if the source allows the claimed value without stating it; "differs" if they contradict each other;
-        "incomparable" if they measure different things (or different currencies with different numbers).
+        rounding; "allowed" if the claimed value is within the source's bound or range, which does not state it;
+        "differs" if they contradict each other, as two limits with different values do; "incomparable" if they measure
+        different things (or different currencies with different numbers).
 
     >>> from vouching.text.quantities import find_quantities
     >>> compare_quantities(*find_quantities("33 %, one-third"))
@@ -163,7 +240,7 @@ def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0
     slack = max(_EXACT, tolerance)
     if claim.approximate or source.approximate:
         slack = max(slack, _HEDGE_TOLERANCE)
-    if claim.bound != "exact" or source.bound != "exact":
+    if claim.bound != "exact" or source.bound != "exact" or (claim.precise and source.approximate):
         return _compare_bounds(claim, source, slack)
     if claim.low != claim.high or source.low != source.high:
         return _compare_ranges(claim, source, slack)
@@ -245,28 +322,55 @@ def _contains(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
 
 
 def _compare_bounds(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
+    if "exact" in (claim.bound, source.bound) or not _same(claim.base_low, source.base_low, slack):
+        claim, source = _inclusive(claim), _inclusive(source)
+    if claim.bound != "exact" and source.bound == "exact" and not claim.approximate:
+        slack = min(slack, _EXACT_DURATION)  # a limit is exact even where the value is not
     same_number = _same(claim.base_low, source.base_low, slack) and _same(claim.base_high, source.base_high, slack)
-    if claim.bound == source.bound:
-        if same_number:
-            return "equal"
-        return "close" if _contains(_interval(claim), _interval(source)) else "differs"
-    if (
-        same_number
-        and "exact" not in (claim.bound, source.bound)
-        and ((claim.bound in _UPWARD) != (source.bound in _UPWARD))
-    ):
-        return "differs"
     claimed, given = _interval(claim), _interval(source)
-    if _contains(claimed, given):
-        return "equal" if source.bound == "exact" else "close"
-    if _contains(given, claimed) and claim.bound == "exact":
+    if "exact" not in (claim.bound, source.bound):
+        return _compare_limits(claim, source, same_number)
+    points = claim.low == claim.high and source.low == source.high
+    if points and same_number and (claim.approximate or source.approximate):
+        return "allowed" if claim.precise else "close"
+    if claim.bound != "exact" and _contains(claimed, given):
+        return "equal" if _near(claim, source) else "allowed"
+    if claim.bound == "exact" and source.bound not in _STRICT and points and same_number and not claim.precise:
         return "close"
-    if same_number and (claim.approximate or source.approximate):
-        return "close"
-    overlap = claimed[0] <= given[1] and given[0] <= claimed[1]
-    if not overlap:
-        return "differs"
-    return "close" if same_number else "incomparable"
+    return "allowed" if claimed[0] <= given[1] and given[0] <= claimed[1] else "differs"
+
+
+def _near(bound: Quantity, value: Quantity) -> bool:
+    """Whether one would state the bound of such a value: "more than 5" of 7, but not of 700."""
+    smaller, larger = sorted((abs(bound.base_low), abs(value.base_low)))
+    return larger <= _FAR * smaller
+
+
+def _compare_limits(claim: Quantity, source: Quantity, same_number: bool) -> QuantityAgreement:
+    """Compare two limits: those of one direction state one value; those of two may both hold, unless it is the same."""
+    upward = claim.bound in _UPWARD
+    if upward != (source.bound in _UPWARD):
+        claimed, given = _interval(claim), _interval(source)
+        disjoint = claimed[0] > given[1] or given[0] > claimed[1]
+        return "differs" if same_number or disjoint else "incomparable"
+    if same_number:
+        # "At least 5" follows from "more than 5", but not the reverse.
+        lenient = "at_least" if upward else "at_most"
+        return "equal" if claim.bound == source.bound else "close" if claim.bound == lenient else "allowed"
+    return "differs"
+
+
+def _inclusive(quantity: Quantity) -> Quantity:
+    """A strict bound of a count as an inclusive one: "more than 12 people" are at least 13."""
+    whole = quantity.dimension == "count" and quantity.base_rounding == 1.0 and not quantity.scaled
+    if not whole or quantity.approximate or quantity.bound not in ("more_than", "less_than"):
+        return quantity
+    step = 1.0 if quantity.bound == "more_than" else -1.0
+    value = quantity.base_low + step
+    return replace(
+        quantity, low=value, high=value, base_low=value, base_high=value,
+        bound="at_least" if quantity.bound == "more_than" else "at_most",
+    )  # fmt: skip
 
 
 def _compare_ranges(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
@@ -276,7 +380,7 @@ def _compare_ranges(claim: Quantity, source: Quantity, slack: float) -> Quantity
     if source.low == source.high:
         return "equal" if _contains(claimed, given) else "differs"
     if claim.low == claim.high:
-        return "close" if _contains(given, claimed) else "differs"
+        return "allowed" if _contains(given, claimed) else "differs"
     # Ranges that merely overlap differ: both ends have to agree.
     ends = {_compare_points(_end(claim, upper), _end(source, upper), slack) for upper in (False, True)}
     return "close" if ends <= {"equal", "close"} else "differs"

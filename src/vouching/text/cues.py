@@ -22,7 +22,9 @@ _CUES = frozenset(
         weren't don't doesn't didn't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't ain't lacks
         lacked lack lacking isnt wasnt didnt doesnt dont cant wont absence hardly barely""")
 )
-_CUES_BEFORE_TO = frozenset("yet unable fails failed fail failing refuses refused refuse".split())
+_CUES_BEFORE_TO = frozenset(
+    "yet unable fails failed fail failing refuses refused refuse declines declined decline".split()
+)
 """Cues only before "to": in "it failed", nothing is negated."""
 # "not only", "no doubt", "no less than" assert rather than deny.
 _ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "more", "matter", "merely", "just", "later"})
@@ -54,6 +56,8 @@ def find_negations(text: str, words: Sequence[Word]) -> list[Negation]:
     [('not', ' lower costs')]
     """
     found: list[Negation] = []
+    if not any(word.lower in _CUES or word.lower in _CUES_BEFORE_TO for word in words):
+        return found
     clause_ends = [match.start() for match in _CLAUSE_END.finditer(text)]
     content = [position for position, word in enumerate(words) if word.is_content]
     for position, word in enumerate(words):

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from vouching.text.mentions import DateMention, read_hedge
+from vouching.text.bounds import read_date_bound, read_hedge
+from vouching.text.mentions import DateMention
 from vouching.text.number_forms import CITATION, NUMBER_WORDS
 from vouching.text.numerals import Numeral, find_numerals
 from vouching.text.units import Unit, currency_before, unit_after, unit_called
@@ -52,9 +53,10 @@ def is_year(text: str, start: int, end: int) -> bool:
     if _is_glued(text, start, end) or currency_before(text, start):
         return False
     before, after = word_before(text, start), word_after(text, end)
-    if before in _COUNTING or after in _COUNTED or after in NUMBER_WORDS or unit_after(text, end):
+    compared = before == "than" and _THAN.search(text, 0, start) is not None
+    if (before in _COUNTING and not compared) or after in _COUNTED or after in NUMBER_WORDS or unit_after(text, end):
         return False
-    if not after or not after.islower() or before in _STRONG:
+    if not after or not after.islower() or before in _STRONG or compared:
         return True
     if before == "in" and text[start : start + 2] in ("19", "20"):
         return True
@@ -64,6 +66,7 @@ def is_year(text: str, start: int, end: int) -> bool:
     return after in _FUNCTION_WORDS or after.endswith("ed")
 
 
+_THAN = re.compile(r"\b(?:later|earlier) than \Z")
 _GLUED_BEFORE = re.compile(r"(?:\w|[\d\w][-–./,:]|[#№+@/_.]|\bNo\.? ?)\Z")
 _GLUED_AFTER = re.compile(r"\w|[%°]|[,.:/]\d|-[\w]|[-–]\d| ?[€£¥₹$](?!\d)")
 
@@ -147,9 +150,12 @@ def _single(text: str) -> Iterator[DateMention]:
 
 def _duration(text: str, start: int, end: int, count: float, unit: Unit, approximate: bool) -> DateMention:
     hedge = read_hedge(text, start, end)
-    loose = approximate or hedge.approximate or hedge.bound != "exact"
     days = unit.to_base(count) / _DAY_SECONDS
-    return DateMention(start, end, "duration", days=days, unit=unit.name, approximate=loose)
+    loose = approximate or hedge.approximate
+    return DateMention(
+        start, end, "duration", days=days, unit=unit.name, approximate=loose, bound=hedge.bound, precise=hedge.precise,
+        hedge_start=hedge.start, hedges=hedge.words,
+    )  # fmt: skip
 
 
 def _continues(text: str, first: DateMention, second: DateMention) -> bool:
@@ -205,9 +211,18 @@ def find_dates(text: str) -> list[DateMention]:
         # Earlier patterns are more specific, so the first to match a stretch keeps it.
         if not any(taken[mention.start : mention.end]):
             taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
-            found.append(mention)
+            found.append(_bounded(text, mention))
     found.sort(key=lambda mention: mention.start)
     return found
+
+
+def _bounded(text: str, mention: DateMention) -> DateMention:
+    if mention.kind in ("duration", "range"):
+        return mention
+    hedge = read_date_bound(text, mention.start, mention.end)
+    if hedge.bound == "exact":
+        return mention
+    return replace(mention, bound=hedge.bound, hedge_start=hedge.start, hedges=hedge.words)
 
 
 def _candidates(text: str) -> Iterator[DateMention]:

@@ -1,4 +1,4 @@
-"""Which way the words next to a number say that it went: up or down, a profit or a loss.
+"""Which way the words next to a number say that it went: up or down, a profit or a loss; by it, to it or from it.
 
 Read in the clause of the number: a verb or noun before it ("rose by 10 %", "a loss of $5m"), or one right after it ("a
 10 % increase", "10 % less"). Not supported: negated words, directions that only the subject states ("the losses were
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from vouching.text.cues import find_negations, is_negated
 from vouching.text.words import Word, antonyms, find_words, stem
@@ -65,6 +66,34 @@ def opposed(one: str, other: str) -> bool:
     """
     (change, balance), (its, own) = _way(one), _way(other)
     return change * its < 0 or balance * own < 0
+
+
+Side = Literal["by", "to", "from"]
+_SIDE = re.compile(
+    r" (?P<side>by|from|(?<!due )(?<!according )(?<!up )(?<!close )(?<!next )(?<!prior )(?<!thanks )(?<!owing )"
+    r"(?<![\d%] )to)"
+    r"(?: (?:about|almost|around|exactly|just|more than|nearly|only|over|roughly|some|under))?[ \u00a0][^\s\d]{0,3}\Z",
+    re.IGNORECASE,
+)
+
+
+_WORD_BEFORE = re.compile(r"\b([A-Za-z]{3,})[ \u00a0]\Z")
+_BESIDE = 24
+"""Characters before a number in which its preposition, or a verb without one, is looked for."""
+
+
+def side_of_change(text: str, start: int) -> Side | None:
+    """Whether something changes by the number at ``start``, to it, or from it; None if the words do not say.
+
+    >>> side_of_change("Costs rose to 40.", 14), side_of_change("Costs fell 40 %.", 11), side_of_change("due to 40", 7)
+    ('to', 'by', None)
+    """
+    found = _SIDE.search(text, max(0, start - _BESIDE), start)
+    if found:
+        side: Side = found["side"].lower()  # pyright: ignore[reportAssignmentType]
+        return side
+    before = _WORD_BEFORE.search(text, max(0, start - _BESIDE), start)
+    return "by" if before and stem(before[1].lower()) in _changes() else None
 
 
 def swapped(text: str, place: tuple[int, int], other: str, its: tuple[int, int]) -> bool:

@@ -103,13 +103,16 @@ _NOT_AN_AUTHOR = (
     r"|Aug|Sept?|Oct|Nov|Dec|Spring|Summer|Autumn|Fall|Winter|AD|CE|BCE?|FY|Since|From|In|Until|Till|Circa|By|After"
     r"|Before|Early|Late|Mid|About|Around|Over|Nearly|Founded|Established|Born|Died|Year)\b)"
 )
-_AUTHOR = rf"{_NOT_AN_AUTHOR}[A-Z][^\W\d_]{{0,30}}(?:[-'’][^\W\d_]{{1,30}}){{0,2}}"
+_PARTICLE = r"(?:(?:van|von|de|der|den|del|di|du|la|le) ){0,3}"
+_AUTHOR = rf"{_PARTICLE}{_NOT_AN_AUTHOR}[A-Z][^\W\d_]{{0,30}}(?:[-'’][^\W\d_]{{1,30}}){{0,2}}"
 _WORK = (
     rf"{_AUTHOR}(?:(?:,| and| &|, and|, &)? {_AUTHOR}){{0,5}}(?: et al\.?)?,? [12]\d{{3}}[a-z]?"
     r"(?:, pp?\. ?\d{1,5}(?:[-–]\d{1,5})?)?"
 )
+WORKS = rf"(?:see |cf\. |e\.g\.,? )?{_WORK}(?:; ?{_WORK}){{0,8}}"
+"""Pattern of works named by author and year: "see Rossi et al., 2001; Chen 2020"."""
 CITATION = (
-    rf"\((?:see |cf\. |e\.g\.,? )?{_WORK}(?:; ?{_WORK}){{0,8}}\)"
+    rf"\({WORKS}\)"
     r"|(?<!CI )(?<!CI: )(?<!interval )(?<!range )(?<!= )\[\d{1,3}(?:[,;–-] ?\d{1,3}){0,20}\]"
 )
 """Pattern of a reference to the literature: "(Rossi et al., 2001)", "[2, 3]"; its numbers are not about the topic."""

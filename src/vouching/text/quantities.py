@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from vouching.text.mentions import DateMention, Quantity, QuantityKind, read_hedge
+from vouching.text.bounds import read_hedge
+from vouching.text.mentions import DateMention, Quantity, QuantityKind
 from vouching.text.number_forms import NUMBER_WORDS
 from vouching.text.numerals import Numeral, find_numerals
 from vouching.text.units import (
@@ -286,6 +287,8 @@ def _quantity(text: str, first: _Amount, last: _Amount | None) -> Quantity:
         scaled=high.numeral.scaled,
         per=_period(text, high),
         hedge_start=hedge.start,
+        hedges=hedge.words,
+        precise=hedge.precise,
     )
 
 

@@ -38,7 +38,8 @@ FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\[\]\s]{1,40}\]:[ \t]*")
 
 _CANDIDATE = re.compile(
     r"""
-    (?P<stop> [.!?…]++ (?: \[\d{1,3}\] | ["'”’»)\]}*_`] | [ ](?:''|-RRB-|[)\]”])(?!\w) )*+ )
+    (?P<stop> [.!?…]++ (?: \[\d{1,3}(?:[ ]?[,;–-][ ]?\d{1,3})*\] | 【[^【】\n]{1,40}】
+      | ["'”’»)\]}*_`] | [ ](?:''|-RRB-|[)\]”])(?!\w) )*+ )
   | (?P<wide> [。！？｡؟۔।॥։።။។]++ [」』）】》〉”’"')\]]*+ )
   | (?P<line> [\n\r\f\x0b\x85\u2028\u2029] \s*+ )
     """,
@@ -206,7 +207,8 @@ def _stop_ends(text: str, line_start: int, stop: re.Match[str]) -> bool:
     if not head or head[0] in ".!?…,;:)]}”":
         return False
     wrapped = "\n" in text[end:following]
-    continues = head[0].islower() and not head[1:].isupper()  # "iPhone" and "eBay" may open a sentence
+    is_code = text[following - 1] == "`"  # `open()` may open a sentence, as "iPhone" and "eBay" may
+    continues = head[0].islower() and not head[1:].isupper() and not is_code
     if text[start] != "." or text.startswith("..", start):
         return wrapped or not continues
     if start == 0 or text[start - 1].isspace():
@@ -224,15 +226,17 @@ def abbreviates(before: str, after: str) -> bool:
 
     >>> abbreviates("He met Dr", "Smith there"), abbreviates("at 5 p.m", "The next day"), abbreviates("It was", "No")
     (True, False, False)
+    >>> abbreviates("by J. R", "Tolkien"), abbreviates("take vitamin C", "Smith did")
+    (True, False)
     """
     words = before.split()[-2:]
     word = words[-1].lstrip(_OPENERS)
     key = word.lower()
     if key in _NEVER_FINAL:
         return True
-    if key in _BEFORE_NUMBER:
-        return after[:1].isdigit()
     initial = len(word) == 1 and word.isupper() and words[0].lower() not in _LABELLED
+    if key in _BEFORE_NUMBER and (after[:1].isdigit() or not initial):
+        return after[:1].isdigit()
     if not (initial or key in _SOMETIMES_FINAL or _DOTTED.fullmatch(key)):
         return False
     following_word = _NEXT_WORD.match(after)

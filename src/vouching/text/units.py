@@ -156,8 +156,9 @@ def _index_units() -> tuple[dict[str, Unit], dict[str, Unit]]:
     for name, dimension, factor, symbol_list, word_list in _TABLE:
         unit = Unit(name, dimension, factor, _ZEROS.get(name, 0.0))
         symbols.update(dict.fromkeys(filter(None, symbol_list.split("|")), unit))
-        for word in word_list.split("|"):
-            words[word] = words[f"{word}s"] = unit
+        for word in filter(None, word_list.split("|")):
+            for spelling in (word, f"{word}s", word.replace(" per ", " a "), word.replace(" per ", " an ")):
+                words[spelling] = unit
     return symbols, words
 
 

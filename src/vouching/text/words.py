@@ -129,8 +129,22 @@ def find_words(text: str, start: int = 0, end: int | None = None) -> list[Word]:
     >>> [w.lower for w in find_words("It was founded in Paris") if w.is_content]
     ['founded', 'paris']
     """
-    matches = _WORD.finditer(text, start, len(text) if end is None else end)
-    return [Word(*match.span(), *_forms(match.group())) for match in matches]
+    if start == 0 and end is None and len(text) <= _REPEATED:
+        return [*_words_of(text)]
+    return [*_read_words(text, start, len(text) if end is None else end)]
+
+
+_REPEATED = 1_000
+"""Characters of a text whose words are remembered: several readers ask for those of a sentence in turn."""
+
+
+@lru_cache(maxsize=1_000)
+def _words_of(text: str) -> tuple[Word, ...]:
+    return tuple(_read_words(text, 0, len(text)))
+
+
+def _read_words(text: str, start: int, end: int) -> Iterator[Word]:
+    return (Word(*match.span(), *_forms(match.group())) for match in _WORD.finditer(text, start, end))
 
 
 def word_offsets(text: str) -> array[int]:
@@ -207,7 +221,12 @@ _ENDINGS = (
 )  # fmt: skip
 
 
+_ALL_ENDINGS = tuple(ending for ending, _ in _ENDINGS)
+
+
 def _strip_ending(word: str) -> str:
+    if not word.endswith(_ALL_ENDINGS):
+        return word
     for ending, least in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= least:
             base = word[: -len(ending)]
@@ -236,7 +255,7 @@ def synonym_groups() -> Mapping[str, tuple[int, ...]]:
     True
     """
     groups: dict[str, tuple[int, ...]] = {}
-    for number, line in enumerate(_lexicon_lines("synonyms.txt")):
+    for number, line in enumerate(lexicon_lines("synonyms.txt")):
         for entry in line.split():
             key = "_".join(stem(part) for part in entry.split("_"))
             if number not in groups.get(key, ()):
@@ -252,7 +271,7 @@ def antonyms() -> Mapping[str, frozenset[str]]:
     True
     """
     pairs: dict[str, set[str]] = {}
-    for line in _lexicon_lines("antonyms.txt"):
+    for line in lexicon_lines("antonyms.txt"):
         sides = [[stem(word) for word in side.split()] for side in line.split("|")]
         for left, right in permutations(sides, 2):
             for one in left:
@@ -260,7 +279,8 @@ def antonyms() -> Mapping[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in pairs.items()}
 
 
-def _lexicon_lines(name: str) -> Iterator[str]:
+def lexicon_lines(name: str) -> Iterator[str]:
+    """The lines of a shipped word list, without comments."""
     text = files("vouching.text").joinpath("lexicon", name).read_text(encoding="utf-8")
     return (line for line in text.splitlines() if line and not line.startswith("#"))
 

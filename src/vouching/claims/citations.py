@@ -1,0 +1,155 @@
+"""Citations in an answer: which sources a claim names, and whether these are the ones that support it.
+
+A citation belongs to the claims of its sentence that no earlier citation covers; one that opens a sentence belongs to
+the sentence before. "[2]" is the second source of the call, unless a source has the id "2"; "(source: policy.md)" names
+a source by id, title or file name. "(Miller et al., 2019)" is a source that has author and year in its id, title or
+address; if there is none, it cites the literature, which is not checked. Not supported: footnotes, citations of sources
+that a search found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+
+from vouching.methods.base import Outcome
+from vouching.text.framing import AUTHOR_YEAR, citation_matches, without_citations
+from vouching.text.sentences import sentence_spans
+from vouching.types import Claim, Source, Verdict, VerdictWarning, total_usage
+
+Verify = Callable[[Sequence[Claim], Sequence[Source]], Awaitable[list[Outcome]]]
+"""Judges claims against sources."""
+
+_NUMBERS = re.compile(r"(\d{1,3})(?:\s*[–-]\s*(\d{1,3}))?")
+_OPENING = re.compile(
+    r"[\[(【]\s*(?:(?:sources?|docs?|documents?|passages?|refs?|references?)\s*[:#]?\s*)?", re.IGNORECASE
+)
+_WORK = re.compile(r"(?P<author>[A-Z][^\W\d_]+).*?(?P<year>\d{4}[a-z]?)")
+_MAX_RANGE = 20
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A reference to sources in an answer."""
+
+    text: str
+    start: int
+    names: tuple[str, ...]
+    """Numbers or names of sources."""
+
+
+def citations_in(response: str) -> list[Citation]:
+    """The citations of an answer, in order.
+
+    >>> [citation.names for citation in citations_in("It rose [1, 3]. It fell (source: a.txt).")]
+    [('1', '3'), ('a.txt',)]
+    """
+    return [
+        Citation(found.group(), found.start(), tuple(_names(found.group())))
+        for found in citation_matches(response)
+        if not found.group().startswith("[^")
+    ]
+
+
+def cited_by(response: str, claims: Sequence[Claim]) -> list[list[Citation]]:
+    """The citations that belong to each claim."""
+    found: list[list[Citation]] = [[] for _ in claims]
+    sentences = sentence_spans(response)
+    placed = [(claim.span.start, number) for number, claim in enumerate(claims) if claim.span is not None]
+    for citation in citations_in(response):
+        home = bisect_right(sentences, citation.start, key=itemgetter(0)) - 1
+        first = sentences[home][0]
+        opens = not without_citations(response[first : citation.start]).strip()
+        if opens:
+            before = response[sentences[home - 1][1] : first] if home else "\n"
+            if "\n" in before:
+                continue  # the entry of a list of references
+            first = sentences[home - 1][0]
+        of_sentence = slice(bisect_left(placed, (first, 0)), bisect_left(placed, (citation.start, 0)))
+        for _, number in placed[of_sentence]:
+            citations = found[number]
+            if not citations or citations[-1].start + len(citations[-1].text) >= citation.start - 1:
+                citations.append(citation)
+    return found
+
+
+async def with_citations(
+    response: str, outcomes: Sequence[Outcome], sources: Sequence[Source], verify: Verify
+) -> list[Outcome]:
+    """The outcomes with a warning where a cited source does not exist, or is not the one that supports the claim.
+
+    A claim that is Attributable by evidence of other sources is judged once more, against the cited ones alone.
+    """
+    by_claim = cited_by(response, [outcome.claim for outcome in outcomes])
+    return await asyncio.gather(
+        *(_checked(outcome, citations, sources, verify) for outcome, citations in zip(outcomes, by_claim, strict=True))
+    )
+
+
+async def _checked(
+    outcome: Outcome, citations: Sequence[Citation], sources: Sequence[Source], verify: Verify
+) -> Outcome:
+    named = [(citation, name, _source_named(name, sources)) for citation in citations for name in citation.names]
+    warnings = [
+        VerdictWarning("citation", f"{citation.text} names no source: {_known(name, sources)}.")
+        for citation, name, source in named
+        if source is None and not AUTHOR_YEAR.fullmatch(citation.text)  # the literature is no part of the call
+    ]
+    cited = list(dict.fromkeys(source for _, _, source in named if source is not None))
+    if isinstance(outcome, Verdict) and outcome.attributable and cited and len(cited) < len(sources):
+        evidence = [entry.source_span for entry in outcome.evidence_alignment if entry.source_span is not None]
+        ids = {source.id for source in cited}
+        if not evidence or any(span.source_id not in ids for span in evidence):
+            [again] = await verify([outcome.claim], cited)
+            outcome = replace(outcome, usage=total_usage([outcome, again]))
+            if isinstance(again, Verdict) and not again.attributable:
+                other = next((span for span in evidence if span.source_id not in ids), None)
+                place = f": {other.source_id}, character {other.start}" if other else ""
+                shown = " ".join(dict.fromkeys(citation.text for citation in citations))
+                message = f"{shown} does not support the claim; another source does{place}."
+                warnings.append(VerdictWarning("misattributed", message, other))
+    return replace(outcome, warnings=(*outcome.warnings, *warnings)) if warnings else outcome
+
+
+def _known(name: str, sources: Sequence[Source]) -> str:
+    if name.isdigit():
+        return f"there {'is 1 source' if len(sources) == 1 else f'are {len(sources)} sources'}"
+    return f"no source is called {name[:_SHOWN]!r}"
+
+
+def _names(citation: str) -> Iterator[str]:
+    opening = _OPENING.match(citation)
+    inside = citation[opening.end() if opening else 1 : -1]
+    inside = re.sub(r"[†:].*", "", inside) if citation.startswith("【") else inside
+    if AUTHOR_YEAR.fullmatch(citation):
+        yield from (work.strip() for work in inside.split(";"))
+        return
+    for part in re.split(r"[,;]", inside):
+        part = part.strip(" .\"'`#")
+        numbers = _NUMBERS.fullmatch(part)
+        if numbers and numbers.group(2):
+            first, last = int(numbers.group(1)), int(numbers.group(2))
+            yield from map(str, range(first, min(last, first + _MAX_RANGE) + 1))
+        elif part:
+            yield part
+
+
+def _source_named(name: str, sources: Sequence[Source]) -> Source | None:
+    """The source with this id, title, file name or position, or of this author and year; None if there is none."""
+    wanted = name.lower()
+    for source in sources:
+        path = source.id.lower()
+        file = path.rsplit("/", 1)[-1]
+        if wanted in (path, file, file.rsplit(".", 1)[0], source.title.lower(), source.url.lower()):
+            return source
+    if work := _WORK.search(name):
+        parts = (rf"(?<![^\W\d_]){re.escape(work['author'].lower())}(?![^\W\d_])", rf"(?<!\d){work['year']}(?!\d)")
+        for source in sources:
+            if all(re.search(part, f"{source.id} {source.title} {source.url}".lower()) for part in parts):
+                return source
+    return sources[int(name) - 1] if name.isdigit() and 0 < int(name) <= len(sources) else None

@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vouching.claims import decompose
+
+
+def texts(response: str) -> list[str]:
+    return [claim.text for claim in decompose(response).claims]
+
+
+def reasons(response: str) -> list[str]:
+    return [other.reason for other in decompose(response).non_claims]
+
+
+@pytest.mark.parametrize(
+    ("response", "claims"),
+    [
+        (
+            "Ann Lee was born in 1912 and moved to Paris in 1930.",
+            ["Ann Lee was born in 1912", "Ann Lee moved to Paris in 1930."],
+        ),
+        (
+            "In 1903, Marie Curie won the prize and became a star.",
+            ["In 1903, Marie Curie won the prize", "Marie Curie became a star."],
+        ),
+        ("The cafe is small, but it has a bar.", ["The cafe is small", "it [the cafe] has a bar."]),
+        ("The cafe offers tea; the bar was sold in 1990.", ["The cafe offers tea", "the bar was sold in 1990."]),
+        (
+            "Lee studied at Yale, and Kim worked in Rome.",
+            ["Lee studied at Yale", "Kim worked in Rome."],
+        ),
+    ],
+)
+def test_a_compound_sentence_becomes_claims_that_stand_alone(response: str, claims: list[str]) -> None:
+    assert texts(response) == claims
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "He was loved and respected by all.",
+        "She studied physics and applied mathematics.",
+        "Lee said the firm was sold and moved to Rome.",
+        "The man who was born in 1912 and moved to Paris died.",
+        "No student passed and went to Yale.",
+        "She did not sing and was not seen there.",
+        "He visited Paris, London, and the ruined city.",
+        'She wrote "It was late and he went home" in 1990.',
+        "Bread and butter were sold.",
+        "The film was shot and edited in Rome.",
+        "Growth brought diversity, wealth, and the continued struggle for rights.",
+    ],
+)
+def test_a_sentence_stays_whole_when_the_split_is_not_sure(response: str) -> None:
+    assert texts(response) == [response]
+
+
+def test_spans_are_exact_and_exclude_markers_and_conjunctions() -> None:
+    response = "Facts:\n- Ann Lee was born in 1912, but moved to **Paris** in 1930.\n2. Rome fell."
+    claims = decompose(response).claims
+    assert [claim.id for claim in claims] == ["claim-1", "claim-2", "claim-3"]
+    spans = [claim.span for claim in claims if claim.span]
+    assert [span.text for span in spans] == ["Ann Lee was born in 1912", "moved to **Paris** in 1930.", "Rome fell."]
+    assert all(response[span.start : span.end] == span.text for span in spans)
+
+
+def test_context_names_what_a_shared_subject_or_a_pronoun_leans_on() -> None:
+    claims = decompose("Ann Lee was born in 1912 and died in 1990. She won a prize. It was gold.").claims
+    assert [claim.context for claim in claims] == ["", "Ann Lee", "Ann Lee", "Ann Lee"]
+
+
+def test_a_shared_pronoun_is_traced_to_the_name_before_it() -> None:
+    second = decompose("Ann Lee was a poet. She was born in 1912 and moved to Paris.").claims[2]
+    assert (second.text, second.context) == ("She [Ann Lee] moved to Paris.", "Ann Lee")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("Sure!", "greeting"),
+        ("Great question!", "greeting"),
+        ("Thank you for your question.", "greeting"),
+        ("Thanks for reaching out!", "greeting"),
+        ("I hope this helps!", "greeting"),
+        ("Let me know if you have any other questions.", "greeting"),
+        ("Here is the summary:", "greeting"),
+        ("Here is a short portrait of the two.", "greeting"),
+        ("Gladly, here is the story in brief.", "greeting"),
+        ("Sure, I have gone through the lease for you.", "greeting"),
+        ("I can summarise what the leaflet says.", "greeting"),
+        ("Good luck with your application!", "greeting"),
+        ("Follow-ups:", "heading"),
+        ("Sure, here are some benefits mentioned in the passages:", "greeting"),
+        ("Did you know?", "question"),
+        ("# Early life of Ann", "heading"),
+        ("**Ingredients:**", "heading"),
+        ("To make ghee at home, follow these steps:", "heading"),
+        ("Please consult a doctor.", "instruction"),
+        ("I think it is lovely.", "opinion"),
+        ("I don't know.", "opinion"),
+        ("Unable to answer based on given passages.", "opinion"),
+        ("---", "fragment"),
+        ("Indeed.", "fragment"),
+        ("(Passage 1)", "fragment"),
+    ],
+)
+def test_what_states_nothing_is_set_aside_with_its_reason(sentence: str, reason: str) -> None:
+    assert reasons(f"{sentence}\n\nParis is the capital of France.") == [reason]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Note that Paris is large.",
+        "Please note that the bar is closed.",
+        "Of course, Paris is the capital of France.",
+        "I think Paris has 2 million people.",
+        "The documents do not mention Rome.",
+        "Ann Lee won three prizes in 1912:",
+        "Unfortunately, the bridge fell.",
+        "Here the fee is due in May.",
+        "Here are 3 of the towers.",
+        "I have read that smoking is safe.",
+        "Enjoyment fell in all five towns.",
+        "Thanks to Ann Lee, the mill was rebuilt.",
+    ],
+)
+def test_anything_checkable_is_a_claim(sentence: str) -> None:
+    assert texts(f"{sentence}\n\nRome fell in 476.") == [sentence, "Rome fell in 476."]
+
+
+@pytest.mark.parametrize("answer", ["Paris", "1937", "Paris.", "the Eiffel Tower", "**1937**"])
+def test_a_short_answer_that_is_the_whole_response_is_a_claim(answer: str) -> None:
+    assert texts(answer) == [answer]
+
+
+@pytest.mark.parametrize("answer", ["Yes", "No.", "**Yes.**", "Not yet."])
+def test_yes_or_no_without_its_question_cannot_be_checked(answer: str) -> None:
+    assert texts(answer) == []
+    assert reasons(answer) == ["fragment"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "claim"),
+    [
+        ("Four.", "How many sons did Ann Lee have?", "[Ann Lee had] four [sons]."),
+        ("Yes.", "Is the Golden Gate Bridge open?", "Yes [: the Golden Gate Bridge is open]."),
+        ("Ada Berg.", "Who runs the firm?", "Ada Berg [runs the firm]."),
+    ],
+)
+def test_a_short_answer_is_one_claim_with_its_question(answer: str, question: str, claim: str) -> None:
+    [found] = decompose(answer, question).claims
+    assert (found.text, found.context) == (claim, question)
+    assert found.span is not None
+    assert found.span.text == answer
+
+
+@pytest.mark.parametrize("question", ["Why?", "Isn't it red?", "Ann asks who runs the firm."])
+def test_a_short_answer_that_does_not_fit_its_question_is_no_claim(question: str) -> None:
+    assert decompose("Ada Berg.", question).claims == ()
+    assert [other.reason for other in decompose("Ada Berg.", question).non_claims] == ["fragment"]
+
+
+def test_only_the_opening_of_an_answer_is_joined_with_its_question() -> None:
+    claims = decompose("Lessons start at 8:50. On Mondays at 9:00.", "When do lessons start?").claims
+    assert claims[0].text == "Lessons start at 8:50."
+
+
+def test_an_antecedent_is_in_the_claim_and_not_in_its_span() -> None:
+    response = "Albert Einstein was a physicist. He was born in 1867."
+    second = decompose(response).claims[1]
+    assert second.text == "He [Albert Einstein] was born in 1867."
+    assert second.span is not None
+    assert response[second.span.start : second.span.end] == "He was born in 1867."
+
+
+def test_items_of_a_list_are_claims_even_if_short() -> None:
+    assert texts("You need:\n* Salt\n* Black pepper\n1) Rice") == ["Salt", "Black pepper", "Rice"]
+
+
+def test_cjk_sentences_are_claims() -> None:
+    assert texts("東京は日本の首都です。大阪は大きい。") == ["東京は日本の首都です。", "大阪は大きい。"]
+    assert reasons("東京は日本の首都ですか？はい、そうです。") == ["question"]
+
+
+def test_nothing_comes_of_an_empty_response() -> None:
+    assert decompose(" \n ") == decompose("")
+    assert decompose("").claims == decompose("").non_claims == ()
+
+
+WORDS = st.sampled_from(
+    ["Ann Lee", "was", "born", "in 1912", "and", "moved", "to", ", but", ";", "he", "it", "went", "the bar", "not"]
+) | st.sampled_from(
+    [
+        ".",
+        "!",
+        "?",
+        "\n",
+        "\n\n",
+        "\n- ",
+        "\n1. ",
+        "\n# ",
+        ":",
+        '"',
+        "(",
+        ")",
+        "**",
+        "Sure",
+        "|",
+        "。",
+        "東京",
+        "Please",
+    ]
+)
+
+
+@given(st.lists(WORDS | st.text(max_size=4), max_size=40).map(" ".join))
+def test_no_character_is_lost_and_no_spans_overlap(response: str) -> None:
+    parts = decompose(response)
+    spans = [claim.span for claim in parts.claims if claim.span] + [other.span for other in parts.non_claims]
+    position = 0
+    for span in sorted(spans, key=lambda span: span.start):
+        assert position <= span.start < span.end
+        assert response[span.start : span.end] == span.text
+        assert_is_separator(response[position : span.start])
+        position = span.end
+    assert not response[position:].strip()
+    starts = [claim.span.start for claim in parts.claims if claim.span]
+    assert starts == sorted(starts)
+
+
+def assert_is_separator(gap: str) -> None:
+    """Only white space, one joint between clauses and one list marker may be left out."""
+    marker = r"(?:[-*+•◦▪‣·–>]|\(?\w{1,3}[.)])?"
+    assert re.fullmatch(rf"\s*[,;]?\s*(?:and|but)?\s*{marker}\s*", gap, re.IGNORECASE), gap
+
+
+def test_of_a_table_only_the_rows_of_data_are_claims() -> None:
+    response = "Facts:\n\n| Fact | Value |\n|:---|---:|\n| Sites | 12 |\n| City | Rome |\n"
+    assert texts(response) == ["| Sites | 12 |", "| City | Rome |"]
+    assert reasons(response) == ["heading", "heading", "fragment"]
+
+
+def test_fenced_code_is_no_claim() -> None:
+    response = "It opened in 1973.\n\n```python\nx = 1937\n\nprint(x)\n```\n\nIt has 2 towers."
+    assert texts(response) == ["It opened in 1973.", "It has 2 towers."]
+    assert [other.span.text for other in decompose(response).non_claims] == ["```python\nx = 1937\n\nprint(x)\n```"]
+
+
+@pytest.mark.parametrize("fence", ["```", "```markdown"])
+def test_an_answer_that_is_fenced_as_a_whole_is_still_an_answer(fence: str) -> None:
+    assert texts(f"{fence}\nIt opened in 1973. It is red.\n```") == ["It opened in 1973.", "It is red."]
+
+
+def test_a_fence_that_is_never_closed_hides_nothing() -> None:
+    assert texts("```\nIt opened in 1973.") == ["It opened in 1973."]
+
+
+def test_definitions_of_links_and_footnotes_are_no_claims() -> None:
+    response = "It opened in 1973.[^1]\n\n[1]: https://example.org/2020\n[^1]: Report of 2020, p. 4"
+    assert texts(response) == ["It opened in 1973.[^1]"]
+    assert set(reasons(response)) == {"fragment"}
+
+
+def test_a_footnote_that_states_something_is_a_claim_without_its_mark() -> None:
+    assert texts("It fell.\n\n[^1]: The bridge was opened in 1973.") == ["It fell.", "The bridge was opened in 1973."]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "label", "claim"),
+    [
+        ("**Price:** €1,299 at launch", "**Price:**", "€1,299 at launch"),
+        ("- **Summary**: The bridge fell.", "**Summary**:", "The bridge fell."),
+        ("Step 1: The valve was opened in 1973.", "Step 1:", "The valve was opened in 1973."),
+    ],
+)
+def test_a_label_before_a_colon_is_no_part_of_the_claim(sentence: str, label: str, claim: str) -> None:
+    parts = decompose(f"{sentence}\n\nRome fell in 476.")
+    assert [c.text for c in parts.claims] == [claim, "Rome fell in 476."]
+    assert [(other.span.text, other.reason) for other in parts.non_claims] == [(label, "heading")]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Unfortunately, the provided documents do not contain the answer.",
+        "The sources don't provide any relevant details.",
+    ],
+)
+def test_that_the_sources_hold_no_answer_is_no_claim(sentence: str) -> None:
+    assert reasons(sentence) == ["opinion"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I am happy to confirm that smoking cures asthma.",
+        "Hope this helps: smoking is safe.",
+        "If you have any questions about cancer, garlic cures it and nothing else does.",
+        "Unable to determine the cause, doctors amputated the leg.",
+        "No answer came, so the king died.",
+        "Personally, she signed the treaty.",
+        "Try to remember that the earth is flat.",
+    ],
+)
+def test_what_a_polite_opening_states_is_a_claim(sentence: str) -> None:
+    assert [claim.text for claim in decompose(sentence).claims] == [sentence]
