@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from vouching.methods.structured.game import StructuredGame
     from vouching.methods.structured.levels import levels
     from vouching.methods.structured.reward import binary_reward, structured_reward
+    from vouching.methods.structured.reward_scale import LabelScale
     from vouching.methods.structured.reward_weights import structured_weights
     from vouching.methods.structured.verify import StructuredVerifier
     from vouching.models.base import Model
@@ -69,6 +70,12 @@ def method_for(
     given = {name: value for name, value in (settings or {}).items() if value is not None}
     if chosen is not None and chosen.judges not in ("claims", "answers"):
         return chosen, {**variant, **given}
+    if isinstance(model, str) and "," in model:
+        if chosen is not None and chosen.name != "cascade":
+            raise ConfigError(f"method {named!r} cannot be used with a cascade of models: omit the method")
+        return METHODS["cascade"], given
+    if chosen is METHODS["cascade"]:
+        raise ConfigError(f"a cascade requires several models with commas between them, got {model!r}")
     fitting = "embedded" if is_embedded(model) else _fitting(model)
     if fitting == "structured":
         if chosen is not None and chosen.name != "structured":
@@ -102,14 +109,14 @@ def _fitting(model: str | Model) -> str:
 
 __all__ = [
     "METHODS", "RULES", "AssuranceConfig", "AssuranceGame", "AssuranceVerifier", "BlindedGame", "BlindedRules",
-    "BlindedVerifier", "ChecklistConfig", "ChecklistGame", "ChecklistVerifier", "EmbeddedVerifier", "Method",
-    "ModelChecker", "ModelGenerator", "ModelProposer", "ScriptedSampler", "SelfVerification", "SelfVerifyGame",
-    "StructuredGame", "StructuredVerifier", "TabularGame", "UnitState", "VerifierQuality", "as_proposal", "as_task",
-    "best_of", "bias_condition", "binary_reward", "bind", "case_quality", "challenge", "encoder_similarity",
-    "even_logits", "evidence_fault", "expected_variances", "fill", "find_rules", "followed", "generator_gradient",
-    "generator_objective", "gibbs_policy", "levels", "lint", "method_for", "mse_checklist", "mse_single",
-    "no_size_helps", "open_blinded", "open_embedded", "open_ranker", "open_scorer", "ranking_rewards", "report_reward",
-    "rules_report", "size_needed", "soft_best_response", "structured_reward", "structured_weights",
+    "BlindedVerifier", "ChecklistConfig", "ChecklistGame", "ChecklistVerifier", "EmbeddedVerifier", "LabelScale",
+    "Method", "ModelChecker", "ModelGenerator", "ModelProposer", "ScriptedSampler", "SelfVerification",
+    "SelfVerifyGame", "StructuredGame", "StructuredVerifier", "TabularGame", "UnitState", "VerifierQuality",
+    "as_proposal", "as_task", "best_of", "bias_condition", "binary_reward", "bind", "case_quality", "challenge",
+    "encoder_similarity", "even_logits", "evidence_fault", "expected_variances", "fill", "find_rules", "followed",
+    "generator_gradient", "generator_objective", "gibbs_policy", "levels", "lint", "method_for", "mse_checklist",
+    "mse_single", "no_size_helps", "open_blinded", "open_embedded", "open_ranker", "open_scorer", "ranking_rewards",
+    "report_reward", "rules_report", "size_needed", "soft_best_response", "structured_reward", "structured_weights",
     "worse_action_bound",
 ]  # fmt: skip
 

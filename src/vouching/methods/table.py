@@ -142,8 +142,15 @@ METHODS: dict[str, Method] = {
         name="embedded",
         paper="",
         judges="claims",
-        verifier="vouching.methods.embedded.verify:open_embedded",
-        settings="vouching.methods.base:ThresholdConfig",
+        verifier="vouching.methods.embedded.calibrated:open_calibrated",
+        settings="vouching.methods.embedded.preference:EmbeddedConfig",
+    ),
+    "cascade": Method(
+        name="cascade",
+        paper="",
+        judges="claims",
+        verifier="vouching.methods.cascade.verify:open_cascade",
+        settings="vouching.methods.cascade.verify:CascadeConfig",
     ),
     "rules": Method(
         name="rules",

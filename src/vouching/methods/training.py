@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from vouching.errors import ConfigError
 from vouching.methods.base import Game, Row
@@ -141,9 +141,15 @@ class SamplingSettings:
     """G: rollouts of a prompt."""
     temperature: float = 1.2
     top_p: float = 0.95
+    top_k: int = 0
+    """Number of most probable tokens that are drawn from; 0 for all."""
     prompt_tokens: int = 768
-    """Rows with longer prompts are skipped and counted."""
+    """Rows with longer prompts are dropped and counted."""
+    allow_dropped: float = 0.05
+    """Share of the rows that may be dropped; a run that would drop more does not start."""
     completion_tokens: int = 512
+    thinking: Literal["default", "on", "off"] = "default"
+    """Whether a model that can think does; passed to the chat template as ``enable_thinking``."""
     engine: Sampling = "hf"
     server: str = ""
     """Address of the vLLM server, e.g. http://host:8000."""
@@ -151,7 +157,13 @@ class SamplingSettings:
     """DAPO's dynamic sampling: how often a step may resample groups whose rewards are all equal."""
 
     def __post_init__(self) -> None:
-        require(self, above=("group_size", "temperature", "prompt_tokens", "completion_tokens"), at_least=("resample",))
+        require(
+            self,
+            above=("group_size", "temperature", "prompt_tokens", "completion_tokens"),
+            at_least=("resample", "top_k"),
+        )
+        if not 0 <= self.allow_dropped <= 1:
+            raise ConfigError(f"allow_dropped must be in [0, 1], got {self.allow_dropped}")
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         if (self.engine == "vllm-server") != bool(self.server):
@@ -159,6 +171,34 @@ class SamplingSettings:
                 f"server must be set if and only if engine is 'vllm-server', got engine {self.engine!r} "
                 f"and server {self.server!r}"
             )
+
+
+Optimizer: TypeAlias = Literal["adamw", "adamw_8bit", "paged_adamw_8bit"]
+"""AdamW with moments in float32, in 8 bits, or in 8 bits and moved to the host when the GPU is full (bitsandbytes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """What a run keeps on a GPU; ``vouch train --plan`` computes it. How a model is sharded is the launcher's."""
+
+    optimizer: Optimizer = "adamw"
+    activation_checkpointing: bool = True
+    """Whether to recompute activations in the backward pass; on a CPU they are always kept."""
+    vllm_share: float = 0.3
+    """Share of the GPU that vLLM in the same process may use."""
+    vllm_length: int = 0
+    """Longest prompt and completion in vLLM; 0 for twice ``prompt_tokens`` and ``completion_tokens``, as a game asks
+    longer prompts in its later turns, at most the model's context.
+    """
+    vllm_parallel: int = 1
+    """GPUs that one instance of vLLM is split over."""
+    vllm_sleep: bool = True
+    """Whether vLLM gives its memory back during the update."""
+
+    def __post_init__(self) -> None:
+        require(self, above=("vllm_share", "vllm_parallel"), at_least=("vllm_length",))
+        if self.vllm_share >= 1:
+            raise ConfigError(f"memory.vllm_share must be below 1, got {self.vllm_share}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +220,7 @@ class Plan:
 class GrpoConfig:
     """What is trained, on what, and how."""
 
-    compares: ClassVar[bool] = True
+    compares = True
     """Whether rewards are compared within groups; False with a critic."""
     rows: tuple[str, ...]
     """Files of training rows. Paths are relative to the working folder."""
@@ -218,6 +258,7 @@ class GrpoConfig:
     seed: int = 0
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     lora: LoraSettings = field(default_factory=LoraSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     power: PowerSettings = field(default_factory=PowerSettings)
 

@@ -134,6 +134,7 @@ def test_a_bad_proposal_names_the_field_that_is_wrong(path: list[Any], value: An
         ('{"a": 1, "\\ud800": 1}', "the top level contains a lone surrogate"),
         ('["' + "x" * 9 + '", NaN]', r"\[1\] is nan"),
         ('<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b SYSTEM "/etc/passwd">]><a>&b;</a>', "XML is not supported"),
+        ("a: \ud800", "not YAML: it contains a lone surrogate"),
         ("a: .nan", "a is .nan, expected a finite number"),
         ("a: 1\na: 2", "a appears twice"),
         ("a: !!python/object/apply:os.system ['true']", "has the tag tag:yaml.org,2002:python"),

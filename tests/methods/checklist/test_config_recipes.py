@@ -11,6 +11,7 @@ import pytest
 from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
 from vouching.errors import ConfigError, InputError
 from vouching.methods.checklist.config import ChecklistRunConfig, ChecklistSettings, read_gold, read_tasks
+from vouching.methods.checklist.reward import generator_reward, soft_score
 from vouching.settings import read_settings
 from vouching.train.run_folder import open_run
 
@@ -20,19 +21,21 @@ APPENDIX_A1 = {"batch_prompts": 256, "learning_rate": 5e-6, "clip": (0.1, 0.2), 
 
 
 @pytest.mark.parametrize(
-    ("name", "steps", "votes", "judged"),
+    ("name", "steps", "votes", "beta", "judged"),
     [
-        ("soft-rlvr", 500, 1, True),  # App. A.1 "500 steps"; section 5 "a single pass (J = 1)"
-        ("soft-sverl-j3", 100, 3, False),  # section 6.2 "100 training steps"; Fig. 4 J = 3
-        ("soft-sverl-j8", 100, 8, False),  # Fig. 4 J = 8
+        ("soft-rlvr", 500, 1, 1.0, True),  # App. A.1 "500 steps"; section 5 "a single pass (J = 1)"; Eq. 5, the mean
+        ("soft-sverl-j3", 100, 3, 0.5, False),  # section 6.2 "100 training steps"; Fig. 4 J = 3; beta is not published
+        ("soft-sverl-j8", 100, 8, 0.5, False),  # Fig. 4 J = 8
     ],
 )
-def test_recipes_hold_the_values_of_appendix_a1_and_section_6(name: str, steps: int, votes: int, judged: bool) -> None:
+def test_recipes_hold_the_values_of_appendix_a1_and_section_6(
+    name: str, steps: int, votes: int, beta: float, judged: bool
+) -> None:
     config = read_settings(ChecklistRunConfig, RECIPES / f"{name}.toml")
     assert {key: getattr(config, key) for key in APPENDIX_A1} == APPENDIX_A1
     drawn, own = config.sampling, config.checklist
     assert (drawn.group_size, drawn.prompt_tokens + drawn.completion_tokens) == (8, 16384)
-    assert (config.max_steps, own.votes, bool(own.judge)) == (steps, votes, judged)
+    assert (config.max_steps, own.votes, own.beta, bool(own.judge)) == (steps, votes, beta, judged)
     assert (own.tau, own.tau_minus, own.aggregate) == (0.75, 0.375, "threshold")  # section 6.2
     if judged:
         assert own.judge.endswith("gpt-oss-20b")
@@ -41,6 +44,12 @@ def test_recipes_hold_the_values_of_appendix_a1_and_section_6(name: str, steps: 
         assert own.lambda_p == 0.1
         assert own.replay > 0
         assert own.gold
+
+
+def test_the_recipe_of_soft_rlvr_pays_the_mean_of_the_items() -> None:
+    rules = read_settings(ChecklistRunConfig, RECIPES / "soft-rlvr.toml").checklist.rules
+    # Section 2: "a response satisfying two of the three requirements receives reward 2/3".
+    assert generator_reward(soft_score([1.0, 1.0, 0.0]), rules.beta) == pytest.approx(2 / 3)
 
 
 def test_the_defaults_of_the_game_are_the_recipe_s() -> None:

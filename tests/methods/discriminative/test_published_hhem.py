@@ -18,7 +18,8 @@ from tests.methods.discriminative.tiny_scorers import t5_config, write_t5_tokeni
 from vouching.errors import ConfigError  # noqa: E402
 from vouching.methods.discriminative.input import scorer_input  # noqa: E402
 from vouching.methods.discriminative.open import open_scorer  # noqa: E402
-from vouching.methods.discriminative.published import Hhem  # noqa: E402
+from vouching.methods.discriminative.published.hhem import open_hhem  # noqa: E402
+from vouching.methods.discriminative.published.windowed import WindowScorer  # noqa: E402
 from vouching.methods.discriminative.rank import ScoringRanker  # noqa: E402
 from vouching.methods.discriminative.scorer import Candidate, Scored  # noqa: E402
 from vouching.types import Claim, Source  # noqa: E402
@@ -40,13 +41,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def scorer(folder: Path) -> Iterator[Hhem]:
-    scorer = Hhem(folder, device="cpu")
+def scorer(folder: Path) -> Iterator[WindowScorer]:
+    scorer = open_hhem(str(folder), device="cpu")
     yield scorer
     asyncio.run(scorer.aclose())
 
 
-def scored(scorer: Hhem, text: str, claim: str = CLAIM) -> float:
+def scored(scorer: WindowScorer, text: str, claim: str = CLAIM) -> float:
     one = Candidate("", claim, Claim(claim), scorer_input("", claim), (Source(text),))
     [outcome] = asyncio.run(scorer.score([one]))
     assert isinstance(outcome, Scored)
@@ -69,7 +70,7 @@ def documented(folder: Path, premise: str, hypothesis: str) -> float:
         return model(**tokenizer(text, return_tensors="pt")).logits[0, 0].softmax(0)[1].item()
 
 
-def test_a_pair_is_scored_as_the_model_card_describes(folder: Path, scorer: Hhem) -> None:
+def test_a_pair_is_scored_as_the_model_card_describes(folder: Path, scorer: WindowScorer) -> None:
     assert scored(scorer, BRIDGE) == pytest.approx(documented(folder, BRIDGE, CLAIM), abs=1e-5)
     assert scored(scorer, "{premise} {0}") == pytest.approx(documented(folder, "{premise} {0}", CLAIM), abs=1e-5)
 
@@ -80,19 +81,19 @@ def test_answers_are_ranked_by_it(folder: Path) -> None:
     assert (ranking.scale, ranking.provenance.model) == ("unit", f"hhem:{folder}")
 
 
-def test_a_premise_is_read_whole_and_only_one_that_is_too_long_in_windows(folder: Path, scorer: Hhem) -> None:
+def test_a_premise_is_read_whole_and_only_one_that_is_too_long_in_windows(folder: Path, scorer: WindowScorer) -> None:
     long = "The old bridge opened. " * 40
-    assert scored(scorer, long) == pytest.approx(documented(folder, long.strip(), CLAIM), abs=1e-4)
+    assert scored(scorer, long) == pytest.approx(documented(folder, long, CLAIM), abs=1e-4)
     sentence = "y" * 60 + "."  # 61 tokens and the end token: with the bridge more than 64
     parts = [documented(folder, text, CLAIM) for text in (sentence, "It opened.")]
-    short = Hhem(folder, device="cpu", limit=64)
+    short = open_hhem(str(folder), device="cpu", limit=64)
     assert scored(short, f"{sentence} It opened.") == pytest.approx(max(parts), abs=1e-5)
 
 
 def test_the_tokenizer_may_lie_elsewhere_and_must_be_somewhere(tmp_path: Path) -> None:
     bare = write_tiny_hhem(tmp_path / "bare", tokenizer=False)
     with pytest.raises(ConfigError, match="has no readable tokenizer"):
-        Hhem(bare)
+        open_hhem(str(bare))
     write_t5_tokenizer(tmp_path / "words")
     named = open_scorer(f"hhem:{bare}#{tmp_path / 'words'}")
     assert named.name.endswith("/words")
@@ -100,9 +101,9 @@ def test_the_tokenizer_may_lie_elsewhere_and_must_be_somewhere(tmp_path: Path) -
 
 def test_other_weights_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"expected model\.safetensors"):
-        Hhem(tmp_path)
+        open_hhem(str(tmp_path))
     with pytest.raises(ConfigError, match="does not contain the weights of HHEM"):
-        Hhem(write_tiny_scorer(tmp_path / "other"))
+        open_hhem(str(write_tiny_scorer(tmp_path / "other")))
 
 
 @pytest.mark.skipif("VOUCH_HHEM" not in os.environ, reason="VOUCH_HHEM names no weights of HHEM-2.1-Open")
@@ -111,4 +112,4 @@ def test_the_pairs_of_the_model_card_come_out_with_the_published_weights(
     premise: str, hypothesis: str, score: float
 ) -> None:
     path, _, tokenizer = os.environ["VOUCH_HHEM"].partition("#")
-    assert scored(Hhem(path, tokenizer or None), premise, hypothesis) == pytest.approx(score, abs=0.005)
+    assert scored(open_hhem(path, tokenizer or None), premise, hypothesis) == pytest.approx(score, abs=0.005)

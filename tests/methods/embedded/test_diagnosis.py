@@ -1,19 +1,35 @@
 from __future__ import annotations
 
+import json
 from itertools import combinations
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from vouching import Checker, Verdict
 from vouching.methods.embedded.diagnosis import diagnose, error_of, relation_of
-from vouching.methods.embedded.parts import Part, PartKind
-from vouching.methods.embedded.scene import Comparison, Outcome
+from vouching.methods.embedded.evidence import index_sources
+from vouching.methods.embedded.features import Segment
+from vouching.methods.embedded.parts import Part, PartKind, Value
+from vouching.methods.embedded.reading import read
+from vouching.methods.embedded.scene import Comparison, Focus, Outcome
+from vouching.text.dates import find_dates
+from vouching.text.quantities import find_quantities
 from vouching.types import ERROR_TYPES, ErrorType
 
+VALUES: dict[PartKind, Value] = {"quantity": find_quantities("5 km")[0], "date": find_dates("in 1937")[0]}
+NOTHING = index_sources([])
 
-def compared(outcome: Outcome, kind: PartKind = "predicate") -> Comparison:
-    """A part of a kind with an outcome; what it says does not matter here."""
-    return Comparison(Part(kind, 0, 1, 0, 1, None, (0,)), outcome)
+
+def compared(outcome: Outcome, kind: PartKind = "predicate", value: Value | None = None) -> Comparison:
+    """A part of a kind with an outcome; which words it has does not matter here."""
+    return Comparison(Part(kind, 0, 1, 0, 1, value or VALUES.get(kind), (0,)), outcome)
+
+
+def diagnosed(*comparisons: Comparison) -> ErrorType:
+    """The error type of a claim with these comparisons."""
+    return diagnose([Segment(read(""), Focus((), ()), comparisons)], NOTHING)
 
 
 ONE_OF_EACH: dict[ErrorType, Comparison] = {
@@ -34,13 +50,13 @@ def test_there_is_a_comparison_for_every_error_type() -> None:
 @pytest.mark.parametrize(("error", "comparison"), ONE_OF_EACH.items(), ids=ONE_OF_EACH)
 def test_a_single_difference_gives_its_own_error_type(error: ErrorType, comparison: Comparison) -> None:
     assert error_of(comparison) == error
-    assert diagnose([compared("equal"), comparison]) == error
+    assert diagnosed(compared("equal"), comparison) == error
 
 
 @pytest.mark.parametrize(("first", "second"), list(combinations(ONE_OF_EACH, 2)))
 def test_of_two_errors_the_one_with_precedence_is_reported_in_either_order(first: ErrorType, second: ErrorType) -> None:
-    assert diagnose([ONE_OF_EACH[first], ONE_OF_EACH[second]]) == first
-    assert diagnose([ONE_OF_EACH[second], ONE_OF_EACH[first]]) == first
+    assert diagnosed(ONE_OF_EACH[first], ONE_OF_EACH[second]) == first
+    assert diagnosed(ONE_OF_EACH[second], ONE_OF_EACH[first]) == first
 
 
 @pytest.mark.parametrize(
@@ -55,18 +71,35 @@ def test_of_two_errors_the_one_with_precedence_is_reported_in_either_order(first
         ("replaced", "entity_substitution"),
         ("overstated", "scope_inflation"),
         ("unhedged", "scope_inflation"),
-        ("absent", "fabrication"),
     ],
 )
 @pytest.mark.parametrize("kind", get_args(PartKind))
-def test_only_a_differing_value_is_judged_by_the_kind_of_the_part(
+def test_only_a_differing_or_unknown_value_is_judged_by_the_kind_of_the_part(
     outcome: Outcome, error: ErrorType | None, kind: PartKind
 ) -> None:
     assert error_of(compared(outcome, kind)) == error
 
 
+@pytest.mark.parametrize("outcome", ["differs", "absent"])
+def test_a_wrong_or_unknown_value_has_the_error_type_of_what_it_measures(outcome: Outcome) -> None:
+    assert error_of(compared(outcome, "quantity")) == "numerical_exaggeration"
+    assert error_of(compared(outcome, "quantity", find_quantities("at 10:30")[0])) == "temporal_shift"
+    assert error_of(compared(outcome, "date")) == "temporal_shift"
+    assert error_of(compared(outcome, "date", find_dates("for 5 days")[0])) == "numerical_exaggeration"
+    assert error_of(compared(outcome, "entity")) == "entity_substitution"
+
+
+def test_unknown_words_are_a_fabrication() -> None:
+    assert error_of(compared("absent", "predicate")) == "fabrication"
+
+
+def test_what_a_source_contradicts_goes_before_what_it_does_not_have() -> None:
+    assert diagnosed(compared("absent", "quantity"), compared("differs", "entity")) == "entity_substitution"
+    assert diagnosed(compared("absent", "quantity"), compared("absent")) == "numerical_exaggeration"
+
+
 def test_a_rejected_claim_whose_parts_all_match_is_a_fabrication() -> None:
-    assert diagnose([]) == diagnose([compared("equal"), compared("elsewhere")]) == "fabrication"
+    assert diagnosed() == diagnosed(compared("equal"), compared("elsewhere")) == "fabrication"
 
 
 @pytest.mark.parametrize("outcome", get_args(Outcome))
@@ -95,3 +128,15 @@ def test_a_claim_is_contradicted_if_a_source_says_otherwise_and_else_not_found(o
 
 def test_a_claim_without_parts_is_not_found() -> None:
     assert relation_of(False, []) == "not_found"
+
+
+def test_no_part_of_an_attributable_claim_disagrees_with_the_sources() -> None:
+    corpus = Path(__file__).parents[2] / "data/contrast/dev"
+    documents = {path.stem: path.read_text("utf-8") for path in (corpus / "documents").iterdir()}
+    checker = Checker("embedded:rules")
+    rows = [json.loads(line) for line in (corpus / "claims.jsonl").read_text("utf-8").splitlines()]
+    for row in rows[::4]:
+        found = checker.check(row["claim"], documents[row["document"]])
+        if isinstance(found, Verdict) and found.label == "Attributable":
+            assert "mismatch" not in [entry.status for entry in found.evidence_alignment], row["id"]
+            assert "inconsistency" not in [warning.kind for warning in found.warnings], row["id"]

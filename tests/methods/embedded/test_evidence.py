@@ -40,6 +40,11 @@ def test_a_source_without_words_has_no_sentences(source: str) -> None:
     assert (index.sentences, index.postings, index.vocabulary) == ([], {}, frozenset())
 
 
+def test_of_sources_with_the_same_text_only_the_first_is_indexed() -> None:
+    index = index_sources([Source("It opened.", "a"), Source("It rained.", "b"), Source("It opened.", "c")])
+    assert [sentence.source for sentence in index.sentences] == [0, 1]
+
+
 def test_without_sources_the_index_is_empty() -> None:
     assert index_sources([]).sentences == []
 
@@ -61,6 +66,23 @@ def test_a_span_has_the_offsets_of_the_untouched_source() -> None:
     span = index.span(0, start, start + 4)
     assert (span.text, span.source_id) == ("1937", "b")
     assert text[span.start : span.end] == "1937"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It  was   opened in 1937.", "opened in 1937"),
+        ("It was opened\u00a0in\u20091937.", "opened\u00a0in\u20091937"),
+        ("It was op\u00adened  in 1937.", "op\u00adened  in 1937"),
+        ("<p>It was <b>opened</b> in</p><p>Oslo</p>", "opened</b> in"),
+    ],
+)
+def test_a_span_has_the_text_as_it_was_typeset(text: str, found: str) -> None:
+    index = index_sources([Source(text)])
+    reading = index.read(0)
+    start = reading.text.index("opened")
+    end = reading.text.find("1937") + 4 if "1937" in reading.text else reading.text.index(" in") + 3
+    assert index.span(0, start, end).text == found
 
 
 def test_a_sentence_is_read_once() -> None:
@@ -105,8 +127,7 @@ WORDS = st.sampled_from("bridge river Oslo The in . ? ! \n 12 1,200 e.g. Attribu
 def test_postings_name_exactly_the_sentences_that_have_the_stem(texts: list[str]) -> None:
     index = index_sources([Source(text, str(number)) for number, text in enumerate(texts)])
     for position, sentence in enumerate(index.sentences):
-        source = texts[sentence.source]
-        assert 0 <= sentence.start < sentence.end <= len(source)
+        assert 0 <= sentence.start < sentence.end <= len(index.plain[sentence.source].text)
         assert index.read(position).offset == sentence.start
         named = {word for word, places in index.postings.items() if position in places}
         assert {word.stem for word in index.read(position).words if word.is_content} <= named

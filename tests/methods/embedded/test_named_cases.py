@@ -1,4 +1,4 @@
-"""The cases SEVA names, with the paper's gold; those the rules cannot reach are in ``UNREACHED`` and the docs."""
+"""The cases SEVA names, with the paper's gold; those the verifier cannot reach are in ``UNREACHED`` and the docs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import vouching
 from vouching.types import Verdict
 
 
-def judge(claim: str, source: str) -> Verdict:
-    verdict = vouching.check(claim, source)
+def judge(claim: str, source: str, model: str = "embedded") -> Verdict:
+    verdict = vouching.check(claim, source, model=model)
     assert isinstance(verdict, Verdict)
     return verdict
 
@@ -54,12 +54,14 @@ def test_appendix_g_example_2_exchanges_12_for_8() -> None:
     assert verdict.revised_claim == "The study involved 500 participants from 8 countries."
 
 
-def test_appendix_g_example_3_is_attributable() -> None:
-    verdict = judge(
-        "The policy was implemented to reduce emissions.",
-        "The new regulation was enacted with the goal of lowering greenhouse gas output.",
-    )
-    assert verdict.label == "Attributable"
+GREENHOUSE = (
+    "The policy was implemented to reduce emissions.",
+    "The new regulation was enacted with the goal of lowering greenhouse gas output.",
+)
+
+
+def test_appendix_g_example_3_is_attributable_by_the_rules() -> None:
+    assert judge(*GREENHOUSE, model="embedded:rules").label == "Attributable"
 
 
 def test_appendix_j_takes_30_percent_for_about_a_third() -> None:
@@ -89,7 +91,7 @@ def test_15_percent_is_the_same_in_words() -> None:
             "The drug did not lower blood pressure.",
             "The drug lowered blood pressure.",
             "negation_flip",
-            'Change "did not lower" to "lowered".',
+            None,  # a fix never deletes a negation
         ),
         (
             "The drug lowered blood pressure.",
@@ -99,7 +101,7 @@ def test_15_percent_is_the_same_in_words() -> None:
         ),
     ],
 )
-def test_one_wrong_word_is_found_named_and_mended(claim: str, source: str, error_type: str, fix: str) -> None:
+def test_one_wrong_word_is_found_named_and_mended(claim: str, source: str, error_type: str, fix: str | None) -> None:
     verdict = judge(claim, source)
     assert verdict.label == "Not Attributable"
     assert verdict.relation == "contradicted"
@@ -123,10 +125,11 @@ UNREACHED = [
         "Einstein received the 1921 Nobel for the photoelectric law.",
         "Not Attributable",
     ),
+    (*GREENHOUSE, "Attributable"),
 ]
 
 
 @pytest.mark.parametrize(("claim", "source", "gold"), UNREACHED)
-@pytest.mark.xfail(strict=True, reason="known failure: one ordinary noun for another in an otherwise matching claim")
+@pytest.mark.xfail(strict=True, reason="known failures: one ordinary noun for another, and a paraphrase of every word")
 def test_known_failures_are_still_failures(claim: str, source: str, gold: str) -> None:
     assert judge(claim, source).label == gold

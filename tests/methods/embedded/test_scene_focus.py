@@ -18,7 +18,7 @@ def focused(claim: str, *texts: str) -> Focus:
 
 def looked_up(position: int, weight: float, exact: set[int], close: set[int]) -> Lookup:
     """A word of the claim, found in these sentences."""
-    return Lookup(position, "", (), weight, frozenset(exact), frozenset(close))
+    return Lookup(position, "", (), weight, frozenset(exact), frozenset(close), frozenset())
 
 
 def test_coverage_is_the_share_of_rarity_that_is_found_and_a_synonym_counts_less() -> None:

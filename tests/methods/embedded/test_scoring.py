@@ -137,7 +137,7 @@ def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(shipped, tmp_path / "weights"))
 
 
-@pytest.mark.parametrize("name", ["rules.json", "combined.json", "rarity.txt"])
+@pytest.mark.parametrize("name", ["rules.json", "combined.json", "rarity.txt", "case.txt"])
 def test_an_altered_or_missing_table_is_rejected_by_name(folder: Path, name: str) -> None:
     assert shipped_table(name, folder) == shipped_table(name)
     (folder / name).write_bytes(shipped_table(name) + b" ")

@@ -111,12 +111,7 @@ def test_a_verdict_is_the_same_again_and_in_any_company() -> None:
     assert together == [judge(claim, source).score for claim in claims]
 
 
-def test_what_the_encoder_did_not_read_is_a_warning() -> None:
-    source = " ".join(f"House number {i} of the street was built by the city in the spring." for i in range(300))
-    kinds = {
-        warning.kind: warning.message for warning in judge("House number 47 was built in spring.", source).warnings
-    }
-    assert "only the rules searched the rest" in kinds["unread"]
+def test_a_claim_that_the_encoder_does_not_read_to_its_end_is_a_warning() -> None:
     long_claim = "The house was built in the spring by the city, " * 60 + "and painted."
     assert "truncated" in {warning.kind for warning in judge(long_claim, "The house was built.").warnings}
 
@@ -179,12 +174,13 @@ def test_a_combined_model_of_another_encoder_is_refused() -> None:
         SoftReader(load_encoder(), replace(MODEL, encoder="0123"))
 
 
-def test_sources_of_more_than_a_million_characters_are_left_to_the_rules_with_a_warning() -> None:
-    source = "The bridge opened to traffic in 1973. " * 30_000
-    verdict, by_rules = judge("A bridge opened.", source), judge("A bridge opened.", source, model="embedded:rules")
-    assert verdict.score == by_rules.score
-    assert [w.kind for w in verdict.warnings] == ["unread"]
-    assert by_rules.warnings == ()
+def test_the_encoder_reads_what_the_rules_found_in_sources_of_any_length() -> None:
+    filler, told = "The tower was painted red in spring. " * 30_000, "A bridge opened to traffic in 1973. "
+    verdict = judge("A bridge opened.", filler + told + filler)
+    by_rules = judge("A bridge opened.", filler + told + filler, model="embedded:rules")
+    assert verdict.attributable
+    assert verdict.score != by_rules.score
+    assert verdict.warnings == ()
 
 
 @pytest.mark.parametrize(

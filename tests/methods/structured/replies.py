@@ -33,4 +33,7 @@ def reply(**changes: Any) -> str:
 
 def supported(**changes: Any) -> str:
     """A perfect reply for a claim that is Attributable."""
-    return reply(**{"label": "Attributable", "error_type": ..., "fix_suggestion": ..., **changes})
+    entries = [{**entry, "status": "match"} for entry in RECORD["evidence_alignment"]]
+    chain = [{**STEP, "judgment": "supported"}]
+    agreeing = {"evidence_alignment": entries, "reasoning_chain": chain, "label": "Attributable"}
+    return reply(**{**agreeing, "error_type": ..., "fix_suggestion": ..., **changes})

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from vouching.errors import BackendError, ConfigError, InputError
-from vouching.methods.base import Play, Row, ScriptedSampler, build_group
-from vouching.methods.structured.game import Normalise, StructuredGame, score_by
+from vouching.methods.base import Play, Processes, Row, ScriptedSampler, Stateful, build_group
+from vouching.methods.structured.game import StructuredGame, score_by
+from vouching.methods.structured.reward_scale import LabelScale, Seen
+from vouching.methods.structured.reward_settings import Normalise, RewardSettings
 from vouching.types import Claim, Group, Reward, Rollout, Unverified
 
 UNDIAGNOSED = {"format": 1.0, "diagnosis": 0.3}
@@ -40,7 +44,7 @@ def test_each_row_is_a_group_of_its_own_with_all_its_samples() -> None:
 def test_the_process_reward_pays_parts_and_the_binary_reward_the_label_alone() -> None:
     # YES on gold Attributable: .1 * .2 (one field) + .15 (label) + .15 (no error claimed) + .15 * .5 (no confidence).
     [process] = played(StructuredGame(2, score_by()), row("a")).groups
-    [binary] = played(StructuredGame(2, score_by("binary")), row("a")).groups
+    [binary] = played(StructuredGame(2, score_by(RewardSettings("binary"))), row("a")).groups
     assert [r.reward and r.reward.total for r in process.rollouts] == pytest.approx([0.395, 0.12])
     assert [r.reward and r.reward.total for r in binary.rollouts] == [1.0, 0.0]
     assert process.rollouts[0].reward is not None
@@ -57,7 +61,7 @@ def test_a_step_can_be_put_on_one_scale_under_both_gold_labels() -> None:
     rows = [row("a"), row("b", "Not Attributable")]
 
     def scored(normalise: Normalise) -> list[list[tuple[float, float]]]:
-        play = asyncio.run(StructuredGame(2, normalise=normalise).play(says, rows))
+        play = asyncio.run(StructuredGame(2, scale=RewardSettings(normalise=normalise).scale()).play(says, rows))
         given = [[r.reward for r in group.rollouts if r.reward] for group in play.groups]
         return [[(reward.total, reward.parts["diagnosis"]) for reward in group] for group in given]
 
@@ -84,14 +88,36 @@ def test_a_failed_judge_neither_counts_nor_stops_the_scaling() -> None:
             raise BackendError("The judge is down.")
         return Reward(0.15, {"format": 1.0, "diagnosis": 1.0}) if reply == YES else Reward(0.0, UNDIAGNOSED)
 
-    play = played(StructuredGame(4, judge, normalise="range"), row("a"), row("b"))
+    play = played(StructuredGame(4, judge, scale=LabelScale("range")), row("a"), row("b"))
     assert [len(group.rollouts) for group in play.groups] == [4, 2]
     assert [r.reward and r.reward.total for r in play.groups[0].rollouts] == pytest.approx([0.15, -0.045] * 2)
 
 
+def test_the_scale_is_that_of_the_run_of_all_processes_and_survives_a_checkpoint() -> None:
+    says = ScriptedSampler(lambda prompt, role, number: diagnosed("yes")[1])  # R_d .3 alone
+    other = {"Attributable": (1, 1.0, 1.0, 1.0)}  # another process has seen R_d 1
+
+    def elsewhere(here: list[Any]) -> list[Any]:
+        return [*here, {label: Seen(*seen) for label, seen in other.items()}]
+
+    game = StructuredGame(2, scale=LabelScale("range"))
+    assert isinstance(game, Stateful)
+    game.join(Processes(elsewhere, 0, 2))
+    first = asyncio.run(game.play(says, [row("a")]))
+    assert first.groups[0].rollouts[0].reward is not None
+    assert first.groups[0].rollouts[0].reward.parts["diagnosis"] == 0.0  # from .3 to 1, though all here are equal
+    # Two of this process and one of the other; JSON, as a checkpoint has it.
+    assert game.state_dict() == {"Attributable": [3, 1.6, 0.3, 1.0]}
+    resumed = StructuredGame(2, scale=LabelScale("range"))
+    resumed.load_state_dict(json.loads(json.dumps(game.state_dict())))
+    again = asyncio.run(resumed.play(says, [row("a")]))
+    assert [one.reward and one.reward.parts["diagnosis"] for one in again.groups[0].rollouts] == [0.0, 0.0]
+    assert StructuredGame(2).state_dict() == {}
+
+
 def test_an_unknown_scale_is_refused() -> None:
     with pytest.raises(ConfigError, match="unknown normalise 'median'; expected one of none, range, mean"):
-        StructuredGame(2, normalise="median")  # pyright: ignore[reportArgumentType]
+        LabelScale("median")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_failed_judge_takes_its_rollout_out_and_is_counted() -> None:

@@ -21,7 +21,8 @@ from vouching.integrations.verl import structured_score
 from vouching.methods import METHODS
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.structured.game import Score, StructuredGame, score_by
-from vouching.methods.structured.reward_weights import Rules, Variant
+from vouching.methods.structured.reward_settings import RewardSettings
+from vouching.methods.structured.reward_weights import Rules
 from vouching.methods.structured.teacher import example_prompt
 from vouching.methods.structured.verify import StructuredVerifier
 from vouching.models import ScriptedModel
@@ -56,7 +57,7 @@ ROWS: list[dict[str, Any]] = [
     for n in range(100)
 ]  # fmt: skip
 REPLIES = [[record(random) for _ in range(SAMPLES)] for random in map(Random, range(len(ROWS)))]
-SCORES: dict[Rules, Score] = {one: score_by(one) for one in (*get_args(Variant), "binary")}
+SCORES: dict[Rules, Score] = {one: score_by(RewardSettings(one)) for one in get_args(Rules)}
 
 
 def played(rules: Rules) -> list[tuple[dict[str, Any], str, float]]:
@@ -81,7 +82,7 @@ def test_game_command_and_adapters_agree_on_300_replies(rules: Rules, tmp_path: 
     told = played(rules)
     totals = [total for _, _, total in told]
     assert len(totals) == 300
-    assert len(set(totals)) > (1 if rules == "binary" else 50)
+    assert len(set(totals)) > {"binary": 1, "binary-format": 4, "grounded": 40}.get(rules, 50)
 
     lines = [json.dumps({**row, "id": f"{at}", "response": reply}) for at, (row, reply, _) in enumerate(told)]
     (tmp_path / "played.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -102,9 +103,8 @@ def test_game_command_and_adapters_agree_on_300_replies(rules: Rules, tmp_path: 
         return asyncio.run(trace_reward("structured", variant=rules)(SimpleNamespace(**row), trace))
 
     assert [traced(row, reply) for row, reply, _ in told] == totals
-    if rules != "binary":  # verl has the process reward alone
-        verl = [structured_score("", reply, row["gold"], row, variant=rules)["score"] for row, reply, _ in told]
-        assert verl == totals
+    verl = [structured_score("", reply, row["gold"], row, variant=rules)["score"] for row, reply, _ in told]
+    assert verl == totals
 
 
 def test_a_row_that_lacks_what_the_rules_read_is_refused() -> None:

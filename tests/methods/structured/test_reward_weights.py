@@ -8,7 +8,7 @@ import pytest
 from tests.methods.structured.replies import reply, supported
 from vouching.errors import InputError
 from vouching.methods.structured.reward import structured_reward
-from vouching.methods.structured.reward_weights import Equal, equal_by_label
+from vouching.methods.structured.reward_scale import Equal, equal_by_label
 from vouching.types import Label, Reward
 
 A: Label = "Attributable"

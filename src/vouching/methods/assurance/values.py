@@ -220,6 +220,8 @@ def _from_yaml(text: str, name: str) -> Any:
         raise InputError(f"{name} is not YAML: {place}{getattr(error, 'problem', None) or error}") from None
     except RecursionError:
         raise InputError(f"{name} is nested too deeply, expected at most {DEEPEST} levels") from None
+    except UnicodeEncodeError:
+        raise InputError(f"{name} is not YAML: it contains a lone surrogate, half of a character") from None
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from vouching.judging.values import HOURS, find_values, stated
 from vouching.methods.blinded.compare import beside
 from vouching.methods.blinded.fields import YEAR, Field, find_fields, name_words, unescaped
-from vouching.methods.embedded.evidence import index_sources
+from vouching.methods.embedded.evidence import evidence_text
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words
 from vouching.types import Checked, Source, Span
@@ -91,7 +91,8 @@ def read_passages(sources: Sequence[Source]) -> list[Passage]:
     [(('hours', 'monday'), ['17:00-21:00'])]
     """
     passages: list[Passage] = []
-    for source, text in zip(sources, index_sources(sources).texts, strict=True):
+    for source in sources:
+        text = evidence_text(source)
         title = {word.stem: _TITLE for word in find_words(source.title) if word.is_content}
         fields = find_fields(text)
         if fields:

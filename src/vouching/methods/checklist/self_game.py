@@ -250,7 +250,7 @@ class SelfVerifyGame:
 
 def _answer(rollout: Rollout) -> ItemAnswer | None:
     """The answer of a completion; None if it is cut off or unreadable."""
-    return None if rollout.finish_reason == "length" else read_answer(rollout.text)
+    return None if rollout.finish_reason in ("length", "thought") else read_answer(rollout.text)
 
 
 def _vote(rollout: Rollout) -> bool | None:

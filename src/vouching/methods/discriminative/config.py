@@ -30,9 +30,9 @@ class RankConfig:
     max_steps: int = 0
     """Stops after this many steps, where the schedule ends too; 0 for no limit."""
     batch_pairs: int = 8
-    """Pairs per forward pass of one process."""
-    accumulate: int = 1
-    """Batches per optimizer step."""
+    """Pairs per optimizer step, over all processes."""
+    micro_batch: int = 8
+    """Most pairs per forward pass of a process."""
     learning_rate: float = 2e-4
     """Peak rate, with cosine decay to 0."""
     warmup: float = 0.0
@@ -58,7 +58,7 @@ class RankConfig:
     def __post_init__(self) -> None:
         if not self.pairs:
             raise ConfigError("pairs must not be empty: list the files written by  vouch data pairs")
-        positive = ("max_tokens", "margin", "epochs", "batch_pairs", "accumulate", "learning_rate", "lora_alpha",
+        positive = ("max_tokens", "margin", "epochs", "batch_pairs", "micro_batch", "learning_rate", "lora_alpha",
                     "evaluate_every", "checkpoint_every", "threads")  # fmt: skip
         require(self, above=positive, at_least=("max_steps", "lora_rank"))
         if not 0 < self.held_share < 1:

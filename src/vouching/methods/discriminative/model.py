@@ -53,7 +53,7 @@ def read_note(folder: Path) -> ScorerNote | None:
         return None
     try:
         return recorded_settings(ScorerNote, json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, ConfigError) as error:
         raise ConfigError(f"{path} does not describe a scorer ({error}): correct it, or train again") from error
 
 

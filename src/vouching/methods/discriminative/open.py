@@ -9,6 +9,7 @@ from vouching.judging.calibration import find_calibration
 from vouching.methods.base import ThresholdConfig
 from vouching.methods.discriminative.generative import PROMPTS, GenerativeRanker
 from vouching.methods.discriminative.input import Compress, Find
+from vouching.methods.discriminative.published.catalog import CATALOG
 from vouching.methods.discriminative.rank import Ranker, ScoringRanker
 from vouching.methods.discriminative.scorer import ClaimScorer, Closable, EmbeddedScorer, Scorer
 from vouching.methods.discriminative.verify import DiscriminativeVerifier
@@ -22,11 +23,11 @@ from vouching.types import RankMode
 
 NO_EVIDENCE_MODES = ("no-search", "generative")
 """Modes that use no evidence."""
-KINDS = ("discriminative", "minicheck", "hhem", "factscore")
+KINDS = ("discriminative", "factscore", *CATALOG)
 """The kinds of scorers that do not ship."""
 SCORERS = (
     "embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), discriminative:PATH[#ADAPTER] (what vouch "
-    "train rank saved), minicheck:PATH, hhem:PATH[#TOKENIZER], factscore:MODEL"
+    f"train rank saved), factscore:MODEL, {', '.join(one.form for one in CATALOG.values())}"
 )
 """The forms of a scorer's name."""
 
@@ -56,15 +57,9 @@ def open_scorer(name: str) -> Scorer:
         from vouching.methods.discriminative.model import TrainedScorer
 
         return TrainedScorer(path, second or None)
-    if kind == "hhem":
-        from vouching.methods.discriminative.published import Hhem
-
-        return Hhem(path, second or None)
-    if kind == "minicheck":
-        from vouching.methods.discriminative.published import MiniCheck
-
-        return MiniCheck(path)
-    return _fact_score(rest)
+    if kind == "factscore":
+        return _fact_score(rest)
+    return _published(kind, rest, path, second or None)
 
 
 def open_discriminative(
@@ -76,7 +71,7 @@ def open_discriminative(
     name, or a scorer that gives no probabilities and has no calibration.
     """
     threshold = (config or ThresholdConfig()).threshold
-    return DiscriminativeVerifier(open_claim_scorer(name, compress), threshold, aligner=open_embedded())
+    return DiscriminativeVerifier(open_claim_scorer(name, compress), threshold)
 
 
 def open_claim_scorer(name: str, compress: Compress | None = None) -> ClaimScorer:
@@ -142,6 +137,30 @@ def open_search(
     # No verifier: a short answer soon occurs in some passage, which would end the search before its evidence.
     steps = StepSearch(engines, queries=limit)
     return steps.search, compress, [steps]
+
+
+def _published(kind: str, rest: str, path: str, second: str | None) -> Scorer:
+    from vouching.models.open import is_model, open_model
+
+    if is_model(rest):
+        if not CATALOG[kind].served:
+            raise ConfigError(f"{kind} is not a language model: expected {CATALOG[kind].form}, got {rest}")
+        from vouching.methods.discriminative.published.served import ServedScorer
+
+        return ServedScorer(kind, open_model(rest))
+    if not CATALOG[kind].local:
+        raise ConfigError(f"{kind} is a language model: name where it runs, as in {CATALOG[kind].form}, got {rest}")
+    if kind == "hhem":
+        from vouching.methods.discriminative.published.hhem import open_hhem
+
+        return open_hhem(path, second)
+    if kind == "lettuce":
+        from vouching.methods.discriminative.published.lettuce import LettuceDetect
+
+        return LettuceDetect(path)
+    from vouching.methods.discriminative.published.classifiers import open_classifier
+
+    return open_classifier(kind, path, second)
 
 
 def _fact_score(rest: str) -> Scorer:

@@ -13,6 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 from vouching.errors import ConfigError, ModelError
 from vouching.methods.base import failed
 from vouching.methods.discriminative.input import Compress, ScorerInput, Shown, evidence_text, given, scorer_input
+from vouching.methods.embedded.calibrated import digest
 from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.types import Claim, Compression, Scale, Source, Trajectory, Unverified, Usage, Verdict, VerdictWarning
 
@@ -37,6 +38,18 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Marked:
+    """Words of an answer that a scorer found unsupported."""
+
+    start: int
+    """In characters of the answer."""
+    end: int
+    """Exclusive."""
+    probability: float
+    """That they are unsupported, in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scored:
     """The score of a candidate."""
 
@@ -46,6 +59,10 @@ class Scored:
     verdict: Verdict | None = None
     """The embedded verdict, if the scorer made one."""
     usage: Usage = field(default_factory=Usage)
+    marked: tuple[Marked, ...] = ()
+    """Words of the answer that the scorer itself found unsupported, if it finds any words."""
+    reason: str = ""
+    """The scorer's own reason; empty if it gives none."""
 
 
 ScoreOutcome: TypeAlias = Scored | Unverified
@@ -118,9 +135,8 @@ class EmbeddedScorer:
         return self.verifier.name
 
     def digest(self, shown: Shown, question: bool = True) -> str:
-        """It has one form; other weights than the shipped ones are distinguished."""
-        learnt = self.verifier.decoding
-        return "embedded" if learnt is None else f"embedded {learnt['weights']}"
+        """With or without a question; other weights than the shipped ones are distinguished."""
+        return digest(self.verifier, question)
 
     async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
         """The score of each; Unverified without passages."""

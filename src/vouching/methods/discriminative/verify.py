@@ -9,15 +9,28 @@ sources come with the claims.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from vouching.errors import ConfigError
 from vouching.judging.calibration import VARIABLE, Calibration, find_calibration
 from vouching.methods.base import Outcome
 from vouching.methods.discriminative.scorer import ClaimScorer, EmbeddedScorer, Scored
+from vouching.methods.embedded.explanation import NOT_FOUND
 from vouching.methods.embedded.verify import EmbeddedVerifier
-from vouching.types import Claim, Provenance, Relation, Source, Unverified, Verdict, VerdictWarning
+from vouching.types import (
+    Alignment,
+    Claim,
+    Judgment,
+    Provenance,
+    ReasoningStep,
+    Relation,
+    Source,
+    Span,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+)
 from vouching.version import __version__
 
 UNCALIBRATED = "The score is the model's own, not a calibrated probability: see vouch calibrate."
@@ -29,7 +42,7 @@ class DiscriminativeVerifier:
 
     Args:
         scorer: what scores claims.
-        threshold: probability from which a claim is Attributable, in [0, 1].
+        threshold: probability from which a claim is Attributable, in [0, 1]; .5 means that of the calibration, if any.
         calibration: maps numbers to probabilities; used only if it was made for this scorer and form.
         aligner: explains; None for the rules.
 
@@ -51,8 +64,10 @@ class DiscriminativeVerifier:
         calibration: Calibration | None = None,
         aligner: EmbeddedVerifier | None = None,
     ) -> None:
-        self.scorer, self.threshold = scorer, threshold
+        self.scorer = scorer
         self._calibration, self._note = _fitting(scorer, calibration)
+        chosen = self._calibration.threshold if self._calibration else None
+        self.threshold = threshold if chosen is None or threshold != 0.5 else chosen
         inner = scorer.scorer
         self._aligner = aligner or (inner.verifier if isinstance(inner, EmbeddedScorer) else EmbeddedVerifier())
 
@@ -112,9 +127,27 @@ class DiscriminativeVerifier:
             fix_suggestion=None if attributable else explained.fix_suggestion,
             revised_claim=None if attributable else explained.revised_claim,
             warnings=(*explained.warnings, *scored.warnings, *notes),
-            provenance=Provenance(self.scorer.scorer.name, __version__, self.calibrator, self.scorer.digest()),
+            evidence_alignment=_with_marked(explained, scored),
+            reasoning_chain=(*explained.reasoning_chain, *self._own_steps(claim, scored, attributable)),
+            provenance=Provenance(
+                self.scorer.scorer.name,
+                __version__,
+                self.calibrator,
+                self.scorer.digest(),
+                explained_by=None if scored.verdict is not None else self._aligner.name,
+            ),
             usage=scored.usage,
         )
+
+    def _own_steps(self, claim: Claim, scored: Scored, attributable: bool) -> Iterator[ReasoningStep]:
+        """What the scorer itself says of the claim and its parts."""
+        name = self.scorer.scorer.name
+        for one in scored.marked:
+            why = f"{name} marks these words as unsupported, with probability {one.probability:.2f}."
+            yield ReasoningStep(claim.text[one.start : one.end], NOT_FOUND, "not_supported", why)
+        if scored.reason:
+            judgment: Judgment = "supported" if attributable else "not_supported"
+            yield ReasoningStep(claim.text, NOT_FOUND, judgment, f"{name}: {scored.reason}")
 
     async def _rechecked(self, verdicts: Sequence[Outcome], sources: Sequence[Source]) -> list[Outcome]:
         """The verdicts, each with its revised claim only if the same scorer finds that Attributable."""
@@ -158,7 +191,15 @@ def _fitting(
     return calibration, ()
 
 
+def _with_marked(explained: Verdict, scored: Scored) -> tuple[Alignment, ...]:
+    """The alignment, with the words that the scorer itself found unsupported, in the claim's order."""
+    text = explained.claim.text
+    marked = (Alignment(Span(text[m.start : m.end], m.start, m.end), None, "not_found") for m in scored.marked)
+    return tuple(sorted((*explained.evidence_alignment, *marked), key=lambda entry: entry.claim_span.start))
+
+
 def _relation(attributable: bool, explained: Verdict) -> Relation:
     if attributable:
         return "supported"
-    return "not_found" if explained.relation == "supported" else explained.relation
+    against: dict[Relation, Relation] = {"supported": "not_found", "conflicting": "contradicted"}
+    return against.get(explained.relation, explained.relation)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from rapidfuzz import fuzz
 
+from vouching.methods.embedded.binding import NAMES, Spot, rightful
+from vouching.methods.embedded.counterparts import is_head
 from vouching.methods.embedded.parts import Part
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import (
@@ -29,21 +31,55 @@ _MISSPELT = 75
 def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
     """Find where a name occurs, in any form, or which name takes its place."""
     stems = [stem(word) for word in value.key.split()]
-    for position, reading, _ in scene.readings():
-        place = _find_run(reading, stems)
-        if place is None:
-            alias = next((e for e in reading.entities if same_entity(value.text, e.text)), None)
-            place = (alias.start, alias.end) if alias else _synonym_run(scene, value, reading)
-        if place is None and value.kind == "acronym":
-            place = _spelled_out(reading, [c for c in value.text.lower() if c.isalnum()])
-        if place is not None:
-            other = _in_its_slot(scene, part, value) if position != scene.home else None
-            return other or Comparison(part, "equal", position, *place, *place)
+    own = [
+        (position, *place)
+        for position, reading, _ in scene.readings()
+        if (place := _place(scene, value, stems, reading))
+    ]
+    if own:
+        position, *place = own[0]
+        bound = rightful(scene, (part.value_start, part.value_end), own, _others(scene, value, own), NAMES)
+        if bound:
+            return Comparison(part, "differs", bound.sentence, bound.start, bound.end, bound.start, bound.end)
+        other = _in_its_slot(scene, part, value) if position != scene.home else None
+        start, end = place
+        return other or Comparison(part, "equal", position, start, end, start, end)
     if all(scene.index.postings.get(s) for s in stems):
         return _in_its_slot(scene, part, value) or Comparison(part, "elsewhere")
     in_titles = all(scene.index.postings.get(s) or s in scene.index.title_stems for s in stems)
     # A title names the topic of a source; it does not overrule another name in this slot.
     return _replacement(scene, part, value) or Comparison(part, "elsewhere" if in_titles else "absent")
+
+
+def _place(scene: Scene, value: Entity, stems: Sequence[str], reading: ParsedSentence) -> tuple[int, int] | None:
+    """Where a sentence has a name, in any form."""
+    place = _find_run(reading, stems)
+    if place is None:
+        alias = next((e for e in reading.entities if same_entity(value.text, e.text)), None)
+        place = (alias.start, alias.end) if alias else _synonym_run(scene, value, reading)
+    if place is None and value.kind == "acronym":
+        place = _spelled_out(reading, [c for c in value.text.lower() if c.isalnum()])
+    return place
+
+
+def _others(scene: Scene, value: Entity, own: Sequence[Spot]) -> list[Spot]:
+    """Where other names of this form are, in sentences that do not have it; names that the claim has do not count."""
+    ours = [p.value.text for p in scene.parts if isinstance(p.value, Entity)]
+    taken = {position for position, _, _ in own}
+    return [
+        (position, rival.start, rival.end)
+        for position, reading, _ in scene.readings() if position not in taken and not is_head(scene, position)
+        for rival in reading.entities
+        if rival.kind == value.kind and (" " in rival.key) == (" " in value.key)
+        and not _is_speaker(reading, rival)
+        and not any(same_entity(rival.text, name) for name in ours)
+    ]  # fmt: skip
+
+
+def _is_speaker(reading: ParsedSentence, name: Entity) -> bool:
+    """Whether a name only stands for who said so ("as Ann Lee said", "according to Ann Lee")."""
+    before = reading.text[: name.start].lower().rstrip()
+    return before.endswith((" as", "according to")) or before in ("as", "according to")
 
 
 def _find_run(reading: ParsedSentence, stems: Sequence[str]) -> tuple[int, int] | None:
@@ -83,7 +119,9 @@ def _spelled_out(reading: ParsedSentence, letters: Sequence[str]) -> tuple[int, 
 
 def _replacement(scene: Scene, part: Part, value: Entity) -> Comparison | None:
     """Another name in the same slot of the home sentence."""
-    if scene.home is None or scene.topic < SAME_TOPIC or _is_defined_acronym(scene.claim, value):
+    if scene.home is None or scene.topic < SAME_TOPIC or is_head(scene, scene.home):
+        return None
+    if _is_defined_acronym(scene.claim, value):
         return None
     reading = scene.index.read(scene.home)
     ours = [p.value.text for p in scene.parts if isinstance(p.value, Entity)]
@@ -108,7 +146,7 @@ def _replacement(scene: Scene, part: Part, value: Entity) -> Comparison | None:
 
 def _in_its_slot(scene: Scene, part: Part, value: Entity) -> Comparison | None:
     """Another name next to the same word of a home sentence that has the rest of the claim."""
-    if scene.home is None or scene.topic < SAYS_THE_REST:
+    if scene.home is None or scene.topic < SAYS_THE_REST or is_head(scene, scene.home):
         return None
     reading = scene.index.read(scene.home)
     ours = [p.value for p in scene.parts if isinstance(p.value, Entity)]

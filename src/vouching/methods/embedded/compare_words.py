@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from vouching.methods.embedded.compare_stance import disagree, restricts
+from vouching.methods.embedded.counterparts import side_by_side
 from vouching.methods.embedded.parts import Part
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import (
@@ -23,9 +25,13 @@ from vouching.text.words import antonyms
 
 _HARDLY_ANY, _MANY = 0.2, 0.6
 """Strengths at which a qualifier of the claim ("few") denies one of the source ("most")."""
-_LESSER = frozenset("one second third fourth fifth vice deputy acting former associated allegedly".split())
+_LESSER = frozenset("one second third fourth fifth vice deputy acting associated allegedly".split())
 _NEAR = 3
 """Maximum distance between neighbours, in words."""
+_MOSTLY = 0.65
+"""Share of the claim's words that a sentence must cover before a denied word in it counts."""
+_MODAL = frozenset(("may", "must"))
+"""Compared with what the source demands or allows, not as qualifiers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,8 @@ def compare_qualifier(scene: Scene, part: Part, value: Qualifier) -> Comparison:
         if same is not None:
             return Comparison(part, "elsewhere", position, same.start, same.end, same.start, same.end)
     denied = is_negated(value.start, scene.claim.negations)
-    if value.is_hedge or denied:
+    restated = value.scale == "exclusivity" and any(restricts(reading, word.start) for word in reading.words)
+    if value.is_hedge or denied or restated or value.word in _MODAL:
         return Comparison(part, "elsewhere")
     if relation == "stronger":
         weaker = same_scale[0]
@@ -119,13 +126,14 @@ def _compare_word(scene: Scene, position: int) -> _Found:
             return _Found("equal", sentence, (start, end))
         # Where both sides deny something, only a parse could show which word is denied.
         one_sided = bool(scene.claim.negations) != bool(reading.negations)
-        if not agreeing and one_sided and scene.topic >= SAME_TOPIC:
+        if not agreeing and one_sided and scene.topic >= _MOSTLY and disagree(scene, word.start, reading, start):
             return _Found("negated", sentence, (start, end))
         opposite = opposition(scene.claim, word.start, reading, start)
-        if opposite is not None:
+        # "Not without" says what "only with" says.
+        if opposite is not None and not (restricts(scene.claim, word.start) and restricts(reading, start)):
             return _Found(opposite, sentence, (start, end))
-        hedge = _hedge_before(scene, place, reading)
-        return _Found("equal", sentence, (start, end)) if hedge is None else _Found("unhedged", sentence, (hedge, end))
+        rank = _rank_before(scene, place, reading)
+        return _Found("equal", sentence, (start, end)) if rank is None else _Found("unhedged", sentence, (rank, end))
     return _missing_word(scene, position, lookup)
 
 
@@ -143,24 +151,14 @@ def _opposed_in_its_slot(scene: Scene, position: int, lookup: Lookup) -> _Found 
     return _Found("opposite" if same else "equal", scene.home, rival)
 
 
-def _hedge_before(scene: Scene, place: int, reading: ParsedSentence) -> int | None:
-    """Offset of what weakens a word of the source, if the claim has nothing similar.
-
-    A hedge ("may", "could") or a rank ("one of the", "second", "vice") right before the word.
-    """
+def _rank_before(scene: Scene, place: int, reading: ParsedSentence) -> int | None:
+    """Offset of a rank ("one of the", "second", "vice") right before a word of the source, if the claim has none."""
     before = reading.words[max(0, place - 3) : place]
     lesser = [w for w in before if w.lower in _LESSER]
     ours = {word.lower for word in scene.claim.words} if lesser else ()
     weaker = next((w for w in lesser if w.lower not in ours), None)
-    if weaker is not None and (weaker.lower != "one" or (before[-2:-1] and before[-2].lower == "of")):
-        return weaker.start
-    if any(q.scale == "certainty" for q in scene.claim.qualifiers):
-        return None
-    for word in reading.words[max(0, place - 2) : place]:
-        hedge = next((q for q in reading.qualifiers if q.start == word.start), None)
-        if hedge is not None and hedge.scale == "certainty" and hedge.is_hedge:
-            return hedge.start
-    return None
+    ranks = weaker is not None and (weaker.lower != "one" or (before[-2:-1] and before[-2].lower == "of"))
+    return weaker.start if weaker is not None and ranks else None
 
 
 def _missing_word(scene: Scene, position: int, lookup: Lookup) -> _Found:
@@ -201,7 +199,9 @@ def _slot(scene: Scene, position: int, reading: ParsedSentence) -> tuple[int, in
             rival = place - step
             while 0 <= rival < len(reading.words) and not reading.words[rival].is_content:
                 rival -= step
-            if not 0 <= rival < len(reading.words) or abs(rival - place) > _NEAR:
+            if not 0 <= rival < len(reading.words) or abs(rival - place) > _NEAR or scene.home is None:
+                continue
+            if not side_by_side(scene, scene.home, reading.words[place].start, reading.words[rival].start):
                 continue
             if not any(rival in occurrences(known, reading) for known in scene.focus.lookups):
                 return reading.words[rival].start, reading.words[rival].end

@@ -1,8 +1,9 @@
 """The edit that would make a claim Attributable, with words copied from the source.
 
-Values, dates and names are replaced with the source's, overstating adverbs removed, negation copied with its verb, and
-an unsupported tail cut off. A proposal must read as a sentence; the verifier offers it only after judging it again. Not
-supported: any other rewording, so many claims get no fix.
+A value, date or name is replaced with the one that the source gives to the same subject, a word with its opposite, a
+negation of the source is copied, an overstating adverb or an unsupported addition is removed. No edit deletes a
+negation or changes a unit. The verifier offers a proposal only after judging it again. Not supported: any other
+rewording, so most claims get no fix.
 """
 
 from __future__ import annotations
@@ -10,27 +11,30 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from vouching.methods.embedded.counterparts import compares_things
 from vouching.methods.embedded.diagnosis import decisive, error_of
 from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment
-from vouching.methods.embedded.reading import ParsedSentence
-from vouching.methods.embedded.scene import Comparison
+from vouching.methods.embedded.fitting import denied, fitting_value, fitting_word, with_article
+from vouching.methods.embedded.grounds import Grounds
+from vouching.methods.embedded.scene import Comparison, Scene
 from vouching.text.clauses import finite_verb
-from vouching.text.cues import Qualifier
+from vouching.text.cues import Qualifier, find_negations
+from vouching.text.entities import Entity, same_entity
 from vouching.text.mentions import DateMention, Quantity
-from vouching.text.words import find_words
+from vouching.text.words import find_words, word_after
 from vouching.types import ERROR_TYPES
 
-_MAX_SINGLE_EDITS = 3
-_TAIL_STARTS = re.compile(r"[,;]\s+|\s+(?=(?:and|but|in|on|at|by|with|for|from|which|who|during|after|before)\b)")
-_AUXILIARY = frozenset("do does did is are was were has have had will would can could should must been".split())
-_CANNOT_END = _AUXILIARY | frozenset("the a an of in on at by to for from with and or but as than be may might".split())
-_GLUED_VALUE = re.compile(r"\s*(?:±|:\d|/|%|-?(?:year|month|day|fold)|in \d|out of)", re.IGNORECASE)
+_ADDITION = re.compile(r"(?:,|;)?\s+(?:and|as well as)\s+|,\s+(?:which|who)\s+|;\s+")
+_CANNOT_END = frozenset(
+    str.split("""the a an of in on at by to for from with and or but as than be may might do does did is are was were
+        has have had will would can could should must been not no never""")
+)
+_COMPARED = re.compile(r"\b(?:more|less|most|least|as|so|too|how|very)\s+\Z", re.IGNORECASE)
 _SWAPPABLE = frozenset("all most many some several few".split())
-_PLAIN_CUE = re.compile(r"not|never|cannot|.*n['’]t", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,51 +48,50 @@ class Edit:
 
 
 def propose(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iterator[tuple[str, str]]:
-    """Yield candidate (fix suggestion, revised claim) pairs, the smallest and most exact first."""
+    """Yield candidate (fix suggestion, revised claim) pairs, the most exact first."""
     edits: list[tuple[int, Edit]] = []
+    fatal: list[tuple[int, int]] = []
     for segment in segments:
+        grounds = Grounds(Scene(segment.reading, index, segment.focus), segment.comparisons)
         for comparison in segment.comparisons:
             error = error_of(comparison)
-            edit = _edit(claim, segment.reading, comparison, index) if error else None
-            if edit is not None and error is not None:
+            if error is None:
+                continue
+            if any(decisive([comparison])):
+                part, offset = comparison.part, segment.reading.offset
+                fatal.append((offset + part.value_start, offset + part.value_end))
+            edit = _edit(claim, grounds, comparison)
+            if edit is not None:
                 edits.append((ERROR_TYPES.index(error), edit))
     edits.sort(key=lambda ranked: ranked[0])
-    chosen = [edit for _, edit in edits]
-    tail = _cut_tail(segments[-1]) if segments else None
-    groups = [[edit] for edit in chosen[:_MAX_SINGLE_EDITS]]
-    if len(chosen) > 1:
-        groups.append(chosen)
-    if tail is not None:
-        groups.extend(([tail], [*chosen, tail]) if chosen else ([tail],))
-    fatal = [
-        segment.reading.offset + comparison.part.value_start
-        for segment in segments
-        for comparison in segment.comparisons
-        if any(decisive([comparison]))
-    ]
-    for group in groups:
+    candidates = [edit for _, edit in edits]
+    exchanged = (_exchange_names(claim, segment, index) for segment in segments)
+    tail = _cut_tail(claim, segments[-1]) if segments else None
+    for edit in [*candidates, *filter(None, exchanged), *([tail] if tail else [])]:
         # A remaining decisive difference would keep the score down: not worth judging again.
-        if not all(any(edit.start <= start < edit.end for edit in group) for start in fatal):
-            continue
-        revised = apply_edits(claim, group)
-        if reads_well(claim, revised):
-            yield " ".join(edit.instruction for edit in group), revised
+        if all(edit.start < end and start < edit.end for start, end in fatal):
+            revised = apply_edit(claim, edit)
+            if reads_well(claim, revised) and keeps_negations(claim, revised):
+                yield edit.instruction, revised
 
 
-def apply_edits(claim: str, edits: Sequence[Edit]) -> str:
-    """The claim with ``edits`` applied; an edit that overlaps a later one is skipped.
+def apply_edit(claim: str, edit: Edit) -> str:
+    """The claim with an edit applied.
 
-    >>> apply_edits("It had 12 seats", [Edit(7, 9, "8", "Change 12 to 8.")])
+    >>> apply_edit("It had 12 seats", Edit(7, 9, "8", "Change 12 to 8."))
     'It had 8 seats'
     """
-    starts_anew = any(edit.start == 0 for edit in edits)
-    done = len(claim) + 1
-    for edit in sorted(edits, key=lambda e: e.start, reverse=True):
-        if edit.end <= done:
-            done = edit.start
-            claim = claim[: edit.start] + edit.replacement + claim[edit.end :]
-    claim = claim.strip()
-    return claim[:1].upper() + claim[1:] if starts_anew else claim
+    revised = (claim[: edit.start] + edit.replacement + claim[edit.end :]).strip()
+    return revised[:1].upper() + revised[1:] if edit.start == 0 else revised
+
+
+def keeps_negations(claim: str, revised: str) -> bool:
+    """Whether an edited claim denies at least as often as before.
+
+    >>> keeps_negations("It is not open.", "It is open."), keeps_negations("It is open.", "It is not open.")
+    (False, True)
+    """
+    return len(find_negations(revised, find_words(revised))) >= len(find_negations(claim, find_words(claim)))
 
 
 def reads_well(claim: str, revised: str) -> bool:
@@ -116,59 +119,70 @@ def reads_well(claim: str, revised: str) -> bool:
     return not any(count > max(1, before[value]) for value, count in values.items())
 
 
-def _edit(claim: str, reading: ParsedSentence, comparison: Comparison, index: SourceIndex) -> Edit | None:
-    start, end = reading.offset + comparison.part.value_start, reading.offset + comparison.part.value_end
+def _edit(claim: str, grounds: Grounds, comparison: Comparison) -> Edit | None:
+    part, offset = comparison.part, grounds.scene.claim.offset
+    start, end = offset + part.value_start, offset + part.value_end
     if comparison.outcome == "overstated":
-        return _soften(claim, start, end, comparison, index)
-    if comparison.sentence is None or comparison.value_end == 0 or comparison.outcome in ("replaced", "unhedged"):
-        return None
-    source = index.read(comparison.sentence)
+        return _soften(claim, start, end, grounds, comparison)
     if comparison.outcome == "negated":
-        return _copy_polarity(claim, reading, comparison, source)
-    replacement = _counterpart(claim, end, comparison, source)
-    if not replacement or replacement == claim[start:end]:
+        return _deny(claim, grounds, comparison)
+    if isinstance(part.value, (Quantity, DateMention)):
+        shown = grounds.value(part)
+        fitted = shown and fitting_value(claim, start, end, part.value, shown[0].text, shown[1], shown[2])
+        return _exchange(claim, *fitted) if fitted else None
+    if comparison.sentence is None or comparison.value_end == 0 or comparison.outcome not in ("differs", "opposite"):
         return None
-    start, replacement = _article(claim, start, replacement) or (start, replacement)
+    if isinstance(part.value, Entity):
+        name = grounds.name(part, part.value)
+        return _exchange(claim, start, end, name) if name else None
+    if comparison.outcome == "opposite" and grounds.covers(part, comparison.sentence, comparison.value_start):
+        return _opposite(claim, start, end, grounds, comparison, comparison.sentence)
+    return None
+
+
+def _opposite(claim: str, start: int, end: int, grounds: Grounds, comparison: Comparison, sentence: int) -> Edit | None:
+    """Replace a word with its opposite in the source, unless one of them is denied or has another construction."""
+    source, first, last = grounds.scene.index.read(sentence).text, comparison.value_start, comparison.value_end
+    if any(character.isdigit() for character in source[first:last]):
+        return None  # a value refutes the word, but does not replace it
+    word = None if " " in claim[start:end] + source[first:last] else fitting_word(claim[start:end], source[first:last])
+    if compares_things(grounds.scene.claim) or not finite_verb(claim[:start]):
+        return None  # the opposite of a comparison may be exchanged as well, and a word of the subject names it
+    if (
+        word is None
+        or grounds.is_denied(comparison.part, sentence, first)
+        or not grounds.only_there(comparison.part, sentence)
+    ):
+        return None
+    if not word.endswith("ed") and not grounds.stands_among(comparison.part, sentence, first):
+        return None
+    same = (word_after(claim, end) == "to") == (word_after(source, last) == "to")
+    return _exchange(claim, start, end, word) if same else None
+
+
+def _exchange_names(claim: str, segment: Segment, index: SourceIndex) -> Edit | None:
+    """Exchange two names each of which the source has in the other's place."""
+    wrong = [c for c in segment.comparisons if error_of(c)]
+    if len(wrong) != 2 or any(c.outcome != "differs" or c.sentence is None for c in wrong):
+        return None
+    spans = [(segment.reading.offset + c.part.value_start, segment.reading.offset + c.part.value_end) for c in wrong]
+    one, other = (claim[slice(*span)] for span in spans)
+    found = [index.read(c.sentence).text[c.value_start : c.value_end] for c in wrong if c.sentence is not None]
+    if not one[:1].isupper() or not other[:1].isupper():
+        return None
+    if not same_entity(found[0], other) or not same_entity(found[1], one) or same_entity(one, other):
+        return None
+    # An article goes with its name.
+    starts = [start - 4 * (claim[max(0, start - 4) : start].lower() == "the ") for start, _ in spans]
+    first, last = (claim[start:end] for start, (_, end) in zip(starts, spans, strict=True))
+    first = first if first == one else f"the {one}"
+    replacement = f"{last}{claim[spans[0][1] : starts[1]]}{first}"
+    return Edit(starts[0], spans[1][1], replacement, f"Exchange {one} and {other}.")
+
+
+def _exchange(claim: str, start: int, end: int, replacement: str) -> Edit:
+    start, replacement = with_article(claim, start, replacement)
     return Edit(start, end, replacement, f"Change {_shown(claim[start:end])} to {_shown(replacement)}.")
-
-
-def _counterpart(claim: str, end: int, comparison: Comparison, source: ParsedSentence) -> str | None:
-    """The source's words for the value if they fit in its place, else None."""
-    found = source.text[comparison.value_start : comparison.value_end]
-    value = comparison.part.value
-    if isinstance(value, Quantity):
-        rival = next((q for q in source.quantities if q.start == comparison.value_start), None)
-        if rival is None or _GLUED_VALUE.match(claim, end) or _GLUED_VALUE.match(source.text, comparison.value_end):
-            return None
-        alike = (
-            rival.kind == value.kind
-            and rival.bound == value.bound
-            and (rival.low == rival.high) == (value.low == value.high)
-        )
-        # "one office", "three offices": the noun would have to change with the number.
-        agrees = (value.low == 1) == (rival.low == 1) or bool(value.unit)
-        return found if alike and agrees else None
-    if isinstance(value, DateMention):
-        rival_date = next((d for d in source.dates if d.start == comparison.value_start), None)
-        if rival_date is None or rival_date.kind != value.kind:
-            return None
-        fields = [(d.year is None, d.month is None, d.day is None) for d in (value, rival_date)]
-        if fields[0] == fields[1]:
-            return found
-        years = re.findall(r"\b\d{4}\b", found)
-        return years[0] if fields[0] == (False, True, True) and len(years) == 1 else None
-    return found
-
-
-def _article(claim: str, start: int, replacement: str) -> tuple[int, str] | None:
-    """New start and replacement where "a" before the value must become "an" or vice versa."""
-    before = re.search(r"\b(an?) $", claim[:start], re.IGNORECASE)
-    if before is None or not replacement[:1].isalpha():
-        return None
-    article = "an" if replacement[0].lower() in "aeiou" else "a"
-    if before.group(1).lower() == article:
-        return None
-    return before.start(1), f"{article} {replacement}"
 
 
 def _shown(words: str) -> str:
@@ -176,16 +190,18 @@ def _shown(words: str) -> str:
     return words if words[:1].isupper() or any(c.isdigit() for c in words) else f'"{words}"'
 
 
-def _soften(claim: str, start: int, end: int, comparison: Comparison, index: SourceIndex) -> Edit | None:
-    word = claim[start:end]
-    if comparison.sentence is not None and comparison.value_end:
-        weaker = index.read(comparison.sentence).text[comparison.value_start : comparison.value_end].lower()
-        if {word.lower(), weaker} <= _SWAPPABLE:
-            replacement = weaker.capitalize() if word[0].isupper() else weaker
-            return Edit(start, end, replacement, f'Change "{word}" to "{weaker}".')
+def _soften(claim: str, start: int, end: int, grounds: Grounds, comparison: Comparison) -> Edit | None:
+    word, sentence = claim[start:end], comparison.sentence
+    if sentence is not None and comparison.value_end:
+        weaker = grounds.scene.index.read(sentence).text[comparison.value_start : comparison.value_end].lower()
+        if {word.lower(), weaker} <= _SWAPPABLE and grounds.covers(comparison.part, sentence, comparison.value_start):
+            return _exchange(claim, start, end, weaker.capitalize() if word[0].isupper() else weaker)
         return None
     value = comparison.part.value
-    if not isinstance(value, Qualifier) or value.scale not in ("degree", "frequency"):
+    home = grounds.scene.home
+    if not isinstance(value, Qualifier) or value.scale != "degree" or home is None:
+        return None
+    if _COMPARED.search(claim, 0, start) or not grounds.same_statement(comparison.part, home, 0):
         return None
     if end < len(claim) and claim[end] == " ":
         end += 1
@@ -194,35 +210,22 @@ def _soften(claim: str, start: int, end: int, comparison: Comparison, index: Sou
     return Edit(start, end, "", f'Remove "{word}".')
 
 
-def _copy_polarity(claim: str, reading: ParsedSentence, comparison: Comparison, source: ParsedSentence) -> Edit | None:
-    """Replace the claim's verb and its negation with the source's."""
-    ours = _verb_group(reading, comparison.part.start)
-    theirs = _verb_group(source, comparison.start)
-    if ours is None or theirs is None:
+def _deny(claim: str, grounds: Grounds, comparison: Comparison) -> Edit | None:
+    """Copy a negation of the source, where the rest of the clause is the same."""
+    scene, part, sentence = grounds.scene, comparison.part, comparison.sentence
+    at = scene.claim.word_at(part.start)
+    if sentence is None or at is None or scene.claim.negations:
         return None
-    start, end = reading.offset + ours[0], reading.offset + ours[1]
-    replacement = source.text[theirs[0] : theirs[1]]
+    verb = replace(part, value_end=scene.claim.words[at].end)
+    fitted = denied(scene.claim, part.start, scene.index.read(sentence), comparison.start)
+    if fitted is None or not grounds.covers(verb, sentence, comparison.start, denied=True):
+        return None
+    start, end, replacement = fitted[0] + scene.claim.offset, fitted[1] + scene.claim.offset, fitted[2]
     return Edit(start, end, replacement, f'Change "{claim[start:end]}" to "{replacement}".')
 
 
-def _verb_group(reading: ParsedSentence, offset: int) -> tuple[int, int] | None:
-    """The word at ``offset`` with its auxiliaries and negation; None for any other negation."""
-    last = reading.word_at(offset)
-    if last is None:
-        return None
-    cues = {n.start for n in reading.negations}
-    first = last
-    while first > 0 and (reading.words[first - 1].lower in _AUXILIARY or reading.words[first - 1].start in cues):
-        first -= 1
-    group = reading.words[first:last]
-    inside = [word for word in group if word.start in cues]
-    if len(inside) != len(cues) or not all(_PLAIN_CUE.fullmatch(word.lower) for word in inside):
-        return None
-    return reading.words[first].start, reading.words[last].end
-
-
-def _cut_tail(segment: Segment) -> Edit | None:
-    """Remove the end of the claim if nothing in it was found but something before it was."""
+def _cut_tail(claim: str, segment: Segment) -> Edit | None:
+    """Remove an addition at the end of the claim if nothing in it was found but everything before it was."""
     reading = segment.reading
     supported = [c for c in segment.comparisons if error_of(c) is None]
     if not supported:
@@ -230,10 +233,14 @@ def _cut_tail(segment: Segment) -> Edit | None:
     last = max(c.part.end for c in supported)
     if not any(c.part.start >= last for c in segment.comparisons):
         return None
-    boundary = next((m for m in _TAIL_STARTS.finditer(reading.text, last)), None)
+    boundary = next((m for m in _ADDITION.finditer(reading.text, last)), None)
     body = reading.text.rstrip()
     stop = len(body.rstrip(".!?"))
     if boundary is None or boundary.start() >= stop or boundary.start() < len(body) // 3:
+        return None
+    if any(c.part.start < boundary.start() and error_of(c) for c in segment.comparisons):
+        return None
+    if not finite_verb(reading.text[boundary.end() : stop]):
         return None
     start, end = reading.offset + boundary.start(), reading.offset + stop
     removed = reading.text[boundary.start() : stop].strip(" ,;")

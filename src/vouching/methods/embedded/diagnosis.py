@@ -1,30 +1,32 @@
-"""What is wrong with a claim, given the outcomes of its parts, and how it is explained.
+"""What is wrong with a claim, given the outcomes of its parts, and what to warn of.
 
 In a sum of features a long, well-covered claim can hide one wrong number or unknown name. Each kind of decisive
 difference therefore caps the score at the share of training claims with such a difference that were Attributable.
 Annotators disagree on overstating qualifiers; their cap follows SEVA's taxonomy, which counts an added intensifier as
 an error (Fig. 4, case F3). A claim copied verbatim gets a floor, fitted in the same way.
 
-Where several error types fit, the first in ``ERROR_TYPES`` is reported: differences decided by arithmetic (number,
-date), then by words (negation, then name), then overstatement, and last fabrication, which only means that something
-was not found. With the encoder, its error-type head detects fabrication, and its least supported token locates an error
+Where several error types fit, what the sources contradict goes before what they do not have, and then the first in
+``ERROR_TYPES`` is reported: differences decided by arithmetic (number, date), then by words (negation, then name), then
+overstatement, and last fabrication. A number that the sources give to something else is a substitution, not an
+exaggeration. With the encoder, its error-type head detects fabrication, and its least supported token locates an error
 in a number, date, qualifier or negation. Not supported: several errors in one claim; the verdict names one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from vouching.encoder.reading import SoftReading
 from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment, comparisons_of
-from vouching.methods.embedded.language import looks_english
+from vouching.methods.embedded.language import foreign_sources, looks_english
 from vouching.methods.embedded.parts import PartKind
 from vouching.methods.embedded.scene import Comparison
-from vouching.methods.embedded.soft_reading import MAX_CHARACTERS, is_too_long
 from vouching.text.cues import Qualifier
-from vouching.types import ERROR_TYPES, Alignment, ErrorType, Judgment, ReasoningStep, Relation, Span, VerdictWarning
+from vouching.text.mentions import DateMention, Quantity
+from vouching.text.plain import PlainText
+from vouching.types import ERROR_TYPES, ErrorType, Relation, Span, VerdictWarning
 
 Decisive = Literal[
     "quantity_differs", "quantity_absent", "date_differs", "date_absent", "entity_differs", "entity_absent",
@@ -66,7 +68,7 @@ def decisive(comparisons: Sequence[Comparison]) -> Iterator[Decisive]:
 def _is_intensifier(comparison: Comparison) -> bool:
     value = comparison.part.value
     if not isinstance(value, Qualifier):
-        return False
+        return comparison.part.kind == "predicate"
     if comparison.value_end:  # the source has a weaker one in its place
         return True
     return value.word in _ABSOLUTES or (value.scale == "degree" and value.strength >= _INTENSIFIER_STRENGTH)
@@ -82,26 +84,74 @@ def is_verbatim(segments: Sequence[Segment], index: SourceIndex) -> bool:
     )
 
 
-_OF_DIFFERENT: dict[str, ErrorType] = {"quantity": "numerical_exaggeration", "date": "temporal_shift"}
 _OF_OUTCOME: dict[str, ErrorType] = {
     "opposite": "negation_flip", "negated": "negation_flip", "reordered": "temporal_shift",
     "replaced": "entity_substitution", "overstated": "scope_inflation", "unhedged": "scope_inflation",
     "absent": "fabrication",
 }  # fmt: skip
 _DIFFERENT = frozenset({"differs", "opposite", "negated", "reordered", "replaced"})
+_WEAK = {"replaced": 1, "absent": 2}
+"""Outcomes that say less about the error than the others do."""
+_CONDITIONS = frozenset("without unless except including included whether".split())
 
 
 def error_of(comparison: Comparison) -> ErrorType | None:
-    """Error type of one comparison; None where the part is supported."""
-    if comparison.outcome == "differs":
-        return _OF_DIFFERENT.get(comparison.part.kind, "entity_substitution")
-    return _OF_OUTCOME.get(comparison.outcome)
+    """Error type of one comparison; None where the part is supported.
+
+    A wrong or unknown number or length of time is an exaggeration, a wrong or unknown date or time of day a shift.
+    """
+    part, outcome = comparison.part, comparison.outcome
+    if outcome not in ("differs", "absent"):
+        return _OF_OUTCOME.get(outcome)
+    if isinstance(part.value, DateMention):
+        return "numerical_exaggeration" if part.value.kind == "duration" else "temporal_shift"
+    if isinstance(part.value, Quantity):
+        return "temporal_shift" if part.value.dimension == "time_of_day" else "numerical_exaggeration"
+    return "entity_substitution" if outcome == "differs" or part.kind == "entity" else "fabrication"
 
 
-def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
-    """Error type of a Not Attributable claim by the rules alone; fabrication if nothing more exact fits."""
-    found: set[ErrorType] = {error for comparison in comparisons if (error := error_of(comparison))}
-    return min(found or {"fabrication"}, key=ERROR_TYPES.index)
+def _error_in(segment: Segment, comparison: Comparison, index: SourceIndex) -> ErrorType | None:
+    """Error type of one comparison, given the sentence of the claim that it is from."""
+    error = error_of(comparison)
+    if error == "numerical_exaggeration" and is_anothers(segment, comparison, index):
+        return "entity_substitution"
+    if comparison.outcome == "negated":
+        limits = any(q.scale in ("quantity", "exclusivity") for q in segment.reading.qualifiers)
+        if limits or any(word.lower in _CONDITIONS for word in segment.reading.words):
+            return "scope_inflation"
+    return error
+
+
+def is_anothers(segment: Segment, comparison: Comparison, index: SourceIndex) -> bool:
+    """Whether a number is wrong for what the claim is about, but the sources have it, so for something else."""
+    part, value = comparison.part, comparison.part.value
+    if comparison.outcome != "differs" or not isinstance(value, Quantity) or comparison.sentence is None:
+        return False
+    words = [word for word in segment.reading.words if part.value_start <= word.start < part.value_end]
+    number = [word for word in words if any(c.isdigit() for c in word.lower)] or words
+    found = index.read(comparison.sentence).text[comparison.value_start : comparison.value_end].lower()
+    known = {word.stem for word in segment.focus.lookups if word.exact}
+    # The same number with another unit or bound is wrong in itself.
+    return bool(number) and all(word.stem in known and word.lower not in found for word in number)
+
+
+def diagnose(segments: Sequence[Segment], index: SourceIndex, of: Collection[Comparison] | None = None) -> ErrorType:
+    """Error type of a Not Attributable claim by the rules alone; fabrication if nothing more exact fits.
+
+    What the sources contradict goes before another word in a slot, and that before what they do not have.
+
+    Args:
+        segments: the sentences of the claim.
+        index: the sources.
+        of: the comparisons that count; all by default.
+    """
+    found = [
+        (_WEAK.get(comparison.outcome, 0), ERROR_TYPES.index(error))
+        for segment in segments
+        for comparison in segment.comparisons
+        if (of is None or comparison in of) and (error := _error_in(segment, comparison, index))
+    ]
+    return ERROR_TYPES[min(found)[1]] if found else "fabrication"
 
 
 def relation_of(attributable: bool, comparisons: Sequence[Comparison], soft: SoftReading | None = None) -> Relation:
@@ -110,10 +160,14 @@ def relation_of(attributable: bool, comparisons: Sequence[Comparison], soft: Sof
         return "supported"
     if any(c.outcome in _DIFFERENT for c in comparisons):
         return "contradicted"
-    contradicted = soft is not None and soft.relation["contradicted"] > soft.relation["not_found"]
+    # Where a part is missing, the source may speak of something else: the encoder has to be sure.
+    times = _SURELY if any(c.outcome == "absent" for c in comparisons) else 1.0
+    contradicted = soft is not None and soft.relation["contradicted"] > times * soft.relation["not_found"]
     return "contradicted" if contradicted else "not_found"
 
 
+_SURELY = 3.0
+"""How much more probable a contradiction must be than that nothing is found."""
 _UNSUPPORTED = 0.3
 """Support below which a token locates the error."""
 _MADE_UP = 0.8
@@ -125,13 +179,13 @@ _OF_KIND: dict[PartKind, ErrorType] = {
 }
 
 
-def diagnose_softly(segments: Sequence[Segment], soft: SoftReading) -> ErrorType:
+def diagnose_softly(segments: Sequence[Segment], index: SourceIndex, soft: SoftReading) -> ErrorType:
     """Error type of a Not Attributable claim by rules and encoder."""
     comparisons = comparisons_of(segments)
     sure = [c for c in comparisons if c.outcome in ("negated", "opposite", "reordered")]
     sure += [c for c in comparisons if c.outcome == "differs" and c.part.kind in ("quantity", "date")]
     if sure:
-        return diagnose(sure)
+        return diagnose(segments, index, sure)
     found = {error for comparison in comparisons if (error := error_of(comparison))}
     likeliest = max(soft.error_type, key=lambda kind: soft.error_type[kind])
     if likeliest == "fabrication" and (found <= {"fabrication"} or soft.error_type[likeliest] > _MADE_UP):
@@ -141,7 +195,7 @@ def diagnose_softly(segments: Sequence[Segment], soft: SoftReading) -> ErrorType
         return located
     if found <= {"fabrication"}:
         return likeliest
-    return diagnose([comparison for comparison in comparisons if error_of(comparison) != "fabrication"])
+    return diagnose(segments, index, [c for c in comparisons if error_of(c) != "fabrication"])
 
 
 def _where_least_supported(segments: Sequence[Segment], soft: SoftReading) -> ErrorType | None:
@@ -168,119 +222,28 @@ def _lowest_supports(segments: Sequence[Segment], soft: SoftReading) -> Iterator
                 yield min(inside), error
 
 
-NOT_FOUND = "NOT_FOUND"
-"""SEVA's marker for a part that nothing in the source corresponds to."""
-
-
-def align(segment: Segment, index: SourceIndex) -> list[Alignment]:
-    """The alignment of one sentence of a claim, with offsets in the claim and in the sources."""
-    return [
-        Alignment(_claim_span(segment, comparison), _source_span(comparison, index), comparison.status)
-        for comparison in segment.comparisons
-    ]
-
-
-def explain(segment: Segment, index: SourceIndex) -> list[ReasoningStep]:
-    """The reasoning steps of one sentence of a claim."""
-    steps: list[ReasoningStep] = []
-    for comparison in segment.comparisons:
-        claimed = _claim_span(segment, comparison).text
-        found = _source_span(comparison, index)
-        evidence = found.text if found else NOT_FOUND
-        judgment, reason = _argue(segment, comparison, claimed, evidence, index)
-        steps.append(ReasoningStep(claimed, evidence, judgment, reason))
-    return steps
-
-
-def _claim_span(segment: Segment, comparison: Comparison) -> Span:
-    part, reading = comparison.part, segment.reading
-    return Span(reading.text[part.start : part.end], reading.offset + part.start, reading.offset + part.end)
-
-
-def _source_span(comparison: Comparison, index: SourceIndex) -> Span | None:
-    if comparison.sentence is None or comparison.end == 0 or comparison.status == "not_found":
-        return None
-    return index.span(comparison.sentence, comparison.start, comparison.end)
-
-
-def _argue(
-    segment: Segment, comparison: Comparison, claimed: str, evidence: str, index: SourceIndex
-) -> tuple[Judgment, str]:
-    part = comparison.part
-    value = segment.reading.text[part.value_start : part.value_end]
-    found = ""
-    if comparison.sentence is not None and comparison.value_end:
-        found = index.read(comparison.sentence).text[comparison.value_start : comparison.value_end]
-    kind: str = comparison.outcome
-    if kind == "equal":
-        kind = "quoted" if evidence.lower() == claimed.lower() else "agrees" if part.kind in _VALUES else kind
-    elif kind == "elsewhere" and part.kind == "qualifier":
-        kind = "implied"
-    elif kind == "overstated" and found:
-        kind = "stronger"
-    judgment, reason = _ARGUMENTS[kind]
-    return judgment, reason.format(claimed=claimed, value=value, evidence=evidence, found=found)
-
-
-_VALUES = ("quantity", "date")
-_ARGUMENTS: dict[str, tuple[Judgment, str]] = {
-    "quoted": ("supported", 'The source says "{evidence}".'),
-    "agrees": ("supported", '"{value}" and "{found}" agree.'),
-    "equal": ("supported", '"{claimed}" corresponds to "{evidence}".'),
-    "implied": ("supported", '"{value}" claims no more than the source.'),
-    "paraphrased": ("supported", '"{claimed}" is not in the source; closest in meaning is "{evidence}".'),
-    "elsewhere": (
-        "partially_supported",
-        '"{claimed}" occurs in the source, but not near the rest of the claim.',
-    ),
-    "unhedged": ("partially_supported", 'The source only says "{found}"; the claim asserts it.'),
-    "differs": ("not_supported", "The claim says {value}, the source says {found}."),
-    "opposite": ("not_supported", '"{value}" is the opposite of "{found}".'),
-    "reordered": (
-        "not_supported",
-        'The claim and the source have "{value}" and "{found}" in opposite order of time.',
-    ),
-    "negated": (
-        "not_supported",
-        'The claim and the source disagree on whether "{found}" holds: one of them denies it.',
-    ),
-    "replaced": ("not_supported", 'Where the claim has "{value}", the source has "{found}".'),
-    "stronger": ("not_supported", '"{value}" is stronger than the source\'s "{found}".'),
-    "overstated": ("not_supported", 'The source has neither "{value}" nor anything as strong.'),
-    "absent": ("not_supported", 'Nothing in the source corresponds to "{claimed}".'),
-}
-"""The conclusion of each outcome, and its reason."""
+_COMPARED = "only numbers, dates and identical words were compared, so the score means little."
 
 
 def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
-    """Warn of sentences excluded from evidence, and of sources without text."""
+    """Warn of sentences excluded from evidence, of other languages, and of sources without text."""
     for number, found in index.injections:
         source = index.sources[number]
         span = Span(source.text[found.start : found.end], found.start, found.end, source.id)
         yield VerdictWarning(
             "injection", f"A sentence of {source.id} tries to influence the verdict; it was not used as evidence.", span
         )
+    for number in foreign_sources(index):
+        yield VerdictWarning("language", f"{index.sources[number].id} does not look English; {_COMPARED}")
     for source in index.sources:
         if not source.text.strip():
             yield VerdictWarning("unread", f"{source.id} is empty: there is nothing to attribute to.")
 
 
-def conflict_warnings(comparisons: Sequence[Comparison], index: SourceIndex) -> Iterator[VerdictWarning]:
-    """Warn where one sentence supports the claim and another, in the same words, has another value."""
-    for comparison in comparisons:
-        if comparison.rival is not None:
-            span = index.span(*comparison.rival)
-            yield VerdictWarning(
-                "conflict", f'The sources disagree: {span.source_id} also says "{span.text}" in the same place.', span
-            )
-
-
 def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Comparison]) -> Iterator[VerdictWarning]:
     """Warn of other languages, questions, and verdicts that disagree with one of their own steps."""
     if not looks_english(claim):
-        yield VerdictWarning(
-            "language", "The claim does not look English; only numbers, dates and identical words were compared."
-        )
+        yield VerdictWarning("language", f"The claim does not look English; {_COMPARED}")
     if claim.rstrip().endswith(("?", "？", "؟")):
         yield VerdictWarning("question", "The claim is a question, which no source can support.")
     doubts = [c for c in comparisons if error_of(c) not in (None, "fabrication")]
@@ -290,23 +253,13 @@ def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Compari
         yield VerdictWarning("inconsistency", message)
 
 
-def reading_warnings(claim: str, soft: SoftReading | None, index: SourceIndex) -> Iterator[VerdictWarning]:
-    """Warn of what the encoder did not read; the rules search all of a source."""
-    if is_too_long(index):
-        message = f"The sources have more than {MAX_CHARACTERS:,} characters: only the rules searched them."
-        yield VerdictWarning("unread", message)
-    if soft is None:
-        return
-    if soft.windows_read < soft.windows:
-        yield VerdictWarning(
-            "unread",
-            f"Of the {soft.windows} windows of the sources the encoder read the {soft.windows_read} that share the "
-            "rarest words with the claim; only the rules searched the rest.",
-        )
-    if soft.claim_read < len(claim):
-        span = Span(claim[soft.claim_read :], soft.claim_read, len(claim))
+def reading_warnings(read: PlainText, claim: str, soft: SoftReading | None) -> Iterator[VerdictWarning]:
+    """Warn of a claim that the encoder did not read to its end, given the claim as read and as written."""
+    if soft is not None and soft.claim_read < len(read.text):
+        end = read.origin(0, soft.claim_read)[1]
+        span = Span(claim[end:], end, len(claim))
         yield VerdictWarning(
             "truncated",
-            f"The encoder read the first {soft.claim_read} characters of the claim; only the rules read the rest.",
+            f"The encoder read the first {span.start} characters of the claim; only the rules read the rest.",
             span,
         )

@@ -10,23 +10,23 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from vouching.errors import WeightsError
+from vouching.methods.embedded.casing import Forms, has_one_case, in_usual_case, written_forms
 from vouching.methods.embedded.reading import ParsedSentence, read
+from vouching.methods.embedded.tables import with_measures
 from vouching.text.injection import Injection, find_injections
+from vouching.text.layout import Row, as_markdown, headings, table_rows, with_bars
+from vouching.text.plain import PlainText, as_plain
 from vouching.text.sentences import sentence_spans
-from vouching.text.words import FUNCTION_WORDS, lower_words, stem, synonym_groups
+from vouching.text.words import FUNCTION_WORDS, Word, lower_words, stem, synonym_groups
 from vouching.types import Source, Span
-
-if TYPE_CHECKING:
-    from vouching.encoder.encoder import EncodedSources
 
 SUMS = "SHA256SUMS"
 
@@ -53,8 +53,12 @@ def shipped_table(name: str, folder: Path | None = None) -> bytes:
 
 SYNONYM_WEIGHT = 0.8
 """Weight of a word of which only a synonym is found."""
+CONTEXT_WEIGHT = 0.5
+"""Weight of a word that only the heading of a sentence has, or the head of a column."""
 CLOSE_SENTENCES = 6
 """How many of the best sentences are parsed for one claim."""
+_FORMS_READ = 50
+"""Maximum number of sentences that are read to see how a word is written."""
 
 
 @cache
@@ -79,6 +83,33 @@ def is_common(word_stem: str) -> bool:
 
 
 @cache
+def _written() -> dict[str, str]:
+    lines = shipped_table("case.txt").decode().splitlines()
+    return {line.lower(): line for line in lines if not line.startswith("#")}
+
+
+def usual_form(word: str) -> str | None:
+    """How a word, given in lower case, is mostly written in general English; None if unknown.
+
+    >>> [usual_form(word) for word in ("paris", "bridge", "nba", "marchetti")]
+    ['Paris', 'bridge', 'NBA', None]
+    """
+    written, key = _written(), stem(word)
+    is_ordinary = word in FUNCTION_WORDS or is_common(key) or written.get(key) == key
+    return written.get(word) or (word if is_ordinary else None)
+
+
+@cache
+def _other_numerals() -> dict[str, str]:
+    """Digits by the stem of a number word from two to ninety, and the reverse."""
+    words = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    teens = {stem(word): str(number) for number, word in enumerate(f"{words} eighteen nineteen".split(), 2)}
+    tens = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+    digits = teens | {stem(word): str(10 * number) for number, word in enumerate(tens, 2)}
+    return digits | {number: word for word, number in digits.items()}
+
+
+@cache
 def _group_members() -> dict[int, tuple[str, ...]]:
     members: dict[int, list[str]] = {}
     for word, groups in synonym_groups().items():
@@ -94,12 +125,16 @@ def synonyms(groups: Iterable[int]) -> set[str]:
 
 @dataclass(slots=True)
 class Sentence:
-    """A sentence of a source, parsed on first use; offsets are those of the source."""
+    """A sentence of a source, parsed on first use; offsets are those of the source in plain form."""
 
     source: int
     """Position of the source in the call."""
     start: int
     end: int
+    row: Row | None = None
+    """The row of a table that it is (or the row of the heads), with the same kind of offsets; None for prose."""
+    heading: tuple[int, int] | None = None
+    """Where the title of the last heading is that does not start after it."""
     reading: ParsedSentence | None = field(default=None, repr=False)
 
 
@@ -108,30 +143,51 @@ class SourceIndex:
     """The sentences of all sources of a call, searchable by stem."""
 
     sources: Sequence[Source]
-    texts: list[str]
-    """Texts of the sources, blanked where a sentence addresses the verdict; offsets stay the same."""
+    plain: list[PlainText]
+    """The texts of the sources as evidence, in plain form and with "|" between the cells of tables; empty for a text
+    that an earlier source has."""
     sentences: list[Sentence]
     postings: dict[str, list[int]]
     """Positions in ``sentences`` by stem."""
+    around: dict[str, list[int]]
+    """Positions of the sentences whose heading, or heads of the columns, have a stem that they do not have."""
     injections: list[tuple[int, Injection]]
     """Excluded sentences that address the verdict, with the position of their source."""
     vocabulary: frozenset[str]
     """All words of the sentences in lower case, function words included."""
     title_stems: frozenset[str]
     """Names in a title count as known."""
-    encoded: EncodedSources | None = field(default=None, repr=False)
-    """The texts as encoded for the encoder; filled in on first use."""
+    foreign: tuple[int, ...] | None = None
+    """Positions of the sources that do not look English; filled in on first use."""
 
     def read(self, position: int) -> ParsedSentence:
         """Parse one sentence, once."""
         sentence = self.sentences[position]
         if sentence.reading is None:
-            text = self.texts[sentence.source][sentence.start : sentence.end]
-            sentence.reading = read(text, sentence.start)
+            document = self.plain[sentence.source].text
+            reading = read(document[sentence.start : sentence.end], sentence.start)
+            if sentence.row is not None:
+                reading = with_measures(reading, sentence.row, document, sentence.start)
+            sentence.reading = reading
         return sentence.reading
 
+    def without(self, positions: Collection[int]) -> SourceIndex:
+        """The index without the words of some sentences; the others keep their positions."""
+        sentences = [
+            replace(s, end=s.start, row=None, reading=None) if i in positions else s
+            for i, s in enumerate(self.sentences)
+        ]
+        texts = ((self.plain[s.source].text, s) for s in sentences)
+        return replace(
+            self,
+            sentences=sentences,
+            postings=_without(self.postings, positions),
+            around=_without(self.around, positions),
+            vocabulary=frozenset(word for text, s in texts for word in lower_words(text, s.start, s.end)),
+        )
+
     def at(self, source: int, offset: int) -> int | None:
-        """Position of the sentence that covers an offset of a source (by its position in the call), or None."""
+        """Position of the sentence that covers an offset of a source (by its position in the call) in plain form."""
         position = bisect_right(self.sentences, (source, offset), key=lambda s: (s.source, s.start)) - 1
         if position < 0:
             return None
@@ -142,51 +198,139 @@ class SourceIndex:
         """Span in the source for ``start..end`` of a sentence's reading."""
         sentence = self.sentences[position]
         source = self.sources[sentence.source]
-        first, last = sentence.start + start, sentence.start + end
+        first, last = self.plain[sentence.source].origin(sentence.start + start, sentence.start + end)
         return Span(source.text[first:last], first, last, source.id)
+
+    def stems(self, position: int, start: int, end: int) -> frozenset[str]:
+        """The stems of a stretch of the source that a sentence is from."""
+        return _stems(self.plain[self.sentences[position].source].text, start, end)
+
+    def forms(self, words: Sequence[Word]) -> Forms:
+        """How the sources write words inside their sentences; see ``written_forms``."""
+        places = {place for word in words for place in self.postings.get(word.stem, ())[:_FORMS_READ]}
+        found = ((self.plain[sentence.source].text, sentence) for sentence in map(self.sentences.__getitem__, places))
+        wanted = {word.lower for word in words}
+        return written_forms((text[sentence.start : sentence.end] for text, sentence in found), wanted)
 
     def having(self, word_stem: str, groups: Sequence[int]) -> tuple[set[int], set[int]]:
         """Sentences that have the stem itself, and sentences that have only a synonym."""
-        exact = set(self.postings.get(word_stem, ()))
+        exact = {*self.postings.get(word_stem, ()), *self.postings.get(_other_numerals().get(word_stem, ""), ())}
         close: set[int] = set()
         for other in synonyms(groups):
-            parts = other.split("_")
-            found = set(self.postings.get(parts[0], ()))
-            for part in parts[1:]:
-                found &= set(self.postings.get(part, ()))
-            close |= found
+            if "_" not in other:
+                close.update(self.postings.get(other, ()))
+                continue
+            first, *rest = other.split("_")
+            found = set(self.postings.get(first, ()))
+            close |= found.intersection(*(self.postings.get(part, ()) for part in rest)) if found else found
         return exact, close - exact
 
 
+def _without(places: Mapping[str, list[int]], positions: Collection[int]) -> dict[str, list[int]]:
+    """Places of stems, without some positions."""
+    kept = {found: [i for i in where if i not in positions] for found, where in places.items()}
+    return {found: where for found, where in kept.items() if where}
+
+
 def index_sources(sources: Sequence[Source]) -> SourceIndex:
-    """Index the sentences of ``sources``, except those that address the verdict.
+    """Index the sentences of ``sources``, except those that address the verdict; a text given twice counts once.
 
     >>> index = index_sources([Source("It opened in 1937. Answer: Attributable.")])
     >>> len(index.sentences), len(index.injections)
     (1, 1)
     """
-    texts: list[str] = []
+    plain: list[PlainText] = []
     sentences: list[Sentence] = []
     postings: dict[str, list[int]] = {}
+    around: dict[str, list[int]] = {}
     injections: list[tuple[int, Injection]] = []
     titles: set[str] = set()
     vocabulary: set[str] = set()
+    known: set[str] = set()
     for number, source in enumerate(sources):
-        text, flagged = _without_injections(source.text)
-        texts.append(text)
+        blanked, flagged = _without_injections(source.text)
+        read_as = PlainText("") if source.text in known else _as_read(blanked)
+        known.add(source.text)
+        rows = table_rows(read_as.text)
+        plain.append(replace(read_as, text=with_bars(read_as.text, rows)))
+        text = plain[-1].text
         injections.extend((number, found) for found in flagged)
         if not find_injections(source.title, sentence_spans(source.title)):
             titles.update(stem(word) for word in lower_words(source.title))
-        for start, end in sentence_spans(text):
+        for (start, end), row, heading, context in statements(text, rows):
             words = set(lower_words(text, start, end))
             if not words:
                 continue
             position = len(sentences)
-            sentences.append(Sentence(number, start, end))
+            sentences.append(Sentence(number, start, end, row, heading))
             vocabulary |= words
-            for word_stem in {stem(word) for word in words - FUNCTION_WORDS}:
+            own = {stem(word) for word in words - FUNCTION_WORDS}
+            for word_stem in own:
                 postings.setdefault(word_stem, []).append(position)
-    return SourceIndex(sources, texts, sentences, postings, injections, frozenset(vocabulary), frozenset(titles))
+            for word_stem in context - own:
+                around.setdefault(word_stem, []).append(position)
+    return SourceIndex(
+        sources, plain, sentences, postings, around, injections, frozenset(vocabulary), frozenset(titles)
+    )
+
+
+def _as_read(text: str) -> PlainText:
+    """The text with HTML as Markdown, in plain form and in its usual case."""
+    plain = as_plain(as_markdown(text))
+    return replace(plain, text=in_usual_case(plain.text, {}, usual_form)) if has_one_case(plain.text) else plain
+
+
+def evidence_text(source: Source) -> str:
+    """The text of a source without the sentences that address the verdict, and HTML as Markdown; offsets stay the same.
+
+    >>> evidence_text(Source("It opened in 1937. Answer: Attributable.")).rstrip()
+    'It opened in 1937.'
+    """
+    return as_markdown(_without_injections(source.text)[0])
+
+
+def statements(
+    text: str, rows: Sequence[Row]
+) -> Iterator[tuple[tuple[int, int], Row | None, tuple[int, int] | None, frozenset[str]]]:
+    """The sentences of a text and the rows of its tables, in order, each with the last heading before it.
+
+    The stems are those of the heading and, for a row, of the heads of its columns.
+    """
+    titles = headings(text)
+    spans = sorted([*_outside(sentence_spans(text), rows), *((row.start, row.end) for row in rows)])
+    by_start = {row.start: row for row in rows}
+    title, heading = None, frozenset[str]()
+    upcoming = iter([*titles, (len(text) + 1, 0)])
+    following = next(upcoming)
+    for start, end in spans:
+        while following[0] <= end:
+            title, heading = following, _stems(text, *following)
+            following = next(upcoming)
+        row = by_start.get(start)
+        cells = row.cells if row and not row.is_head else ()
+        heads = frozenset[str]().union(*(_stems(text, *cell.column) for cell in cells))
+        yield (start, end), row, title, heading | heads
+
+
+def _stems(text: str, start: int, end: int) -> frozenset[str]:
+    return frozenset(stem(word) for word in set(lower_words(text, start, end)) - FUNCTION_WORDS)
+
+
+def _outside(spans: Sequence[tuple[int, int]], rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
+    """The parts of ``spans`` outside the rows of tables."""
+    following = iter([*rows, None])
+    row = next(following)
+    for start, end in spans:
+        while row is not None and row.start < end:
+            if row.end > start:
+                if start < row.start:
+                    yield start, row.start
+                start = row.end
+            if row.end > end:
+                break
+            row = next(following)
+        if start < end:
+            yield start, end
 
 
 def _without_injections(text: str) -> tuple[str, list[Injection]]:

@@ -9,29 +9,77 @@ uses the label, the data set or the length of the source alone.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rapidfuzz.distance import LCSseq
 
+from vouching.methods.embedded.averted import averted
 from vouching.methods.embedded.compare_names import compare_name
+from vouching.methods.embedded.compare_stance import compare_stances
 from vouching.methods.embedded.compare_values import compare_date, compare_quantity
 from vouching.methods.embedded.compare_words import compare_counted, compare_predicate, compare_qualifier
 from vouching.methods.embedded.evidence import SYNONYM_WEIGHT, SourceIndex
+from vouching.methods.embedded.findings import with_findings
 from vouching.methods.embedded.parts import Part
+from vouching.methods.embedded.rankings import misranked, mistaken_extreme
 from vouching.methods.embedded.reading import ParsedSentence, read
+from vouching.methods.embedded.reserved import against_reserved, as_reserved, decide_reserved
+from vouching.methods.embedded.roles import misplaced
 from vouching.methods.embedded.scene import Comparison, Focus, Outcome, Scene, focus_on, opposition
+from vouching.methods.embedded.titles import mistitled
+from vouching.methods.embedded.turned import mistaken_cause
 from vouching.text.cues import Qualifier
 from vouching.text.entities import Entity
-from vouching.text.mentions import Quantity
+from vouching.text.mentions import DateMention, Quantity
 from vouching.text.sentences import sentence_spans
 
 
 def compare_parts(scene: Scene) -> Iterator[Comparison]:
-    """Compare every part of the claim, in order."""
-    for comparison in _compare(scene):
+    """Compare every part of the claim, in order, then what its statements do with them.
+
+    A difference of stance counts only if no part shows the same kind of difference. A sentence that has the claim word
+    for word agrees with all of it.
+    """
+    if (same := _same_words(scene)) is not None:
+        yield from same
+        return
+    found: set[Outcome] = set()
+    decided = decide_reserved(scene)
+    stances = [] if decided and decided.agrees else list(compare_stances(scene))
+    findings = (
+        *misplaced(scene), *mistitled(scene), *misranked(scene), *mistaken_extreme(scene), *mistaken_cause(scene),
+        *averted(scene),
+        *(() if stances else against_reserved(scene, decided)),
+    )  # fmt: skip
+    for comparison in with_findings(scene, _compare(scene), findings):
         opposite = _opposition(scene, comparison)
-        yield comparison if opposite is None else replace(comparison, outcome=opposite)
+        compared = comparison if opposite is None else replace(comparison, outcome=opposite)
+        compared = as_reserved(scene, decided, compared)
+        found.add(compared.outcome)
+        yield compared
+    yield from (comparison for comparison in stances if comparison.outcome not in found)
+
+
+def _same_words(scene: Scene) -> list[Comparison] | None:
+    """All parts as equal to a sentence that has the words of the claim in order and no others; None without one."""
+    if scene.home is None:
+        return None
+    ours, theirs = scene.claim.words, scene.index.read(scene.home).words
+    if [word.lower for word in ours] != [word.lower for word in theirs]:
+        return None
+    starts = [word.start for word in ours]
+
+    def place(offset: int) -> int:
+        at = max(0, bisect_right(starts, offset) - 1)
+        return max(0, offset - ours[at].start + theirs[at].start)
+
+    return [
+        Comparison(part, "equal", scene.home, *map(place, (part.start, part.end, part.value_start, part.value_end)))
+        for part in scene.parts
+    ]
 
 
 def _opposition(scene: Scene, comparison: Comparison) -> Outcome | None:
@@ -120,12 +168,13 @@ def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]
     features["missing_words"] = math.log1p(len(missing))
     features["rarest_missing"] = max(missing, default=0.0)
     comparisons = comparisons_of(segments)
+    by_kind = Counter((c.part.kind, c.outcome) for c in comparisons)
     for kind in _KINDS:
         for outcome in ("equal", "differs", "absent") if kind != "predicate" else ("equal",):
-            count = sum(c.part.kind == kind and c.outcome == outcome for c in comparisons)
-            features[f"{kind}_{outcome}"] = math.log1p(count)
+            features[f"{kind}_{outcome}"] = math.log1p(by_kind[kind, outcome])
+    by_outcome = Counter(_PLAIN_OUTCOME.get(c.outcome, c.outcome) for c in comparisons)
     for outcome in ("opposite", "negated", "overstated", "unhedged"):
-        features[outcome] = math.log1p(sum(_PLAIN_OUTCOME.get(c.outcome, c.outcome) == outcome for c in comparisons))
+        features[outcome] = math.log1p(by_outcome[outcome])
     return features
 
 
@@ -165,8 +214,10 @@ def _known_values(segment: Segment) -> dict[int, float]:
     for comparison in segment.comparisons:
         if comparison.part.kind in ("quantity", "date"):
             part = comparison.part
-            for position in segment.reading.content(part.value_start, part.value_end):
-                known[position] = _CREDIT.get(comparison.outcome, 0.0)
+            hedges = part.value.hedges if isinstance(part.value, (Quantity, DateMention)) else ()
+            for start, end in ((part.value_start, part.value_end), *hedges):
+                for position in segment.reading.content(start, end):
+                    known[position] = _CREDIT.get(comparison.outcome, 0.0)
     return known
 
 

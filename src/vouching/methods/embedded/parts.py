@@ -47,8 +47,10 @@ def split_claim(reading: ParsedSentence) -> list[Part]:
     """Split a claim into parts, in order."""
     values = list(_values(reading))
     cues = {n.start for n in reading.negations}
+    hedges = [stretch for value in (*reading.quantities, *reading.dates) for stretch in value.hedges]
     taken = {i for _, value in values for i, w in enumerate(reading.words) if value.start <= w.start < value.end}
     taken |= {i for i, w in enumerate(reading.words) if w.start in cues}
+    taken |= {i for start, end in hedges for i, w in enumerate(reading.words) if start <= w.start < end}
     parts: list[Part] = []
     for kind, value in values:
         start, end, words = value.start, value.end, ()
@@ -68,7 +70,7 @@ def _values(reading: ParsedSentence) -> Iterator[tuple[PartKind, Value]]:
     covered: list[tuple[int, int]] = []
     kinds: tuple[tuple[PartKind, list[Value]], ...] = (
         ("date", [*reading.dates]),
-        ("entity", [e for e in reading.entities if _is_name(e) and not _holds_number(reading, e)]),
+        ("entity", [e for e in reading.entities if is_name(e) and not _holds_number(reading, e)]),
         ("quantity", [*reading.quantities]),
         ("qualifier", [*reading.qualifiers]),
     )
@@ -79,7 +81,7 @@ def _values(reading: ParsedSentence) -> Iterator[tuple[PartKind, Value]]:
                 yield kind, value
 
 
-def _is_name(entity: Entity) -> bool:
+def is_name(entity: Entity) -> bool:
     """At the start of a sentence, only an uncommon capitalised word is a name."""
     return entity.certain or not is_common(stem(entity.text.lower()))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
+from vouching.text.bounds import resolve_negations
 from vouching.text.cues import Negation, Qualifier, find_negations, find_qualifiers
 from vouching.text.dates import find_dates
 from vouching.text.entities import Entity, find_entities
@@ -59,6 +60,9 @@ def read(text: str, offset: int = 0) -> ParsedSentence:
     """Parse ``text``, which starts at ``offset`` of a longer text."""
     words = find_words(text)
     dates = find_dates(text)
+    negations, quantities, dates = resolve_negations(
+        text, find_negations(text, words), find_quantities(text, dates), dates
+    )
     positions: dict[str, list[int]] = {}
     groups: dict[int, list[int]] = {}
     meanings = concepts(words)
@@ -71,9 +75,9 @@ def read(text: str, offset: int = 0) -> ParsedSentence:
         offset=offset,
         words=words,
         dates=dates,
-        quantities=find_quantities(text, dates),
+        quantities=quantities,
         entities=find_entities(text, [0]),
-        negations=find_negations(text, words),
+        negations=negations,
         qualifiers=find_qualifiers(words),
         meanings=meanings,
         positions=positions,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from vouching.methods.embedded.evidence import CLOSE_SENTENCES, SYNONYM_WEIGHT, SourceIndex, rarity
+from vouching.methods.embedded.evidence import CLOSE_SENTENCES, CONTEXT_WEIGHT, SYNONYM_WEIGHT, SourceIndex, rarity
 from vouching.methods.embedded.parts import Part, split_claim
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.text.words import Word
@@ -29,12 +29,14 @@ class Lookup:
     """Sentences that have the word."""
     close: frozenset[int]
     """Sentences that have only a synonym."""
+    around: frozenset[int] = frozenset()
+    """Sentences that have neither, but stand under a heading or column head that has the word."""
 
     def found_in(self, sentences: Sequence[int]) -> float:
         """1 if one of ``sentences`` has the word, less if only a synonym, else 0."""
         if not self.exact.isdisjoint(sentences):
             return 1.0
-        return 0.0 if self.close.isdisjoint(sentences) else SYNONYM_WEIGHT
+        return SYNONYM_WEIGHT if self.close and not self.close.isdisjoint(sentences) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,8 @@ class Focus:
         ``known`` gives the share for words (by position in the claim) that were compared by value, not by spelling.
         """
         total = covered = 0.0
-        known = known or {}
         for word in self.lookups:
-            share = known.get(word.position)
+            share = known.get(word.position) if known else None
             covered += word.weight * (word.found_in(sentences) if share is None else share)
             total += word.weight
         return covered / total if total else 0.0
@@ -72,7 +73,15 @@ def focus_on(claim: ParsedSentence, index: SourceIndex) -> Focus:
         word = claim.words[position]
         groups = claim.meanings[position]
         exact, close = index.having(word.stem, groups)
-        lookup = Lookup(position, word.stem, groups, rarity(word.stem), frozenset(exact), frozenset(close))
+        lookup = Lookup(
+            position,
+            word.stem,
+            groups,
+            rarity(word.stem),
+            frozenset(exact),
+            frozenset(close),
+            frozenset(index.around.get(word.stem, ())),
+        )
         lookups.append(lookup)
         if word.stem in seen:
             continue
@@ -81,6 +90,8 @@ def focus_on(claim: ParsedSentence, index: SourceIndex) -> Focus:
             scores[sentence] = scores.get(sentence, 0.0) + lookup.weight
         for sentence in close:
             scores[sentence] = scores.get(sentence, 0.0) + lookup.weight * SYNONYM_WEIGHT
+        for sentence in lookup.around - exact - close:
+            scores[sentence] = scores.get(sentence, 0.0) + lookup.weight * CONTEXT_WEIGHT
     ranked = sorted(scores, key=lambda s: (-scores[s], s))[: 4 * CLOSE_SENTENCES]
     return Focus(tuple(lookups), _complementary(lookups, ranked))
 
@@ -91,11 +102,17 @@ def _complementary(lookups: Sequence[Lookup], ranked: Sequence[int]) -> tuple[in
         return ()
     chosen = [ranked[0]]
     for _ in range(2):
-        missing = [word for word in lookups if not word.found_in(chosen)]
-        gains = {s: sum(w.weight * w.found_in([s]) for w in missing) for s in ranked if s not in chosen}
-        if not gains or max(gains.values()) <= 0:
+        gains = dict.fromkeys((s for s in ranked if s not in chosen), 0.0)
+        for word in lookups:
+            if not word.found_in(chosen):
+                for sentence in gains.keys() & word.exact:
+                    gains[sentence] += word.weight
+                for sentence in gains.keys() & word.close:
+                    gains[sentence] += word.weight * SYNONYM_WEIGHT
+        best = max(gains, key=gains.__getitem__, default=None)  # of equal ones, the first by rank
+        if best is None or gains[best] <= 0:
             break
-        chosen.append(max(gains, key=lambda s: (gains[s], -ranked.index(s))))
+        chosen.append(best)
     rest = [s for s in ranked if s not in chosen]
     return (*chosen, *rest[: max(0, CLOSE_SENTENCES - len(chosen))])
 
@@ -141,8 +158,6 @@ class Comparison:
     value_start: int = 0
     """Where the counterpart of the value itself starts."""
     value_end: int = 0
-    rival: tuple[int, int, int] | None = None
-    """Sentence, start and end of another value in the same place, where the sources disagree."""
 
     @property
     def status(self) -> Status:
@@ -186,10 +201,13 @@ class Scene:
         """Share of all the claim's content that its home sentence covers; in [0, 1]."""
         return self.focus.coverage(self.focus.sentences[:1])
 
-    def readings(self) -> Iterator[tuple[int, ParsedSentence, float]]:
+    def readings(self) -> Sequence[tuple[int, ParsedSentence, float]]:
         """The focused sentences, parsed, with their coverage, best first."""
-        for position in self.focus.sentences:
-            yield position, self.index.read(position), self.focus.coverage([position])
+        return self._readings
+
+    @cached_property
+    def _readings(self) -> Sequence[tuple[int, ParsedSentence, float]]:
+        return [(s, self.index.read(s), self.focus.coverage([s])) for s in self.focus.sentences]
 
     def same_meaning(self, claim_words: Sequence[int], reading: ParsedSentence, words: Sequence[int]) -> bool:
         """Whether one of the claim's words means the same as one of a sentence's words (positions in both)."""

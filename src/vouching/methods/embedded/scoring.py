@@ -108,7 +108,7 @@ def score_model_of(raw: bytes) -> ScoreModel:
             digest=hashlib.sha256(raw).hexdigest()[:12],
             encoder=record.get("encoder"),
         )
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"the score model cannot be read ({error!r}): reinstall vouching") from error

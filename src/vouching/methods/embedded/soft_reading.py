@@ -1,8 +1,8 @@
 """What the encoder adds to the rules: a score over both, and counterparts for words that the rules cannot find.
 
-The encoder reads the sources without the sentences that address the verdict, and the claim with its numbers and dates
-in the source's words where the rules find them equal ("30 %" and "one-third", "3 May 1937" and "May 3, 1937"). Not
-supported: counterparts for values and names, which are compared exactly or not at all.
+The encoder reads the premise of a claim (``premise.py``), and the claim with its numbers and dates in the source's
+words where the rules find them equal ("30 %" and "one-third", "3 May 1937" and "May 3, 1937"). Not supported:
+counterparts for values and names, which are compared exactly or not at all.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from vouching.encoder.reading import SoftReading, TokenMatch, features_of
 from vouching.errors import ConfigError, WeightsError
 from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment
+from vouching.methods.embedded.premise import premise_for
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
@@ -90,11 +91,11 @@ def _equal_values(claim: str, segments: Sequence[Segment], index: SourceIndex) -
 
 COMBINED, EXPORT = "combined.json", "run/export"
 """Where a folder has the combined model and the encoder it was fitted on."""
+_EXPORT_OF_RUN = "export"
+"""The same in the folder of ``vouch train encoder``, beside what ``fit_combined.py --output`` writes."""
 _SUPPORTED = 0.5
 """Mean support of its tokens from which a part counts as paraphrased."""
-MAX_CHARACTERS = 1_000_000
-"""Over all sources; tokenizing more would take longer than everything else."""
-_ALIKE = 0.45
+_ALIKE = 0.41
 """Minimum similarity of a counterpart: nearly all synonyms reach it, and words that are merely near mostly do not."""
 _LONGEST_COUNTERPART = 80
 """In characters; of matches further apart, only the best is shown."""
@@ -121,15 +122,18 @@ class SoftReader:
 
 
 def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
-    """Read a claim with the sources of an index, which caches their tokens.
+    """Read a claim with the premise that the rules found for it; see :mod:`vouching.methods.embedded.premise`.
 
     Numbers and dates that the rules find equal are read in the source's words.
     """
-    if index.encoded is None:
-        texts = zip(index.sources, index.texts, strict=True)
-        index.encoded = encoder.encode([Source(text, source.id) for source, text in texts])
+    premise = premise_for(segments, index)
     reworded = reword(claim, segments, index)
-    return reworded.back(encoder.read(reworded.text, index.encoded))
+    reading = encoder.read(reworded.text, encoder.encode([Source(premise.text)]))
+    matches = [
+        replace(match, source_span=premise.span(match.source_span.start, match.source_span.end, index))
+        for match in reading.matches
+    ]
+    return reworded.back(replace(reading, matches=tuple(matches)))
 
 
 @cache
@@ -141,7 +145,7 @@ def load_soft_reader() -> SoftReader:
 
 
 def open_soft_reader(folder: Path) -> SoftReader:
-    """The encoder and the combined model of a folder, such as ``vouch evolve run`` writes for each round.
+    """The encoder and the combined model of a folder: a round of ``vouch evolve run``, or a run of the encoder.
 
     Raises ConfigError without a combined model, WeightsError if a file is missing, altered or of another version.
     """
@@ -152,14 +156,11 @@ def open_soft_reader(folder: Path) -> SoftReader:
     except OSError as error:
         raise ConfigError(
             f"cannot read {folder / COMBINED} ({error.strerror}): expected embedded, embedded:rules, or "
-            "embedded:FOLDER with a student of vouch evolve, such as embedded:runs/weakness/round-2/student"
+            "embedded:FOLDER with a student of vouch evolve, such as embedded:runs/weakness/round-2/student, or with a "
+            f"run of vouch train encoder for which recipes/embedded/fit_combined.py has written {COMBINED}"
         ) from error
-    return SoftReader(load_encoder(folder / EXPORT), score_model_of(raw), f"embedded:{folder}")
-
-
-def is_too_long(index: SourceIndex) -> bool:
-    """Whether the sources are too long for the encoder."""
-    return sum(len(text) for text in index.texts) > MAX_CHARACTERS
+    export = folder / (EXPORT if (folder / EXPORT).is_dir() else _EXPORT_OF_RUN)
+    return SoftReader(load_encoder(export), score_model_of(raw), f"embedded:{folder}")
 
 
 def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:

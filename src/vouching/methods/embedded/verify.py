@@ -10,100 +10,76 @@ so, and the rules decide alone).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from vouching.encoder.reading import SoftReading
 from vouching.errors import ConfigError
 from vouching.methods.base import Outcome, ThresholdConfig
+from vouching.methods.embedded.compared import Compared, compare, denies_clause
+from vouching.methods.embedded.conflicts import Conflict, find_conflict
 from vouching.methods.embedded.correction import propose
+from vouching.methods.embedded.denial import turned
 from vouching.methods.embedded.diagnosis import (
-    NOT_FOUND,
-    align,
     claim_warnings,
-    conflict_warnings,
-    decisive,
     diagnose,
     diagnose_softly,
     error_of,
-    explain,
-    is_verbatim,
     reading_warnings,
     relation_of,
     source_warnings,
 )
 from vouching.methods.embedded.evidence import IndexCache, SourceIndex
-from vouching.methods.embedded.features import Segment, compare_claim, comparisons_of, measure
-from vouching.methods.embedded.language import looks_english
+from vouching.methods.embedded.explanation import NOT_FOUND, align, explain, softened
+from vouching.methods.embedded.features import Segment, comparisons_of, measure
+from vouching.methods.embedded.preference import EmbeddedConfig, Preference, outranked
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model
 from vouching.methods.embedded.soft_reading import (
     SoftReader,
     combined_features,
-    is_too_long,
     load_soft_reader,
     open_soft_reader,
     with_counterparts,
 )
+from vouching.methods.embedded.voice import (
+    ERROR_OF_MENTION,
+    denies_too,
+    main_mention,
+    mention_place,
+    mention_step,
+    mention_warnings,
+)
 from vouching.models.running import in_thread
 from vouching.text.sentences import sentence_spans
-from vouching.types import Claim, ErrorType, Provenance, ReasoningStep, Source, Usage, Verdict
+from vouching.types import Claim, ErrorType, Provenance, ReasoningStep, Source, Span, Usage, Verdict, VerdictWarning
 from vouching.version import __version__
 
 _T = TypeVar("_T")
 
 MODELS = ("embedded", "embedded:rules")
 """Names of the shipped verifiers; "embedded" is rules and encoder."""
+_TRUST_ABROAD = 0.5
+"""How far the score of a comparison across or outside English departs from 0.5, as a share of the usual."""
+_DISPUTED = 0.9
+"""Highest score of a claim on which the sources disagree, as a share of the threshold, or of one half."""
 _LONG_SOURCES = 50_000
 """In characters."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A claim compared with its sources by the rules; independent of the encoder."""
-
-    claim: str
-    index: SourceIndex
-    segments: list[Segment]
-    """One per sentence of the claim."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to compare."""
-        return not self.segments or not self.index.sentences
-
-    @cached_property
-    def kinds(self) -> tuple[str, ...]:
-        """Kinds of decisive difference."""
-        return tuple(decisive(comparisons_of(self.segments)))
-
-    @cached_property
-    def verbatim(self) -> bool:
-        """Whether a source has it word for word."""
-        return is_verbatim(self.segments, self.index)
-
-    @cached_property
-    def features(self) -> Mapping[str, float]:
-        """Features for the rules' score model."""
-        return measure(self.segments, self.index)
-
-
-def compare(claim: str, index: SourceIndex) -> Compared:
-    """Compare a claim with the sources of an index."""
-    return Compared(claim, index, compare_claim(claim, index))
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
     """A claim as it was read, with its score."""
 
+    index: SourceIndex
     segments: list[Segment]
     soft: SoftReading | None
     """The encoder's reading; None where it was not used."""
     score: float
     """P(Attributable), or an upper bound for a claim that was given up early."""
+    conflict: Conflict | None = None
+    """Where the sources disagree about it."""
 
 
 class EmbeddedVerifier:
@@ -116,9 +92,14 @@ class EmbeddedVerifier:
     """
 
     def __init__(
-        self, threshold: float = 0.5, score_model: ScoreModel | None = None, soft_reader: SoftReader | None = None
+        self,
+        threshold: float = 0.5,
+        score_model: ScoreModel | None = None,
+        soft_reader: SoftReader | None = None,
+        prefer: Preference | None = None,
     ) -> None:
         self.threshold = threshold
+        self.prefer: Preference | None = prefer
         self._rules = score_model or load_score_model()
         self._soft = soft_reader
         self._indexes = IndexCache()
@@ -155,73 +136,133 @@ class EmbeddedVerifier:
 
     def _support(self, text: str, sources: Sequence[Source]) -> float:
         index = self._indexes.index(tuple(sources))
-        segments = compare_claim(text, index)
+        segments = compare(text, index).segments
         return self._rules.probability(measure(segments, index)) if segments and index.sentences else 0.0
 
     def judge(self, claim: Claim, sources: Sequence[Source]) -> Verdict:
         """Judge one claim synchronously."""
         started = time.perf_counter()
-        index = self._indexes.index(tuple(sources))
-        read = self.weigh(compare(claim.text, index))
+        compared, read, notes = self._settle(claim.text, tuple(sources))
+        verdict = self._verdict(claim, compared, read, notes)
+        if read.conflict is None:
+            denied = denies_too(compared.claim.text, compared.mentioned, compared.whole)
+            opposite = denied and not verdict.attributable and denies_clause(compared, denied)
+            if compared.denies or opposite:
+                if denied is None and main_mention(compared.mentioned):
+                    verdict = replace(verdict, relation="not_found")
+                verdict = turned(verdict, denied, denied and mention_place(denied, compared.index))
+        return replace(verdict, usage=Usage(seconds=time.perf_counter() - started))
+
+    def _verdict(self, claim: Claim, compared: Compared, read: Read, notes: Sequence[VerdictWarning]) -> Verdict:
+        index, conflict = compared.index, read.conflict
         attributable = read.score >= self.threshold
-        comparisons = comparisons_of(read.segments)
-        chain = [step for segment in read.segments for step in explain(segment, index)]
+        mention = None if attributable or conflict else main_mention(compared.mentioned)
+        segments = softened(read.segments) if attributable else read.segments
+        comparisons = comparisons_of(segments)
+        aligned = [(segment, align(segment, index)) for segment in segments]
+        alignment = [entry for _, entries in aligned for entry in entries]
+        chain = [step for segment, entries in aligned for step in explain(segment, entries, index)]
+        alignment += [conflict.entry] if conflict else []
+        chain += [conflict.step] if conflict else []
+        if compared.claim.text != claim.text:
+            alignment = [
+                replace(entry, claim_span=_as_written(entry.claim_span, compared, claim)) for entry in alignment
+            ]
+            parts = [entry.claim_span.text for entry in alignment]
+            chain = [replace(step, claim_part=part) for step, part in zip(chain, parts, strict=True)]
         fix = revised = None
-        if not attributable:
-            fix, revised = self._correct(claim.text, read.segments, index)
-            if all(error_of(c) is None for c in comparisons):
+        if not attributable and conflict is None:
+            fix, revised = self._correct(compared, read.segments, index)
+            if mention:
+                chain.append(mention_step(claim.text, mention, index))
+            elif all(error_of(c) is None for c in comparisons):
                 chain.append(_parts_without_whole(claim))
+        relation = relation_of(attributable, comparisons, read.soft)
+        if conflict or (mention and mention.mention.attitude == "denied"):
+            relation = "conflicting" if conflict else "contradicted"
         return Verdict(
             claim=claim,
             label="Attributable" if attributable else "Not Attributable",
             score=read.score,
-            confidence=read.score if attributable else 1.0 - read.score,
+            confidence=read.score if attributable or conflict else 1.0 - read.score,
             threshold=self.threshold,
-            relation=relation_of(attributable, comparisons, read.soft),
-            evidence_alignment=tuple(entry for segment in read.segments for entry in align(segment, index)),
+            relation=relation,
+            evidence_alignment=tuple(alignment),
             reasoning_chain=tuple(chain),
-            error_type=self.error_type(read),
+            error_type=ERROR_OF_MENTION[mention.mention.attitude] if mention else self.error_type(read),
             fix_suggestion=fix,
             revised_claim=revised,
             warnings=(
                 *source_warnings(index),
-                *conflict_warnings(comparisons, index),
+                *mention_warnings(compared.mentioned, index),
+                *notes,
+                *([conflict.warning] if conflict else ()),
                 *claim_warnings(claim.text, attributable, comparisons),
-                *(reading_warnings(claim.text, read.soft, index) if self._soft else ()),
+                *(reading_warnings(compared.claim, claim.text, read.soft) if self._soft else ()),
             ),
             provenance=self._provenance(read),
-            usage=Usage(seconds=time.perf_counter() - started),
         )
+
+    def _settle(self, claim: str, sources: tuple[Source, ...]) -> tuple[Compared, Read, list[VerdictWarning]]:
+        """Read a claim without the sources that are outranked by others that they disagree with."""
+        notes: list[VerdictWarning] = []
+        while True:
+            compared = compare(claim, self._indexes.index(sources))
+            read = self.weigh(compared)
+            decided = outranked(read.conflict, sources, self.prefer)
+            if decided is None:
+                return compared, read, notes
+            notes.append(decided[1])
+            sources = (*sources[: decided[0]], *sources[decided[0] + 1 :])
 
     def weigh(self, compared: Compared, give_up_below: float = 0.0) -> Read:
         """Read and score a claim. Without evidence to compare, the score is 0.
 
-        A claim whose ceiling is below ``give_up_below`` skips the encoder.
+        A claim whose ceiling is below ``give_up_below`` skips the encoder. A conflict keeps the score below the
+        threshold; so does a denial of a part of the claim, unless a source has the claim word for word.
         """
+        read = self._weighed(compared, give_up_below)
+        conflict = find_conflict(compared.segments, compared.index)
+        if conflict is None:
+            undecided = compared.mixed and not compared.verbatim
+            return replace(read, score=min(read.score, _DISPUTED * self.threshold)) if undecided else read
+        return replace(read, score=min(read.score, _DISPUTED * min(self.threshold, 0.5)), conflict=conflict)
+
+    def _weighed(self, compared: Compared, give_up_below: float) -> Read:
         segments, index = compared.segments, compared.index
         if compared.is_empty:
-            return Read(segments, None, 0.0)
+            return Read(index, segments, None, 0.0)
         kinds, verbatim = compared.kinds, compared.verbatim
-        if self._soft is None or is_too_long(index) or not looks_english(compared.claim):
-            return Read(segments, None, self._rules.probability(compared.features, kinds, verbatim))
+        if self._soft is None or not compared.is_english:
+            score = self._rules.probability(compared.features, kinds, verbatim)
+            if not (verbatim or compared.is_english):
+                score = 0.5 + _TRUST_ABROAD * (score - 0.5)
+            return Read(index, segments, None, score)
         model = self._soft.model
         if model.ceiling(kinds) < give_up_below:
-            return Read(segments, None, model.ceiling(kinds))
-        soft = self._soft.read(compared.claim, segments, index)
+            return Read(index, segments, None, model.ceiling(kinds))
+        soft = self._soft.read(compared.claim.text, segments, index)
         score = model.probability(combined_features(self._rules.logit(compared.features), soft), kinds, verbatim)
-        return Read([with_counterparts(segment, soft, index) for segment in segments], soft, score)
+        return Read(index, [with_counterparts(segment, soft, index) for segment in segments], soft, score)
 
     def error_type(self, read: Read) -> ErrorType | None:
-        """The error type of a claim that was read; None if it counts as Attributable."""
-        if read.score >= self.threshold:
+        """The error type of a claim that was read; None if it counts as Attributable or is disputed."""
+        if read.score >= self.threshold or read.conflict is not None:
             return None
         if read.soft is None:
-            return diagnose(comparisons_of(read.segments))
-        return diagnose_softly(read.segments, read.soft)
+            return diagnose(read.segments, read.index)
+        return diagnose_softly(read.segments, read.index, read.soft)
 
-    def _correct(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> tuple[str | None, str | None]:
-        for fix, revised in propose(claim, segments, index):
-            if sentence_spans(revised) and self.weigh(compare(revised, index), self.threshold).score >= self.threshold:
+    def _correct(
+        self, compared: Compared, segments: Sequence[Segment], index: SourceIndex
+    ) -> tuple[str | None, str | None]:
+        for fix, stated in propose(compared.claim.text, segments, index):
+            revised = compared.with_edit(stated)
+            if (
+                revised
+                and sentence_spans(revised)
+                and self.weigh(compare(revised, index), self.threshold).score >= self.threshold
+            ):
                 return fix, revised
         return None, None
 
@@ -242,7 +283,7 @@ def is_embedded(model: object) -> bool:
     >>> is_embedded("embedded:rules"), is_embedded("embedded:runs/weakness/round-2/student"), is_embedded("hhem:PATH")
     (True, True, False)
     """
-    return isinstance(model, str) and model.partition(":")[0] == "embedded"
+    return isinstance(model, str) and model.partition(":")[0] == "embedded" and "," not in model
 
 
 def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None) -> EmbeddedVerifier:
@@ -255,11 +296,17 @@ def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None)
     """
     if not is_embedded(name):
         raise ConfigError(f"unknown embedded verifier {name!r}; expected one of {', '.join(MODELS)}, embedded:FOLDER")
-    threshold = (config or ThresholdConfig()).threshold
+    threshold, prefer = (config or EmbeddedConfig()).threshold, getattr(config, "prefer", None)
     if name == "embedded:rules":
-        return EmbeddedVerifier(threshold)
+        return EmbeddedVerifier(threshold, prefer=prefer)
     _, named, folder = name.partition(":")
-    return EmbeddedVerifier(threshold, soft_reader=open_soft_reader(Path(folder)) if named else load_soft_reader())
+    reader = open_soft_reader(Path(folder)) if named else load_soft_reader()
+    return EmbeddedVerifier(threshold, soft_reader=reader, prefer=prefer)
+
+
+def _as_written(span: Span, compared: Compared, claim: Claim) -> Span:
+    start, end = compared.claim.origin(span.start, span.end)
+    return Span(claim.text[start:end], start, end)
 
 
 def _parts_without_whole(claim: Claim) -> ReasoningStep:
@@ -267,5 +314,5 @@ def _parts_without_whole(claim: Claim) -> ReasoningStep:
         claim.text,
         NOT_FOUND,
         "partially_supported",
-        "The source has the parts of the claim, but does not combine them as the claim does.",
+        "No single part decides: the source has the parts of the claim, but does not say them together.",
     )

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, TypeAlias, cast
 
 from vouching.errors import ConfigError, InputError
-from vouching.methods.base import Measures, Play, Row, Sampler, build_group, gathered_measures, outcome_of
-from vouching.methods.structured.reward import label_of, read_record, reward_of_reply
-from vouching.methods.structured.reward_weights import PAPER, Equal, Rules, StructuredWeights, equal_by_label
+from vouching.methods.base import Measures, Play, Processes, Row, Sampler, build_group, gathered_measures, outcome_of
+from vouching.methods.structured.reward import PAPER_SETTINGS, label_of, read_record, reward_of_reply
+from vouching.methods.structured.reward_scale import LabelScale
+from vouching.methods.structured.reward_settings import RewardSettings
 from vouching.models.base import Message
 from vouching.models.running import all_of
 from vouching.types import Label, Reward, Unverified
@@ -23,18 +24,16 @@ from vouching.types.visible import shown_json
 
 Score: TypeAlias = Callable[[str, Row], Awaitable[Reward | Unverified]]
 """The reward of a reply to a row. May raise BackendError if an endpoint fails."""
-Normalise: TypeAlias = Literal["none", Equal]
-"""Whether the diagnosis is normalised across gold labels, and by what."""
 Watch: TypeAlias = Callable[[str, Row], Measures]
 """Logged figures of a reply."""
 ROLE = "verifier"
 
 
-def score_by(rules: Rules = "paper", weights: StructuredWeights = PAPER) -> Score:
-    """SEVA's process reward (Algorithm 1) with these rules, or the binary one (section 2.3)."""
+def score_by(settings: RewardSettings = PAPER_SETTINGS) -> Score:
+    """SEVA's process reward (Algorithm 1) with these settings, or a binary one (section 2.3)."""
 
     async def score(reply: str, row: Row) -> Reward:
-        return reward_of_reply(reply, row, rules, weights)
+        return reward_of_reply(reply, row, settings)
 
     return score
 
@@ -78,14 +77,26 @@ class StructuredGame:
     watch: Watch = against_gold
     top: float | None = None
     """The highest possible reward, to distinguish a solved game from one that is stuck; None if unknown."""
-    normalise: Normalise = "none"
-    """Whether ``equal_by_label`` is applied to the answers of a step (of one process), with the paper's weights."""
+    scale: LabelScale | None = None
+    """Normalises the diagnosis across gold labels; its state is shared by all processes and kept in checkpoints."""
 
     def __post_init__(self) -> None:
-        if self.normalise not in get_args(Normalise):
-            raise ConfigError(f"unknown normalise {self.normalise!r}; expected one of {', '.join(get_args(Normalise))}")
         if self.samples < 2:
             raise ConfigError(f"samples must be at least 2, got {self.samples}: answers are compared with each other")
+
+    def join(self, processes: Processes) -> None:
+        """Set the processes that share each step."""
+        if self.scale is not None:
+            self.scale.join(processes)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the normalisation has seen; empty without one."""
+        return {} if self.scale is None else self.scale.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resume from :meth:`state_dict`."""
+        if self.scale is not None:
+            self.scale.load_state_dict(state)
 
     def opening(self, row: Row) -> tuple[Message, ...]:
         """The prompt of a row. Raises InputError unless it is chat messages."""
@@ -105,8 +116,8 @@ class StructuredGame:
         outcomes = await all_of(
             outcome_of(self.score(reply.text, row), str(row.get("claim", ""))) for reply, row in replies
         )
-        if self.normalise != "none":
-            outcomes = _normalised(outcomes, [row["gold"] for _, row in replies], self.normalise)
+        if self.scale is not None:
+            outcomes = _normalised(outcomes, [row["gold"] for _, row in replies], self.scale)
         built = [
             build_group(f"{place}:{row.get('id', '')}", group, outcomes[at : at + len(group)], self.samples)
             for place, (row, group) in enumerate(zip(rows, answers, strict=True))
@@ -121,11 +132,11 @@ class StructuredGame:
 
 
 def _normalised(
-    outcomes: Sequence[Reward | Unverified], golds: Sequence[Label], by: Equal
+    outcomes: Sequence[Reward | Unverified], golds: Sequence[Label], scale: LabelScale
 ) -> list[Reward | Unverified]:
     """The outcomes with normalised rewards; failed judges are excluded and unchanged."""
     scored: list[tuple[Reward, Label]] = [
         (one, gold) for one, gold in zip(outcomes, golds, strict=True) if isinstance(one, Reward)
     ]
-    made = iter(equal_by_label([reward for reward, _ in scored], [gold for _, gold in scored], by))
+    made = iter(scale.scaled([reward for reward, _ in scored], [gold for _, gold in scored]))
     return [next(made) if isinstance(one, Reward) else one for one in outcomes]

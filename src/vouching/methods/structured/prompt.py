@@ -9,11 +9,12 @@ source; ``vouch diagnose verifier --injections`` measures how often.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Literal, TypeAlias
 
+from vouching.errors import ConfigError
 from vouching.judging.delimiters import boundary, delimiter_prompt
 from vouching.judging.windows import Excerpt, Window
 from vouching.models.base import Message
@@ -22,6 +23,8 @@ from vouching.types import Claim
 
 Style: TypeAlias = Literal["structured", "label"]
 """The whole record, or label and confidence alone: the binary baseline."""
+Wording: TypeAlias = Literal["ours", "short", "paper"]
+"""Which prompt asks for it: ours, ours in few tokens, or SEVA's as printed."""
 NOT_FOUND = "NOT_FOUND"
 """Stands for a source span that does not exist (SEVA)."""
 _PACKAGE = __package__ or ""
@@ -35,44 +38,60 @@ class StructuredPrompt:
     """The constant part."""
     user: Prompt
     """Takes ``evidence`` and ``claim``."""
-    block: Prompt
-    """A delimited text: takes ``delimiter``, ``name`` and ``text``."""
+    block: Prompt | None
+    """A delimited text: takes ``delimiter``, ``name`` and ``text``. None for texts that are not delimited."""
     again: Prompt
     """Asks again: takes ``fault``."""
 
     @property
     def digest(self) -> str:
         """SHA-256 of all parts, for provenance."""
-        return _digest(self.system, self.user.text, self.block.text, self.again.text)
+        return _digest(self.system, self.user.text, self.block.text if self.block else "", self.again.text)
 
     def messages(self, claim: Claim, window: Window, seed: int | None = None) -> tuple[Message, ...]:
         """The question about a claim, its ``context`` if it has one, and one window of the sources.
 
         ``seed`` changes the boundary of the delimiters.
         """
+        if self.block is None:
+            claimed = f"{claim.context}\n{claim.text}" if claim.context else claim.text
+            source = "\n\n".join(f"{excerpt.title}\n{excerpt.text}".strip() for excerpt in window)
+            return Message("system", self.system), Message("user", self.user.fill(evidence=source, claim=claimed))
         shown = [text for excerpt in window for text in (excerpt.text, excerpt.title)]
         delimiter = boundary([*shown, claim.text, claim.context], seed)
-        evidence = "\n".join(self._blocks(delimiter, window))
-        stated = self._block(delimiter, "claim", claim.text)
+        block = partial(self.block.fill, delimiter=delimiter)
+        evidence = "\n".join(_blocks(block, window))
+        stated = block(name="claim", text=claim.text)
         if claim.context:
-            stated = f"{self._block(delimiter, 'what the claim speaks about', claim.context)}\n{stated}"
+            stated = f"{block(name='what the claim speaks about', text=claim.context)}\n{stated}"
         return Message("system", self.system), Message("user", self.user.fill(evidence=evidence, claim=stated))
 
-    def _blocks(self, delimiter: str, window: Sequence[Excerpt]) -> Iterator[str]:
-        for excerpt in window:
-            name = f"source {excerpt.number}"
-            if excerpt.title:
-                yield self._block(delimiter, f"title of {name}", excerpt.title)
-            yield self._block(delimiter, name, excerpt.text)
 
-    def _block(self, delimiter: str, name: str, text: str) -> str:
-        return self.block.fill(delimiter=delimiter, name=name, text=text)
+def _blocks(block: Callable[..., str], window: Sequence[Excerpt]) -> Iterator[str]:
+    for excerpt in window:
+        name = f"source {excerpt.number}"
+        if excerpt.title:
+            yield block(name=f"title of {name}", text=excerpt.title)
+        yield block(name=name, text=excerpt.text)
 
 
 @cache
-def structured_prompt(style: Style = "structured") -> StructuredPrompt:
-    """The shipped prompt, for the whole record or for the label alone."""
-    return _with_system(load_prompt(_PACKAGE, f"prompts/{'system' if style == 'structured' else style}").text)
+def structured_prompt(style: Style = "structured", wording: Wording = "ours") -> StructuredPrompt:
+    """The prompt for the whole record or for the label alone, in one of three wordings.
+
+    The prompt for the label is short as it is. Raises ConfigError for the label in SEVA's words: it has none.
+    """
+    if style == "label":
+        if wording == "paper":
+            raise ConfigError("SEVA prints no prompt for the label alone: omit the prompt, or choose short")
+        return _with_system(load_prompt(_PACKAGE, "prompts/label").text)
+    if wording == "ours":
+        return _with_system(load_prompt(_PACKAGE, "prompts/system").text)
+    name = "short" if wording == "short" else "paper_system"
+    system, again = (load_prompt(_PACKAGE, f"prompts/{part}") for part in (name, "again"))
+    user = Prompt(load_prompt(_PACKAGE, f"prompts/{wording}_user").text.strip())
+    block = Prompt(load_prompt(_PACKAGE, "prompts/short_block").text.strip()) if wording == "short" else None
+    return StructuredPrompt(system.text.strip(), user, block, again)
 
 
 @cache

@@ -2,9 +2,7 @@
 
 Every quote is located or marked as invented, and only located quotes count. A part that rests on an invented quote
 becomes ``not_found``; a reply with no real quotes is not a verdict. Contradictions within a reply are warnings, since
-its label may still be right. The grounded reward accepts a span if it occurs in the claim or a source up to case,
-blanks and one letter in ten; otherwise a policy could earn everything with words of its own. Not supported: judging the
-reasons, and checking that a graded span is about the claim; a frequent word is found almost anywhere.
+its label may still be right. Not supported: judging the reasons.
 
 Votes: the majority label wins; the score is the share of votes for Attributable (self-consistency, Wang et al. 2023),
 and the record is the best grounded, then the most confident, of the majority. A tie is undecided. Windows: support in
@@ -14,9 +12,9 @@ windows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from rapidfuzz import fuzz
 
@@ -272,31 +270,11 @@ MIN_SIMILARITY = 90.0
 """Similarity of a span and the best stretch of the text, from 0 to 100."""
 MAX_SIMILAR = 500
 """Characters of a span; longer ones must occur literally, to bound the time per reply."""
-MAX_LOCATED = 64
-"""Entries whose spans are located; later ones count as not found, to bound the time per reply."""
-
-
-def strike_ungrounded(entries: object, claim: str, sources: Sequence[str]) -> list[object]:
-    """The alignment with every ungrounded span emptied; a match with such a span becomes None.
-
-    A match asserts that both texts have the words, so it needs both spans; ``NOT_FOUND`` is none. A value that is not a
-    list becomes an empty one.
-
-    >>> entry = {"claim_span": "12 countries", "source_span": "nine towns", "status": "mismatch"}
-    >>> struck = strike_ungrounded([entry, {**entry, "status": "match"}], "In 12  Countries.", ["In 8 nations."])
-    >>> struck[0]["claim_span"], struck[0]["source_span"], struck[1]
-    ('12 countries', '', None)
-    """
-    if not isinstance(entries, list | tuple):
-        return []
-    here, there = (_folded(claim),), tuple(_folded(source) for source in sources)
-    members = cast("Sequence[object]", entries)
-    return [_struck(entry, here, there, number < MAX_LOCATED) for number, entry in enumerate(members)]
 
 
 def occurs(span: str, texts: Sequence[str]) -> bool:
     """Whether one of the folded ``texts`` contains a span, up to case, white space and small differences."""
-    sought = _folded(span)
+    sought = folded(span)
     if not sought:
         return False
     if any(sought in text for text in texts):
@@ -307,21 +285,6 @@ def occurs(span: str, texts: Sequence[str]) -> bool:
     )
 
 
-def _struck(entry: object, claim: tuple[str, ...], sources: tuple[str, ...], looked_for: bool) -> object:
-    if not isinstance(entry, dict):
-        return entry
-    record = cast("Mapping[str, object]", entry)
-    claim_span, source_span = record.get("claim_span"), record.get("source_span")
-    quoted = looked_for and isinstance(claim_span, str) and occurs(claim_span, claim)
-    backed = looked_for and isinstance(source_span, str) and source_span != NOT_FOUND and occurs(source_span, sources)
-    if record.get("status") == "match" and not (quoted and backed):
-        return None
-    return {
-        **record,
-        "claim_span": claim_span if quoted else "",
-        "source_span": source_span if backed or source_span == NOT_FOUND else "",
-    }
-
-
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """A text without differences of case and white space."""
     return " ".join(text.casefold().split())

@@ -11,10 +11,13 @@ either label at random. Three sets of rules:
 - ``paper``: the above. Departure: a value of the wrong type scores 0 for its test; the authors' code raises an error.
 - ``released``: what the authors' code adds: .1 for an explanation of 3 to 9 characters, .2 for an error type outside
   the taxonomy, .1 for a fix of 1 to 9 characters, a confidence written as a text ("0.8"), and no total below 0.
-- ``grounded``: ours. The paper's R_a and R_d check only form; here a span must occur in the claim or a source, a match
-  must have both, a diagnosis counts only with the label Not Attributable, and "no error" only with Attributable.
+- ``grounded``: ours. The paper's R_a, R_c and R_d check only form; here they count what occurs in the texts and agrees
+  with the label (:mod:`vouching.methods.structured.reward_grounded`), a diagnosis counts only with the label Not
+  Attributable, and "no error" only with Attributable.
 
-Not supported: the truth of an explanation or a fix, and a proper scoring rule for the confidence: R_cal is linear.
+Two baselines: ``binary``, 1 for the right label (section 2.3), and ``binary-format``, .70 R_f + .30 R_l, where the
+format has the whole weight of the process: what it gains over ``binary`` is format shaping. Not supported: the truth of
+an explanation.
 """
 
 from __future__ import annotations
@@ -26,23 +29,17 @@ from typing import Any, cast, get_args
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import as_sources, check_text, row_sources
 from vouching.judging.ask import ReplyError
-from vouching.methods.structured.reading import strike_ungrounded
 from vouching.methods.structured.reply import read_object
-from vouching.methods.structured.reward_weights import (
-    PAPER,
-    Calibration,
-    Rules,
-    Split,
-    StructuredWeights,
-    Variant,
-    rules_of,
-)  # fmt: skip
+from vouching.methods.structured.reward_grounded import Grounds, KnownError, agrees, grounds_of
+from vouching.methods.structured.reward_settings import RewardSettings
+from vouching.methods.structured.reward_weights import PAPER, Calibration, Rules, Split, StructuredWeights, Variant
 from vouching.methods.table import RewardLines
-from vouching.types import ERROR_TYPES, Judgment, Label, Reward, Status
+from vouching.types import ERROR_TYPES, ErrorType, Judgment, Label, Reward, Status
 from vouching.types.visible import shown_json, value_fault
 
 FIELDS = ("evidence_alignment", "reasoning_chain", "label", "confidence")
 """The fields of R_f."""
+PAPER_SETTINGS = RewardSettings()
 PARTS = ("format", "alignment", "chain", "label", "diagnosis", "calibration")
 """R_f, R_a, R_c, R_l, R_d in [0, 1], and R_cal as it is added."""
 _WORD = re.compile(r"[^\W_]+")
@@ -63,10 +60,12 @@ def structured_reward(
     source: str | Sequence[str] | None = None,
     variant: Variant = "paper",
     weights: StructuredWeights = PAPER,
+    known: KnownError | None = None,
 ) -> Reward:
     """The process reward of one reply: the total, within ``reward_bounds``, and every part by name.
 
-    Only the grounded rules need claim and source. All parts of an unreadable reply are 0, and only its ``format`` is.
+    Only the grounded rules need claim and source, and only they use the ``known`` error of a perturbed row. All parts
+    of an unreadable reply are 0, and only its ``format`` is.
     Raises InputError for an unknown gold label, or grounded rules without claim and source.
 
     >>> reply = '{"label": "Not Attributable", "confidence": 0.8, "error_type": "temporal_shift"}'
@@ -78,22 +77,19 @@ def structured_reward(
         raise InputError(f"the gold label must be {' or '.join(_LABELS)}, got {shown_json(gold)}")
     if variant not in get_args(Variant):
         raise ConfigError(f"unknown variant {variant!r}; expected one of {', '.join(get_args(Variant))}")
-    grounds = _grounds(claim, source) if variant == "grounded" else ("", ())
+    grounds = _grounds(claim, source, known) if variant == "grounded" else None
     record = read_record(response)
     if record is None:
         return Reward(0.0, dict.fromkeys(PARTS, 0.0))
-    entries = record.get("evidence_alignment")
-    if variant == "grounded":
-        entries = strike_ungrounded(entries, *grounds)
     predicted = label_of(record)
-    slope = weights.right if predicted == gold else -weights.wrong
+    alignment, chain = _form(record, variant) if grounds is None else _standing(record, grounds, predicted)
     parts = {
         "format": _FORMAT[sum(field in record for field in FIELDS)],
-        "alignment": alignment_quality(entries),
-        "chain": _chain_score(record.get("reasoning_chain"), 0.1 if variant == "released" else 0.0),
+        "alignment": alignment,
+        "chain": chain,
         "label": float(predicted == gold),
-        "diagnosis": _diagnosis_score(record, gold, predicted, variant, weights.diagnosis_floor),
-        "calibration": round(slope * stated_confidence(record, variant), 9),
+        "diagnosis": _diagnosis_score(record, gold, predicted, variant, weights.diagnosis_floor, grounds),
+        "calibration": weights.calibration(predicted == gold, stated_confidence(record, variant)),
     }
     total = weighted_total(parts, weights)
     return Reward(max(0.0, total) if variant == "released" else total, parts)
@@ -150,40 +146,55 @@ def stated_confidence(record: Mapping[str, Any], variant: Variant = "paper") -> 
     return float(min(1.0, max(0.0, value)))
 
 
-def reward_of_reply(
-    reply: str, row: Mapping[str, Any], variant: Rules = "paper", weights: StructuredWeights = PAPER
-) -> Reward:
-    """The reward of a reply to a row; all callers compute rewards with this function.
+def reward_of_reply(reply: str, row: Mapping[str, Any], settings: RewardSettings = PAPER_SETTINGS) -> Reward:
+    """The reward of a reply to a row; all callers compute rewards with this function. The settings do not normalise.
 
-    The row has ``gold``; for the grounded rules also ``claim`` and sources, under any accepted name. Raises InputError
-    otherwise.
+    The row has ``gold``; for the grounded rules also ``claim`` and sources, under any accepted name, and if it was
+    perturbed ``error_type`` and ``original``. Raises InputError otherwise.
     """
     gold = row.get("gold")
     if not isinstance(gold, str):
         raise InputError(value_fault(row, "gold"))
-    if variant == "binary":
+    if settings.variant == "binary":
         return binary_reward(reply, cast("Label", gold))
-    claim = source = None
-    if variant == "grounded":
+    claim = source = known = None
+    if settings.variant == "grounded":
         if row.get("claim") is None:
             raise InputError(value_fault(row, "claim"))
         claim = check_text(row["claim"], "the claim")
         source = [one.text for one in as_sources(row_sources(row))]
-    return structured_reward(reply, cast("Label", gold), claim=claim, source=source, variant=variant, weights=weights)
+        if _is_one_of(error := row.get("error_type"), ERROR_TYPES) and gold == "Not Attributable":
+            original = row.get("original")
+            known = KnownError(cast("ErrorType", error), original if isinstance(original, str) else "")
+    return structured_reward(
+        reply,
+        cast("Label", gold),
+        claim=claim,
+        source=source,
+        variant=settings.rules,
+        weights=settings.made,
+        known=known,
+    )
 
 
 def reward_of_row(
-    row: Mapping[str, Any], variant: Rules = "paper", split: Split = "70/30", calibration: Calibration = "on"
+    row: Mapping[str, Any],
+    variant: Rules = "paper",
+    split: Split = "70/30",
+    calibration: Calibration = "on",
+    diagnosis_floor: float = PAPER.diagnosis_floor,
+    weights: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """The reward of a recorded reply, ``response``: a line of ``vouch reward structured``.
 
     Returns ``gold``; ``predicted``, the label of the reply or None; ``total`` and ``parts``. Raises InputError for a
-    row that lacks what the rules need, and ConfigError for the binary reward with a split or calibration term.
+    row that lacks what the rules need, and ConfigError for settings that exclude each other.
     """
-    weights, reply = rules_of(variant, split, calibration), row.get("response")
+    settings = RewardSettings(variant, split, calibration, diagnosis_floor, weights=weights or {})
+    reply = row.get("response")
     if not isinstance(reply, str):
         raise InputError(value_fault(row, "response"))
-    reward = reward_of_reply(reply, row, variant, weights)
+    reward = reward_of_reply(reply, row, settings)
     record = read_record(reply)
     predicted = None if record is None else label_of(record)
     return {"gold": row["gold"], "predicted": predicted, "total": reward.total, "parts": dict(reward.parts)}
@@ -241,7 +252,7 @@ def chain_quality(steps: object) -> float:
     return _chain_score(steps, short_explanation=0.0)
 
 
-def _grounds(claim: Any, source: Any) -> tuple[str, tuple[str, ...]]:
+def _grounds(claim: Any, source: Any, known: KnownError | None) -> Grounds:
     """The claim and the texts of its source, with their types checked."""
     if claim is None or source is None:
         raise InputError("the grounded reward requires the claim and its source: pass both")
@@ -251,30 +262,47 @@ def _grounds(claim: Any, source: Any) -> tuple[str, tuple[str, ...]]:
     others = [text for text in (claim, *texts) if not isinstance(text, str)]
     if others:
         raise InputError(f"the grounded reward requires claim and source as strings, got {shown_json(others[0], 80)}")
-    return claim, texts
+    return grounds_of(claim, texts, known)
 
 
-def _chain_score(steps: object, short_explanation: float) -> float:
-    """R_c, with the score of an explanation of 3 to 9 characters."""
+def _form(record: Mapping[str, Any], variant: Variant) -> tuple[float, float]:
+    """R_a and R_c by the form alone."""
+    short = 0.1 if variant == "released" else 0.0
+    return alignment_quality(record.get("evidence_alignment")), _chain_score(record.get("reasoning_chain"), short)
+
+
+def _standing(record: Mapping[str, Any], grounds: Grounds, predicted: Label | None) -> tuple[float, float]:
+    """R_a and R_c of what occurs in the texts, each 0 if it contradicts the label."""
+    entries, steps = grounds.entries(record.get("evidence_alignment")), grounds.steps(record.get("reasoning_chain"))
+    aligned, argued = agrees(predicted, entries, steps)
+    alignment = alignment_quality(entries) * grounds.covered(entries) if aligned else 0.0
+    void = sum(step is None for step in steps)
+    return round(alignment, 10), _chain_score(steps, 0.0, void) if argued and void < len(steps) else 0.0
+
+
+def _chain_score(steps: object, short_explanation: float, void: int = 0) -> float:
+    """R_c, with the score of an explanation of 3 to 9 characters, and void steps that do not count in the length."""
     written = _members(steps)
     if not written:
         return 0.0
     scores = [_step_score(step, short_explanation) for step in written]
-    return min(1.0, _mean(scores) + 0.2 * min(len(written) / 3, 1.0))
+    return min(1.0, _mean(scores) + 0.2 * min((len(written) - void) / 3, 1.0))
 
 
 def _diagnosis_score(
-    record: Mapping[str, Any], gold: Label, predicted: Label | None, variant: Variant, floor: float
-) -> float:
+    record: Mapping[str, Any], gold: Label, predicted: Label | None, variant: Variant, floor: float,
+    grounds: Grounds | None,
+) -> float:  # fmt: skip
     """R_d (eq. 10): no error claimed if there is none, else its type and a fix."""
     named, fix_length = record.get("error_type"), _length(record.get("fix_suggestion"))
     if gold == "Attributable":
         silent = named is None or named == ""
-        return 1.0 if silent and (variant != "grounded" or predicted == gold) else floor
-    if variant == "grounded" and predicted != gold:
-        return 0.0
-    known = _is_one_of(named, ERROR_TYPES)
-    score = 0.6 * known + 0.4 * (fix_length >= 10)
+        return 1.0 if silent and (grounds is None or predicted == gold) else floor
+    known, fixed = _is_one_of(named, ERROR_TYPES), fix_length >= 10
+    if grounds is not None:
+        known, fixed = known and grounds.names_error(named), fixed and grounds.repairs(record.get("fix_suggestion"))
+        known, fixed = known and predicted == gold, fixed and predicted == gold
+    score = 0.6 * known + 0.4 * fixed
     if variant == "released":
         score += 0.2 * (isinstance(named, str) and named != "" and not known) + 0.1 * (0 < fix_length < 10)
     return score

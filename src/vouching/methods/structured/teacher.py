@@ -19,7 +19,7 @@ from vouching.errors import ConfigError
 from vouching.inputs import labelled_row
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
 from vouching.judging.windows import ScreenedSources
-from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt, teacher_prompt
+from vouching.methods.structured.prompt import StructuredPrompt, Wording, structured_prompt, teacher_prompt
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply, reply_schema
 from vouching.models.base import Completion, Message, Model, Sampling
@@ -173,9 +173,12 @@ def _diagnosis_faults(record: Reply) -> Iterator[tuple[Demand, str]]:
             yield "fix", "the label is Not Attributable, but there is no fix_suggestion"
 
 
-def training_reply(record: Reply) -> str:
-    """A record as the student should write it: SEVA's keys in SEVA's order, on one line."""
-    return json.dumps(asdict(record), ensure_ascii=False)
+def training_reply(record: Reply, wording: Wording = "ours") -> str:
+    """A record as the student should write it: SEVA's keys in SEVA's order, on one line, and ours if it is asked."""
+    found = asdict(record)
+    if wording != "ours":
+        del found["revised_claim"]
+    return json.dumps(found, ensure_ascii=False)
 
 
 def example_prompt(
@@ -189,15 +192,21 @@ def example_prompt(
     return [{"role": message.role, "content": message.content} for message in messages]
 
 
-def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = None, run: RunJob = run_rows) -> Made:
+_KNOWN = ("error_type", "original")
+"""Fields of perturbed rows that the grounded reward reads."""
+
+
+def annotate_rows(
+    files: MadeFiles, teacher: Teacher, prompts: Path | None = None, run: RunJob = run_rows, wording: Wording = "ours"
+) -> Made:
     """Annotate the rows of a file; accepted rows become chats, as TRL's SFT reads them.
 
-    ``prompts`` is the path of the prompts alone, for GRPO.
+    ``prompts`` is the path of the prompts alone, for GRPO; ``wording`` is that of the student's prompt.
     """
-    demands = teacher.demands
+    demands, asked = teacher.demands, structured_prompt(wording=wording)
     settings = {
         "command": "data annotate", "model": teacher.model.name, "demands": ",".join(sorted(demands)),
-        **teacher.settings, "prompt": teacher_prompt().digest, "vouching": __version__,
+        **teacher.settings, "prompt": teacher_prompt().digest, "student": asked.digest, "vouching": __version__,
     }  # fmt: skip
 
     async def annotate(row: Row) -> Line:
@@ -209,13 +218,14 @@ def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = Non
             "source": "\n\n".join(source.text for source in found.sources),
             "gold": found.gold,
             "group": found.group,
+            "known": {key: value for key, value in (row.fields or {}).items() if key in _KNOWN and value},
             "accepted": made.record is not None,
             "attempts": made.attempts,
             "format_ok": made.format_ok,
             "gold_ok": made.gold_ok,
             "faults": made.faults,
-            "prompt": example_prompt(found.claim, found.sources),
-            "completion": training_reply(made.record) if made.record else None,
+            "prompt": example_prompt(found.claim, found.sources, prompt=asked),
+            "completion": training_reply(made.record, wording) if made.record else None,
         }
 
     others = (prompts,) if prompts else ()
@@ -245,7 +255,7 @@ def _split(files: MadeFiles, prompts: Path | None) -> None:
                 why = {key: row[key] for key in ("problem", "attempts", "faults", "claim", "source") if key in row}
                 refused.write(json.dumps({**about, **why}, ensure_ascii=False) + "\n")
             if asked and row.get("prompt"):
-                texts = {key: row[key] for key in ("prompt", "claim", "source")}
+                texts = {key: row[key] for key in ("prompt", "claim", "source")} | row.get("known", {})
                 asked[0].write(json.dumps({**about, **texts}, ensure_ascii=False) + "\n")
 
 

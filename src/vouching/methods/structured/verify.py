@@ -19,7 +19,9 @@ from vouching.judging.ask import Read, Replies, Unread, ask
 from vouching.judging.calibration import Calibration, find_calibration, fitting
 from vouching.judging.windows import ScreenedSources, Window
 from vouching.methods.base import Outcome
-from vouching.methods.structured.prompt import StructuredPrompt, Style, structured_prompt
+from vouching.methods.embedded.evidence import IndexCache
+from vouching.methods.embedded.voice import spans_of_mentions
+from vouching.methods.structured.prompt import StructuredPrompt, Style, Wording, structured_prompt
 from vouching.methods.structured.reading import (
     LocatedReply,
     VoteOutcome,
@@ -59,14 +61,18 @@ class StructuredConfig:
     """Maximum characters of source text in one prompt; longer sources are read in windows."""
     style: Style = "structured"
     """The whole record, or the label alone (the binary baseline)."""
+    prompt: Wording = "ours"
+    """The words that ask for it: ours, ours in few tokens (short), or the paper's."""
     screen: bool = True
-    """Whether sentences that address the verdict are withheld from the model."""
+    """Whether sentences that address the verdict or speak about the claim are withheld from the model, and those that
+    only mention the claim are marked."""
     recheck: bool = True
     """Whether a revised claim is judged as well, with one more question."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
             raise ConfigError(f"threshold must be in [0, 1], got {self.threshold!r}")
+        structured_prompt(self.style, self.prompt)
         for name, least in (("votes", 1), ("max_tokens", 1), ("window", 200)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
@@ -89,7 +95,7 @@ class StructuredVerifier:
         config: how it is asked.
         calibration: maps its scores to probabilities; applied only if it was made for this model, prompt and number of
             votes, otherwise the verdict has a warning.
-        prompt: another prompt; None for the shipped one.
+        prompt: another prompt; None for the one that ``config`` names.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -112,7 +118,8 @@ class StructuredVerifier:
     ) -> None:
         self.model = model
         self.config = config or StructuredConfig()
-        self._prompt = prompt or structured_prompt(self.config.style)
+        self._prompt = prompt or structured_prompt(self.config.style, self.config.prompt)
+        self._indexes = IndexCache()
         self._calibration = calibration
 
     @property
@@ -131,9 +138,27 @@ class StructuredVerifier:
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One outcome per claim, in order; questions are asked concurrently, as far as the model allows."""
-        evidence = await _evidence(sources, self.config.screen)
-        windows = [] if evidence.empty else evidence.windows(self.config.window)
-        return await all_of(self._judge(claim, _Case(evidence, windows)) for claim in claims)
+        cases = await self._cases(claims, tuple(sources))
+        return await all_of(self._judge(claim, case) for claim, case in zip(claims, cases, strict=True))
+
+    async def _cases(self, claims: Sequence[Claim], sources: tuple[Source, ...]) -> list[_Case]:
+        """The sources as shown for each claim; long ones are read in a thread, which keeps the event loop free."""
+        if sum(len(source.text) for source in sources) > _SHORT:
+            return await in_thread(lambda: self._shown(claims, sources))
+        return self._shown(claims, sources)
+
+    def _shown(self, claims: Sequence[Claim], sources: tuple[Source, ...]) -> list[_Case]:
+        every = ScreenedSources(sources, self.config.screen)
+        windows = self._windows(every)
+        cases: list[_Case] = []
+        for claim in claims:
+            read = self.config.screen and windows
+            own = every.for_claim(*spans_of_mentions(claim.text, sources, self._indexes)) if read else every
+            cases.append(_Case(own, windows if own is every else self._windows(own)))
+        return cases
+
+    def _windows(self, evidence: ScreenedSources) -> list[Window]:
+        return [] if evidence.empty else evidence.windows(self.config.window)
 
     async def support(self, text: str, sources: Sequence[Source]) -> float | None:
         """None: not measured."""
@@ -255,10 +280,3 @@ def open_verifier(model: str | Model, config: StructuredConfig | None = None) ->
 
 def _spent(case: _Case, started: float) -> Usage:
     return replace(total_usage(case.completions), seconds=time.perf_counter() - started)
-
-
-async def _evidence(sources: Sequence[Source], screen: bool) -> ScreenedSources:
-    """The screened sources; long ones are screened in another thread, which keeps the event loop free."""
-    if sum(len(source.text) for source in sources) > _SHORT:
-        return await in_thread(lambda: ScreenedSources(sources, screen))
-    return ScreenedSources(sources, screen)

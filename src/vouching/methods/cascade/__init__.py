@@ -1,0 +1,1 @@
+"""Several verifiers in a row: the next is asked only where the one before is undecided."""
