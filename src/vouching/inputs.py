@@ -10,18 +10,18 @@ from pathlib import PurePath
 from typing import Any, TypeAlias, cast, overload
 
 from vouching.errors import InputError
+from vouching.rows.documents import Document, as_document
 from vouching.rows.read import Row, RowReader
+from vouching.rows.shapes import SOURCE_KEYS, as_row
 from vouching.types import Claim, Example, Label, Passage, Source, Span
 from vouching.types.visible import shown_json, shown_keys, value_fault
 
-SourceLike: TypeAlias = str | Source | Passage | Mapping[str, object]
+SourceLike: TypeAlias = str | Source | Passage | Mapping[str, object] | Document
 SourcesLike: TypeAlias = SourceLike | Sequence[SourceLike]
 ClaimLike: TypeAlias = str | Claim
 
 LONGEST_CLAIM = 50_000
 """Characters; anything longer is a response, to be split into claims first."""
-SOURCE_KEYS = ("sources", "source", "contexts", "context", "documents", "docs")
-"""Names under which a row may have its sources; "sources" is preferred."""
 _TEXT_KEYS = ("text", "content", "page_content", "source")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -43,6 +43,9 @@ def as_claim(value: ClaimLike, number: int = 1) -> Claim:
 
 def as_sources(value: SourcesLike) -> tuple[Source, ...]:
     """Sources from a string, a Source, a Passage, a mapping with "text", or a sequence of these, with unique ids.
+
+    Documents of LangChain, LlamaIndex and Haystack are sources too, as objects or as JSON: text, id, and from their
+    metadata the file, the page and the title.
 
     The id of a passage names its document and its offset there: character 4 of "bridge.txt#char=100,180" is character
     104 of bridge.txt.
@@ -81,8 +84,9 @@ def _as_source(item: object, number: int) -> Source:
         return _as_source(Source(item.span.text, _passage_name(item.span, number), item.title, item.url), number)
     if isinstance(item, str):
         return Source(check_text(item, name), id=f"source-{number}")
-    if isinstance(item, Mapping):
-        row = cast("Mapping[str, object]", item)
+    document = as_document(item)
+    if isinstance(item, Mapping) or document is not None:
+        row = cast("Mapping[str, object]", item) if document is None else document
         key = next((k for k in _TEXT_KEYS if k in row), None)
         if key is None:
             raise InputError(f'{name} has no "text"; {shown_keys(row)} (optional keys: id, title, url)')
@@ -173,7 +177,7 @@ def labelled_row(row: Row) -> LabelledRow:
     """A row with its label. Raises InputError if it cannot be used."""
     if row.fields is None:
         raise InputError(str(row.problem))
-    fields = row.fields
+    fields = as_row(row.fields)
     if fields.get("claim") is None:
         raise InputError(value_fault(fields, "claim"))
     gold = gold_of(fields)

@@ -9,17 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from vouching.bench.evaluate import pooled_figures, set_curves, set_figures
+from vouching.bench.evaluate import main_statistics, pooled_figures, set_curves, set_figures
+from vouching.bench.own import tuned
+from vouching.bench.raw import Asking, RawJudge, raw_figures, refuse_raw
 from vouching.bench.report import TEMPLATES, WIDE, interval_words, number_words, plain_table
 from vouching.bench.rows import BenchRow, Fault, group_keys
-from vouching.bench.score import NO_CLAIM, Scored, ScoreRows, span_counts_of
+from vouching.bench.score import NO_CLAIM, Scored, ScoreRows, labelled, span_counts_of
 from vouching.bench.task import SPOILED, DataSet, Line, Listener, Task
-from vouching.checker import Checker
 from vouching.errors import ConfigError
+from vouching.methods.embedded.verify import is_embedded
 from vouching.metrics import document_numbers
+from vouching.models.open import open_model
 from vouching.report import charts
 from vouching.report.skeleton import write_page
 from vouching.rows.pool import ROWS_AT_ONCE, AsyncWorkFactory
@@ -58,16 +62,29 @@ class ClaimsTask(Task[BenchRow]):
 
     failed_words = "rows without a verdict: {}; excluded from the figures"
 
-    def __init__(self, model: str, jobs: int = 1) -> None:
-        checker = Checker(model)  # an invalid setting shows before any file is created
+    def __init__(self, model: str, jobs: int = 1, asking: Asking | None = None) -> None:
+        asking = asking or Asking()
+        self._asking = asking
+        if is_embedded(model) and asking.settings:
+            raise ConfigError(f"the prompt and the length of replies are for language models, got --model {model}")
+        scoring = ScoreRows(model, asking.method, asking.settings)
+        checker = scoring.checker()  # an invalid setting shows before any file is created
         if not checker.embedded and jobs != 1:
             raise ConfigError(
                 f"--jobs must be 1 with a language model, got {jobs}: omit it; one process handles {ROWS_AT_ONCE} rows "
                 "concurrently"
             )
-        self.arguments = f"--model {model}"
+        self.arguments = f"--model {model}{asking.arguments}"
         self.settings = checker.decoding or {}
-        self._work = ScoreRows(model) if checker.embedded else ScoreRows(model).waiting(checker)
+        self._work: WorkFactory | AsyncWorkFactory = scoring if checker.embedded else scoring.waiting(checker)
+        if asking.raw:
+            refuse_raw(asking.method, checker.embedded)
+            judge = RawJudge(
+                open_model(model), "label" if asking.method == "label" else "structured", asking.wording or "ours",
+                asking.max_tokens or 1024,
+            )  # fmt: skip
+            self.settings = judge.settings
+            self._work = AsyncWorkFactory(judge.work, judge.model.aclose)
 
     def work(self) -> WorkFactory | AsyncWorkFactory:
         """The work that scores rows."""
@@ -87,8 +104,19 @@ class ClaimsTask(Task[BenchRow]):
         return None if line["unverified"] in (None, NO_CLAIM) else line["unverified"]
 
     def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
-        """The figures of one set."""
-        return set_figures(lines, resamples)
+        """The figures of one set, with a tuned threshold over the rows that it was not tuned on."""
+        kept, how = tuned(lines, self._asking.tune) if self._asking.tune else (lines, None)
+        raw = {"raw": raw_figures(lines, resamples)} if self._asking.raw else {}
+        return {**set_figures(kept, resamples), **raw, **({"tuned": how} if self._asking.tune else {})}
+
+    def slice_figures(self, lines: Sequence[Line]) -> Mapping[str, float]:
+        """The figures of a slice whose spread over seeds is reported."""
+        arrays = labelled(lines)
+        if arrays is None or not arrays.both_classes:
+            return {}
+        ones = np.ones((1, len(arrays.gold)))
+        statistics = main_statistics(arrays)
+        return {name: float(statistics[name](ones)[0]) for name in ("accuracy", "macro_f1", "auroc")}
 
     def figures(
         self, scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[BenchRow]], resamples: int,
@@ -96,6 +124,8 @@ class ClaimsTask(Task[BenchRow]):
     ) -> dict[str, Any]:  # fmt: skip
         """The figures of each set, and of all sets without a remark together."""
         figures = super().figures(scored, sets, resamples, listener)
+        if self._asking.tune:
+            scored = {name: tuned(lines, self._asking.tune)[0] for name, lines in scored.items()}
         regular = {data_set.name: scored[data_set.name] for data_set in sets if not data_set.remark}
         listener.phase("computing the figures over all sets")
         return {**figures, "pooled": pooled_figures(regular, resamples)}
@@ -237,8 +267,27 @@ def run_notes(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: {found['undefined']}."
         if found["share_attributable"]:
             yield f"{name}: share judged Attributable {interval_words(found['share_attributable'])}."
+        for line in _measured_words(found):
+            yield f"{name}: {line}."
         if found["pairs"]:
             yield f"{name}: pair accuracy {interval_words(found['pairs']['pair_accuracy'])}."
+
+
+def _measured_words(found: Mapping[str, Any]) -> Iterator[str]:
+    """What raw replies, a tuned threshold and several seeds add to the figures of a set."""
+    raw: Mapping[str, Any] = found.get("raw", {})
+    spreads: Mapping[str, Any] = found.get("seeds", {})
+    if raw.get("replies"):
+        names = {"parse_rate": "parse rate", "alignment": "R_a", "chain": "R_c", "strict_accuracy": "strict accuracy"}
+        shown = [f"{words} {interval_words(raw[key])}" for key, words in names.items() if key in raw]
+        yield f"{raw['replies']:,} raw replies: {', '.join(shown)}"
+    if "tuned" in found:
+        how = found["tuned"]
+        tuned_on = how and f"threshold {how['threshold']:.3f}, tuned on {how['rows']:,} rows that no figure includes"
+        yield tuned_on or "threshold not tuned: the part for tuning has rows of one label only"
+    for metric, spread in spreads.items():
+        number, deviation = len(spread["values"]), spread["standard_deviation"]
+        yield f"{metric} over {number} samples: {spread['mean']:.3f}, standard deviation {deviation:.3f}"
 
 
 def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:

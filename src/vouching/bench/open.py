@@ -14,6 +14,7 @@ from vouching.bench.ifeval import IfevalTask
 from vouching.bench.judges import JudgeOptions, JudgesTask
 from vouching.bench.math import MathTask
 from vouching.bench.ranking_task import RankingsTask, RankOptions
+from vouching.bench.raw import Asking
 from vouching.bench.task import ROWS, DataSet, Kind, Task
 from vouching.bench.taxcalcbench_run import TaxesTask
 from vouching.errors import InputError
@@ -52,6 +53,14 @@ def measured(kind: Kind, options: Options) -> str:
     return options["score_model"] or options["model"] or "embedded"
 
 
+def _claims(options: Options) -> Task[Any]:
+    asking = Asking(
+        options.get("method"), options.get("wording"), options.get("tokens"), bool(options.get("raw")),
+        options.get("tune_threshold"),
+    )  # fmt: skip
+    return ClaimsTask(options["model"] or "embedded", options["jobs"] or cores(), asking)
+
+
 def _rankings(options: Options) -> Task[Any]:
     search = SearchOptions.read(options["index"], options["web"])
     mode, relevance = options["mode"], options["relevance_model"]
@@ -75,8 +84,8 @@ def _answers(options: Options) -> Task[Any]:
     if len(judges) > 1:
         raise InputError(f"expected one judge to audit the answers, got {len(judges)}")
     answering = AnswerOptions(
-        writer_name(options["model"]), options["prompt"], options["generations"], judges[0], options["method"],
-        options["marker"], options["seed"], options["max_tokens"],
+        writer_name(options["model"]), options["prompt"], options["generations"], judges[0],
+        options["method"] or "blinded", options["marker"], options["seed"], options["max_tokens"],
     )  # fmt: skip
     marker = answering.marker
     return AnswersTask(answering, lambda: _answerer(answering), partial(_mark, marker) if marker else None)
@@ -111,7 +120,7 @@ def _judges(options: Options) -> Task[Any]:
 
 
 _OPEN: Mapping[Kind, Callable[[Options], Task[Any]]] = {
-    "claims": lambda options: ClaimsTask(options["model"] or "embedded", options["jobs"] or cores()),
+    "claims": _claims,
     "rankings": _rankings,
     "answers": _answers,
     "judges": _judges,

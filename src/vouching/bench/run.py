@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import platform
+import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from vouching.bench.claims import ClaimsTask
 from vouching.bench.ifeval import IfevalTask
 from vouching.bench.judges import JudgesTask
 from vouching.bench.math import MathTask
+from vouching.bench.own import OWN
 from vouching.bench.ranking_task import RankingsTask
 from vouching.bench.rows import Fault, Split
 from vouching.bench.task import DataSet, Kind, Line, Listener, RowT, RunOptions, Task, id_faults
@@ -174,8 +176,11 @@ def run_task(
         ConfigError: the model cannot be opened.
         OSError: the disk is full; finished rows are kept.
     """
-    rows = {data_set.name: _limited(_rows(task, data_set, data, options), task, options.limit) for data_set in sets}
+    drawn = {data_set.name: _limited(_rows(task, data_set, data, options), task, options) for data_set in sets}
+    rows = {name: kept for name, (kept, _) in drawn.items()}
     run = _run_record(task, sets, data, rows, options)
+    if len(options.seeds) > 1:
+        run["data"] = {name: {**about, "samples": drawn[name][1]} for name, about in run["data"].items()}
     open_folder(out, run, options.resume)
     total, done = sum(map(len, rows.values())), 0
     for name, set_rows in rows.items():
@@ -189,6 +194,9 @@ def run_task(
         done += len(set_rows)
     scored = {name: read_scored(out, name) for name in rows}
     results = {**run, **task.figures(scored, sets, options.resamples, listener)}
+    if len(options.seeds) > 1:
+        for name, lines in scored.items():
+            results["sets"][name]["seeds"] = _spreads(task, lines, drawn[name][1])
     write_json(out / RESULTS, results)
     listener.phase("writing the report")
     task.report(out / REPORT, results, scored)
@@ -229,7 +237,9 @@ def _run_record(
     task: Task[RowT], sets: Sequence[DataSet[RowT]], data: Path, rows: Mapping[str, Sequence[Row]], options: RunOptions
 ) -> dict[str, Any]:
     names = ALL if [*sets] == _all(data, options) else " ".join(rows)
+    names = f"--input {sets[0].files[options.split][0]}" if sets[0].licence == OWN else names
     limit = f" --limit {options.limit}" if options.limit else ""
+    limit += f" --seeds {','.join(map(str, options.seeds))}" if len(options.seeds) > 1 else ""
     return {
         "command": f"vouch bench run {names} {task.arguments} --split {options.split}{limit}",
         "settings": {
@@ -271,11 +281,36 @@ def _all(data: Path, options: RunOptions) -> list[DataSet[Any]]:
         return []
 
 
-def _limited(rows: list[Row], task: Task[RowT], limit: int | None) -> list[Row]:
-    """A sample stratified by label or part, plus every row that cannot be used."""
+def _limited(rows: list[Row], task: Task[RowT], options: RunOptions) -> tuple[list[Row], dict[str, list[str]]]:
+    """A sample stratified by label or part, plus every row that cannot be used; and the ids of the sample of each seed.
+
+    With several seeds, the rows of all their samples.
+    """
     usable = [(place, task.share_of(row.fields)) for place, row in enumerate(rows) if row.fields]
-    if limit is None or limit >= len(usable):
-        return rows
-    places: list[int] = stratified_slice([label for _, label in usable], limit, seed=0).tolist()
-    drawn = {usable[place][0] for place in places}
-    return [row for place, row in enumerate(rows) if place in drawn or row.fields is None]
+    if options.limit is None or options.limit >= len(usable):
+        if len(options.seeds) > 1:
+            raise InputError("--seeds draws samples, so it requires --limit N with fewer rows than the set has")
+        return rows, {}
+    samples: dict[str, list[int]] = {}
+    for seed in options.seeds:
+        places: list[int] = stratified_slice([label for _, label in usable], options.limit, seed).tolist()
+        samples[str(seed)] = [usable[place][0] for place in places]
+    drawn = {place for places in samples.values() for place in places}
+    kept = [row for place, row in enumerate(rows) if place in drawn or row.fields is None]
+    return kept, {seed: [rows[place].name for place in places] for seed, places in samples.items()}
+
+
+def _spreads(task: Task[RowT], lines: Sequence[Line], samples: Mapping[str, Sequence[str]]) -> Record:
+    """Mean and standard deviation of the figures of the samples, by metric."""
+    by_id = {line["id"]: line for line in lines}
+    each = [task.slice_figures([by_id[name] for name in names if name in by_id]) for names in samples.values()]
+    shared = [metric for metric in each[0] if all(metric in one for one in each)]
+    return {
+        metric: {
+            "mean": round(statistics.fmean(values), 4),
+            "standard_deviation": round(statistics.stdev(values), 4),
+            "values": [round(value, 4) for value in values],
+        }
+        for metric in shared
+        if (values := [one[metric] for one in each])
+    }

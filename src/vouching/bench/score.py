@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,18 @@ class ScoreRows:
 
     model: str
     """Name of the verifier."""
+    method: str | None = None
+    """How it judges; None for what suits the model."""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Of the method."""
+
+    def checker(self) -> Checker:
+        """The checker that judges the rows."""
+        return Checker(self.model, method=self.method, **self.settings)
 
     def __call__(self) -> Callable[[Row], str]:
         """The function from a row to its line."""
-        checker = Checker(self.model)
+        checker = self.checker()
         return lambda row: run(_scored(checker, row))
 
     def waiting(self, checker: Checker) -> AsyncWorkFactory:
@@ -91,6 +99,11 @@ async def score_row(row: BenchRow, checker: Checker) -> Scored:
         return _line(row, NO_CLAIM, seconds)
     verdicts = tuple(finding for finding in outcome.findings if isinstance(finding, Verdict))
     return _line(row, None, seconds, outcome.score, verdicts)
+
+
+def unscored(row: BenchRow, why: str | None) -> Scored:
+    """The line of a row without a verdict."""
+    return _line(row, why, None)
 
 
 async def _scored(checker: Checker, row: Row) -> str:

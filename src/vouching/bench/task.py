@@ -109,6 +109,8 @@ class RunOptions:
     split: Split = "test"
     limit: int | None = None
     """Rows per set, in a sample stratified by label or part; None for all."""
+    seeds: tuple[int, ...] = (0,)
+    """A sample for each seed; the figures are those of all their rows, with the spread over the samples."""
     jobs: int = 1
     """Processes that score rows; 1 with a language model."""
     resume: bool = False
@@ -165,6 +167,10 @@ class Task(Generic[RowT]):
     def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
         """The figures of one set."""
         raise NotImplementedError
+
+    def slice_figures(self, lines: Sequence[Line]) -> Mapping[str, float]:
+        """The figures of one sample of several; empty if the kind of sets has none."""
+        return {}
 
     def figures(
         self, scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[RowT]], resamples: int, listener: Listener

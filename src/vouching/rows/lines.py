@@ -93,13 +93,13 @@ def async_work(
 
 def record_work(make: Callable[[Row], Awaitable[Any]]) -> AsyncWork:
     """Work that writes the record made from a row, or an Unverified with the message of the InputError raised."""
-    from vouching.types.serial import to_json
+    from vouching.types.serial import to_line
 
     async def work(row: Row) -> str:
         try:
-            return to_json(await make(row))
+            return to_line(await make(row))
         except InputError as error:
-            return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {error}"))
+            return to_line(Unverified(Claim("", id=row.name), "input", f"{row.place}: {error}"))
 
     return work
 

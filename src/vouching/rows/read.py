@@ -1,7 +1,8 @@
-"""Read rows from JSONL, gzipped JSONL, CSV and Parquet files, or JSONL on standard input.
+"""Read rows from JSON, JSONL, gzipped JSONL, CSV and Parquet files, or JSONL on standard input.
 
 A row that cannot be read is yielded with a problem instead of fields, so that output lines still match input rows.
-Not supported: folders, URLs, files with one large JSON array, detection of the encoding.
+A .json file is one object, or has a list of objects somewhere, such as the results of promptfoo; it is read as a whole.
+Not supported: folders, URLs, detection of the encoding.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from vouching.rows.tables import csv_rows, parquet_rows
 
 STDIN = "-"
 FORMATS = (".jsonl", ".jsonl.gz", ".csv", ".parquet")
-"""File endings that can be read."""
+"""File endings that can be read in steps."""
+JSON = ".json"
 Made = TypeVar("Made")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_CONTAINERS = ("results", "data", "rows", "samples", "test_cases", "testCases", "records", "examples")
+"""Names under which tools put the rows of a JSON file."""
 _GZIP = b"\x1f\x8b"
 _JSON_TYPES: dict[type, str] = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
@@ -74,7 +78,7 @@ def open_rows(path: str, columns: Collection[str] = ()) -> RowReader:
     r"""Open an input; its beginning is read at once, the rest on demand. Raises InputError.
 
     Args:
-        path: the file, with an ending of :data:`FORMATS`, or "-" for JSONL on standard input.
+        path: the file, with an ending of :data:`FORMATS` or .json, or "-" for JSONL on standard input.
         columns: a table must have at least one of these columns; empty allows any table.
 
     >>> import tempfile
@@ -142,6 +146,8 @@ def read_rows(
 
 
 def _reader(raw: IO[bytes], ending: str, name: str, columns: Collection[str]) -> RowReader:
+    if ending == JSON:
+        return RowReader(name, _whole_json(b"".join(_primed(raw, name)), name), close=raw.close)
     if ending == ".parquet":
         return RowReader(name, *parquet_rows(raw, name, columns), raw.close)
     lines = _primed(cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if ending == ".jsonl.gz" else raw, name)
@@ -154,11 +160,10 @@ def _reader(raw: IO[bytes], ending: str, name: str, columns: Collection[str]) ->
 
 def _ending(path: str) -> str:
     lower = path.lower()
-    found = next((ending for ending in FORMATS if lower.endswith(ending)), None)
+    found = next((ending for ending in (*FORMATS, JSON) if lower.endswith(ending)), None)
     if found is None:
         raise InputError(
-            f"{path}: expected a file that ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, or - for JSONL on "
-            "standard input"
+            f"{path}: expected a file that ends in {', '.join(FORMATS)} or {JSON}, or - for JSONL on standard input"
         )
     return found
 
@@ -199,6 +204,36 @@ def _json_rows(lines: Iterable[bytes]) -> Iterator[Row]:
         if line.strip():
             number += 1
             yield _json_row(number, f"line {place}", line)
+
+
+def _whole_json(raw: bytes, name: str) -> Iterator[Row]:
+    """The objects of a JSON file; of one that has none, the file is a row itself."""
+    try:
+        value = read_json(raw.decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: byte {error.start + 1} is not valid UTF-8: save the file as UTF-8") from None
+    except ValueError as error:
+        lines = "; rows with a line for each go to a file that ends in .jsonl" if b"}\n{" in raw else ""
+        raise InputError(f"{name}: {error}{lines}") from None
+    found = _objects(value)
+    if found is None and not isinstance(value, dict):
+        got = _JSON_TYPES.get(type(value), "a number")
+        raise InputError(f"{name} has {got}, expected a list of objects, or an object")
+    rows: list[Any] = [value] if found is None else found
+    for number, row in enumerate(rows, 1):
+        kind = type(cast("object", row))
+        problem = None if kind is dict else f"got {_JSON_TYPES.get(kind, 'a number')}, expected an object"
+        yield Row(number, f"row {number}", None if problem else row, problem)
+
+
+def _objects(value: object, levels: int = 3) -> list[Any] | None:
+    """The list of rows in a JSON value: itself, or under a name such as results, data or test_cases; None without."""
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    if isinstance(value, dict) and levels:
+        inner = (cast("Fields", value).get(key) for key in _CONTAINERS)
+        return next((found for one in inner if (found := _objects(one, levels - 1)) is not None), None)
+    return None
 
 
 def _json_row(number: int, place: str, line: bytes) -> Row:

@@ -42,9 +42,9 @@ def csv_rows(lines: Iterator[bytes], name: str, columns: Collection[str] = ()) -
     # Invalid UTF-8 becomes lone surrogates, which affect only their own row.
     text = (line.decode("utf-8", "surrogateescape") for line in lines)
     first = next(text, "")
-    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), _EMPTY)))
-    reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
     try:
+        delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), _EMPTY)))
+        reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
         header = next(reader, _EMPTY)
     except csv.Error as error:
         raise InputError(f"the header of {name} cannot be read: {error}") from None
