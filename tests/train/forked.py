@@ -1,4 +1,4 @@
-"""Runs in children of this process: to be killed, to meet a full disk, or to be one of two.
+"""Runs in children of this process: to be killed, to meet a full disk, or to be one of several.
 
 What is loaded here is not loaded again there, which takes torch and TRL seconds.
 """
@@ -20,14 +20,19 @@ def in_child(run: Callable[[], object], **environment: str) -> int:
     return _ended(_started(run, environment))
 
 
-def as_pair(run: Callable[[], object]) -> None:
-    """Do ``run`` in two children that train together on a CPU. Raises AssertionError if one of them fails."""
+def as_group(run: Callable[[], object], processes: int = 2) -> None:
+    """Do ``run`` in children that train together on a CPU. Raises AssertionError if one of them fails."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    about = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}
-    pair = [_started(run, {**about, "RANK": rank, "LOCAL_RANK": rank}) for rank in ("0", "1")]
-    assert [_ended(child) for child in pair] == [0, 0]
+    about = {
+        "WORLD_SIZE": str(processes),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+        "ACCELERATE_USE_CPU": "true",
+    }
+    children = [_started(run, {**about, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(processes)]
+    assert [_ended(child) for child in children] == [0] * processes
 
 
 def dying_at(words: str) -> Callable[[str], None]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.train.blinded_runs import ROWS, by_script, game, ppo, talk, write_model
 from tests.train.engine_runs import PLAIN, greatest_difference, trainer_of, weights_of
-from tests.train.forked import as_pair
+from tests.train.forked import as_group
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -110,7 +110,7 @@ def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
     for out in (alone, both):
         out.mkdir()
     by_script(model, alone)
-    as_pair(lambda: by_script(model, both))
+    as_group(lambda: by_script(model, both))
     one, two = (torch.load(out / "weights.pt", weights_only=True) for out in (alone, both))
     assert greatest_difference(one[0], two[0]) < 1e-5
     assert greatest_difference(one[1], two[1]) < 1e-5

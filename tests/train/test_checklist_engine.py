@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.train.engine_runs import PLAIN, greatest_difference, stop_often, trainer_of, weights_of
-from tests.train.forked import as_pair
+from tests.train.forked import as_group
 from tests.train.tiny_qwen import write_tiny_qwen
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
@@ -63,7 +63,7 @@ def gradient(trainer: Any, groups: Sequence[Group]) -> dict[str, Any]:
 def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
     # Four instructions with one to three items, so that the processes have unequal rows; what is replayed is shared.
     together(model, tmp_path / "alone")
-    as_pair(lambda: together(model, tmp_path / "both"))
+    as_group(lambda: together(model, tmp_path / "both"))
     for loss in ("grpo", "dapo"):
         one, two = (torch.load(tmp_path / out / f"{loss}.pt", weights_only=True) for out in ("alone", "both"))
         assert greatest_difference(one, two) < 1e-6, loss

@@ -58,6 +58,18 @@ def test_a_perturbation_as_it_is_written_is_a_pair_with_its_changed_span_and_err
     assert ERROR_TYPES[after.error_type] == "temporal_shift"
 
 
+def test_a_changed_source_makes_a_pair_that_differs_in_the_source_alone() -> None:
+    record = {
+        "claim": "It opened in 1937.", "label": "Not Attributable", "fine_label": "neutral",
+        "original_source": "The bridge opened in 1937.", "source": "The bridge is old.",
+    }  # fmt: skip
+    before, after = unit_of(record, "pairs/cut")
+    assert (before.claim, before.source, before.relations) == (after.claim, record["original_source"], SUPPORTED)
+    assert (after.source, after.relations) == ("The bridge is old.", (2,))
+    assert before.unsupported is None  # which words of the claim lost their support is not known
+    assert after.unsupported is None
+
+
 def test_a_perturbation_that_keeps_the_meaning_is_one_supported_row() -> None:
     made = Perturbation(
         "It has 1,200 seats.", "It has 1200 seats.", "It has 1200 seats.", (Span("1,200", 7, 12),), "number_format"
@@ -170,7 +182,9 @@ def test_a_share_or_number_of_rows_for_a_set_that_is_not_there_is_an_error(tmp_p
             read_sets([tmp_path], shares, 10, 0, rows)
 
 
-@pytest.mark.parametrize("name", ["nli.toml", "attribution.toml", "tiny.toml"])
+@pytest.mark.parametrize(
+    "name", ["nli.toml", "attribution.toml", "base.toml", "contrast.toml", "mixture.toml", "sources.toml", "tiny.toml"]
+)
 def test_the_settings_of_every_recipe_are_valid(name: str) -> None:
     assert read_settings(EncoderConfig, RECIPES / name) != EncoderConfig()
 

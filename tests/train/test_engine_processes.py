@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.train.engine_runs import greatest_difference, stop_often, texts
-from tests.train.forked import as_pair, in_child
+from tests.train.forked import as_group, in_child
 from tests.train.tiny_qwen import write_tiny_qwen
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
@@ -52,11 +52,12 @@ def test_a_run_that_is_killed_and_gone_on_with_ends_with_the_same_weights(model:
     assert sum(line["groups/resampled"] or 0 for line in steps[8:]) > 0  # that stream of rows was gone on with too
 
 
-def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [2, 4])
+def test_several_processes_train_as_one_does(model: Path, tmp_path: Path, processes: int) -> None:
     # The judge fails on replies to some rows, so that one process has fewer rollouts and is filled up.
     alone, both = tmp_path / "alone", tmp_path / "both"
     one_of_two(model, alone, LOSSES)
-    as_pair(lambda: one_of_two(model, both, LOSSES))
+    as_group(lambda: one_of_two(model, both, LOSSES), processes)
     for loss in LOSSES:
         assert greatest_difference(load(alone / f"{loss}.pt"), load(both / f"{loss}.pt")) < 1e-6, loss
         one, two = (json.loads((out / f"{loss}.json").read_text()) for out in (alone, both))

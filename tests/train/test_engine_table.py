@@ -56,7 +56,7 @@ def test_trying_again_is_bounded() -> None:
     played = given.play(rows()[:2])
     assert len(played.plays) == 1 + 3
     assert [one.advantage for one in played.rollouts] == [0.0] * 4
-    assert given.state_dict() == {"drawn": 3 * 2}
+    assert given.state_dict() == {"drawn": 3 * 2, "game": {}}
 
 
 def test_a_game_with_many_groups_of_a_row_plays_rows_again_and_not_as_many_as_groups() -> None:

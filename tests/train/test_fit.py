@@ -64,7 +64,7 @@ def test_prompts_that_are_all_too_long_and_a_model_that_is_nowhere_are_told(
     from vouching.train.fit import train_game
 
     short = replace(config, sampling=replace(config.sampling, prompt_tokens=3))
-    with pytest.raises(InputError, match="all 16 prompts have more than 3 tokens"):
+    with pytest.raises(InputError, match=r"all 16 rows would be dropped: their prompts have more than 3 tokens"):
         train_game(short, tmp_path / "run")
     with pytest.raises(ConfigError, match="there is no model nowhere: pass a folder"):
         train_game(replace(config, model="nowhere"), tmp_path / "run")
@@ -190,8 +190,14 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredRunConfi
     long["prompt"][0]["content"] *= 40
     lines: list[str] = []
     path = write(tmp_path / "rows.jsonl", [*(row(number) for number in range(8)), long])
-    train_game(replace(config, rows=(path,), max_steps=1, dev=()), tmp_path / "run", report=lines.append)
-    assert "skipped 1 of 9 rows: their prompts have more than 96 tokens" in lines
+    one = replace(config, rows=(path,), max_steps=1, dev=())
+    # 1 of 9 is 11.1 %, and a run may lose a twentieth unless allow_dropped is higher.
+    with pytest.raises(InputError, match=r"1 of 9 rows \(11.1%\) would be dropped.* set sampling.allow_dropped"):
+        train_game(one, tmp_path / "run", report=lines.append)
+    assert lines == []
+    allowed = replace(one, sampling=replace(one.sampling, allow_dropped=0.2))
+    train_game(allowed, tmp_path / "run", report=lines.append)
+    assert lines[0].startswith("dropped 1 of 9 rows (11.1%): their prompts have more than 96 tokens")
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from vouching.train.advantages import filled
 from vouching.train.monitor import MONITORS, WINDOW, Finding, alarms, rolling
 from vouching.train.run_folder import Columns
+from vouching.types import Group, Reward, Rollout
 
 STEPS = 350
 """As many as SEVA's GRPO."""
@@ -75,6 +78,19 @@ def test_advantages_of_the_papers_binary_run_collapse_and_those_of_its_process_r
     # the last stretch, from .14 at 200 to .09 at 350, reaches at 200 + 150 * .036 / .05 = 307 and its mean 10 later.
     assert (alarm.kind, alarm.about) == ("advantage_collapse", "verifier")
     assert 300 < alarm.step < 330
+
+
+def test_a_binary_group_that_is_not_flat_has_an_advantage_of_at_least_935() -> None:
+    # SEVA, Eq. 2, G = 8, k ones: the unbiased variance is k (8 - k) / 56, the greatest |A| max(k, 8 - k) / 8 / std,
+    # least at k = 4: .5 / sqrt(16 / 56) = sqrt(7 / 8) = .935. Table 18 has .12 and -.15 at most.
+    greatest = []
+    for ones in range(1, 8):
+        rollouts = tuple(Rollout("verifier", (1,), (2,), (1,), None, "stop", group="g", reward=Reward(float(i < ones)))
+                         for i in range(8))  # fmt: skip
+        [group] = filled([Group("g", "verifier", "group", rollouts)], spread="unbiased", epsilon=0.0)
+        greatest.append(max(abs(one.advantage) for one in group.rollouts))
+    assert min(greatest) == pytest.approx(math.sqrt(7 / 8)) == pytest.approx(0.935, abs=1e-3)
+    assert max(greatest) == pytest.approx(2.475, abs=1e-3)
 
 
 def test_groups_whose_rewards_are_all_equal_are_a_collapse() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.train.assurance_runs import write_model
 from tests.train.engine_runs import greatest_difference
-from tests.train.forked import as_pair
+from tests.train.forked import as_group
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -27,7 +27,7 @@ def test_two_processes_train_two_policies_as_one_does(tmp_path: Path) -> None:
     torch.set_num_threads(1)
     model = write_model(tmp_path / "model", ROWS)
     train_pairs(model, tmp_path / "alone", LOSSES)
-    as_pair(lambda: train_pairs(model, tmp_path / "both", LOSSES))
+    as_group(lambda: train_pairs(model, tmp_path / "both", LOSSES))
     for loss in LOSSES:
         one, two = (torch.load(tmp_path / where / f"{loss}.pt", weights_only=True) for where in ("alone", "both"))
         assert greatest_difference(one, two) < 1e-6, loss

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.train.forked import as_pair, dying_at, in_child, told_always
+from tests.train.forked import as_group, dying_at, in_child, told_always
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, InputError
 from vouching.methods.training import LoraSettings, WatchSettings
@@ -165,7 +165,7 @@ def test_two_processes_learn_both_stages(config: SftConfig, folder: Path, tmp_pa
         records = run(staged, tmp_path / "run")
         (tmp_path / f"records-{os.environ['RANK']}").write_text("\n".join(records), encoding="utf-8")
 
-    as_pair(both)
+    as_group(both)
     records = [(tmp_path / f"records-{rank}").read_text(encoding="utf-8") for rank in (0, 1)]
     assert "first stage: training on 16 labels" in records[0]
     assert "first stage" not in records[1]
@@ -174,13 +174,39 @@ def test_two_processes_learn_both_stages(config: SftConfig, folder: Path, tmp_pa
     assert [len(read_records(tmp_path / name)) for name in ("run/binary", "run")] == [2, 2]
 
 
+def test_the_batch_of_an_update_is_that_of_all_processes(config: SftConfig, tmp_path: Path) -> None:
+    # Sixteen chats an update: in one process two pieces of eight, in two one of eight, in four one of four.
+    steady = replace(config, dev=(), max_steps=3, learning_rate=1e-3, watch=WatchSettings(checkpoint_every=3))
+    run(steady, tmp_path / "1")
+    for processes in (2, 4):
+        as_group(lambda out=tmp_path / str(processes): run(steady, out), processes)
+    alone = weights_in(tmp_path / "1/model")
+    for processes in ("2", "4"):
+        found = weights_in(tmp_path / processes / "model")
+        assert max(float((alone[name] - found[name]).abs().max()) for name in alone) < 1e-6
+        losses = [[line["loss"] for line in read_records(tmp_path / out)] for out in ("1", processes)]
+        assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+
+
+def test_a_batch_that_the_processes_cannot_share_is_an_error(
+    config: SftConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    with pytest.raises(ConfigError, match=r"batch_prompts must be a multiple of the number of processes \(3\), got 16"):
+        run(config, tmp_path / "run")
+
+
 def test_chats_that_are_too_long_are_left_out_and_counted(config: SftConfig, folder: Path, tmp_path: Path) -> None:
     long = chat(99)
     long["messages"][0]["content"] *= 400
     rows = write(tmp_path / "rows.jsonl", [chat(1), chat(2), long])
-    lines = run(replace(config, rows=(rows,), max_steps=1, dev=()), tmp_path / "run")
-    assert lines[0].startswith("chats for training: 2 of 3; chats of more than ")
-    with pytest.raises(InputError, match="all chats have more than 3 tokens"):
+    one = replace(config, rows=(rows,), max_steps=1, dev=())
+    with pytest.raises(InputError, match=r"1 of 3 rows \(33.3%\) would be dropped.* set allow_dropped"):
+        run(one, tmp_path / "none")
+    lines = run(replace(one, allow_dropped=0.4), tmp_path / "run")
+    assert "chats for training: 2 of 3;" in lines[0]
+    assert lines[1].startswith("dropped 1 of 3 rows (33.3%): their chats have more than ")
+    with pytest.raises(InputError, match="all 64 rows would be dropped: their chats have more than 3 tokens"):
         run(replace(config, max_tokens=3), tmp_path / "none")
 
 

@@ -253,6 +253,14 @@ def test_scores_are_those_of_scikit_learn_by_set_and_of_pairs_by_count(config: E
     assert 0 <= found["all"]["tokens"] <= 1
 
 
+def test_bfloat16_rounds_what_the_model_says_but_keeps_what_it_means(config: EncoderConfig) -> None:
+    tokenizer = PairTokenizer(Path(config.encoder) / "tokenizer.json")
+    held = read_material(config, tokenizer).held[:20]
+    model, cpu = load_model(Path(config.encoder), seed=3), torch.device("cpu")
+    exact, rounded = (answers_of(model, held, tokenizer.pad, 512, cpu, half).support for half in (False, True))
+    assert 0 < np.abs(exact - rounded).max() < 0.02  # 8 bits of mantissa: 2^-8 = .004 a product
+
+
 def test_a_damaged_checkpoint_is_named(config: EncoderConfig, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         train_encoder(config, tmp_path / "run", report=killed_after(10))

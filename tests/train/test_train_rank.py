@@ -178,7 +178,7 @@ def test_batches_of_one_step_weigh_as_one_large_batch(config: RankConfig, tmp_pa
     # With the margin far above all gaps every pair has the slope 1, so that equal parts have equal weight.
     whole = replace(config, max_steps=2, dropout=0.0, lora_rank=0, margin=9.0, batch_pairs=8)
     train_rank(whole, tmp_path / "whole", report=quiet)
-    train_rank(replace(whole, batch_pairs=2, accumulate=4), tmp_path / "parts", report=quiet)
+    train_rank(replace(whole, micro_batch=2), tmp_path / "parts", report=quiet)
     first, second = weights_in(tmp_path / "whole/model"), weights_in(tmp_path / "parts/model")
     assert all(torch.allclose(first[name], second[name], atol=1e-4) for name in first)
 

@@ -133,15 +133,18 @@ class Critic:
 
     def _values(self, said: Sequence[Rollout]) -> list[Floats]:
         """(T,) values before each token of each completion."""
-        found: list[Floats] = []
+        found: dict[int, Floats] = {}
         with imported("torch").no_grad():
-            for some in self._pieces(said):
-                guesses = self._guess(some).double().cpu().numpy()
-                found += [row[: len(one.completion_ids)] for row, one in zip(guesses, some, strict=True)]
-        return found
+            for places in self._pieces(said):
+                guesses = self._guess([said[place] for place in places]).double().cpu().numpy()
+                found |= {place: row[: len(said[place].completion_ids)]
+                          for place, row in zip(places, guesses, strict=True)}  # fmt: skip
+        return [found[place] for place in range(len(said))]
 
-    def _pieces(self, said: Sequence[Any]) -> list[Sequence[Any]]:
-        return [said[at : at + self._rows] for at in range(0, len(said), self._rows)]
+    def _pieces(self, said: Sequence[Rollout]) -> list[list[int]]:
+        """Places of rollouts of similar length."""
+        places = sorted(range(len(said)), key=lambda at: len(said[at].prompt_ids) + len(said[at].completion_ids))
+        return [places[at : at + self._rows] for at in range(0, len(places), self._rows)]
 
     def _guess(self, some: Sequence[Rollout]) -> Any:
         """(B, T) values before each token of the completions, padded on the right."""
@@ -167,8 +170,8 @@ class Critic:
         self._steps += 1
         for table in self._optimizer.param_groups:
             table["lr"] = settings.learning_rate * min(1.0, self._steps / max(1, settings.warmup_steps))
-        recorded = zip(said, values, returns, strict=True)
-        pieces, total = self._pieces([*recorded]), 0.0
+        recorded, total = [*zip(said, values, returns, strict=True)], 0.0
+        pieces = [[recorded[place] for place in places] for places in self._pieces(said)]
         for _ in range(settings.passes):
             self._optimizer.zero_grad()
             total = 0.0

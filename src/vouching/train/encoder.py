@@ -33,6 +33,7 @@ from vouching.train.encoder_export import export_encoder
 from vouching.train.encoder_model import (
     answers_of,
     load_model,
+    longest_input,
     losses_of,
     read_batch,
     save_model,
@@ -98,6 +99,11 @@ class Run:
     """How many steps it has in all."""
     step: int = 0
     """How many are done."""
+
+    @property
+    def half(self) -> bool:
+        """Whether products of matrices are in bfloat16."""
+        return self.device.type == "cuda" or self.config.device == "cpu-bfloat16"
 
     def state(self) -> dict[str, Any]:
         """Everything that the next step depends on."""
@@ -239,18 +245,17 @@ def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
     """
     torch = imported("torch", ENCODER)
     see_device(config.device)
-    device = torch.device("cuda" if torch.cuda.is_available() and config.device != "cpu" else "cpu")
+    device = torch.device("cuda" if torch.cuda.is_available() and config.device in ("auto", "cuda") else "cpu")
     model = load_model(folder, config.seed, config.dropout)
-    bert = model["bert"].config
     for limit, has, need, needed in (
-        ("its vocabulary has", bert.vocab_size, "its tokenizer has", vocabulary),
-        ("it reads at most", bert.max_position_embeddings, "max_tokens is", config.max_tokens),
+        ("its vocabulary has", model["bert"].config.vocab_size, "its tokenizer has", vocabulary),
+        ("it reads at most", longest_input(model), "max_tokens is", config.max_tokens),
     ):
         if needed > has:
             raise ConfigError(f"{config.encoder} is too small: {limit} {has:,} tokens, but {need} {needed:,}")
     model = model.to(device).train()
     # A batch has few of the words, and embeddings are half of all weights: sparse updates save a sixth of the time.
-    model["bert"].embeddings.word_embeddings.requires_grad_(False)
+    model["bert"].get_input_embeddings().requires_grad_(False)
     learned = [p for p in model.parameters() if p.requires_grad]
     groups = [
         {"params": [p for p in learned if p.ndim >= 2], "weight_decay": _WEIGHT_DECAY},
@@ -308,7 +313,7 @@ def step(run: Run, batch: Any) -> dict[str, float]:
     torch = imported("torch", ENCODER)
     for group in run.optimizer.param_groups:
         group["lr"] = rate_at(run.step, run.steps, run.config)
-    losses = losses_of(read_batch(run.model, batch, run.device), batch, run.config)
+    losses = losses_of(read_batch(run.model, batch, run.device, run.half), batch, run.config)
     run.optimizer.zero_grad(set_to_none=True)
     losses.total.backward()
     torch.nn.utils.clip_grad_norm_(run.model.parameters(), _LONGEST_GRADIENT)
@@ -318,5 +323,6 @@ def step(run: Run, batch: Any) -> dict[str, float]:
 
 def score(run: Run, material: Material) -> dict[str, Any]:
     """Figures of the held-out rows."""
-    answers = answers_of(run.model, material.held, material.pad, run.config.batch_tokens, run.device)
+    config = run.config
+    answers = answers_of(run.model, material.held, material.pad, config.batch_tokens, run.device, run.half)
     return scores_of(material.held_places, material.held, answers)

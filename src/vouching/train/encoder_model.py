@@ -1,8 +1,8 @@
 # pyright: basic
 """The encoder as a torch model: a BERT with three heads, its outputs for a batch, its four losses, and its figures.
 
-Torch is imported on use. Not supported: other architectures; a loss that makes some token of an unsupported claim
-unsupported, as which one is known only for marked claims.
+In place of BERT it can be one of ``ARCHITECTURES``. Torch is imported on use. Not supported: a loss that makes some
+token of an unsupported claim unsupported, as which one is known only for marked claims.
 """
 
 from __future__ import annotations
@@ -49,22 +49,36 @@ class Folded:
     """(R, 6) logits."""
 
 
+ARCHITECTURES = ("bert", "roberta", "deberta-v2", "modernbert")
+"""Values of "model_type" in config.json; DeBERTa-v3 has that of v2."""
+_DROPOUTS = (
+    "hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout", "embedding_dropout", "mlp_dropout",
+)  # fmt: skip
+"""What the architectures call the dropout of their layers and attention."""
+
+
 def load_model(folder: Path, seed: int, dropout: float = 0.0) -> Module:
     """A model: "bert" from a folder, its heads from the same folder or newly drawn by ``seed``.
 
     Raises:
         MissingExtraError: torch or transformers is not installed.
-        ConfigError: the folder has no BERT.
+        ConfigError: the folder has none of ``ARCHITECTURES``.
     """
     torch, transformers = imported("torch", ENCODER), imported("transformers", ENCODER)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     torch.manual_seed(seed)
     try:
-        bert = transformers.BertModel.from_pretrained(
-            folder, add_pooling_layer=False, local_files_only=True, hidden_dropout_prob=dropout,
-            attention_probs_dropout_prob=dropout,
-        )  # fmt: skip
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+        if config.model_type not in ARCHITECTURES:
+            raise ValueError(f"it is {config.model_type}, expected one of {', '.join(ARCHITECTURES)}")
+        for name in _DROPOUTS:
+            if hasattr(config, name):
+                setattr(config, name, dropout)
+        without_pooling = {"add_pooling_layer": False} if config.model_type in ("bert", "roberta") else {}
+        bert = transformers.AutoModel.from_pretrained(
+            folder, config=config, local_files_only=True, dtype=torch.float32, **without_pooling
+        )
     except (OSError, ValueError, RuntimeError) as error:
         raise ConfigError(f"cannot load a BERT model from {folder} ({error}): choose another encoder") from error
     heads = {name: torch.nn.Linear(bert.config.hidden_size, size) for name, size in HEAD_SIZES.items()}
@@ -75,6 +89,12 @@ def load_model(folder: Path, seed: int, dropout: float = 0.0) -> Module:
     if (folder / HEADS).is_file():
         model.load_state_dict(torch.load(folder / HEADS, weights_only=True), strict=False)
     return model
+
+
+def longest_input(model: Module) -> int:
+    """The tokens that a model reads at most; RoBERTa numbers its positions from the one after padding's."""
+    config = model["bert"].config
+    return config.max_position_embeddings - (config.pad_token_id + 1 if config.model_type == "roberta" else 0)
 
 
 def save_model(model: Module, tokenizer: Path, folder: Path) -> None:
@@ -91,7 +111,11 @@ def outputs_of(model: Module, inputs: Mapping[str, Any]) -> tuple[Tensor, ...]:
 
     The states for late interaction are those of the middle layer.
     """
-    found = model["bert"](**{name: inputs[name] for name in INPUTS}, output_hidden_states=True)
+    given = {name: inputs[name] for name in INPUTS}
+    if getattr(model["bert"].config, "type_vocab_size", 0) < 2:
+        # An input without any effect keeps the export's inputs the same for all architectures.
+        given["input_ids"] = given["input_ids"] + 0 * given.pop("token_type_ids")
+    found = model["bert"](**given, output_hidden_states=True)
     last, aligned = found.last_hidden_state, found.hidden_states[model["bert"].config.num_hidden_layers // 2]
     states = aligned / aligned.norm(dim=-1, keepdim=True).clamp(min=1e-9)
     return (
@@ -102,11 +126,11 @@ def outputs_of(model: Module, inputs: Mapping[str, Any]) -> tuple[Tensor, ...]:
     )
 
 
-def read_batch(model: Module, batch: Batch, device: Any) -> Folded:
-    """Outputs for a batch: one forward pass, folded over the windows of each row."""
+def read_batch(model: Module, batch: Batch, device: Any, half: bool = False) -> Folded:
+    """Outputs for a batch: one forward pass, in bfloat16 if ``half``, folded over the windows of each row."""
     torch = imported("torch", ENCODER)
     inputs = {name: torch.from_numpy(batch.inputs[name]).to(device) for name in INPUTS}
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+    with torch.autocast(device.type, torch.bfloat16, enabled=half):
         relation, support, error_type, _ = outputs_of(model, inputs)
     windows = torch.from_numpy(batch.windows).to(device)
     return fold(relation.float(), support.float(), error_type.float(), windows, batch.support.shape[1])
@@ -234,14 +258,16 @@ class Answers:
     """(R,) position of the likeliest error type."""
 
 
-def answers_of(model: Any, units: Sequence[EncodedUnit], pad: int, max_tokens: int, device: Any) -> Answers:
+def answers_of(
+    model: Any, units: Sequence[EncodedUnit], pad: int, max_tokens: int, device: Any, half: bool = False
+) -> Answers:
     """Predictions for the rows of the units, in order."""
     torch = imported("torch", ENCODER)
     by_unit: dict[int, list[tuple[float, NDArray[np.float64], int]]] = {}
     model.eval()
     with torch.no_grad():
         for numbers in batches_by_length([unit.longest * unit.windows for unit in units], max_tokens):
-            folded = read_batch(model, batch_of([units[i] for i in numbers], pad), device)
+            folded = read_batch(model, batch_of([units[i] for i in numbers], pad), device, half)
             supported = folded.relation[:, 0].double().exp().tolist()
             tokens = folded.support.double().sigmoid().cpu().numpy()
             answers = iter(zip(supported, tokens, folded.error_type.argmax(dim=1).tolist(), strict=True))

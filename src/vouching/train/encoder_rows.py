@@ -70,7 +70,7 @@ class TrainingRow:
 
 
 Unit: TypeAlias = tuple[TrainingRow, ...]
-"""Rows that are read together: one, or a claim and the same claim with an error, in this order."""
+"""Rows that are read together: one, or a supported claim and the same claim with an error or without its support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def read_set(path: Path, place: str, limit: int, seed: int) -> list[Unit]:
 
 
 def unit_of(record: Record, place: str) -> Unit:
-    """One record as a unit; a pair if it has the claim without its error too.
+    """One record as a unit; a pair if it has the claim without its error too, or a source that supports the claim.
 
     >>> record = {"claim": "It opened in 1937.", "source": "It opened in 1973.", "label": "Not Attributable",
     ...     "correct_summary": "It opened in 1973."}
@@ -156,8 +156,15 @@ def unit_of(record: Record, place: str) -> Unit:
     claim, source = text_of(record, "claim"), text_of(record, "source")
     attributable = label_of(record, "label", {"Attributable": True, "Not Attributable": False})
     before = record.get("correct_summary") or record.get("original")
+    source_before = record.get("original_source")
     group = record.get("group")
     group = None if group is None else str(group)
+    if source_before and not attributable:
+        relations = FINE_LABELS.get(str(record.get("fine_label")), UNSUPPORTED)
+        return (
+            TrainingRow(place, claim, str(source_before), SUPPORTED, group=group),
+            TrainingRow(place, claim, source, relations, group=group),
+        )
     if attributable or not before:
         marks = _marked_tokens(record, claim)
         relations = SUPPORTED if attributable else FINE_LABELS.get(str(record.get("fine_label")), UNSUPPORTED)
@@ -240,10 +247,10 @@ def _keys(unit: Unit) -> Iterator[Hashable]:
         yield "source", _plain(row.source)
         if row.group is not None:
             yield "group", row.place, row.group
-    source = unit[0].source
-    for start, end in sentence_spans(source):
-        if end - start >= _TELLING_SENTENCE:
-            yield "sentence", _plain(source[start:end])
+    for source in dict.fromkeys(row.source for row in unit):
+        for start, end in sentence_spans(source):
+            if end - start >= _TELLING_SENTENCE:
+                yield "sentence", _plain(source[start:end])
 
 
 def _plain(text: str) -> str:

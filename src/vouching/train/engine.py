@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,9 +27,10 @@ from vouching.methods.base import Game, Processes, Row, Sampler
 from vouching.methods.training import GrpoConfig
 from vouching.models.running import run
 from vouching.train.critic import Critic, load_critic
+from vouching.train.engine_sampling import PolicySampler, encoded, gathered
 from vouching.train.engine_table import Table, figures, observe, top_of
-from vouching.train.engine_trl import PolicySampler, encoded, gathered, trainer_class
-from vouching.train.extra import imported
+from vouching.train.engine_trl import trainer_class
+from vouching.train.extra import imported, optimizer_of, share_of_process
 from vouching.train.policy import MAIN, add_adapters, lora_of
 from vouching.train.watch import after_steps
 
@@ -50,12 +50,7 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
     """
     torch, trl = imported("torch"), imported("trl")
     gpu = config.device != "cpu" and torch.cuda.is_available()
-    drawn, processes = config.sampling, int(os.environ.get("WORLD_SIZE", "1"))
-    prompts, rest = divmod(config.batch_prompts, processes)
-    if rest:
-        raise ConfigError(
-            f"batch_prompts must be a multiple of the number of processes ({processes}), got {config.batch_prompts}"
-        )
+    drawn, (prompts, _) = config.sampling, share_of_process(config.batch_prompts, "batch_prompts")
     if config.watch.checkpoint_every % config.updates:
         raise ConfigError(
             f"watch.checkpoint_every must be a multiple of updates ({config.updates}), got "
@@ -65,7 +60,9 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
         raise MissingExtraError("vllm", f"sampling.engine={drawn.engine}", "vllm")
     vllm = {} if drawn.engine == "hf" else {
         "use_vllm": True, "vllm_mode": "server" if drawn.engine == "vllm-server" else "colocate",
-        "vllm_server_base_url": drawn.server or None,
+        "vllm_server_base_url": drawn.server or None, "vllm_gpu_memory_utilization": config.memory.vllm_share,
+        "vllm_tensor_parallel_size": config.memory.vllm_parallel, "vllm_enable_sleep_mode": config.memory.vllm_sleep,
+        "vllm_max_model_length": config.memory.vllm_length or 2 * (drawn.prompt_tokens + drawn.completion_tokens),
     }  # fmt: skip
     group = max(2, drawn.group_size)  # TRL's minimum; only the first row of a group is read
     return trl.GRPOConfig(
@@ -74,6 +71,7 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
         per_device_train_batch_size=prompts * group, gradient_accumulation_steps=1,
         num_generations=group, num_iterations=config.updates,
         max_completion_length=drawn.completion_tokens, temperature=drawn.temperature, top_p=drawn.top_p,
+        top_k=drawn.top_k,
         learning_rate=config.learning_rate, weight_decay=config.weight_decay,
         lr_scheduler_type=config.schedule, warmup_steps=config.warmup,
         loss_type={"gspo": "grpo", "token_sum": "luspo"}.get(config.loss, config.loss),
@@ -81,8 +79,9 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
         epsilon=config.clip[0], epsilon_high=config.clip[1], beta=config.kl,
         logging_steps=1, logging_nan_inf_filter=False, save_strategy="steps",
         save_steps=config.watch.checkpoint_every, save_total_limit=config.watch.keep, disable_dropout=True,
-        use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16", activation_checkpointing=gpu,
-        dataloader_pin_memory=gpu, remove_unused_columns=False, **vllm,
+        use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16",
+        activation_checkpointing=gpu and config.memory.activation_checkpointing,
+        dataloader_pin_memory=gpu, remove_unused_columns=False, **optimizer_of(config.memory.optimizer), **vllm,
     )  # fmt: skip
 
 
@@ -110,7 +109,7 @@ def make_trainer(
         raise ConfigError(f"the game's samples ({game.samples}) must equal sampling.group_size ({drawn.group_size})")
     if len(rows) < config.batch_prompts:
         raise InputError(f"got {len(rows):,} rows, but a step needs {config.batch_prompts:,}: lower batch_prompts")
-    _see_prompts(tokenizer, game, rows, drawn.prompt_tokens)
+    _see_prompts(prompt_lengths(tokenizer, game, rows, drawn.thinking), rows, drawn.prompt_tokens)
     datasets, named = imported("datasets"), getattr(getattr(model, "config", None), "_name_or_path", None)
     policies = getattr(game, "policies", (MAIN,))
     if config.loss == "bnpo" and len(policies) > 1:
@@ -120,13 +119,14 @@ def make_trainer(
         )
     if config.kl and not config.lora.rank and named == "":
         raise ConfigError("the KL reference is loaded from the model's folder, but this model has none: save it first")
+    _shorten_vllm(arguments, model)
     logging.getLogger("trl.trainer.grpo_trainer").addFilter(_of_use)
     trainer = trainer_class()(
         model=model, reward_funcs=_no_reward, args=arguments, processing_class=tokenizer,
         peft_config=lora_of(config.lora),
         train_dataset=datasets.Dataset.from_dict({"row": range(len(rows))}),
     )  # fmt: skip
-    trainer.policies = policies
+    trainer.policies, trainer.thinking = policies, drawn.thinking
     add_adapters(trainer.model, trainer.policies, config.lora)
     imported("trl.trainer.utils").disable_dropout_in_model(trainer.model)  # TRL did so before the others were added
     context = getattr(trainer.model.config, "max_position_embeddings", math.inf)
@@ -147,17 +147,17 @@ def make_trainer(
     return trainer
 
 
-def prompt_lengths(tokenizer: Any, game: Game, rows: Sequence[Row]) -> list[int]:
+def prompt_lengths(tokenizer: Any, game: Game, rows: Sequence[Row], thinking: str = "default") -> list[int]:
     """Tokens of the first prompt of every row.
 
     Raises:
-        ConfigError: the tokenizer has no chat template, padding token or end token.
+        ConfigError: the tokenizer has no chat template, padding token or end token, or cannot switch thinking.
         InputError: a row lacks what the game needs.
     """
     for name, need in (("chat_template", "chat template"), ("pad_token", "padding token"), ("eos_token", "end token")):
         if getattr(tokenizer, name, None) is None:
             raise ConfigError(f"the tokenizer has no {need}: set tokenizer.{name}, or use an instruction-tuned model")
-    return [len(ids) for ids in encoded(tokenizer, [game.opening(row) for row in rows])]
+    return [len(ids) for ids in encoded(tokenizer, [game.opening(row) for row in rows], thinking)]
 
 
 def _of_use(record: logging.LogRecord) -> bool:
@@ -213,9 +213,15 @@ def _no_reward(**_: Any) -> list[float]:
     raise NotImplementedError
 
 
-def _see_prompts(tokenizer: Any, game: Game, rows: Sequence[Row], limit: int) -> None:
+def _shorten_vllm(arguments: Any, model: Any) -> None:
+    """Ask vLLM for no more than the model's context, which it refuses."""
+    context = getattr(getattr(model, "config", None), "max_position_embeddings", 0)
+    if arguments.use_vllm and context:
+        arguments.vllm_max_model_length = min(arguments.vllm_max_model_length, context)
+
+
+def _see_prompts(lengths: Sequence[int], rows: Sequence[Row], limit: int) -> None:
     """Raise InputError if a prompt is too long."""
-    lengths = prompt_lengths(tokenizer, game, rows)
     longest = max(lengths)
     if longest > limit:
         name = rows[lengths.index(longest)].get("id", "?")

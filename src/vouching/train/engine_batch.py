@@ -4,7 +4,8 @@
 Prompts are padded on the left and completions on the right. Fully masked rows fill up to the row count that all
 processes share, so that they move no weight. A token that the policy did not choose is read but not trained
 (``tool_mask``). Every piece but the last is backpropagated at once, its gradient summed in the process; with the last
-one gradients are exchanged, as in TRL and accelerate. No piece mixes two policies. Not supported: images, pieces of
+one gradients are exchanged, as in TRL and accelerate. No piece mixes two policies; each has rows of similar length
+and is trimmed to its longest ones. Not supported: images, pieces of
 equal token count.
 """
 
@@ -161,15 +162,21 @@ def row_policies(
     return [names.index(one.policy) for one in rollouts] + padding
 
 
-def pieces(policies_B: Sequence[int], size: int) -> list[list[int]]:
+def pieces(policies_B: Sequence[int], size: int, lengths_B: Sequence[int] | None = None) -> list[list[int]]:
     """Rows of a batch by piece, at most ``size`` each; pieces of one policy are adjacent, and none mixes two.
+
+    With lengths, rows of similar length share a piece, so that little of it is padding.
 
     >>> pieces([0, 1, 0, 0, 1], size=2)
     [[0, 2], [3], [1, 4]]
+    >>> pieces([0, 1, 0, 0, 1], size=2, lengths_B=[9, 1, 2, 8, 3])
+    [[2, 3], [0], [1, 4]]
     """
     found: list[list[int]] = []
     for policy in sorted(set(policies_B)):
         rows = [row for row, one in enumerate(policies_B) if one == policy]
+        if lengths_B is not None:
+            rows.sort(key=lengths_B.__getitem__)
         found += [rows[at : at + size] for at in range(0, len(rows), size)]
     return found
 
@@ -220,18 +227,43 @@ def in_pieces(
         accelerator: backpropagates the other pieces.
         model: as wrapped by the accelerator.
     """
-    found = pieces(batch["policy"].tolist(), config.micro_batch)
+    found = pieces_of(batch, config.micro_batch)
     done: Any = 0.0
     for rows in found[:-1]:
         with _without_exchange(accelerator, model):
-            loss = _share_of(batch, rows, config.loss) * loss_of(_piece(batch, rows))
+            loss = _share_of(batch, rows, config.loss) * loss_of(trimmed(batch, rows))
             accelerator.backward(loss)
         done += loss.detach()
-    return _share_of(batch, found[-1], config.loss) * loss_of(_piece(batch, found[-1])) + done
+    return _share_of(batch, found[-1], config.loss) * loss_of(trimmed(batch, found[-1])) + done
 
 
-def _piece(batch: Mapping[str, Any], rows: Sequence[int]) -> dict[str, Any]:
-    return {name: value[rows] if value.dim() else value for name, value in batch.items()}
+def pieces_of(batch: Mapping[str, Any], size: int) -> list[list[int]]:
+    """The pieces of a batch of tensors, rows of similar length together."""
+    lengths = (batch["prompt_mask"].sum(-1) + batch["completion_mask"].sum(-1)).tolist()
+    return pieces(batch["policy"].tolist(), size, lengths)
+
+
+def trimmed(batch: Mapping[str, Any], rows: Sequence[int]) -> dict[str, Any]:
+    """Some rows of a batch of tensors, without the columns in which all of them are padding."""
+    width = batch["completion_mask"].size(1)
+    asked, said = (batch[name][rows].any(0).nonzero()[:, 0].tolist() for name in ("prompt_mask", "completion_mask"))
+    first, end = asked[0], said[-1] + 1 if said else 1  # a loss needs a column
+    piece: dict[str, Any] = {}
+    for name, value in batch.items():
+        one = value[rows] if value.dim() else value
+        if name in ("prompt_ids", "prompt_mask"):
+            one = one[:, first:]
+        elif one.dim() == 2 and one.size(1) == width:
+            one = one[:, :end]
+        piece[name] = one
+    return piece
+
+
+def computed_share(batch: Mapping[str, Any], size: int) -> float:
+    """Positions of the trimmed pieces, as a share of those of the batch at the width of its longest rows."""
+    parts = (trimmed(batch, rows) for rows in pieces_of(batch, size))
+    positions = sum(part["prompt_ids"].numel() + part["completion_ids"].numel() for part in parts)
+    return positions / (batch["prompt_ids"].numel() + batch["completion_ids"].numel())
 
 
 def _share_of(batch: Mapping[str, Any], rows: Sequence[int], loss: str) -> Any:

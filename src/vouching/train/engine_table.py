@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from vouching.methods.base import Game, Play, Processes, Row, Sampler, Stateful
+from vouching.methods.base import MIN_GROUP, Game, Play, Processes, Row, Sampler, Stateful
 from vouching.methods.training import GrpoConfig
 from vouching.models.running import run
 from vouching.train.advantages import filled, is_flat
@@ -69,10 +69,11 @@ def figures(observed: Sequence[Observed]) -> dict[str, float]:
 
 
 def _observe_group(group: Group, seen: defaultdict[str, list[float]], top: float | None) -> None:
-    role, rewards = group.role, [one.reward for one in group.rollouts if one.reward is not None]
+    role, whole = group.role, [one for one in group.rollouts if one.finish_reason != "thought"]
+    rewards = [one.reward for one in whole if one.reward is not None]
     seen[f"groups/{role}/count"].append(1)
     seen[f"groups/{role}/flat"].append(is_flat(group))
-    if group.estimator in ("group", "pair"):  # other estimators do not compare rewards
+    if rewards and group.estimator in ("group", "pair"):  # other estimators do not compare rewards
         seen[f"reward/{role}/std"].append(float(np.std([reward.total for reward in rewards])))
         if top is not None:
             learnt = min(reward.total for reward in rewards) >= _NEARLY * top
@@ -84,6 +85,7 @@ def _observe_group(group: Group, seen: defaultdict[str, list[float]], top: float
             seen[f"reward/{role}/{part}"].append(value)
     seen[f"length/{role}/mean"].extend(len(one.completion_ids) for one in group.rollouts)
     seen[f"length/{role}/cut"].extend(one.finish_reason == "length" for one in group.rollouts)
+    seen[f"length/{role}/thought"].extend(one.finish_reason == "thought" for one in group.rollouts)
 
 
 def _ends(one: Rollout) -> tuple[float, ...]:
@@ -164,9 +166,11 @@ class Table:
             plays.append(run(self.game.play(self.sampler, self.other_rows(wanted))))
             again += wanted
             _replace_flat(groups, plays[-1].groups)
+        groups, lost = without_cut_thoughts(groups)
         guessed = groups if self.critic is None else self.critic(groups)
         trained, seen = filled(guessed, self.config.spread), {} if self.critic is None else self.critic.seen
         observed = observe(plays, trained, top_of(self.game)) | seen | {"groups/resampled": [again]}
+        observed["groups/dropped"] = [*observed["groups/dropped"], lost]
         return Round(tuple(plays), trained, observed)
 
     def other_rows(self, count: int) -> list[Row]:
@@ -179,6 +183,23 @@ class Table:
 
     def _order(self, turn: int) -> list[int]:
         return np.random.default_rng([self.config.seed, turn]).permutation(len(self.rows)).tolist()
+
+
+def without_cut_thoughts(groups: Sequence[Group]) -> tuple[list[Group], int]:
+    """Groups without rollouts whose thought was cut off, and how many groups were dropped for it.
+
+    What such a policy would have replied is unknown: its reward is that of an empty reply, which is not its failure. A
+    pair without one of its sides, and a group with fewer than two members to compare, teach nothing.
+    """
+    kept: list[Group] = []
+    for group in groups:
+        whole = tuple(one for one in group.rollouts if one.finish_reason != "thought")
+        least = {"pair": len(group.rollouts), "group": MIN_GROUP}.get(group.estimator, 1)
+        if len(whole) == len(group.rollouts):
+            kept.append(group)
+        elif len(whole) >= least:
+            kept.append(replace(group, rollouts=whole))
+    return kept, len(groups) - len(kept)
 
 
 def top_of(game: Game) -> float | None:

@@ -1,5 +1,5 @@
 # pyright: basic
-"""TRL's ``GRPOTrainer`` with a game in its one hook. The only file that uses TRL's private names.
+"""TRL's ``GRPOTrainer`` with a game in its one hook. Besides ``engine_sampling`` the only user of TRL's private names.
 
 TRL asks ``_generate_and_score_completions`` for a batch; here a game is played instead, through TRL's own generation
 (transformers, vLLM in the process, a vLLM server), and TRL computes loss and update. In addition:
@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -30,20 +29,23 @@ from typing import Any
 
 import numpy as np
 
-from vouching.errors import BackendError, ConfigError, TrainingError
-from vouching.models.base import Message
+from vouching.errors import BackendError, TrainingError
 from vouching.train.engine_batch import (
     ROW_MEANS,
     Order,
     amounts_of,
+    computed_share,
     importance_ratio,
     in_pieces,
+    pieces_of,
     policy_counts,
     role_factors,
     row_policies,
     to_arrays,
+    trimmed,
     turns_of,
 )
+from vouching.train.engine_sampling import gathered
 from vouching.train.engine_table import Round, Table, figures
 from vouching.train.extra import imported
 from vouching.train.policy import MAIN, activate, gradient_norms, reference_of
@@ -51,89 +53,6 @@ from vouching.types import Rollout
 
 STATE, CRITIC = "engine.json", "critic.pt"
 """In a checkpoint: the state of what TRL does not know."""
-
-
-class PolicySampler:
-    """TRL's generation as a sampler."""
-
-    def __init__(self, trainer: Any) -> None:
-        self._trainer = trainer
-        self._sent = MAIN
-
-    async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = MAIN,
-        temperature: float | None = None,
-    ) -> list[list[Rollout]]:  # fmt: skip
-        """Completions sampled from the current policy."""
-        trainer, version = self._trainer, self._version(policy)
-        asked = [ids for ids in encoded(trainer.processing_class, prompts) for _ in range(n)]
-        try:
-            said, logprobs = self._drawn(asked, policy, temperature)
-        except RuntimeError as error:
-            if "probability tensor" not in str(error):  # torch's words; on a GPU the process itself ends
-                raise
-            raise _lost(trainer) from error
-        texts = trainer.processing_class.batch_decode(said, skip_special_tokens=True) if said else []
-        ends = {*trainer.eos_token_ids}
-        rollouts = [
-            Rollout(
-                role, (*ids,), (*tokens,), (1,) * len(tokens),
-                None if logprobs is None else tuple(math.nan if x is None else x for x in logprobs[at]),
-                "stop" if tokens and tokens[-1] in ends else "length",
-                text=text, policy=policy, policy_version=version,
-            )
-            for at, (ids, tokens, text) in enumerate(zip(asked, said, texts, strict=True))
-        ]  # fmt: skip
-        return [rollouts[at : at + n] for at in range(0, len(rollouts), n)]
-
-    async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = MAIN) -> Rollout:
-        """A given completion, ended as the policy would end it."""
-        trainer, version = self._trainer, self._version(policy)
-        tokenizer = trainer.processing_class
-        said = (*tokenizer(text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id)
-        [asked] = encoded(tokenizer, [prompt])
-        return Rollout(role, (*asked,), said, (1,) * len(said), None, "teacher_forced", text=text, policy=policy,
-                       policy_version=version)  # fmt: skip
-
-    def _drawn(self, asked: list[list[int]], policy: str, temperature: float | None) -> tuple[Any, Any]:
-        """Tokens and, from vLLM, their log-probabilities."""
-        trainer = self._trainer
-        if not asked and trainer.accelerator.num_processes == 1:
-            return [], None
-        activate(trainer.accelerator.unwrap_model(trainer.model), policy)
-        if policy != self._sent:  # vLLM has the weights of the adapter that was active when they were last sent
-            trainer._last_loaded_step, self._sent = -1, policy
-        engine = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
-        usual, engine.temperature = engine.temperature, engine.temperature if temperature is None else temperature
-        try:
-            # A process with nothing to ask takes part too: the others may need it.
-            said, logprobs = trainer._generate_single_turn(
-                asked or [[trainer.processing_class.eos_token_id]], None, {}, 1
-            )
-        finally:
-            engine.temperature = usual
-        return said[: len(asked)], logprobs
-
-    def _version(self, policy: str) -> int:
-        if policy not in self._trainer.policies:
-            known = ", ".join(self._trainer.policies)
-            raise ConfigError(f"unknown policy {policy!r} in the game; expected one of {known}")
-        return self._trainer.state.global_step
-
-
-def encoded(tokenizer: Any, prompts: Sequence[Sequence[Message]]) -> list[list[int]]:
-    """Token ids of prompts, as TRL makes them."""
-    if not prompts:
-        return []
-    messages = [[{"role": one.role, "content": one.content} for one in prompt] for prompt in prompts]
-    return tokenizer.apply_chat_template(
-        conversation=messages, add_generation_prompt=True, tokenize=True, return_dict=True
-    )["input_ids"]
-
-
-def gathered(values: Sequence[Any]) -> list[Any]:
-    """The members of the lists of all processes, in order."""
-    return imported("accelerate.utils").gather_object([*values])
 
 
 @cache
@@ -230,6 +149,8 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     trainer.state.num_input_tokens_seen += accelerator.gather(read).sum().item()
     diluted = size * len(counts) / total if loss in ROW_MEANS else 1.0
     batch["row_scale"] = torch.tensor(diluted, device=accelerator.device)
+    share = computed_share(batch, trainer.table.config.micro_batch)
+    trainer._metrics["train"]["positions/computed"].append(sum(gathered([share])) / len(counts))
     checkpointing = imported("trl.models.utils").disable_gradient_checkpointing
     with torch.no_grad(), checkpointing(trainer.model, trainer.args.gradient_checkpointing_kwargs):
         _add_logprobs(trainer, batch, mask, several=any(factor != 1 for factor in factors.values()))
@@ -295,17 +216,15 @@ def _fold_divergence(trainer: Any, batch: dict[str, Any], mask: Any, ratio: Any)
 
 def _logprobs(trainer: Any, batch: Mapping[str, Any], of_reference: bool = False) -> Any:
     """(B, T) log-probabilities, of each row under its own policy, or under that policy at the start of the run."""
-    cat = imported("torch").cat
-    ids = cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
-    mask = cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)
-    found = imported("torch").zeros_like(batch["completion_ids"], dtype=imported("torch").float32)
-    for place, policy in enumerate(trainer.policies):
-        rows = batch["policy"] == place
-        if rows.any():
-            with _speaking(trainer, policy, of_reference) as model:
-                found[rows] = trainer._get_per_token_logps_and_entropies(
-                    model, ids[rows], mask[rows], found.size(1), batch_size=trainer.table.config.micro_batch
-                )[0].to(found.dtype)
+    torch = imported("torch")
+    found = torch.zeros_like(batch["completion_ids"], dtype=torch.float32)
+    for rows in pieces_of(batch, trainer.table.config.micro_batch):
+        piece = trimmed(batch, rows)
+        ids = torch.cat([piece["prompt_ids"], piece["completion_ids"]], dim=1)
+        mask = torch.cat([piece["prompt_mask"], piece["completion_mask"]], dim=1)
+        width = piece["completion_ids"].size(1)
+        with _speaking(trainer, trainer.policies[int(piece["policy"][0])], of_reference) as model:
+            found[rows, :width] = trainer._get_per_token_logps_and_entropies(model, ids, mask, width)[0].to(found.dtype)
     return found
 
 
@@ -360,18 +279,6 @@ def _unjudged(trainer: Any, played: Round) -> BackendError:
     return BackendError(
         f"no group of step {trainer.state.global_step + 1} has two rollouts with a reward; {len(failed)} rollouts were "
         f"not judged{why}. The step was skipped: resume from the last checkpoint when the judge is available again"
-    )
-
-
-def _lost(trainer: Any) -> TrainingError:
-    """The error for weights that cannot be sampled from; a checkpoint of them is deleted."""
-    step = trainer.state.global_step
-    if not step:
-        return TrainingError("the model's probabilities are not finite before the first step: use another model")
-    shutil.rmtree(Path(trainer.args.output_dir) / f"checkpoint-{step}", ignore_errors=True)
-    return TrainingError(
-        f"after step {step} the model's probabilities are not finite: start a new run with a lower learning_rate, "
-        "optionally from the last checkpoint (model=FOLDER)"
     )
 
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from vouching.encoder.weights import TOKENIZER
-from vouching.errors import ConfigError, needed
+from vouching.errors import ConfigError, InputError, needed
 
 ENCODER = "training the encoder"
 
@@ -56,3 +58,56 @@ def base_of(named: str) -> str:
     if named.count("/") == 1 and named[0] not in "/.~":
         return named
     return str(encoder_folder(named))
+
+
+def share_of_process(count: int, setting: str, at_most: int = 0) -> tuple[int, int]:
+    """How a batch of all processes is divided: into pieces of a process, and how many of them it has.
+
+    A run has the same batches whatever the number of processes, which is that of the launcher (``WORLD_SIZE``).
+
+    Args:
+        count: size of the batch.
+        setting: its name, for the message.
+        at_most: largest piece; 0 for a single one.
+
+    Raises:
+        ConfigError: the batch cannot be divided equally.
+
+    >>> share_of_process(16, "batch_prompts", at_most=5)  # in one process
+    (4, 4)
+    """
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    share, rest = divmod(count, processes)
+    if rest:
+        raise ConfigError(f"{setting} must be a multiple of the number of processes ({processes}), got {count}")
+    piece = next(size for size in range(min(share, at_most or share), 0, -1) if share % size == 0)
+    return piece, share // piece
+
+
+def say_dropped(
+    dropped: int, rows: int, why: str, allowed: float, setting: str, say: Callable[[str], None]
+) -> None:  # fmt: skip
+    """Report the share of rows that are too long. Raises InputError if it is higher than allowed.
+
+    >>> say_dropped(1, 40, "prompts have more than 768 tokens", 0.05, "sampling.allow_dropped", print)
+    dropped 1 of 40 rows (2.5%): their prompts have more than 768 tokens
+    """
+    if not dropped:
+        return
+    if dropped == rows:
+        raise InputError(f"all {rows:,} rows would be dropped: their {why}; raise the limit, or use a shorter prompt")
+    if dropped > allowed * rows:
+        raise InputError(
+            f"{dropped:,} of {rows:,} rows ({dropped / rows:.1%}) would be dropped, since their {why}: raise the "
+            f"limit, use a shorter prompt (vouch data annotate --wording short), or set {setting} to a higher share"
+        )
+    say(f"dropped {dropped:,} of {rows:,} rows ({dropped / rows:.1%}): their {why}")
+
+
+def optimizer_of(name: str) -> dict[str, str]:
+    """The optimizer as an argument of the trainer. Raises ConfigError if it needs bitsandbytes, which is absent."""
+    if name == "adamw":
+        return {}
+    if find_spec("bitsandbytes") is None:
+        raise ConfigError(f"the optimizer {name} requires bitsandbytes: pip install bitsandbytes, or use adamw")
+    return {"optim": name}

@@ -21,13 +21,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from vouching.errors import InputError
 from vouching.methods.base import Game, Row
 from vouching.methods.training import GrpoConfig, Plan
 from vouching.settings import refuse_missing
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of, train_from
 from vouching.train.engine import end_training, make_trainer, measure, on_step, prompt_lengths, training_arguments
-from vouching.train.extra import see_device
+from vouching.train.extra import say_dropped, see_device
 from vouching.train.policy import load_policy
 from vouching.train.run_folder import RunLog, digest_of_lines, log_to, open_run
 from vouching.train.watch import Dev, Watch, also_learnt, steer
@@ -97,15 +96,17 @@ def train_game(
 def _short_enough(
     game: Game, tokenizer: object, rows: Sequence[Row], config: GrpoConfig, say: Callable[[str], None]
 ) -> list[Row]:
-    """The rows whose first prompt is short enough; the others are reported."""
+    """The rows whose first prompt is short enough; the others are reported, and an error if they are too many."""
     if not rows:
         return []
     limit = config.sampling.prompt_tokens
-    kept = [row for row, tokens in zip(rows, prompt_lengths(tokenizer, game, rows), strict=True) if tokens <= limit]
-    if not kept:
-        raise InputError(f"all {len(rows):,} prompts have more than {limit:,} tokens: raise sampling.prompt_tokens")
-    if len(kept) < len(rows):
-        say(f"skipped {len(rows) - len(kept):,} of {len(rows):,} rows: their prompts have more than {limit:,} tokens")
+    kept = [
+        row
+        for row, tokens in zip(rows, prompt_lengths(tokenizer, game, rows, config.sampling.thinking), strict=True)
+        if tokens <= limit
+    ]
+    say_dropped(len(rows) - len(kept), len(rows), f"prompts have more than {limit:,} tokens (sampling.prompt_tokens)",
+                config.sampling.allow_dropped, "sampling.allow_dropped", say)  # fmt: skip
     return kept
 
 

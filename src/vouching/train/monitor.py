@@ -22,6 +22,8 @@ WINDOW = 20
 """Steps of a mean. No alarm before two windows."""
 UNITS_WINDOW = 10
 """Steps of a mean over units of work, of which a step has dozens."""
+STILL_STEPS = 5
+"""Steps without a gradient after which a policy stands still."""
 LIMIT = 0.8
 """Share of groups that are most of them."""
 Series: TypeAlias = NDArray[np.float64]
@@ -83,9 +85,10 @@ def alarms(columns: Columns, monitors: Sequence[Monitor] | None = None) -> list[
 def advantage_collapse(columns: Columns) -> Iterator[Finding]:
     """Nothing to learn from: most groups have equal rewards, or rewards or advantages vary far less than at first.
 
-    Groups at the highest reward are learnt, not stuck, and do not count (see :func:`solved`). SEVA's Table 18: under a
-    binary reward the range of the advantages shrinks from .27 to .09, to a third; under its process reward from 4.94 to
-    3.65, to three quarters.
+    Groups at the highest reward are learnt, not stuck, and do not count (see :func:`solved`). In SEVA's Table 18 the
+    range of the advantages shrinks from .27 to .09 under a binary reward, from 4.94 to 3.65 under its process reward.
+    The former cannot occur under its Eq. 2: a binary group of eight is flat, or has an advantage of at least .935. A
+    binary run is therefore caught by its share of flat groups.
     """
     for role, flat in _of_roles(columns, "groups", "flat"):
         learnt = rolling(_learnt(columns, role, flat))
@@ -275,8 +278,8 @@ def policy_still(columns: Columns) -> Iterator[Finding]:
     """One of several policies has no gradient for five steps while another has: it is frozen or gets no signal."""
     norms = {name.removeprefix("gradient/"): norm for name, norm in columns.items() if name.startswith("gradient/")}
     for policy, norm in norms.items():
-        others = sum(_window_sum(np.nan_to_num(other), 5) for name, other in norms.items() if name != policy)
-        still = (_window_sum(np.nan_to_num(norm), 5) == 0) & (np.arange(len(norm)) >= 4)
+        others = sum(_window_sum(np.nan_to_num(other), STILL_STEPS) for name, other in norms.items() if name != policy)
+        still = (_window_sum(np.nan_to_num(norm), STILL_STEPS) == 0) & (np.arange(len(norm)) >= STILL_STEPS - 1)
         yield Finding(
             "policy_still", policy, still & (np.asarray(others) > 0),
             lambda at, policy=policy: f"the policy {policy} has had no gradient for five steps: check whether its "

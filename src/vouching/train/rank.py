@@ -166,7 +166,7 @@ def train_rank(
     done = step_of(checkpoint) if checkpoint else 0
     trainer = make_trainer(config, arguments, model, tokenizer, material.train, drawn)
     held = Held(material.held, trainer.model, tokenizer, config)
-    pairs = config.batch_pairs * config.accumulate * arguments.world_size
+    pairs = config.batch_pairs
     after_steps(
         trainer, _Watch(held, config.evaluate_every, pairs, lambda steps: Progress(out, done, steps, say), first)
     )

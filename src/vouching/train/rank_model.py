@@ -18,7 +18,7 @@ from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.input import encode
 from vouching.methods.discriminative.model import ScorerNote
 from vouching.train.checkpoint import CHECKPOINTS
-from vouching.train.extra import base_of, imported
+from vouching.train.extra import base_of, imported, share_of_process
 from vouching.train.rank_rows import RankPair
 
 _HEADS = {"classifier", "score"}
@@ -105,10 +105,11 @@ def training_arguments(config: RankConfig, out: Path) -> Any:
     """The settings as TRL's arguments. Raises MissingExtraError without trl, and ConfigError without the device."""
     torch, trl = imported("torch"), imported("trl")
     gpu = config.device != "cpu" and torch.cuda.is_available()
+    piece, pieces = share_of_process(config.batch_pairs, "batch_pairs", config.micro_batch)
     return trl.RewardConfig(
         output_dir=str(out / CHECKPOINTS), seed=config.seed, report_to="none", disable_tqdm=True,
         num_train_epochs=config.epochs, max_steps=config.max_steps or -1,
-        per_device_train_batch_size=config.batch_pairs, gradient_accumulation_steps=config.accumulate,
+        per_device_train_batch_size=piece, gradient_accumulation_steps=pieces,
         learning_rate=config.learning_rate, lr_scheduler_type="cosine", warmup_steps=config.warmup,
         logging_steps=1, logging_nan_inf_filter=False, save_steps=config.checkpoint_every, save_total_limit=1,
         use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16", activation_checkpointing=gpu,

@@ -62,7 +62,9 @@ def alarm_table(run: Run) -> Table:
     """The alarms of a run; one line that says so if there are none."""
     rows = [(f"step {alarm.step:,}", alarm.kind, alarm.about, alarm.message) for alarm in run.alarms()]
     if not rows:
-        early = f"; monitoring starts at step {2 * WINDOW}" if run.steps < 2 * WINDOW else ""
+        from_steps = run.watched_from()
+        starts = ", ".join(f"{step} ({which})" for step, which in from_steps.items())
+        early = f"; monitors start at step {starts}" if run.steps < max(from_steps) else ""
         return Table("Alarms", ("", ""), [("none", f"in {run.steps:,} steps{early}")])
     return Table("Alarms", ("since", "alarm", "about", "message"), rows)
 
@@ -232,7 +234,7 @@ def _figures(run: Run) -> tuple[str, ...]:
     carbon = run.columns.get("energy/kg_co2e")
     spent = "–" if carbon is None or not len(carbon) else f"{float(carbon[-1]):.2g}"
     state = "" if run.finished else "no model yet"
-    alarms = str(len(run.alarms())) if run.steps >= 2 * WINDOW else "–"
+    alarms = str(len(run.alarms())) if run.steps >= min(run.watched_from()) else "–"
     return (f"{run.steps:,}", first("reward/", "/total"), first("loss"), first("oracle/"), spent, alarms, state)
 
 

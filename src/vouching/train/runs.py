@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vouching.errors import InputError
 from vouching.train.checkpoint import MODEL
-from vouching.train.monitor import WINDOW, Alarm, alarms
+from vouching.train.monitor import STILL_STEPS, UNITS_WINDOW, WINDOW, Alarm, alarms
 from vouching.train.run_folder import RUN, columns_of, read_records
 from vouching.types.visible import shorten
 
@@ -51,6 +51,16 @@ class Run:
     def alarms(self) -> list[Alarm]:
         """Alarms of all monitors."""
         return alarms(self.columns)
+
+    def watched_from(self) -> dict[int, str]:
+        """From which steps on monitors can raise an alarm in this run, and which ones."""
+        two = sum(name.startswith("gradient/") for name in self.columns) > 1
+        games = any(name == "said/SAC" or name.startswith("case/") for name in self.columns)
+        return {
+            **({STILL_STEPS: "policy_still"} if two else {}),
+            **({2 * UNITS_WINDOW: "challenge_collapse and case_drift"} if games else {}),
+            2 * WINDOW: "the others" if two or games else "all",
+        }
 
     def ends(self) -> dict[str, tuple[float, float]]:
         """The mean of each number over the first and over the last steps.
@@ -128,7 +138,7 @@ def _note(folder: Path) -> dict[str, Any]:
         note: Any = json.loads((folder / RUN).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{folder} contains no run: choose a folder written by vouch train ... --out") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read {folder / RUN} ({error})") from None
     if not isinstance(note, dict):
         raise InputError(f"{folder / RUN} must contain a JSON object that describes a run")

@@ -29,10 +29,10 @@ from vouching.inputs import as_claim, as_sources, row_sources
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.read import ChatMessage, messages_of, read_files
 from vouching.methods.structured.prompt import structured_prompt
-from vouching.methods.training import LoraSettings, PowerSettings, WatchSettings, require
+from vouching.methods.training import LoraSettings, Optimizer, PowerSettings, WatchSettings, require
 from vouching.settings import refuse_missing
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of, train_from
-from vouching.train.extra import imported, see_device
+from vouching.train.extra import imported, optimizer_of, say_dropped, see_device, share_of_process
 from vouching.train.policy import load_policy, lora_of
 from vouching.train.run_folder import RunLog, digest_of_lines, log_to, open_run
 from vouching.train.watch import Dev, Watch, also_learnt, steer
@@ -59,10 +59,10 @@ class SftConfig:
     """Passes over the rows, in each stage."""
     max_steps: int = 0
     """Steps after which a stage ends, for trials; its schedule ends there too. 0 for no limit."""
-    batch_rows: int = 4
-    """Rows per device and batch."""
-    accumulate: int = 4
-    """Batches per update."""
+    batch_prompts: int = 16
+    """Chats per update, over all processes."""
+    micro_batch: int = 4
+    """Most chats per forward pass of a process."""
     learning_rate: float = 2e-5
     """Peak learning rate."""
     schedule: Literal["constant", "cosine", "linear"] = "cosine"
@@ -72,7 +72,11 @@ class SftConfig:
     weight_decay: float = 0.01
     """AdamW's weight decay."""
     max_tokens: int = 1280
-    """Longest chat, in tokens; longer ones are skipped and counted, since a truncated record would teach truncation."""
+    """Longest chat, in tokens; longer ones are dropped and counted, since a truncated record would teach truncation."""
+    allow_dropped: float = 0.05
+    """Share of the chats that may be dropped; a run that would drop more does not start."""
+    optimizer: Optimizer = "adamw"
+    """AdamW with moments in float32, in 8 bits, or in 8 bits and paged (bitsandbytes)."""
     gradient_checkpointing: bool = True
     """Whether to recompute activations instead of keeping them."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"
@@ -94,9 +98,11 @@ class SftConfig:
             raise ConfigError("rows must not be empty: add a file written by vouch data annotate")
         require(
             self,
-            above=("epochs", "batch_rows", "accumulate", "learning_rate", "max_tokens"),
+            above=("epochs", "batch_prompts", "micro_batch", "learning_rate", "max_tokens"),
             at_least=("max_steps", "weight_decay", "seed"),
         )
+        if not 0 <= self.allow_dropped <= 1:
+            raise ConfigError(f"allow_dropped must be in [0, 1], got {self.allow_dropped}")
         if not 0 <= self.warmup < 1:
             raise ConfigError(f"warmup must be at least 0 and below 1, got {self.warmup}")
 
@@ -243,12 +249,12 @@ def _train(
     longest = min(config.max_tokens, getattr(model.config, "max_position_embeddings", config.max_tokens))
     rows, dev = (_rows(tokenizer, examples, longest) for examples in sets)
     say(
-        f"chats for training: {len(rows):,} of {len(sets[0]):,}; chats of more than {longest:,} tokens, excluded: "
-        f"{len(sets[0]) - len(rows):,}; chats for evaluation: {len(dev):,}{also_learnt(*sets)}; "
-        f"on {arguments.device.type}"
+        f"chats for training: {len(rows):,} of {len(sets[0]):,}; chats for evaluation: "
+        f"{len(dev):,}{also_learnt(*sets)}; on {arguments.device.type}"
     )
-    if not rows:
-        raise InputError(f"all chats have more than {longest:,} tokens: raise max_tokens, or use shorter chats")
+    for found, examples in ((rows, sets[0]), (dev, sets[1])):
+        say_dropped(len(examples) - len(found), len(examples), f"chats have more than {longest:,} tokens (max_tokens)",
+                    config.allow_dropped, "allow_dropped", say)  # fmt: skip
     checkpoint = last_checkpoint(out) if resume else None
     make = imported("datasets").Dataset.from_list
     trainer = _trainer_class()(
@@ -273,16 +279,18 @@ def _arguments(config: SftConfig, out: Path) -> Any:
     """The settings as TRL's arguments."""
     torch, trl = imported("torch"), imported("trl")
     gpu = config.device != "cpu" and torch.cuda.is_available()
+    piece, pieces = share_of_process(config.batch_prompts, "batch_prompts", config.micro_batch)
     return trl.SFTConfig(
         output_dir=str(out / CHECKPOINTS), seed=config.seed, report_to=[*config.watch.report_to] or "none",
         disable_tqdm=True, num_train_epochs=config.epochs, max_steps=config.max_steps or -1,
-        per_device_train_batch_size=config.batch_rows, per_device_eval_batch_size=config.batch_rows,
-        gradient_accumulation_steps=config.accumulate, learning_rate=config.learning_rate,
+        per_device_train_batch_size=piece, per_device_eval_batch_size=piece,
+        gradient_accumulation_steps=pieces, learning_rate=config.learning_rate,
         lr_scheduler_type=config.schedule, warmup_steps=config.warmup, weight_decay=config.weight_decay,
         max_length=None, activation_checkpointing=config.gradient_checkpointing and gpu,
         logging_steps=1, logging_nan_inf_filter=False, save_strategy="steps",
         save_steps=config.watch.checkpoint_every, save_total_limit=config.watch.keep, eval_strategy="no",
         use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16", dataloader_pin_memory=gpu,
+        **optimizer_of(config.optimizer),
     )  # fmt: skip
 
 

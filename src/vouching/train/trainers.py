@@ -54,6 +54,20 @@ def train(
     _loaded(TRAINERS[method].run)(run_settings(method, config, settings), out, resume, report)
 
 
+def plan(method: str, config: Path, settings: Sequence[str], target: str) -> tuple[list[str], bool]:
+    """The memory of a run as lines of text, and whether it fits. Raises ConfigError; nothing is loaded.
+
+    Args:
+        method: a name in ``TRAINERS``.
+        config: the file.
+        settings: ``key=value`` that override the file.
+        target: GPUS:MEMORY, as ``planner.read_target`` reads it.
+    """
+    from vouching.train.planner import plan_lines
+
+    return plan_lines(run_settings(method, config, settings), target)
+
+
 def run_settings(method: str, config: Path, settings: Sequence[str] = ()) -> Any:
     """The settings of a run: those of its file, overridden by ``key=value``. Raises ConfigError.
 
