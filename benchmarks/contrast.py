@@ -24,6 +24,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,19 +107,12 @@ def accuracies(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def interval(judged: Sequence[Judged]) -> list[float]:
-    """95 % percentile interval of the balanced accuracy over resampled groups of contrasting claims."""
-    groups: dict[str, list[Judged]] = defaultdict(list)
-    for one in judged:
-        groups[one.row["group"]].append(one)
-    counts = [
-        [sum(j.gold is gold and (j.right or every) for j in group) for gold in (True, False) for every in (True, False)]
-        for group in groups.values()
-    ]
-    tables = np.array(counts, dtype=float)
-    drawn = np.random.default_rng(22).integers(len(tables), size=(2000, len(tables)))
-    sums = tables[drawn].sum(axis=1)
-    values = (sums[:, 1] / sums[:, 0] + sums[:, 3] / sums[:, 2]) / 2
-    return [round(float(value), 4) for value in np.quantile(values, [0.025, 0.975])]
+    """95 % interval of the balanced accuracy; groups of contrasting claims are resampled together."""
+    gold = np.array([one.gold for one in judged])
+    predicted = gold == np.array([one.right for one in judged])
+    groups = np.unique([one.row["group"] for one in judged], return_inverse=True)[1]
+    found = metrics.bca(partial(metrics.balanced_accuracy, gold, predicted), groups)
+    return [found.low, found.high]
 
 
 def plain(text: str) -> str:
@@ -233,6 +227,8 @@ def rounded(value: Any) -> Any:
     """A record with numbers of four places."""
     if isinstance(value, dict):
         return {key: rounded(inside) for key, inside in value.items()}
+    if isinstance(value, list):
+        return [rounded(inside) for inside in value]
     return round(value, 4) if isinstance(value, float) else value
 
 

@@ -1,11 +1,14 @@
 """The training engine compared with TRL's trainer on one GPU: tokens per second and memory, in the same run.
 
-    python benchmarks/engine_gpu.py [--steps 8] [--rounds 3] [--output benchmarks/results/engine_gpu.json]
+    python benchmarks/engine_gpu.py [--engine hf] [--steps 8] [--rounds 3] [--output benchmarks/results/engine_gpu.json]
+    python benchmarks/engine_gpu.py --engine vllm --only vouch      (and --only trl: vLLM is loaded once per process)
+    python benchmarks/engine_gpu.py --rehearse --rounds 1 --steps 3 (two layers on a CPU: whether the script runs)
 
 A model in the shape of Qwen2.5-0.5B (24 layers, hidden size 896, 494 M weights) with random weights, in bfloat16; 64
 rollouts per step, prompts of about 300 tokens and completions of at most 256. The tokenizer is generated, so nothing is
-downloaded. Trainers alternate; reported is the median over the rounds, without the first two steps of a run. Sampling
-is that of transformers. Not supported: vLLM; several GPUs; whether the model learns.
+downloaded. Trainers alternate; reported is the median over the rounds, without the first two steps of a run: tokens per
+second, seconds of a step and of its sampling, and the peak of memory beside that of the plan (``train/planner.py``).
+Not supported: several GPUs; whether the model learns.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ from engine import SKIPPED, stock  # noqa: E402  (benchmarks/engine.py)
 from tests.train.engine_runs import config, trainer_of  # noqa: E402
 from tests.train.tiny_qwen import write_tiny_qwen  # noqa: E402
 from vouching.methods.structured.game import StructuredGame, score_by  # noqa: E402
+from vouching.train.planner import plan_of, shape_of  # noqa: E402
 
+OURS_AND_TRLS = ("vouch", "trl")
 OUTPUT = Path(__file__).parent / "results/engine_gpu.json"
 WORDS = "the bridge over river was built in by of city old stone a new tower near harbour opened closed year".split()
 
@@ -69,19 +74,41 @@ def measured(trainer: Any) -> dict[str, float]:
             self.ends: list[tuple[float, int]] = []
 
         def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
-            torch.cuda.synchronize()
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
             self.ends.append((time.perf_counter(), int(state.num_input_tokens_seen)))
 
-    clock = Clock()
+    clock, sampled = Clock(), sampling_clock(trainer)
     trainer.add_callback(clock)
-    torch.cuda.reset_peak_memory_stats()
+    gpu = torch.cuda.is_available()
+    if gpu:
+        torch.cuda.reset_peak_memory_stats()
     trainer.train()
     (begin, read), (end, all_read) = clock.ends[SKIPPED - 1], clock.ends[-1]
     return {
         "tokens_per_second": (all_read - read) / (end - begin),
         "seconds_of_a_step": (end - begin) / (len(clock.ends) - SKIPPED),
-        "peak_gigabytes": torch.cuda.max_memory_allocated() / 2**30,
+        **({"seconds_of_sampling": statistics.mean(sampled[SKIPPED:])} if sampled else {}),
+        **({"peak_gigabytes": torch.cuda.max_memory_allocated() / 1e9} if gpu else {}),
     }
+
+
+def sampling_clock(trainer: Any) -> list[float]:
+    """Seconds that each call of a game's sampler takes, filled as they are made; empty for TRL's trainer."""
+    seconds: list[float] = []
+    if not hasattr(trainer, "table"):
+        return seconds
+    sample = trainer.table.sampler.sample
+
+    async def timed(*args: Any, **named: Any) -> Any:
+        begin = time.perf_counter()
+        try:
+            return await sample(*args, **named)
+        finally:
+            seconds.append(time.perf_counter() - begin)
+
+    trainer.table.sampler.sample = timed
+    return seconds
 
 
 def main() -> None:
@@ -90,24 +117,38 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--engine", choices=("hf", "vllm"), default="hf")
+    parser.add_argument("--only", choices=("vouch", "trl"), help="default: both in turn")
+    parser.add_argument("--rehearse", action="store_true", help="a small model on a CPU; nothing is written")
     options = parser.parse_args()
-    if not torch.cuda.is_available():
+    if options.engine == "vllm" and options.only is None:
+        parser.error("--engine vllm requires --only vouch or --only trl: two engines do not fit into one process")
+    if not (options.rehearse or torch.cuda.is_available()):
         parser.error("there is no GPU here; benchmarks/engine.py measures on a CPU")
-    found: dict[str, list[dict[str, float]]] = {"vouch": [], "trl": []}
+    found: dict[str, list[dict[str, float]]] = {who: [] for who in ([options.only] if options.only else OURS_AND_TRLS)}
     with tempfile.TemporaryDirectory() as name:
         folder, data = Path(name), prompts(64)
-        model = write_half_billion(folder / "model", data)
+        if options.rehearse:
+            model = write_tiny_qwen(folder / "model", [row["prompt"][0]["content"] for row in data], context=2048)
+        else:
+            model = write_half_billion(folder / "model", data)
         settings = config(
-            model, device="cuda", precision="bfloat16", batch_prompts=8, micro_batch=16, max_steps=options.steps,
-            epochs=9.0, sampling={"group_size": 8, "prompt_tokens": 1024, "completion_tokens": 256},
+            model, device="cpu" if options.rehearse else "cuda", precision="bfloat16", batch_prompts=8, micro_batch=16,
+            max_steps=options.steps, epochs=9.0,
+            sampling={"group_size": 2 if options.rehearse else 8, "prompt_tokens": 1024, "engine": options.engine,
+                      "completion_tokens": 8 if options.rehearse else 256},
         )  # fmt: skip
+        memory = 0.0 if options.rehearse else float(torch.cuda.get_device_properties(0).total_memory)
+        plan = plan_of(settings, shape_of(str(model), settings.lora), 1, memory, reduced=not options.rehearse)
         for _ in range(options.rounds):
             makers = {
-                "vouch": lambda: trainer_of(settings, folder / "ours", StructuredGame(8, score_by()), data),
+                "vouch": lambda: trainer_of(
+                    settings, folder / "ours", StructuredGame(settings.sampling.group_size, score_by()), data
+                ),
                 "trl": lambda: stock(settings, folder / "stock", data),
             }
-            for who, make in makers.items():
-                found[who].append(measured(make()))
+            for who in found:
+                found[who].append(measured(makers[who]()))
                 torch.cuda.empty_cache()
                 sys.stderr.write(f"{who}: {found[who][-1]}\n")
     medians = {
@@ -115,10 +156,13 @@ def main() -> None:
         for who, runs in found.items()
     }
     record = {
-        "command": "python benchmarks/engine_gpu.py", "date": f"{datetime.date.today():%Y-%m-%d}",
-        "device": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": options.rounds, **medians,
+        "command": f"python benchmarks/engine_gpu.py --engine {options.engine}",
+        "date": f"{datetime.date.today():%Y-%m-%d}", "torch": torch.__version__, "rounds": options.rounds,
+        "device": "cpu" if options.rehearse else torch.cuda.get_device_name(),
+        "planned_gigabytes": round(plan.peak / 1e9, 3), **medians,
     }  # fmt: skip
-    options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if not options.rehearse:
+        options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(json.dumps(record) + "\n")
 
 

@@ -21,15 +21,8 @@ from same_items import ROOT, SEED, Item, blocks, reward, some, total
 from vouching.integrations.verl import structured_score
 from vouching.methods.discriminative.reward import best_of, ranking_rewards
 from vouching.methods.structured.reward import binary_reward, structured_reward
-from vouching.methods.structured.reward_weights import (
-    Calibration,
-    Equal,
-    Split,
-    Variant,
-    equal_by_label,
-    reward_bounds,
-    structured_weights,
-)
+from vouching.methods.structured.reward_scale import Equal, equal_by_label
+from vouching.methods.structured.reward_weights import Calibration, Split, Variant, reward_bounds, structured_weights
 from vouching.types import Claim, Label, RankedAnswer, Ranking, Unverified
 
 TEXTS = (

@@ -13,6 +13,7 @@ import json
 import math
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from weight_sums import WEIGHTS, write_sums
@@ -24,10 +25,8 @@ MINIMUM = 40
 TARGET = WEIGHTS / "rarity.txt"
 
 
-def main() -> None:
-    """Count and write the table."""
-    data = Path(os.environ["VOUCH_DATA"]) / "attribution"
-    counts: Counter[str] = Counter()
+def sentences(data: Path) -> Iterator[str]:
+    """The distinct sentences of claims and sources."""
     seen: set[str] = set()
     for path in sorted([*data.glob("train/*.jsonl.gz"), *data.glob("nli/*.jsonl.gz")]):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -35,12 +34,18 @@ def main() -> None:
                 row = json.loads(line)
                 for text in (row["claim"], row["source"]):
                     for start, end in sentence_spans(text):
-                        sentence = text[start:end]
-                        if sentence not in seen:
-                            seen.add(sentence)
-                            words = set(lower_words(text, start, end)) - FUNCTION_WORDS
-                            counts.update({stem(word) for word in words})
-    total = len(seen)
+                        if text[start:end] not in seen:
+                            seen.add(text[start:end])
+                            yield text[start:end]
+
+
+def main() -> None:
+    """Count and write the table."""
+    counts: Counter[str] = Counter()
+    total = 0
+    for sentence in sentences(Path(os.environ["VOUCH_DATA"]) / "attribution"):
+        total += 1
+        counts.update({stem(word) for word in set(lower_words(sentence)) - FUNCTION_WORDS})
     kept = sorted((w for w, count in counts.items() if count >= MINIMUM), key=lambda w: (-counts[w], w))
     lines = [
         "# Rarity of stems: ln(sentences / sentences that have the stem); written by recipes/embedded/count_rarity.py.",

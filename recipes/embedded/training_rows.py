@@ -34,6 +34,8 @@ SHARES = {
     "breaking_nli": 0.05, "conjnli": 0.1, "med": 0.0, "summedits_ectsum": 0.3, "summedits_podcast": 0.2,
     "summedits_qmsumm": 0.2, "summedits_sales_call": 0.2, "summedits_sales_email": 0.2, "summedits_scitldr": 0.2,
 }  # fmt: skip
+CONTRAST = {"train/contrast": ROOT / "recipes/encoder/contrast", "dev/contrast": ROOT / "tests/data/contrast/dev"}
+"""Contrast corpora: the encoder was trained on the first, and has not seen the second."""
 EXCLUDED = ("wice_spans",)  # the rows of wice_full with token labels
 # Sets whose sources are drawn from the same pages in different cuts, and how long a sentence must be to show it.
 CUT_FROM_PAGES, TELLING_SENTENCE = ("wice", "wice_full", "factcheck_gpt", "fever_symmetric"), 40
@@ -96,6 +98,10 @@ def load(
     """
     shown = {json.loads(line)["id"] for line in (ROOT / "examples/claims.jsonl").read_text("utf-8").splitlines()}
     raw: dict[str, list[dict[str, Any]]] = {}
+    for name, folder in CONTRAST.items():
+        rows = contrast_rows(folder)
+        random.Random(SEED).shuffle(rows)
+        raw[name] = rows[:limit]
     for part in parts:
         for path in sorted((Path(os.environ["VOUCH_DATA"]) / "attribution" / part).glob("*.jsonl.gz")):
             name = path.name.removesuffix(".jsonl.gz")
@@ -115,6 +121,25 @@ def load(
             if len({row.label for row in sets[place]}) < 2:
                 raise SystemExit(f"{place} has only one label: increase --limit")
     return sets
+
+
+def contrast_claims(folder: Path) -> list[dict[str, Any]]:
+    """The claims of a contrast corpus without answers to questions; "text" has an answer's earlier sentences too."""
+    path = next(folder.glob("claims.jsonl*"))
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    rows = [json.loads(line) for line in raw.decode().splitlines()]
+    for row in rows:
+        row["text"] = f"{row['before']} {row['claim']}" if row.get("before") else row["claim"]
+    return [row for row in rows if not row.get("question")]
+
+
+def contrast_rows(folder: Path) -> list[dict[str, Any]]:
+    """The claims of a contrast corpus with their documents."""
+    documents = {path.stem: path.read_text("utf-8") for path in (folder / "documents").iterdir()}
+    return [
+        {"claim": r["text"], "source": documents[r["document"]], "label": r["label"], "group": r["document"]}
+        for r in contrast_claims(folder)
+    ]
 
 
 def measure_row(claim: str, source: str, label: str, group: int) -> Row | None:
