@@ -192,8 +192,9 @@ def test_a_row_without_an_id_goes_by_its_number() -> None:
 
 
 def test_a_response_is_counted_claim_by_claim_and_covered_whole() -> None:
+    towers = "It [the bridge] has two towers."
     report = vouching.check_response(f"Sure! {TRUE} {FALSE}\n\n- It has two towers.", SOURCE, "When did it open?")
-    assert [c.claim.text for c in report.findings if isinstance(c, Verdict)] == [TRUE, FALSE, "It has two towers."]
+    assert [c.claim.text for c in report.findings if isinstance(c, Verdict)] == [TRUE, FALSE, towers]
     assert (report.totals.attributable, report.totals.not_attributable, report.totals.unverified) == (2, 1, 0)
     assert report.totals.by_error_type == (("temporal_shift", 1),)
     assert [n.reason for n in report.non_claims] == ["greeting"]

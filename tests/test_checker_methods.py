@@ -38,6 +38,8 @@ def checker(method: str) -> Checker:
         return Checker(ScriptedModel([json.dumps(RECORD)]), method=method)
     if method in ("checklist", "holistic"):
         return Checker(ScriptedModel({"": "no"}), method=method)
+    if method == "cascade":
+        return Checker("embedded:rules,embedded")
     return Checker("embedded:rules" if method != "assurance" else "embedded", method=method)
 
 
@@ -64,6 +66,7 @@ def test_a_wrong_unit_of_a_task_is_challenged() -> None:
 
 ROWS = {
     "embedded": {"claim": RESPONSE, "source": SOURCE},
+    "cascade": {"response": RESPONSE, "source": SOURCE},
     "rules": {
         "instruction_id_list": ["punctuation:no_comma"],
         "kwargs": [{}],
@@ -88,6 +91,7 @@ def test_a_row_is_judged_by_every_method(method: str) -> None:
 
 FINE = {
     "embedded": {"response": SOURCE, "source": SOURCE},
+    "cascade": {"response": SOURCE, "source": SOURCE},
     "rules": {"prompt": "Use no commas.", "response": "So it is."},
     "structured": {"response": SOURCE, "source": SOURCE},
     "discriminative": {"response": SOURCE, "source": SOURCE},
@@ -167,7 +171,7 @@ def test_a_blinded_audit_is_repaired_by_what_the_documents_say() -> None:
     ("arguments", "message"),
     [
         ({"method": "blindd"}, "unknown method 'blindd'; did you mean 'blinded'"),
-        ({"method": "nonsense"}, "expected one of embedded, rules"),
+        ({"method": "nonsense"}, "expected one of embedded, cascade, rules"),
         ({"treshold": 0.7}, "the method embedded has no setting 'treshold'; did you mean 'threshold'"),
         ({"votes": 3, "seed": 1}, "embedded is not a language model, so votes and seed cannot be used"),
         ({"method": "structured"}, "embedded is not a language model, so method cannot be used"),

@@ -8,7 +8,7 @@ import pytest
 
 from vouching.claims import decompose
 from vouching.repair import MARK, Rest, repair
-from vouching.types import BlindOutcome, Claim, Finding, PairResult, Report, Span, Verdict
+from vouching.types import BlindOutcome, Claim, Finding, PairResult, Report, Span, Unverified, Verdict
 
 
 def judged(response: str, wrong: dict[str, str | None]) -> Report:
@@ -202,3 +202,34 @@ def test_the_sentence_of_a_blind_answer_without_a_fix_is_treated_as_the_rest(res
     report = audited(text, lost, kept, again=(lost, kept), rest=rest)
     assert report.revised_response == expected
     assert report.unrepaired == (lost,)
+
+
+def test_a_claim_that_a_judge_failed_on_is_marked_and_never_removed() -> None:
+    text = "The mill has 4 floors. The roof is slate."
+    whole = judged(text, {"The roof is slate.": None})
+    failed = Unverified(decompose(text).claims[0], "backend", "No answer.")
+
+    async def again(_: str) -> Report:
+        return replace(whole, findings=(failed, whole.findings[1]))
+
+    report = asyncio.run(repair(whole, again, "remove"))
+    assert report.revised_response == "The mill has 4 floors. [not verified]"
+    assert report.unrepaired == (failed, whole.findings[1])
+
+
+def test_an_antecedent_put_in_for_checking_does_not_enter_the_response() -> None:
+    wrong = {"It [the bridge] opened in 1937.": "It [the bridge] opened in 1973."}
+    report = repaired("The bridge is red. It opened in 1937.", wrong)
+    assert report.revised_response == "The bridge is red. It opened in 1973."
+
+
+def test_a_fix_that_changes_an_antecedent_is_not_applied() -> None:
+    wrong = {"It [the bridge] opened in 1937.": "It [the tower] opened in 1937."}
+    report = repaired("The bridge is red. It opened in 1937.", wrong, "keep")
+    assert report.revised_response == report.response
+
+
+def test_a_sentence_that_loses_its_first_clause_gets_the_pronoun_back_without_its_antecedent() -> None:
+    wrong = {"She [Ann Lee] was born in 1912": None}
+    report = repaired("Ann Lee was a poet. She was born in 1912 and moved to Paris.", wrong, "remove")
+    assert report.revised_response == "Ann Lee was a poet. She moved to Paris."

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args, overload
 
-from vouching.claims import claims_report, decompose
+from vouching.claims import about_sources, check_min_confidence, claims_report, decided, decompose, with_citations
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
 from vouching.methods import method_for
@@ -23,6 +23,7 @@ from vouching.models.base import Model
 from vouching.models.running import run
 from vouching.repair import Rest, repair
 from vouching.rows.row import row_name
+from vouching.rows.shapes import as_row
 from vouching.search.base import Finder, SearchEngine
 from vouching.search.evidence import ClaimEvidence, Searches
 from vouching.search.open import as_finder
@@ -52,9 +53,10 @@ class Checker:
         search: what finds further sources for each claim: a finder, or engines or their names, e.g. ["index:notes",
             "wikipedia"] (see :func:`vouching.search.open.open_engine`), which are searched in steps. A claim without a
             source becomes Unverified(reason="no_evidence").
+        min_confidence: in [0, 1]; a verdict with a lower confidence becomes Unverified(reason="undecided").
         queries: maximum number of queries for a claim; 5 by default. The first is the claim; the others follow names,
             until the rules find the claim supported or contradicted.
-        settings: of the method's verifier, e.g. votes, seed and max_tokens; None means the default.
+        settings: of the method's verifier, e.g. votes, max_tokens and prefer (see :func:`check`); None: the default.
 
     Raises:
         ConfigError: an unknown model, method, engine or setting, one that does not fit, or a number out of range.
@@ -75,6 +77,7 @@ class Checker:
         method: str | None = None,
         search: Finder | Sequence[SearchEngine | str] | None = None,
         queries: int | None = None,
+        min_confidence: float = 0.0,
         **settings: Any,
     ) -> None:
         shared = ThresholdConfig(threshold)
@@ -85,6 +88,9 @@ class Checker:
         self.embedded = is_embedded(model)
         self.decoding: Mapping[str, str | float | None] | None = getattr(self.verifier, "decoding", None)
         """How a language model is sampled, with the name of its calibration, or the learnt weights; else None."""
+        self.min_confidence = check_min_confidence(min_confidence)
+        if self.min_confidence:
+            self._needs("claims", "a minimum confidence")
         self.finder: Finder | None = None
         if search is not None:
             self._needs("claims", "a search")
@@ -303,9 +309,11 @@ class Checker:
         self, claims: Sequence[Claim], given: tuple[Source, ...], searches: Searches | None
     ) -> tuple[list[Outcome], tuple[Source, ...]]:
         if searches is None:
-            return await self.verifier.verify(claims, given), given
+            outcomes = await self.verifier.verify(claims, given)
+            return decided(about_sources(outcomes, given) if self.embedded else outcomes, self.min_confidence), given
         evidence, sources = await searches.gather(claims, given)
-        return await asyncio.gather(*map(self._judge_one, claims, evidence)), sources
+        outcomes = await asyncio.gather(*map(self._judge_one, claims, evidence))
+        return decided(outcomes, self.min_confidence), sources
 
     async def _judge_one(self, claim: Claim, evidence: ClaimEvidence) -> Outcome:
         if evidence.missing is not None:
@@ -319,8 +327,10 @@ class Checker:
         if self.judges == "response":
             return await self.verifier.verify(question, response, given)
         self._needs("claims", "a response")
-        decomposition = decompose(response)
+        decomposition = decompose(response, question)
         outcomes, sources = await self._judge(decomposition.claims, given, searches)
+        if given:
+            outcomes = await with_citations(response, outcomes, given, self.verifier.verify)
         support = await self.verifier.support(response, sources) if sources else None
         return claims_report(response, sources, outcomes, decomposition, support, question)
 
@@ -331,8 +341,7 @@ class Checker:
         try:
             if not isinstance(given, Mapping):
                 raise InputError(f'expected a mapping with "claim" and "sources", got {shown_json(given)}')
-            row = cast("Mapping[str, Any]", given)
-            name = row_name(row, number)
+            name = row_name(row := as_row({**cast("Mapping[str, Any]", given)}), number)
             check_text(str(row.get("id", "")), "the id")
             result = await self._of_row(row, name, repair_rest)
             return replace(result, id=name) if isinstance(result, Report) else result

@@ -7,12 +7,13 @@ the result is audited again. Not supported: rewriting with a language model.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from vouching.judging.values import find_values
+from vouching.text.framing import without_additions
 from vouching.text.sentences import LABEL, LIST_MARKER, sentence_spans
 from vouching.types import Claim, Finding, PairResult, Report, Span
 
@@ -23,7 +24,10 @@ Replacement: TypeAlias = tuple[int, int, str]
 
 MARK = " [not supported by the sources]"
 """What "mark" appends to an unsupported claim."""
+UNVERIFIED_MARKS = {"undecided": " [undecided]"}
+"""What "mark" and "remove" append to a claim without a verdict, by the reason; " [not verified]" for other reasons."""
 _JOINT = re.compile(r"\s*(?:[,;]\s*)?(?:(?:and|but)\s+)?", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _CLOSING = re.compile(r"[.!?…。]*[\"'”’»)\]]*$")
 
 
@@ -34,6 +38,7 @@ async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]]
         report: the findings on the original response.
         check_again: checks a response against the same sources.
         rest: "mark" appends a note to each claim that is still Not Attributable, "remove" removes it, "keep" keeps it.
+            A claim that could not be verified, or is undecided, gets a note by both "mark" and "remove".
 
     Returns:
         ``report`` with ``revised_response`` and ``unrepaired`` filled in. The spans of ``unrepaired`` refer to the
@@ -41,7 +46,7 @@ async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]]
     """
     fixed = _replace_spans(report.response, _fixes(report.findings))
     again = await check_again(fixed)
-    unrepaired = tuple(finding for finding in again.findings if finding.passed is False)
+    unrepaired = tuple(f for f in again.findings if f.passed is False or f.kind == "unverified")
     revised = _replace_spans(fixed, _treat(fixed, again.findings, unrepaired, rest))
     return replace(report, revised_response=revised, unrepaired=unrepaired)
 
@@ -53,9 +58,20 @@ def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
             fixes += _blind_fixes(finding)
         elif finding.kind == "verdict" and finding.revised_claim is not None and finding.span is not None:
             span, lead = finding.span, _lead(finding.claim)
-            if finding.revised_claim.startswith(lead):
-                fixes.append((span.start, span.end, _as_in(span, finding.revised_claim[len(lead) :])))
+            revised = _without_additions(finding.claim, span, finding.revised_claim)
+            if revised is not None and revised.startswith(lead):
+                fixes.append((span.start, span.end, _as_in(span, revised[len(lead) :])))
     return fixes
+
+
+def _without_additions(claim: Claim, span: Span, revised: str) -> str | None:
+    """The revised claim without the words that were added to the claim; None if the fix changes one of them."""
+    if without_additions(claim.text, span.text) == claim.text:
+        return revised
+    before, after = (sorted(_IN_BRACKETS.findall(text)) for text in (claim.text, revised))
+    fixed = without_additions(revised, span.text)
+    capital = fixed[:1].upper() if span.text[:1].isupper() else fixed[:1]
+    return capital + fixed[1:] if before == after else None
 
 
 def _blind_fixes(finding: PairResult) -> Iterator[Replacement]:
@@ -80,7 +96,10 @@ def _claim_of(finding: Finding, text: str) -> Claim | None:
 
 def _lead(claim: Claim) -> str:
     """The subject that was added to the second half of a split sentence; the response does not have it there."""
-    return claim.text.removesuffix(claim.span.text) if claim.span else ""
+    if claim.span is None:
+        return ""
+    stated = without_additions(claim.text, claim.span.text)
+    return stated.removesuffix(claim.span.text) if stated.endswith(claim.span.text) else ""
 
 
 def _as_in(span: Span, text: str) -> str:
@@ -95,19 +114,32 @@ def _treat(text: str, findings: Sequence[Finding], unrepaired: Sequence[Finding]
     """Replacements in ``text`` for the claims that cannot be repaired."""
     if rest == "keep":
         return []
-    removed = dict.fromkeys(claim.span for finding in unrepaired if (claim := _claim_of(finding, text)))
+    wrong = dict.fromkeys(_spans_of((f for f in unrepaired if f.kind != "unverified"), text))
+    marks = [
+        _mark(f.claim.span, UNVERIFIED_MARKS.get(f.reason, " [not verified]"))
+        for f in unrepaired
+        if f.kind == "unverified" and f.claim.span is not None
+    ]
     if rest == "mark":
-        return [_mark(span) for span in removed if span is not None]
+        return [*marks, *(_mark(span, MARK) for span in wrong)]
     found = dict.fromkeys(claim for finding in findings if (claim := _claim_of(finding, text)))
     claims = [claim for claim in found if claim.span is not None]
-    return [cut for sentence in _sentences(text, claims) for cut in _cuts(text, sentence, removed)]
+    return [*marks, *(cut for sentence in _sentences(text, claims) for cut in _cuts(text, sentence, wrong))]
 
 
-def _mark(span: Span) -> Replacement:
+def _mark(span: Span, words: str) -> Replacement:
     """The mark after a claim; in a table row, inside its last cell, since text after the row is not shown."""
     in_row = span.text.startswith("|") and span.text.endswith("|") and len(span.text) > 1
     end = span.start + len(span.text[:-1].rstrip()) if in_row else span.end
-    return end, end, MARK
+    return end, end, words
+
+
+def _spans_of(findings: Iterable[Finding], text: str) -> Iterator[Span]:
+    """The places of the claims of findings."""
+    for finding in findings:
+        claim = _claim_of(finding, text)
+        if claim is not None and claim.span is not None:
+            yield claim.span
 
 
 def _sentences(text: str, claims: Sequence[Claim]) -> Iterator[list[Claim]]:

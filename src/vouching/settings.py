@@ -1,11 +1,12 @@
-"""Settings of a run: a dataclass read from one TOML file, with ``key=value`` overrides."""
+"""Settings of a run: a dataclass read from a TOML file, which may extend another, with ``key=value`` overrides."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
@@ -14,16 +15,19 @@ from typing import Any, TypeVar, cast, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from vouching.errors import ConfigError, InputError
-from vouching.types.visible import hint, shown_json
+from vouching.types.visible import hint, shorten, shown_json
 
 Config = TypeVar("Config")
+_LONGEST_NAME = 200
+"""Characters of an unknown name that a message repeats."""
 
 
 def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ()) -> Config:
     """The settings of a TOML file with ``key=value`` overrides; ``shares.NAME=0.1`` sets one entry of a table.
 
-    An override that is not a TOML value is a text. Raises ConfigError if the file cannot be read, a key is unknown (the
-    nearest is named), or a value is of the wrong type.
+    A file with ``extends = "base.toml"``, a path relative to it, has the settings of that file where it has none of its
+    own; tables are merged. An override that is not a TOML value is a text. Raises ConfigError if a file cannot be read,
+    a key is unknown (the nearest is named), or a value is of the wrong type.
 
     >>> import tempfile
     >>> from vouching.train.encoder_config import EncoderConfig
@@ -34,12 +38,7 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         ...
     vouching.errors.ConfigError: unknown setting 'epoch'; did you mean 'epochs'?
     """
-    try:
-        record: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path} ({error.strerror}): expected a TOML file with settings") from None
-    except ValueError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    record = _read(path)
     for override in overrides:
         _set(record, override)
     try:
@@ -50,6 +49,30 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
             raise ConfigError(_placed(str(cause), name, kind)) from None
         raise ConfigError(f"{name} {_refused(first['type'], first['msg'], shown_json(first['input']), name)}") from None
+
+
+def _read(path: Path, before: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """A file merged into those that it extends; ``before`` are the files that led to it."""
+    if path.resolve() in before:
+        raise ConfigError(f"{path} extends itself, by {', '.join(str(one) for one in before)}: remove one extends")
+    try:
+        record: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path} ({error.strerror}): expected a TOML file with settings") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    base = record.pop("extends", None)
+    if base is None:
+        return record
+    if not isinstance(base, str):
+        raise ConfigError(f'extends in {path} must be the path of a TOML file, such as "base.toml", got {base!r}')
+    return _merged(_read(path.parent / base, (*before, path.resolve())), record)
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """The entries of both; of two tables the merged one, else that of ``over``."""
+    tables = {key for key, value in over.items() if isinstance(value, dict) and isinstance(base.get(key), dict)}
+    return {**base, **over} | {key: _merged(base[key], over[key]) for key in tables}
 
 
 def _place(place: str, part: str | int) -> str:
@@ -70,6 +93,22 @@ def _refused(type: str, message: str, got: str, name: str) -> str:
     }
     message = re.split(", unable|, got", message)[0].replace("Input should be", "must be")
     return known.get(type, f"{message}, got {got}")
+
+
+def settings_text(settings: Any) -> str:
+    r"""Settings as the text of a TOML file that :func:`read_settings` reads.
+
+    >>> from vouching.methods.training import PowerSettings
+    >>> settings_text(PowerSettings(watts=400.0))
+    'watts = 400.0\npue = 1.4\nintensity = 0.41\n'
+    """
+    record: dict[str, Any] = asdict(settings)
+    tables = [name for name, value in record.items() if isinstance(value, dict)]
+    # JSON's texts, numbers, lists and booleans are TOML's too.
+    lines = [f"{name} = {json.dumps(value)}" for name, value in record.items() if name not in tables]
+    for table in tables:
+        lines += ["", f"[{table}]", *(f"{name} = {json.dumps(value)}" for name, value in record[table].items())]
+    return "\n".join(lines) + "\n"
 
 
 def recorded_settings(kind: type[Config], record: dict[str, Any]) -> Config:
@@ -102,7 +141,8 @@ def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = 
             meant = next(iter(inner_record)) if len(inner_record) == 1 else key
             near = [path for path in _paths(whole) if path.endswith(f".{meant}")]  # in a table that was not named
             near = near or get_close_matches(name, known, n=1)
-            raise ConfigError(f"unknown setting {name!r}{hint(near[:1], 'expected one of ' + ', '.join(known))}")
+            near_or_all = hint(near[:1], "expected one of " + ", ".join(known))
+            raise ConfigError(f"unknown setting {shorten(name, _LONGEST_NAME)!r}{near_or_all}")
         inner = get_type_hints(kind)[key]
         if is_dataclass(inner) and isinstance(value, dict):
             _refuse_unknown(inner, inner_record, whole, f"{name}.")
@@ -131,7 +171,7 @@ def _set(record: dict[str, Any], override: str) -> None:
         raise ConfigError(f"a setting must have the form KEY=VALUE, such as epochs=2, got {override!r}")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except ValueError:
+    except (ValueError, RecursionError):
         value = text
     table, dot, name = key.partition(".")
     if not dot:

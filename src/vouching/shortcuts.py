@@ -12,6 +12,7 @@ from vouching.inputs import ClaimLike, SourcesLike, as_sources, check_text
 from vouching.methods.base import Outcome
 from vouching.methods.discriminative.open import open_ranker
 from vouching.methods.discriminative.rank import Ranker
+from vouching.methods.embedded.preference import Preference
 from vouching.repair import Rest
 from vouching.types import Ranking, Report
 from vouching.types.visible import shown_json
@@ -26,18 +27,30 @@ AuditMethod: TypeAlias = Literal["blinded", "embedded", "structured", "label"]
 
 
 @lru_cache(maxsize=8)
-def _checker(model: str, threshold: float) -> Checker:
-    return Checker(model, threshold)
+def _checker(model: str, threshold: float, prefer: Preference | None) -> Checker:
+    return Checker(model, threshold, prefer=prefer)
 
 
-@overload
-def check(claim: ClaimLike, sources: SourcesLike, *, model: str = ..., threshold: float = ...) -> Outcome: ...
 @overload
 def check(
-    claim: Sequence[ClaimLike], sources: SourcesLike, *, model: str = ..., threshold: float = ...
+    claim: ClaimLike, sources: SourcesLike, *, model: str = ..., threshold: float = ..., prefer: Preference | None = ...
+) -> Outcome: ...
+@overload
+def check(
+    claim: Sequence[ClaimLike],
+    sources: SourcesLike,
+    *,
+    model: str = ...,
+    threshold: float = ...,
+    prefer: Preference | None = ...,
 ) -> list[Outcome]: ...
 def check(
-    claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike, *, model: str = "embedded", threshold: float = 0.5
+    claim: ClaimLike | Sequence[ClaimLike],
+    sources: SourcesLike,
+    *,
+    model: str = "embedded",
+    threshold: float = 0.5,
+    prefer: Preference | None = None,
 ) -> Outcome | list[Outcome]:
     """Judge a claim (or each of a list of claims) against sources.
 
@@ -47,6 +60,8 @@ def check(
             belong to every claim.
         model: the verifier; "embedded" works offline.
         threshold: score from which a claim is Attributable, in [0, 1].
+        prefer: which source decides where two disagree, "newest" or "listed" (the first given), with the embedded
+            verifier; None for neither: the verdict is then "conflicting".
 
     Returns:
         A Verdict, or Unverified if the judge failed; a list of them for a list of claims.
@@ -59,7 +74,7 @@ def check(
     >>> verdict.label, verdict.error_type, verdict.revised_claim
     ('Not Attributable', 'numerical_exaggeration', 'The study had 8 sites.')
     """
-    return _checker(model, threshold).check(claim, sources)
+    return _checker(model, threshold, prefer).check(claim, sources)
 
 
 def check_response(
@@ -70,6 +85,7 @@ def check_response(
     repair_rest: Rest | None = None,
     model: str = "embedded",
     threshold: float = 0.5,
+    prefer: Preference | None = None,
 ) -> Report:
     """Split a response into claims and judge each.
 
@@ -81,6 +97,7 @@ def check_response(
             ("mark", "remove" or "keep").
         model: the verifier.
         threshold: score from which a claim is Attributable, in [0, 1].
+        prefer: as for :func:`check`.
 
     Returns:
         A Report with one finding per claim, in the order of the response. Raises as :func:`check`.
@@ -89,7 +106,7 @@ def check_response(
     >>> report.totals.not_attributable, report.revised_response
     (1, 'Sure! It opened in 1973.')
     """
-    return _checker(model, threshold).check_response(response, sources, question, repair_rest)
+    return _checker(model, threshold, prefer).check_response(response, sources, question, repair_rest)
 
 
 def check_many(
@@ -98,6 +115,7 @@ def check_many(
     repair_rest: Rest | None = None,
     model: str = "embedded",
     threshold: float = 0.5,
+    prefer: Preference | None = None,
 ) -> Iterator[Judged]:
     """Judge rows one by one; results come in order, as they are ready, and rows are not held in memory.
 
@@ -106,6 +124,7 @@ def check_many(
         repair_rest: repairs every response if given; see :func:`check_response`.
         model: the verifier.
         threshold: score from which a claim is Attributable, in [0, 1].
+        prefer: as for :func:`check`.
 
     Yields:
         A Verdict or a Report per row, with the row's id; Unverified(reason="input") for a row that cannot be read.
@@ -114,7 +133,7 @@ def check_many(
     >>> [result.kind for result in check_many(rows)]
     ['verdict', 'unverified']
     """
-    return _checker(model, threshold).check_many(rows, repair_rest=repair_rest)
+    return _checker(model, threshold, prefer).check_many(rows, repair_rest=repair_rest)
 
 
 def check_instruction(
@@ -224,7 +243,12 @@ async def arank(
 
 
 async def acheck(
-    claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike, *, model: str = "embedded", threshold: float = 0.5
+    claim: ClaimLike | Sequence[ClaimLike],
+    sources: SourcesLike,
+    *,
+    model: str = "embedded",
+    threshold: float = 0.5,
+    prefer: Preference | None = None,
 ) -> Outcome | list[Outcome]:
     """Async twin of :func:`check`.
 
@@ -232,7 +256,7 @@ async def acheck(
     >>> asyncio.run(acheck("It opened in 1973.", "The bridge opened in 1973.")).label
     'Attributable'
     """
-    return await _checker(model, threshold).acheck(claim, sources)
+    return await _checker(model, threshold, prefer).acheck(claim, sources)
 
 
 async def acheck_response(
@@ -243,6 +267,7 @@ async def acheck_response(
     repair_rest: Rest | None = None,
     model: str = "embedded",
     threshold: float = 0.5,
+    prefer: Preference | None = None,
 ) -> Report:
     """Async twin of :func:`check_response`.
 
@@ -250,7 +275,7 @@ async def acheck_response(
     >>> asyncio.run(acheck_response("It opened in 1973.", "The bridge opened in 1973.")).attributable
     True
     """
-    return await _checker(model, threshold).acheck_response(response, sources, question, repair_rest)
+    return await _checker(model, threshold, prefer).acheck_response(response, sources, question, repair_rest)
 
 
 def acheck_many(
@@ -259,6 +284,7 @@ def acheck_many(
     repair_rest: Rest | None = None,
     model: str = "embedded",
     threshold: float = 0.5,
+    prefer: Preference | None = None,
 ) -> AsyncIterator[Judged]:
     """Async twin of :func:`check_many`.
 
@@ -268,7 +294,7 @@ def acheck_many(
     >>> asyncio.run(labels([{"claim": "It opened in 1973.", "source": "The bridge opened in 1973."}]))
     ['Attributable']
     """
-    return _checker(model, threshold).acheck_many(rows, repair_rest=repair_rest)
+    return _checker(model, threshold, prefer).acheck_many(rows, repair_rest=repair_rest)
 
 
 def open_audit(judge: str = "embedded", method: AuditMethod = "blinded", threshold: float = 0.5) -> Audit:

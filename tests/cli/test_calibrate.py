@@ -161,7 +161,8 @@ def test_a_calibration_that_gains_nothing_is_told(rows: Path) -> None:
     assert "no gain on held-out rows" in result.stderr
 
 
-def test_the_embedded_verifier_is_calibrated_already(rows: Path) -> None:
-    result = calibrated("--input", rows, "--model", "embedded", "--output", rows.with_name("c.json"))
+def test_a_cascade_is_not_calibrated_as_a_whole(rows: Path) -> None:
+    model = "embedded:rules,embedded"
+    result = calibrated("--input", rows, "--model", model, "--output", rows.with_name("c.json"))
     assert result.exit_code == Exit.USAGE
-    assert "--model embedded is already calibrated" in result.stderr
+    assert "calibrate each of its models separately" in result.stderr

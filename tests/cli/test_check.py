@@ -225,11 +225,15 @@ def test_standard_input_is_read_for_one_thing_only() -> None:
     assert "- was passed more than once" in refused(WRONG, "--source", "-", "--source", "-")
 
 
-def test_options_of_a_response_do_not_go_with_a_claim() -> None:
-    assert "--question applies only to a whole answer: pass --response FILE instead of CLAIM" in refused(
-        WRONG, "--question", "When?", "--source-text", BRIDGE
-    )
+def test_a_repair_does_not_go_with_a_claim() -> None:
     assert "--repair applies only to a whole answer" in refused(WRONG, "--repair", "mark", "--source-text", BRIDGE)
+
+
+def test_a_claim_may_be_a_short_answer_to_a_question() -> None:
+    source = "The bridge was opened in 1973."
+    shown = vouch("1973.", "--question", "When was the bridge opened?", "--source-text", source).stdout
+    assert "[The bridge was opened] 1973." in shown
+    assert "1 claim: 1 attributable" in shown
 
 
 @pytest.mark.parametrize("claim", ["", "  \n ", "?!", "\N{ZERO WIDTH SPACE}"])

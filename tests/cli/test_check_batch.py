@@ -186,7 +186,9 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_go_on(
     assert result.exit_code == Exit.INCOMPLETE
     named, total = result.stderr.splitlines()
     assert named.startswith(f"vouch: rows.jsonl, {reason}")
-    assert total.endswith("1 not verified; 1 of the rows cannot be used (see the output)")
+    assert total.startswith("vouch: 5 rows, 4 claims: ")
+    assert "not verified" not in total
+    assert total.endswith("; 1 of the rows cannot be used (see the output)")
     lines = output.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 5
     broken = from_json(Unverified, lines[1])
@@ -308,7 +310,7 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--model", "gpt"), "unknown model 'gpt'"),
         (
             ("--input", "rows.txt", "--output", "o.jsonl"),
-            "expected a file that ends in .jsonl, .jsonl.gz, .csv or .parquet, or - for JSONL",
+            "expected a file that ends in .jsonl, .jsonl.gz, .csv, .parquet or .json, or - for JSONL",
         ),
         (("--input", "none.jsonl", "--output", "o.jsonl"), "none.jsonl does not exist"),
         (("--input", "rows.jsonl", "--output", "none/o.jsonl"), "the folder none does not exist; create it first"),

@@ -112,7 +112,7 @@ def test_a_full_device_is_one_line_and_status_3(rows: Path) -> None:
 def test_a_reader_that_goes_away_ends_it_quietly(many: Path) -> None:
     with started("--input", many, "--output", "-") as program:
         assert program.stdout
-        assert program.stdout.readline().startswith('{"claim"')
+        assert program.stdout.readline().startswith('{"id":"r0","claim"')
         program.stdout.close()
         assert program.stderr
         told = program.stderr.read()
@@ -124,7 +124,7 @@ def test_a_terminal_shows_the_progress_of_a_long_run(tmp_path: Path) -> None:
     shown = on_a_terminal(tmp_path / "long.jsonl")
     assert re.search(r"3 rows, [\d.]+ per second", shown)
     assert "vouch: stdin, line 3: invalid JSON" in shown
-    assert "vouch: 3 rows: 1 attributable, 1 not attributable, 1 not verified" in shown
+    assert "vouch: 3 rows, 2 claims: 1 attributable, 1 not attributable; 1 of the rows cannot be used" in shown
 
 
 def on_a_terminal(output: Path) -> str:

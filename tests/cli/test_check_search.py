@@ -146,10 +146,11 @@ def test_rows_without_sources_are_searched_for(engine: tuple[str, list[str]], tm
     files = ("--input", str(source), "--output", str(output))
     result = vouch(*files, "--web", engine[0], "--report", str(tmp_path / "r.html"))
     assert result.exit_code == 3
-    assert "4 rows: 1 attributable, 2 not attributable, 1 not verified" in result.stderr
+    assert "4 rows: 3 not attributable, 1 not verified" in result.stderr
     lines = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     assert [line["kind"] for line in lines] == ["verdict", "unverified", "verdict", "report"]
     assert lines[1]["reason"] == "no_evidence"
+    assert lines[2]["relation"] == "conflicting"  # what was found disagrees with the row's own source
     # Other engines would give other lines.
     assert "search" in refused(*files, "--web", DOWN, "--resume")
     assert "--jobs 2 cannot be used with a web engine" in refused(*files, "--web", engine[0], "--jobs", "2")

@@ -94,6 +94,18 @@ def test_accepted_rows_become_chats_and_rejected_ones_go_apart_with_reasons(
     ]
 
 
+def test_the_student_s_prompt_can_be_the_short_one_and_its_record_has_only_what_it_asks(
+    options: AnnotateOptions,
+) -> None:
+    teacher, files = Teacher(ScriptedModel(SCRIPT)), MadeFiles(options.input, options.output)
+    assert ended(annotated(files, teacher, options.prompts, show_rows, "short")) == Exit.OK
+    chat = lines(options.output)[0]["messages"]
+    assert chat[0]["content"] == structured_prompt(wording="short").system
+    assert "revised_claim" not in json.loads(chat[2]["content"])
+    assert options.prompts is not None
+    assert lines(options.prompts)[0]["prompt"] == chat[:2]
+
+
 def test_prompts_alone_are_written_for_every_row_with_what_a_reward_needs(options: AnnotateOptions) -> None:
     annotate_rows(options, ScriptedModel(SCRIPT))
     assert options.prompts is not None

@@ -114,7 +114,7 @@ def test_rows_give_reports_that_become_rewards(model: str, tmp_path: Path) -> No
     ):
         assert complaint in result.stderr
     # Two items of the first row, one of the second; six rows that could not be used.
-    assert "9 items, 3 of them in 2 responses" in page.read_text(encoding="utf-8")
+    assert "3 items in 2 responses; 6 unusable rows" in page.read_text(encoding="utf-8")
     vouch("reward", "checklist", "--input", output, "--output", rewards, "--beta", "1")
     totals = [json.loads(line)["total"] for line in rewards.read_text().splitlines()]
     assert totals == [0.5, 1.0, *[None] * 6]

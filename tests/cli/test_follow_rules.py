@@ -129,8 +129,8 @@ def test_the_report_on_rows_shows_items_with_their_instruction_and_the_words_tha
     assert result.exit_code == 3  # the third row
     shown = page.read_text(encoding="utf-8")
     # Two items of the first row, one is broken; the second row has no rule; the third could not be read.
-    assert "3 items, 2 of them in 2 responses" in shown
-    assert "Passed: 1 of 3" in shown
+    assert "2 items in 2 responses; 1 unusable row" in shown
+    assert "Passed: 1 of 2" in shown
     assert "Passing every item does not make an answer good." in shown
     assert f'Asked: <q dir="auto">{NAMED["prompt"]}</q>' in shown
     assert "Rule punctuation:no_comma: failed." in shown

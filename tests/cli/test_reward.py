@@ -114,7 +114,7 @@ def test_what_cannot_be_used_is_a_usage_error(rows: Path, output: Path) -> None:
         "reward", "structured", "--input", rows, "--output", output, "--variant", "binary", "--split", "50/50"
     )
     assert (result.exit_code, output.exists()) == (Exit.USAGE, False)
-    assert "has neither split nor calibration term" in result.stderr
+    assert "split cannot be used with the variant binary" in result.stderr
     assert vouch("reward", "structured", "--input", "nowhere.jsonl", "--output", output).exit_code == Exit.USAGE
 
 

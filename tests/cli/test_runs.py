@@ -116,8 +116,20 @@ def test_a_short_run_is_compared_half_by_half_and_not_called_healthy(tmp_path: P
     assert numbers["loss"] == {"first": 2.5, "last": 6.5}
     # Eight hours of 300 W with a PUE of 1.4: what adds up is told as it stands at last, after one hour at first.
     assert numbers["energy/kwh"] == pytest.approx({"first": 0.42, "last": 3.36})
-    assert "monitoring starts at step 40" in vouch("diagnose", "run", run).stdout
-    assert "monitoring starts" not in vouch("diagnose", "run", begun(tmp_path / "longer", 40)).stdout
+    assert "monitors start at step 40 (all)" in vouch("diagnose", "run", run).stdout
+    assert "monitors start" not in vouch("diagnose", "run", begun(tmp_path / "longer", 40)).stdout
+
+
+def test_a_run_of_two_policies_says_that_some_of_its_monitors_start_early(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").write_text('{"kind": "assurance", "settings": {}}', encoding="utf-8")
+    log = RunLog(run)
+    for step in range(1, 5):
+        log.write({"step": step, "said/SAC": 0.2, "gradient/default": 1.0, "gradient/verifier": 1.0})
+    shown = " ".join(vouch("diagnose", "run", run).stdout.split())
+    # policy_still needs 5 steps, the shares of units two windows of 10, everything else two windows of 20.
+    assert "monitors start at step 5 (policy_still), 20 (challenge_collapse and case_drift), 40 (the others)" in shown
 
 
 def test_a_page_begins_with_the_whole_reward_and_leaves_out_what_never_moves(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_file_that_is_not_a_tokenizer_is_refused(tmp_path: Path) -> None:
 def test_a_tokenizer_without_the_special_tokens_of_bert_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     text = (Path(__file__).parents[1] / "data/tiny_encoder/tokenizer.json").read_text(encoding="utf-8")
-    path.write_text(text.replace("[SEP]", "</s>"), encoding="utf-8")
+    path.write_text(text.replace("[SEP]", "<end>"), encoding="utf-8")
     with pytest.raises(WeightsError, match=r"has no \[SEP\]"):
         PairTokenizer(path)
 

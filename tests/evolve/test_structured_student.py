@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from tests.train.forked import dying_at, in_child, told_always
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError, InputError, TrainingError
 from vouching.evolve.config import EvolveConfig, start_of
 from vouching.evolve.loop import evolve, folder_of, read_judged
 from vouching.evolve.records import Judged, Probe, Row, Student, write_records
@@ -51,13 +52,13 @@ PROBES = [probe(number) for number in range(16)]
 TOML = """
 rows = ["its own"]
 model = "its own"
-batch_rows = 1
-accumulate = 1
+batch_prompts = 1
 max_steps = {steps}
 learning_rate = {rate}
 schedule = "constant"
 warmup = 0.0
 device = "cpu"
+allow_dropped = 0.5
 
 [lora]
 rank = {rank}
@@ -95,9 +96,11 @@ def supervised(qwen: Path) -> Path:
     """The same after supervised training on those."""
     from vouching.train.sft import train_sft
 
-    settings(qwen, qwen.parent, 65, 5e-3)
+    settings(qwen, qwen.parent, 95, 5e-3)
     config = read_settings(
-        SftConfig, qwen.parent / "full.toml", [f'rows=["{qwen.parent}/sft.jsonl"]', f'model="{qwen}"', "batch_rows=2"]
+        SftConfig,
+        qwen.parent / "full.toml",
+        [f'rows=["{qwen.parent}/sft.jsonl"]', f'model="{qwen}"', "batch_prompts=2"],
     )
     return train_sft(config, qwen.parent / "sft")
 
@@ -184,6 +187,29 @@ def test_a_start_that_cannot_be_refined_is_refused_at_once(qwen: Path, tmp_path:
     start_student(asked, tmp_path / "round-0")
     with pytest.raises(ConfigError, match="contains another student"):
         start_student(replace(asked, max_tokens=7), tmp_path / "round-0")
+
+
+def test_a_round_trained_in_two_processes_has_the_weights_of_one(
+    qwen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    (tmp_path / "files").mkdir()
+    plain = settings(qwen, tmp_path / "files", steps=2, stages=("full",))
+    file = Path(plain.full)
+    file.write_text(file.read_text(encoding="utf-8").replace("batch_prompts = 1", "batch_prompts = 4"))
+    launched = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    made = {}
+    for name, launch in (("one", ()), ("two", launched)):
+        start = start_student(replace(plain, launch=launch), tmp_path / name / "round-0")
+        made[name] = weights(Path(start.refine(1, PROBES[:8], [], (), tmp_path / name / "round-1").state.model))
+    for name, value in made["one"].items():
+        assert torch.allclose(value, made["two"][name], atol=1e-6), name
+    start = start_student(replace(plain, launch=(sys.executable, "-c", "raise SystemExit(3)")), tmp_path / "no")
+    with pytest.raises(TrainingError, match="ended with status"):
+        start.refine(1, PROBES[:8], [], (), tmp_path / "none")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match=r"runs in one process: .* set structured.launch"):
+        start_student(plain, tmp_path / "other")
 
 
 def test_a_round_that_was_killed_and_called_again_ends_like_one_that_was_not(qwen: Path, tmp_path: Path) -> None:

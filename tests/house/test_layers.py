@@ -28,8 +28,11 @@ HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets"}
 
 IN_THIS_PROCESS = {
     "vouching.methods.discriminative.model",
-    "vouching.methods.discriminative.published",
+    "vouching.methods.discriminative.published.classifiers",
+    "vouching.methods.discriminative.published.hhem",
+    "vouching.methods.discriminative.published.lettuce",
     "vouching.models.batching",
+    "vouching.models.hub",
     "vouching.models.local",
     "vouching.models.vllm",
     "vouching.search.vectors",

@@ -138,7 +138,7 @@ def test_a_response_links_each_claim_and_says_why_the_rest_is_none(tmp_path: Pat
     assert "greeting" in [e.text for e in named(page, "small", "note")]
     assert [e.attributes["id"] for e in named(page, "article", "finding")] == [f"claim-{n}" for n in (1, 2, 3, 4)]
     [repair] = named(page, "section", "repair")
-    assert "Not repaired It is blue." in " ".join(repair.text.split())
+    assert "Not repaired ∅ It is blue." in " ".join(repair.text.split())
     assert "A sentence of bridge.txt addresses the verdict." in page
 
 
@@ -146,6 +146,25 @@ def test_an_unverified_claim_is_counted_apart_and_its_message_is_shown(tmp_path:
     page = page_of(tmp_path, Entry(report()))
     assert "Attributable: 1 of 4 (25%); Not Attributable: 2 of 4 (50%); Unverified: 1 of 4 (25%)" in page
     assert "Not judged (backend): The endpoint did not answer; try again later." in page
+
+
+def test_an_undecided_claim_has_its_evidence_and_its_fix_beside_it(tmp_path: Path) -> None:
+    unsure = Unverified(wrong_year().claim, "undecided", "Not sure enough.", verdict=wrong_year())
+    page = page_of(tmp_path, Entry(unsure, (Source(SOURCE, "bridge.txt"),)))
+    assert "Not decided: Not sure enough." in page
+    assert "The claim says 1937, the source says 1973." in page
+    assert "Change 1937 to 1973." in page
+    assert "Not Attributable" not in page
+
+
+def test_rows_that_could_not_be_used_are_listed_but_are_no_claims(tmp_path: Path) -> None:
+    broken = Unverified(Claim("", "row-2"), "input", "line 2: invalid JSON")
+    page = page_of(tmp_path, *[Entry(supported())] * 2, Entry(broken), Entry(broken))
+    assert "2 claims; 2 unusable rows" in page
+    assert "Attributable: 2 of 2 (100%)" in page
+    assert "Unverified" not in page
+    assert page.count('data-label="Unusable row"') == 2
+    assert "line 2: invalid JSON" in page
 
 
 def test_an_injected_sentence_is_struck_out_in_the_source(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.report.records import report, span_in, supported, unsupported, wrong_year
-from vouching.report import print_report, print_verdict, report_markdown
+from vouching import rank
+from vouching.report import print_ranking, print_report, print_verdict, report_markdown, verdict_markdown
 from vouching.types import (
     Alignment,
     Claim,
@@ -181,7 +182,20 @@ def test_a_warning_about_the_sources_is_shown_once() -> None:
 
 
 def test_a_repair_without_a_change_says_so() -> None:
-    assert "nothing to change" in drawn(replace(report(), revised_response=report().response))
+    unchanged = replace(report(), revised_response=report().response)
+    assert "no change was made" in drawn(unchanged)
+    assert "nothing to change" in drawn(replace(unchanged, unrepaired=()))
+
+
+def test_an_undecided_claim_shows_what_a_person_needs_to_decide_but_no_label() -> None:
+    unsure = Unverified(wrong_year().claim, "undecided", "Not sure enough.", verdict=wrong_year())
+    for shown in (drawn(unsure), verdict_markdown(unsure), str(unsure)):
+        assert "Unverified (undecided)" in shown
+        assert "Not sure enough." in shown
+        assert "Change 1937 to 1973." in shown
+        assert "1973" in shown.partition("Change")[0]
+        assert "Not Attributable" not in shown
+        assert "otherwise" not in shown
 
 
 def test_a_response_without_claims_says_that_there_is_nothing_to_check() -> None:
@@ -289,3 +303,18 @@ def test_the_quotation_of_a_warning_is_cut_where_it_is_longer_than_anybody_reads
     shown = drawn(replace(supported(), warnings=(long,)))
     assert "…" in shown
     assert len(shown) < 2_000
+
+
+def test_a_ranking_shows_the_evidence_of_each_part_of_an_answer_once() -> None:
+    console = Console(file=io.StringIO(), width=100)
+    print_ranking(console, rank("What is the dose of Ubrin?", ["Take 5 mg of Ubrin."], "Take 5 mg of Ubrin a day."))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().count("✓  Ubrin") == 1  # the question has the word too
+
+
+def test_a_report_names_the_claims_to_look_at_first() -> None:
+    found = report()
+    assert "Look first at 4 (backend)\n" in drawn(found)
+    unsure = replace(found, findings=(replace(supported(), score=0.55, confidence=0.55), *found.findings))
+    assert "Look first at 5 (backend), 1 (55 % sure)\n" in drawn(unsure)
+    assert "Look first" not in drawn(replace(found, findings=(supported(), supported())))

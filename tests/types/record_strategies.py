@@ -70,8 +70,9 @@ def verdicts(draw: st.DrawFn) -> Verdict:
 
 
 UNVERIFIED = st.builds(
-    Unverified, CLAIMS, st.sampled_from(["backend", "unparsable", "input"]), TEXTS, warnings=few(WARNINGS), usage=USAGES
-)
+    Unverified, CLAIMS, st.sampled_from(["backend", "unparsable", "input"]), TEXTS, warnings=few(WARNINGS),
+    usage=USAGES, verdict=st.none() | verdicts(),
+)  # fmt: skip
 ITEMS = st.builds(
     ItemResult, TEXTS, few(st.none() | st.booleans()), SHARES, st.booleans(), TEXTS, st.none() | SPANS,
     rule=st.none() | TEXTS,

@@ -12,37 +12,27 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from functools import cache
 from types import FrameType
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer.exceptions import TyperException
 
-from vouching.cli import answer, bench, check, data, diagnose, evolve, follow, index, reward, train
 from vouching.cli.streams import Exit, output_failed, show_warning, usage_errors, write_error, write_result
 from vouching.types.visible import hint
 from vouching.version import __version__
 
-app = typer.Typer(
-    name="vouch",
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(check.app)
-app.add_typer(follow.app)
-app.add_typer(answer.app)
-app.add_typer(index.app, name="index")
-app.add_typer(bench.app, name="bench")
-app.add_typer(data.app, name="data")
-app.add_typer(reward.app)
-app.add_typer(diagnose.app, name="diagnose")
-app.add_typer(train.app)
-app.add_typer(train.runs_app, name="runs")
-app.add_typer(evolve.app, name="evolve")
-diagnose.app.add_typer(train.diagnosis)
+if TYPE_CHECKING:
+    app: typer.Typer
+
+COMMANDS = (
+    "check", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
+    "calibrate", "diagnose", "train", "runs", "evolve", "schema",
+)  # fmt: skip
+"""The commands, of which only one is loaded if it is the first argument."""
 
 
 def _show_version(given: bool) -> None:
@@ -51,7 +41,6 @@ def _show_version(given: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def vouch(
     context: typer.Context,
     version: Annotated[
@@ -72,7 +61,6 @@ vouch schema report > report.schema.json
 """
 
 
-@app.command("schema", epilog=_SCHEMA_EPILOG)
 def schema_command(
     record: Annotated[
         Literal["verdict", "unverified", "report", "ranking", "assurance", "reviewed"],
@@ -88,6 +76,84 @@ def schema_command(
 
     with usage_errors():
         write_result(json.dumps(json_schema(record), indent=2, ensure_ascii=False) + "\n")
+
+
+@cache
+def app_for(command: str | None = None) -> typer.Typer:
+    """The command line with the modules of one command, because importing all takes a second; None for all.
+
+    A name that is no command gets all, so that help and suggestions are complete.
+    """
+    built = typer.Typer(
+        name="vouch",
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    built.callback(invoke_without_command=True)(vouch)
+    built.command("schema", epilog=_SCHEMA_EPILOG)(schema_command)
+    for part, group in _parts(command if command in COMMANDS else None):
+        built.add_typer(part, name=group)
+    return built
+
+
+def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
+    """What holds a command, and the name of its group; everything for None."""
+
+    def wanted(*names: str) -> bool:
+        return command is None or command in names
+
+    if wanted("check"):
+        from vouching.cli import check
+
+        yield check.app, None
+    if wanted("audit"):
+        from vouching.cli import audit
+
+        yield audit.app, None
+    if wanted("follow", "challenge"):
+        from vouching.cli import follow
+
+        yield follow.app, None
+    if wanted("answer", "rank"):
+        from vouching.cli import answer
+
+        yield answer.app, None
+    if wanted("index"):
+        from vouching.cli import index
+
+        yield index.app, "index"
+    if wanted("models"):
+        from vouching.cli import models
+
+        yield models.app, None
+    if wanted("bench"):
+        from vouching.cli import bench
+
+        yield bench.app, "bench"
+    if wanted("data"):
+        from vouching.cli import data
+
+        yield data.app, "data"
+    if wanted("reward", "calibrate"):
+        from vouching.cli import reward
+
+        yield reward.app, None
+    if wanted("diagnose", "train", "runs"):
+        from vouching.cli import train
+
+        yield from ((train.diagnose_app, "diagnose"), (train.app, None), (train.runs_app, "runs"))
+    if wanted("evolve"):
+        from vouching.cli import evolve
+
+        yield evolve.app, "evolve"
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """``app``: the whole command line."""
+    if name == "app":
+        return app_for()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _no_option(found: re.Match[str]) -> str:
@@ -170,6 +236,7 @@ def main() -> int:
     # asyncio replaces only Python's default handler, with one that waits until the running work yields.
     signal.signal(signal.SIGINT, _interrupt)
     try:
+        app = app_for(sys.argv[1] if len(sys.argv) > 1 else None)
         return int(app(prog_name="vouch", standalone_mode=False) or Exit.OK)
     except TyperException as error:
         context: typer.Context | None = getattr(error, "ctx", None)

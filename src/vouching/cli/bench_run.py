@@ -13,12 +13,14 @@ from vouching.answering.prompt import Style
 from vouching.cli.options import Indexes, WebEngines, given_here, panel
 from vouching.cli.streams import LINE_SECONDS, Exit, RowProgress, draw, usage_errors, write_error
 from vouching.errors import InputError
+from vouching.methods.structured.prompt import Wording
 from vouching.shortcuts import AuditMethod
 from vouching.types import RankMode
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from vouching.bench.rows import Split
     from vouching.bench.task import DataSet, Kind
 
 app = typer.Typer()
@@ -26,8 +28,14 @@ app = typer.Typer()
 _CLAIMS, _RANKINGS = "For sets of claims", "For sets of rankings"
 _ANSWERS, _JUDGES, _RESPONSES = "For sets of questions", "For language models as judges", "For your own responses"
 _Names = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(help="Data sets of one kind (see vouch bench list), or all for every available set of claims."),
+]
+_Own = Annotated[
+    str | None,
+    typer.Option(
+        "--input", metavar="ROWS", help="Your own rows, instead of data sets; rows of other tools too (docs/batch.md)."
+    ),
 ]
 _Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for rows, figures and report.")]
 _Model = Annotated[
@@ -49,6 +57,30 @@ _MaxTokens = Annotated[
     int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in an answer or a judge's reply.")
 ]
 _Jobs = Annotated[int, panel(_CLAIMS, metavar="N", min=0, help="Number of processes; 0 means one per core.")]
+_Wording = Annotated[
+    Wording | None,
+    panel(
+        _CLAIMS, help="Prompt of a language model: ours, short (a third of the tokens), or paper (as SEVA prints it)."
+    ),
+]
+_Raw = Annotated[
+    bool,
+    panel(
+        _CLAIMS,
+        "--raw",
+        metavar="",
+        help="Ask a language model once, without schema, repairs or a second question, as papers do; requires --method "
+        "structured or label.",
+    ),
+]
+_Seeds = Annotated[
+    str,
+    panel(_CLAIMS, metavar="N,N", help="With --limit: draw a sample with each seed and report the spread; default: 0."),
+]
+_Tune = Annotated[
+    float | None,
+    panel(_CLAIMS, metavar="SHARE", help="Tune a threshold on this share of the rows, and report the others only."),
+]
 _ScoreModel = Annotated[
     str | None, panel(_RANKINGS, metavar="NAME", help="Scorer or ranker (see vouch rank); default: --model.")
 ]
@@ -66,7 +98,12 @@ _Generations = Annotated[
     int, panel(_ANSWERS, metavar="N", min=1, help="Number of drafts per question; the published method uses 8.")
 ]
 _Method = Annotated[
-    AuditMethod, panel(_ANSWERS, help="How --judge audits drafts: with blind questions (blinded), or claim by claim.")
+    AuditMethod | None,
+    panel(
+        _ANSWERS,
+        help="How --judge audits drafts: with blind questions (blinded, the default), or claim by claim. For sets of "
+        "claims: how to judge, as in vouch check.",
+    ),
 ]
 _Marker = Annotated[
     str | None, panel(_ANSWERS, metavar="NAME", help="Language model that compares answers with the references.")
@@ -91,8 +128,11 @@ _KINDS: Mapping[str, tuple[Kind, ...]] = {
     "model": ("claims", "rankings", "answers"),
     "jobs": ("claims",),
     **dict.fromkeys(("score_model", "mode", "search_model", "relevance_model", "index", "web"), ("rankings",)),
-    **dict.fromkeys(("prompt", "generations", "method", "marker"), ("answers",)),
-    **dict.fromkeys(("judge", "seed", "max_tokens"), ("answers", "judges")),
+    **dict.fromkeys(("wording", "raw", "seeds", "tune_threshold"), ("claims",)),
+    **dict.fromkeys(("prompt", "generations", "marker"), ("answers",)),
+    "method": ("claims", "answers"),
+    "max_tokens": ("claims", "answers", "judges"),
+    **dict.fromkeys(("judge", "seed"), ("answers", "judges")),
     "votes": ("judges",),
     "responses": ("ifeval", "math", "taxes"),
 }
@@ -103,6 +143,11 @@ _RUN_EPILOG = """
 vouch bench run wice ragtruth --model embedded:rules --out runs/first
 
 vouch bench run all --limit 200 --out runs/quick --jobs 0
+
+vouch bench run --input mine.jsonl --model openai/gpt-4o-mini --out runs/mine --tune-threshold 0.3
+
+vouch bench run wice --model http://localhost:8000/v1#qwen --method structured --raw --wording paper --limit 200 --seeds
+0,1,2 --out runs/raw
 
 vouch bench run fgveribench --score-model discriminative:runs/rank/model --index wiki --out runs/ranked
 
@@ -119,12 +164,13 @@ the run stopped and can be resumed.
 
 @app.command("run", epilog=_RUN_EPILOG)
 def run_command(
-    context: typer.Context, names: _Names, out: _Out, model: _Model = None, split: _Split = "test",
-    limit: _Limit = None, resume: _ResumeRun = False, seed: _ModelSeed = None, max_tokens: _MaxTokens = 1024,
-    jobs: _Jobs = 1, score_model: _ScoreModel = None, mode: _Mode = None, search_model: _SearchModel = None,
-    relevance_model: _RelevanceModel = None, index: Indexes = None, web: WebEngines = None, prompt: _Prompt = "plain",
-    generations: _Generations = 1, method: _Method = "blinded", marker: _Marker = None, judge: _Judges = None,
-    votes: _JudgeVotes = 1, responses: _Responses = None,
+    context: typer.Context, out: _Out, names: _Names = None, input: _Own = None, model: _Model = None,
+    split: _Split = "test", limit: _Limit = None, resume: _ResumeRun = False, seed: _ModelSeed = None,
+    max_tokens: _MaxTokens = 1024, jobs: _Jobs = 1, score_model: _ScoreModel = None, mode: _Mode = None,
+    search_model: _SearchModel = None, relevance_model: _RelevanceModel = None, index: Indexes = None,
+    web: WebEngines = None, prompt: _Prompt = "plain", generations: _Generations = 1, method: _Method = None,
+    marker: _Marker = None, judge: _Judges = None, votes: _JudgeVotes = 1, responses: _Responses = None,
+    wording: _Wording = None, raw: _Raw = False, seeds: _Seeds = "0", tune_threshold: _Tune = None,
 ) -> None:  # fmt: skip
     """Score data sets; write rows, figures with intervals and a report to a folder.
 
@@ -133,19 +179,19 @@ def run_command(
     --judge, language models are measured as judges by the protocol of contextual_judge_bench or facts_grounding. With
     --responses, your own responses to ifeval, math_500, aime_2024, aime_2025 or taxcalcbench are scored.
     """
-    from vouching.bench.catalog import chosen, data_folder
     from vouching.bench.open import kind_of, measured, open_task
     from vouching.bench.run import run_task
     from vouching.bench.task import RunOptions
     from vouching.rows.pool import cores
 
     with usage_errors("--judge"):
-        folder = data_folder()
-        sets = chosen(names, folder, split, judged=bool(judge))
+        sets, folder = _sets(names or [], input, split, bool(judge))
         kind = kind_of(sets)
         _refuse_unused(context, kind, sets)
-        task = open_task(kind, context.params)
-        options = RunOptions(measured(kind, context.params), split, limit, jobs or cores(), resume)
+        tokens = max_tokens if given_here(context, "max_tokens") else None
+        task = open_task(kind, {**context.params, "tokens": tokens})
+        drawn = _seeds(seeds)
+        options = RunOptions(measured(kind, context.params), split, limit, drawn, jobs or cores(), resume)
         try:
             with RunProgress() as listener:
                 outcome = run_task(task, sets, folder, out, options, listener)
@@ -166,6 +212,28 @@ def run_command(
     if missing := task.incomplete(results, outcome.unverified):
         write_error(f"{missing}; see {out / 'rows'} for the reasons" if outcome.unverified else missing)
         raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _sets(names: list[str], input: str | None, split: Split, judged: bool) -> tuple[list[DataSet[Any]], Path]:
+    """The sets to run, and the folder of their files. Raises InputError for neither names nor a file, or for both."""
+    from vouching.bench.catalog import chosen, data_folder
+    from vouching.bench.own import own_set
+
+    if bool(names) == (input is not None):
+        raise InputError("pass names of data sets (see vouch bench list), or your own rows with --input")
+    if input is not None:
+        own, folder = own_set(input, split)
+        return [own], folder
+    folder = data_folder()
+    return chosen(names, folder, split, judged=judged), folder
+
+
+def _seeds(words: str) -> tuple[int, ...]:
+    """The seeds in a list such as "0,1,2". Raises InputError for anything else, and for a seed twice."""
+    parts = words.split(",")
+    if not all(part.strip().isdecimal() for part in parts) or len({*map(int, parts)}) < len(parts):
+        raise InputError(f"--seeds must be different whole numbers with commas between, got {words!r}")
+    return tuple(map(int, parts))
 
 
 class RunProgress(RowProgress):

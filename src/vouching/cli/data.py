@@ -6,12 +6,14 @@ which an interrupted run resumes; the other files are rewritten from it each tim
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -19,7 +21,7 @@ from vouching.cli.options import Indexes, WebEngines
 from vouching.cli.streams import Exit, RowProgress, cannot_write, show_rows, usage_errors, write_error
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import SeenRows, labelled_examples
-from vouching.rows import Made, MadeFiles, new_output, open_rows
+from vouching.rows import Made, MadeFiles, fields_of, new_output, open_rows
 from vouching.search.options import SearchOptions
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ _Strategies = Annotated[
 ]
 _PerRow = Annotated[int, typer.Option("--per-row", metavar="N", min=1, help="Maximum number of perturbations per row.")]
 _Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N perturbations.")]
+_RowLimit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Stop after N rows.")]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")]
 _Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the accepted rows: .jsonl.")]
 _Writer = Annotated[
@@ -61,6 +64,10 @@ _Demand = Annotated[
     typer.Option(metavar="A,B", help="Checks in addition to the format: label, error_type, fix or grounded."),
 ]
 _Prompts = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write a file of prompts, for GRPO: .jsonl.")]
+_Wording = Annotated[
+    Literal["ours", "short", "paper"],
+    typer.Option(help="Prompt that the smaller model will be asked with: short and paper leave room for long sources."),
+]
 _Instructions = Annotated[str, _rows_option("Rows with instruction, prompt or messages")]
 _Critic = Annotated[
     str | None, typer.Option(metavar="NAME", help="Language model that also looks for faults; default: rules only.")
@@ -119,6 +126,62 @@ def data(context: typer.Context) -> None:
     """Make data for training and testing verifiers."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+_Foreign = Annotated[
+    str,
+    typer.Option(
+        "--input",
+        metavar="ROWS",
+        help="Rows as another tool wrote them: .json, .jsonl, .jsonl.gz, .csv or .parquet, - for standard input, or a "
+        "data set of the Hugging Face hub, hf:OWNER/NAME:SPLIT.",
+    ),
+]
+_Converted = Annotated[
+    str, typer.Option("--output", metavar="PATH", help="New file for the converted rows: .jsonl; - prints them.")
+]
+
+
+@app.command(
+    "convert",
+    epilog=_epilog(
+        "vouch data convert --input ragas.csv --output rows.jsonl",
+        "vouch data convert --input hf:lytang/LLM-AggreFact:test --output - --limit 2",
+        resumes=False,
+    ),
+)
+def convert_command(input: _Foreign, output: _Converted = "-", limit: _RowLimit = None) -> None:
+    """Show how rows of other tools are read, and write them as rows of ours.
+
+    Known are rows of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, chats of OpenAI
+    with documents, and our own. Commands that check rows read all of them without this step.
+    """
+    from vouching.integrations.hub import HUB, hub_rows
+    from vouching.rows.shapes import as_row, understood
+
+    counts: Counter[str] = Counter()
+    broken = 0
+    with usage_errors(), ExitStack() as open_files:
+        reader = open_files.enter_context((hub_rows if input.startswith(HUB) else open_rows)(input))
+        try:
+            sink = open_files.enter_context(new_output(output))
+            for row in islice(reader, limit):
+                try:
+                    fields = as_row(fields_of(row), strict=True)
+                except InputError as error:
+                    broken += 1
+                    write_error(f"{reader.name}, {row.place}: {error}")
+                    continue
+                counts[understood(fields_of(row))] += 1
+                sink.write(f"{json.dumps(fields, ensure_ascii=False, default=str)}\n".encode())
+            sink.flush()
+        except OSError as error:
+            raise typer.Exit(cannot_write(error, output, "free some space and start again")) from None
+    for words, count in counts.items():
+        write_error(f"{_rows(count)}: {words}")
+    if broken:
+        write_error(f"{_rows(broken)} could not be used")
+    raise typer.Exit(Exit.INCOMPLETE if broken else Exit.OK)
 
 
 def ended(made: Made) -> Exit:
@@ -180,8 +243,8 @@ def perturb_command(
     ),
 )
 def annotate_command(
-    input: _Claims, output: _Output, model: _Writer, demand: _Demand = None, prompts: _Prompts = None, seed: _Seed = 0,
-    max_tokens: _MaxTokens = 1024, resume: _Resume = False,
+    input: _Claims, output: _Output, model: _Writer, demand: _Demand = None, prompts: _Prompts = None,
+    wording: _Wording = "ours", seed: _Seed = 0, max_tokens: _MaxTokens = 1024, resume: _Resume = False,
 ) -> None:  # fmt: skip
     """Let a language model write records that a smaller model learns from.
 
@@ -193,7 +256,7 @@ def annotate_command(
 
         demands = tuple(name.strip() for name in demand.split(",")) if demand else ()
         teacher = Teacher(open_model(model), cast("tuple[Demand, ...]", demands), seed, max_tokens)
-        raise typer.Exit(ended(annotate_rows(MadeFiles(input, output, resume), teacher, prompts, show_rows)))
+        raise typer.Exit(ended(annotate_rows(MadeFiles(input, output, resume), teacher, prompts, show_rows, wording)))
 
 
 @app.command(

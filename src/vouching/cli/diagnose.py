@@ -15,7 +15,8 @@ import typer
 from vouching.cli.options import refuse_second_stdin
 from vouching.cli.streams import MAX_NAMED, Exit, draw, progress, usage_errors, write_error, write_json, write_result
 from vouching.errors import InputError
-from vouching.methods.structured.reward_weights import Equal, Variant
+from vouching.methods.structured.reward_scale import Equal
+from vouching.methods.structured.reward_weights import Variant
 from vouching.rows import STDIN
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from vouching.repair import Rest
 from vouching.rows import AsyncWorkFactory, BatchSummary, Line, LookIn, Row, RowJob, Seen, Work, count_retryable
 from vouching.search.options import SearchOptions
 from vouching.types import VERDICT_VERSION, Claim, Report, Source, Unverified, Verdict, VerdictWarning
-from vouching.types.serial import to_json
+from vouching.types.serial import to_line
 from vouching.version import __version__
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Judging:
 
     >>> check = Judging("embedded")()
     >>> check(Row(1, "line 1", {"id": "a", "claim": "It opened in 1973.", "source": "It opened in 1973."}))[:51]
-    '{"claim":{"text":"It opened in 1973.","id":"a","spa'
+    '{"id":"a","claim":{"text":"It opened in 1973.","id"'
     """
 
     model: str | Model
@@ -51,6 +51,8 @@ class Judging:
     search: SearchOptions = field(default_factory=SearchOptions)
     repair_rest: Rest | None = None
     """What to do with claims that have no fix; None for no repair."""
+    min_confidence: float = 0.0
+    """Confidence below which a verdict is undecided."""
     row_defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Fields for rows that do not have them."""
 
@@ -58,19 +60,20 @@ class Judging:
         """The checker. Raises ConfigError for an unknown model or an invalid setting."""
         engines = self.search.engines() if self.search else None
         return Checker(
-            self.model, self.threshold, method=self.method, search=engines, queries=self.search.queries, **self.settings
-        )
+            self.model, self.threshold, method=self.method, search=engines, queries=self.search.queries,
+            min_confidence=self.min_confidence, **self.settings,
+        )  # fmt: skip
 
     def __call__(self) -> Work:
         """The function from a row to its line."""
         checker = self.checker()
-        return lambda row: self._unreadable(row) or to_json(checker.check_row(*self._arguments(row)))
+        return lambda row: self._unreadable(row) or to_line(checker.check_row(*self._arguments(row)))
 
     def waiting(self, checker: Checker) -> AsyncWorkFactory:
         """The same work with a checker that handles many rows concurrently."""
 
         async def judge(row: Row) -> str:
-            return self._unreadable(row) or to_json(await checker.acheck_row(*self._arguments(row)))
+            return self._unreadable(row) or to_line(await checker.acheck_row(*self._arguments(row)))
 
         return AsyncWorkFactory(lambda: judge, checker.aclose)
 
@@ -85,6 +88,8 @@ class Judging:
             "model": self.model if isinstance(self.model, str) else self.model.name,
             "threshold": self.threshold,
             "repair": self.repair_rest,
+            **({"min_confidence": self.min_confidence} if self.min_confidence else {}),
+            **({"prefer": self.settings["prefer"]} if self.settings.get("prefer") else {}),
             "record": VERDICT_VERSION,
             "vouching": __version__,
             **(checker.decoding or {}),
@@ -98,7 +103,7 @@ class Judging:
         """The line of a row that cannot be read; None for other rows."""
         if row.fields is not None:
             return None
-        return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
+        return to_line(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
 
 
 @dataclass(slots=True)

@@ -1,11 +1,11 @@
-"""Options shared by several commands, and reading the texts they name. Not supported: folders, URLs, binary formats."""
+"""Options shared by several commands, and reading the texts they name. Not supported: folders."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,13 @@ def panel(title: str, *names: str, **settings: Any) -> Any:
 
 
 SourceFiles = Annotated[
-    list[str] | None, panel(AGAINST, "--source", metavar="PATH|-", help="Text file to check against. Can be repeated.")
+    list[str] | None,
+    panel(
+        AGAINST,
+        "--source",
+        metavar="PATH|URL|-",
+        help="Document to check against: a text, .md, .html, .pdf or .docx file, or its web address. Can be repeated.",
+    ),
 ]
 SourceTexts = Annotated[
     list[str] | None, panel(AGAINST, "--source-text", metavar="TEXT", help="Text to check against. Can be repeated.")
@@ -92,6 +98,7 @@ StopOnError = Annotated[
 
 _MAX_NAMES = 10_000
 _MAX_ECHO = 80
+_DOCUMENTS = (".html", ".htm", ".xhtml", ".md", ".markdown", ".pdf", ".docx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +123,36 @@ def read_text(path: str, option: str) -> TextFile:
 
 def given_sources(paths: Sequence[str], texts: Sequence[str]) -> tuple[list[Source | str], list[VerdictWarning]]:
     """The sources of ``--source`` and ``--source-text``, and warnings about the files. Raises InputError."""
-    files = source_files(paths)
-    sources = [Source(file.text, id=file.name) for file in files]
-    warnings = [warning for file in files for warning in file.warnings]
+    sources: list[Source] = []
+    warnings: list[VerdictWarning] = []
+    names = Counter(Path(path).name for path in paths)
+    for path in paths:
+        found, warned = _read_source(path, path if names[Path(path).name] > 1 else Path(path).name)
+        sources += found
+        warnings += warned
     return [*sources, *(argument_text(text, "--source-text") for text in texts)], warnings
 
 
-def source_files(paths: Sequence[str]) -> list[TextFile]:
-    """The source files; files with the same name are called by their paths instead. Raises InputError."""
-    files = [read_text(path, "--source") for path in paths]
-    names = Counter(file.name for file in files)
-    return [
-        replace(file, name=path) if names[file.name] > 1 and path != STDIN else file
-        for path, file in zip(paths, files, strict=True)
-    ]
+def _read_source(path: str, name: str) -> tuple[Sequence[Source], Sequence[VerdictWarning]]:
+    """The sources in a file or page: one of a plain text, else one for each page or section."""
+    if path == STDIN:
+        raw, name = sys.stdin.buffer.read(), "stdin"
+    elif path.lower().startswith(("http://", "https://")):
+        from vouching.search.sections import url_sources
+
+        return url_sources(path), ()
+    else:
+        raw = _read_bytes(path, "--source")
+    # The readers of documents take a while to import.
+    if raw.startswith(b"%PDF-") or Path(name).suffix.lower() in _DOCUMENTS:
+        from vouching.search.sections import document_sources, kind_of
+
+        kind = kind_of(name, raw)
+        if kind is not None:
+            url = str(Path(path).resolve()) if path != STDIN else ""
+            return document_sources(raw, kind, name, url), ()
+    text, guess = decode_text(raw, f"--source {path}")
+    return [Source(text, id=name)], [*_warnings(name, text, guess)]
 
 
 def argument_text(value: str, name: str) -> str:
@@ -177,7 +200,7 @@ def _advice(path: str, option: str) -> str:
     if near:
         return hint([near]).removeprefix("; ")
     if option == "--source":
-        return "pass the path of a text file, - for standard input, or the text itself with --source-text"
+        return "pass the path or web address of a document, - for standard input, or the text itself with --source-text"
     return "pass the path of a text file, or - for standard input"
 
 

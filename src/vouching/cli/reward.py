@@ -25,7 +25,7 @@ from vouching.judging.votes import Aggregate
 from vouching.methods import METHODS
 from vouching.methods.blinded.reward import Scale
 from vouching.methods.rewards import lines_of, reward_job
-from vouching.methods.structured.reward_weights import Calibration, Split, Variant
+from vouching.methods.structured.reward_weights import Calibration, Rules, Split
 from vouching.rows import json_output
 from vouching.types.visible import hint
 
@@ -51,11 +51,12 @@ _Output = Annotated[
 ]
 _Resume = Annotated[bool, panel(OUTPUT, "--resume", metavar="", help="Resume an interrupted run.")]
 _Variant = Annotated[
-    Literal[Variant, "binary"] | None,
+    Rules | None,
     panel(
         _STRUCTURED,
         "--variant",
-        help="Reward variant: grounded requires claim and source, binary scores only the label; default: paper.",
+        help="Reward variant: grounded requires claim and source, binary scores only the label, binary-format label "
+        "and format; default: paper.",
     ),
 ]
 _Split = Annotated[
@@ -64,7 +65,18 @@ _Split = Annotated[
 _Calibration = Annotated[
     Calibration | None,
     panel(
-        _STRUCTURED, "--calibration", help="Confidence term: on, off, or symmetric (equal gain and loss); default: on."
+        _STRUCTURED,
+        "--calibration",
+        help="Confidence term: on, off, symmetric (equal gain and loss), or the brier score; default: on.",
+    ),
+]
+_DiagnosisFloor = Annotated[
+    float | None,
+    panel(
+        _STRUCTURED,
+        "--diagnosis-floor",
+        metavar="R",
+        help="Diagnosis score of a false alarm, from 0 to 1; default: 0.3.",
     ),
 ]
 _Tau = Annotated[
@@ -153,6 +165,7 @@ def reward_command(
     variant: _Variant = None,
     split: _Split = None,
     calibration: _Calibration = None,
+    diagnosis_floor: _DiagnosisFloor = None,
     tau: _Tau = None,
     tau_minus: _TauMinus = None,
     aggregate: _Aggregate = None,
@@ -172,9 +185,10 @@ def reward_command(
     line of a row that cannot be used or judged has a problem instead of a total. An unreadable reply scores 0.
     """
     given = {
-        "variant": variant, "split": split, "calibration": calibration, "tau": tau, "tau_minus": tau_minus,
-        "aggregate": aggregate, "beta": beta, "match": match, "scale": scale, "min_questions": min_questions,
-        "min_numbers": min_numbers, "intervention_cost": intervention_cost, "revision_cost": revision_cost,
+        "variant": variant, "split": split, "calibration": calibration,
+        "diagnosis_floor": diagnosis_floor, "tau": tau, "tau_minus": tau_minus, "aggregate": aggregate, "beta": beta,
+        "match": match, "scale": scale, "min_questions": min_questions, "min_numbers": min_numbers,
+        "intervention_cost": intervention_cost, "revision_cost": revision_cost,
     }  # fmt: skip
     with usage_errors():
         job = reward_job(method, (input, output, resume), _settings_of(method, given))
@@ -209,7 +223,7 @@ _Calibrated = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="Language model (http://host:8000/v1#name, openai/name) or scorer to calibrate.",
+        help="Language model (http://host:8000/v1#name, openai/name), scorer (see vouch models) or embedded verifier.",
     ),
 ]
 _Verdicts = Annotated[
@@ -233,6 +247,8 @@ _CALIBRATE_EPILOG = """
 vouch calibrate --input dev.jsonl --model http://localhost:8000/v1#qwen --output calibrations/qwen.json
 
 vouch calibrate --input dev.jsonl --model discriminative:runs/rank/model --output calibrations/rank.json
+
+vouch calibrate --input dev.jsonl --model embedded --output calibrations/embedded.json
 
 export VOUCH_CALIBRATION=calibrations    # a file or a folder; applied by model name from now on
 
@@ -261,12 +277,16 @@ def calibrate_command(
     from vouching.judging.calibration import calibrate, load_calibration
     from vouching.methods.calibrate import calibrated_scorer, labelled_verdicts, scores_beside
     from vouching.methods.discriminative.open import is_scorer
+    from vouching.methods.embedded.verify import is_embedded
 
     with usage_errors():
         json_output(output, load_calibration, "calibration")
-        if verdicts is None and model is not None and is_scorer(model):
+        if model is not None and "," in model:
+            raise InputError(f"--model {model} is a cascade: calibrate each of its models separately")
+        if verdicts is None and model is not None and (is_scorer(model) or is_embedded(model)):
             run = partial(show_rows, again=f"start again: finished scores are kept in {scores_beside(output)}")
-            calibration = calibrated_scorer(model, (input, output), kind or "platt", run, write_error)
+            curve = kind or ("temperature" if is_embedded(model) else "platt")
+            calibration = calibrated_scorer(model, (input, output), curve, run, write_error)
             if calibration is None:
                 raise typer.Exit(Exit.INCOMPLETE)
         else:
@@ -293,6 +313,9 @@ def calibrate_command(
         words = "too few rows to measure the gain" if after is None else f"{after:.3f} after, on held-out rows"
         before = f"{measured[name]:.3f} before, " if name in measured else ""
         write_error(f"{title}: {before}{words}")
+    if calibration.threshold is not None:
+        write_error(f"threshold: {calibration.threshold:.3f}, where balanced accuracy is highest")
+    write_error(f"a cascade asks the next model below a confidence of {measured['confident_from']:.3f}")
     if "brier" in measured and measured.get("brier_held_out", 0.0) >= measured["brier"]:
         write_error("no gain on held-out rows: label more rows, or do not use this calibration")
 
@@ -302,10 +325,7 @@ def _ask(input: str, output: str, judging: Judging) -> None:
     from vouching.cli.check import CLAIMS, check_job
     from vouching.judging.calibration import VARIABLE
     from vouching.methods.calibrate import refuse_too_few_labels
-    from vouching.methods.embedded.verify import is_embedded
 
-    if is_embedded(judging.model):
-        raise InputError(f"--model {judging.model} is already calibrated: pass a language model")
     refuse_too_few_labels(input)
     checker = judging.checker()
     if checker.decoding is not None and checker.decoding["calibrator"] is not None:

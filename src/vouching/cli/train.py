@@ -11,8 +11,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from vouching.cli.diagnose import app as diagnose_app
 from vouching.cli.diagnose import draw_tables
 from vouching.cli.streams import Exit, usage_errors, write_error, write_json
+from vouching.errors import InputError
 
 app = typer.Typer()
 Method: TypeAlias = Literal["structured", "checklist", "blinded", "assurance", "sft", "rank", "encoder"]
@@ -66,11 +68,16 @@ with --resume).
 def train_command(
     method: Annotated[Method, typer.Argument(help="Training method, described below.")],
     config: Annotated[Path, typer.Argument(help="TOML file with the settings of the run.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the run: checkpoint, log and results.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the run: checkpoint, log and results.")
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Argument(help="Settings that override those of the file, such as epochs=2.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume the run in DIR.")] = False,
+    plan: Annotated[
+        str | None, typer.Option(metavar="GPUS:GB", help="Only compute the memory on this many GPUs, such as 2:48.")
+    ] = None,
 ) -> None:
     """Train a verifier, or a model whose answers are verified. Requires the extra "train".
 
@@ -78,8 +85,15 @@ def train_command(
     same result as an uninterrupted one.
     """
     with usage_errors():
+        from vouching.train.trainers import plan as plan_memory
         from vouching.train.trainers import train
 
+        if plan is not None:
+            lines, fits = plan_memory(method, config, settings or (), plan)
+            print("\n".join(lines))
+            raise typer.Exit(Exit.OK if fits else Exit.USAGE)
+        if out is None:
+            raise InputError("--out is missing: name a folder for the run, or compute its memory with --plan")
         try:
             train(method, config, settings or (), out, resume)
         except KeyboardInterrupt:
@@ -89,6 +103,7 @@ def train_command(
 
 runs_app = typer.Typer()
 diagnosis = typer.Typer()
+diagnose_app.add_typer(diagnosis)
 
 _Run = Annotated[Path, typer.Argument(help="Folder of a run, from vouch train --out.")]
 _Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, from vouch train --out.")]

@@ -153,6 +153,10 @@ class SourceTokens:
         return self._windows[budget]
 
 
+_SPECIAL_TOKENS = (("[CLS]", "<s>"), ("[SEP]", "</s>"), ("[PAD]", "<pad>"))
+"""Before the claim, after either text, and after the end."""
+
+
 class PairTokenizer:
     """Tokenises texts, and joins a claim and a window to the encoder's input.
 
@@ -160,7 +164,7 @@ class PairTokenizer:
         path: a ``tokenizer.json``.
 
     Raises:
-        WeightsError: it cannot be read, or lacks one of the tokens [CLS], [SEP], [PAD].
+        WeightsError: it cannot be read, or lacks [CLS], [SEP] or [PAD], which RoBERTa calls <s>, </s> and <pad>.
     """
 
     def __init__(self, path: Path) -> None:
@@ -172,9 +176,11 @@ class PairTokenizer:
             raise WeightsError(f"cannot read the tokenizer {path} ({error}): expected a tokenizer.json") from error
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        # Tokenizers other than BERT's count the space before a word to its token.
+        self._spaces = self._tokenizer.encode("a b", add_special_tokens=False).offsets[-1][0] < 2
         # Text that spells a special token stays text.
         self._tokenizer.encode_special_tokens = True
-        self.cls, self.sep, self.pad = (self._special(name, path) for name in ("[CLS]", "[SEP]", "[PAD]"))
+        self.cls, self.sep, self.pad = (self._special(names, path) for names in _SPECIAL_TOKENS)
 
     @property
     def size(self) -> int:
@@ -200,16 +206,23 @@ class PairTokenizer:
         """Token ids of ``[CLS] claim [SEP] window [SEP]``, (claim + window + 3,)."""
         return np.concatenate([[self.cls], claim, [self.sep], window, [self.sep]]).astype(np.int32)
 
-    def _special(self, name: str, path: Path) -> int:
-        found = self._tokenizer.token_to_id(name)
-        if found is None:
-            raise WeightsError(f"the tokenizer {path} has no {name}: expected a tokenizer for BERT")
-        return found
+    def _special(self, names: Sequence[str], path: Path) -> int:
+        for name in names:
+            if (found := self._tokenizer.token_to_id(name)) is not None:
+                return found
+        raise WeightsError(
+            f"the tokenizer {path} has no {' or '.join(names)}: expected a tokenizer for BERT, RoBERTa, DeBERTa-v3 or "
+            "ModernBERT"
+        )
 
     def _tokens(self, text: str) -> Tokens:
         # One text at a time: for several, tokenizers would start its own threads.
         coded = self._tokenizer.encode(text, add_special_tokens=False)
         offsets = np.array(coded.offsets, np.int32).reshape(-1, 2)
+        if self._spaces:
+            for place in offsets:
+                while place[0] + 1 < place[1] and text[place[0]].isspace():
+                    place[0] += 1
         return Tokens(np.array(coded.ids, np.int32), offsets[:, 0], offsets[:, 1])
 
     def _sentences(self, text: str) -> tuple[Tokens, IntArray]:

@@ -72,7 +72,7 @@ def find_weights(folder: Path | None = None) -> Weights:
         return _checked(folder, json.loads((folder / MANIFEST).read_bytes()), remedy)
     except FileNotFoundError:
         raise WeightsError(f"{folder} has no {MANIFEST}: choose a folder exported by vouch train encoder") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"cannot read {folder / MANIFEST} ({error}): {remedy}") from error

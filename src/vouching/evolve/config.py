@@ -39,6 +39,8 @@ class EvolveConfig:
     """Rounds after the start."""
     probes: int = 300
     """Probes of a round."""
+    probes_by_round: tuple[int, ...] = ()
+    """B_k: probes of each round, instead of ``probes``; empty for equally many in all."""
     replay: int = 300
     """Rows of ``train`` that are replayed in a round."""
     source: ProbeSource = "weakness"
@@ -68,9 +70,21 @@ class EvolveConfig:
         for name, lowest in (("rounds", 1), ("probes", 1), ("replay", 0), ("resamples", 100), ("seed", 0)):
             if getattr(self, name) < lowest:
                 raise ConfigError(f"{name} must be at least {lowest}, got {getattr(self, name)}")
+        if self.probes_by_round and len(self.probes_by_round) != self.rounds:
+            raise ConfigError(
+                f"probes_by_round must have a number for each of the {self.rounds} rounds, got "
+                f"{len(self.probes_by_round)}"
+            )
+        if any(number < 1 for number in self.probes_by_round):
+            raise ConfigError(f"probes_by_round must be numbers of at least 1, got {[*self.probes_by_round]}")
         for name in ("safe_share", "max_loss"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+
+
+def probes_of(config: EvolveConfig, number: int) -> int:
+    """The number of probes of a round, from 1."""
+    return config.probes_by_round[number - 1] if config.probes_by_round else config.probes
 
 
 def start_of(config: EvolveConfig, report: Callable[[str], None] | None = None) -> Start:

@@ -31,7 +31,16 @@ from time import process_time
 
 from vouching.bench.catalog import chosen, data_folder
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.config import EvolveConfig, Open, Start, Verify, opened_by, second_verifier, start_of
+from vouching.evolve.config import (
+    EvolveConfig,
+    Open,
+    Start,
+    Verify,
+    opened_by,
+    probes_of,
+    second_verifier,
+    start_of,
+)
 from vouching.evolve.fingerprint import Fingerprint, fingerprint_of
 from vouching.evolve.gate import ALL, gate
 from vouching.evolve.page import FINGERPRINT, PAGE, write_fingerprint
@@ -239,7 +248,7 @@ def _probes(
     """The probes of a round, made if there are none yet."""
     if not (folder / PROBES).exists():
         plan = ProbePlan(
-            config.probes, config.source, config.safe_share, config.sets, seed=config.seed * 1_000 + number
+            probes_of(config, number), config.source, config.safe_share, config.sets, seed=config.seed * 1_000 + number
         )
         made = make_probes(data.train, reflection.weights(config.smoothed), plan, data.dev, check=check)
         write_record(folder / PROBE_REPORT, made.report)

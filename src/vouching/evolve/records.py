@@ -307,7 +307,7 @@ def _is_problem(line: str) -> bool:
     """Whether ``vouch evolve reflect`` wrote the line for a row that it could not use."""
     try:
         return "problem" in json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError, TypeError):
         return False
 
 

@@ -12,13 +12,15 @@ existing adapters; full training merges them first. Not supported: training by r
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, TrainingError
 from vouching.evolve.records import Judged, Probe, Row, judged_as, read_record, write_record
 from vouching.evolve.structured_examples import ExampleCounts, write_examples
 from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt
@@ -28,7 +30,8 @@ from vouching.methods.training import LoraSettings
 from vouching.models.open import open_model
 from vouching.models.running import all_of, run
 from vouching.prompts import load_prompt
-from vouching.settings import read_settings
+from vouching.settings import read_settings, settings_text
+from vouching.train.checkpoint import MODEL
 from vouching.train.policy import ADAPTER, adapter_base
 from vouching.train.sft import SftConfig
 from vouching.types import Claim, Source
@@ -66,6 +69,10 @@ class StructuredSettings:
     """Of a reply in verification."""
     engine: Literal["local", "vllm"] = "local"
     """Of verification."""
+    launch: tuple[str, ...] = ()
+    """Command that starts the training of a round on several GPUs, such as torchrun --nproc_per_node 8; empty to train
+    in this process. The evolution itself runs in one process.
+    """
 
     def __post_init__(self) -> None:
         if not self.stages:
@@ -176,7 +183,31 @@ class StructuredStudent:
                     merge_adapters(Path(self.state.model), fresh)
                     fresh.replace(start)
         config = replace(config, model=str(start), rows=(str(out / "examples.jsonl"),), binary=(), dev=())
+        if self.state.settings.launch:
+            return _train_elsewhere(config, self.state.settings.launch, out)
         return train_sft(config, out / "run", (out / "run").exists(), self._report)
+
+
+def _train_elsewhere(config: SftConfig, launch: Sequence[str], out: Path) -> Path:
+    """Train by ``vouch train sft`` in processes that a command starts. Returns the folder of the weights.
+
+    Raises:
+        ConfigError: the command cannot be started.
+        TrainingError: it failed; its messages are on standard error.
+    """
+    file = out / "run.toml"
+    file.write_text(settings_text(config), encoding="utf-8")
+    resume = ("--resume",) if (out / "run").exists() else ()
+    module = ("-m", "vouching.cli.app", "train", "sft", str(file), "--out", str(out / "run"), *resume)
+    try:
+        ended = subprocess.run((*launch, *module), check=False).returncode
+    except OSError as error:
+        raise ConfigError(f"cannot start {launch[0]} ({error}): set structured.launch to another command") from None
+    if ended:
+        raise TrainingError(
+            f"the training of a round ended with status {ended}: see the messages above, and run the same command again"
+        )
+    return out / "run" / MODEL
 
 
 def start_student(
@@ -186,6 +217,11 @@ def start_student(
 
     Raises ConfigError if there is no model, a round's settings cannot be used, or ``folder`` has another student.
     """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ConfigError(
+            "the evolution of a language model runs in one process: start vouch evolve run without torchrun, and set "
+            'structured.launch, for example to ["torchrun", "--nproc_per_node", "8"]'
+        )
     if not settings.model or not any((Path(settings.model) / name).is_file() for name in ("config.json", ADAPTER)):
         raise ConfigError(f"structured.model must be the folder DIR/model of a training run, got {settings.model!r}")
     for stage in settings.stages:

@@ -7,7 +7,8 @@ The data set has a column for each field that the method's reward reads; here ``
 judge failed, the reward is None: TRL excludes it from the group's mean and gives it no advantage.
 ``trl_ranking_reward`` ranks the answers of a group together, ``trl_checklist_reward`` judges replies by a checklist,
 ``trl_blinded_reward`` audits them against their documents. Tested with TRL 1.16. Not supported: groups that several
-processes share; TRL passes each process its own replies.
+processes share; TRL passes each process its own replies. TRL's checkpoints do not have the state of a ``LabelScale``:
+save it in a callback, and restore it before resuming.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from vouching.methods.checklist.reward import PAPER, ChecklistRules, reply_rewar
 from vouching.methods.checklist.verify import ChecklistVerifier
 from vouching.methods.discriminative.rank import Ranker
 from vouching.methods.discriminative.reward import By, ranking_rewards
+from vouching.methods.structured.reward_scale import LabelScale
 from vouching.methods.table import ReplyReward
 from vouching.models.running import all_of, run
 from vouching.types import Reward, Unverified
@@ -40,7 +42,7 @@ TrlReward: TypeAlias = Callable[..., list[float | None]]
 """A function for ``reward_funcs``."""
 
 
-def trl_reward(method: str | ReplyReward, **settings: Any) -> TrlReward:
+def trl_reward(method: str | ReplyReward, *, scale: LabelScale | None = None, **settings: Any) -> TrlReward:
     """A function for ``reward_funcs`` that scores each reply as the game of a method does.
 
     With TRL's ``log_metric`` the mean of every part is logged as ``NAME/PART``, and the share of replies whose judge
@@ -49,6 +51,8 @@ def trl_reward(method: str | ReplyReward, **settings: Any) -> TrlReward:
     Args:
         method: name of a method that rewards a reply by itself ("structured", "assurance"), or a function from a reply
             and its row to a reward.
+        scale: normalises the diagnosis of "structured" over the groups that TRL passes at once; see
+            :meth:`~vouching.methods.structured.reward_scale.LabelScale.state_dict` for its state.
         settings: of the method's reward; for "assurance", ``role`` says whose replies they are.
 
     Raises:
@@ -60,12 +64,17 @@ def trl_reward(method: str | ReplyReward, **settings: Any) -> TrlReward:
     """
     score = METHODS[method].scorer(**settings) if isinstance(method, str) else method
     name = method if isinstance(method, str) else getattr(method, "__name__", "reward")
+    if scale is not None and (name != "structured" or str(settings.get("variant")).startswith("binary")):
+        raise ConfigError(f"scale can only be used with the process reward of structured, got {name} with {settings}")
 
     def scored(replies: Sequence[str], columns: Mapping[str, Any]) -> list[Reward | Unverified]:
         # Besides the columns TRL passes its own objects, such as the trainer's state.
         lists = {key: cast("list[Any]", values) for key, values in columns.items() if isinstance(values, list)}
         rows = [{key: values[at] for key, values in lists.items()} for at in range(len(replies))]
-        return [score(reply, row) for reply, row in zip(replies, rows, strict=True)]
+        outcomes = [score(reply, row) for reply, row in zip(replies, rows, strict=True)]
+        if scale is None:
+            return outcomes
+        return [*scale.scaled(cast("list[Reward]", outcomes), [row["gold"] for row in rows])]
 
     return _reward(name, scored)
 

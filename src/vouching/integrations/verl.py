@@ -28,7 +28,6 @@ from vouching.methods.checklist.game import task_of
 from vouching.methods.checklist.reward import PAPER, ChecklistRules
 from vouching.methods.checklist.reward import reply_reward as checklist_reward
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier, open_checklist
-from vouching.methods.structured.reward_weights import Calibration, Split, Variant
 from vouching.types import Reward, Unverified
 
 __all__ = ["assurance_score", "blinded_score", "checklist_score", "structured_score"]
@@ -39,20 +38,17 @@ def structured_score(
     solution_str: str,
     ground_truth: str,
     extra_info: Mapping[str, Any] | None = None,
-    *,
-    variant: Variant = "paper",
-    split: Split = "70/30",
-    calibration: Calibration = "on",
+    **settings: Any,
 ) -> dict[str, float]:
-    """SEVA's process reward of a reply.
+    """SEVA's process reward of a reply, or an arm of its ablations.
 
-    ``extra_info`` has ``claim`` and ``source`` for the grounded variant; for the settings see
-    :func:`~vouching.methods.structured.reward.structured_reward`. ``acc`` is 1 for the right label.
+    ``extra_info`` has ``claim`` and ``source`` for the grounded variant; the settings are those of
+    :class:`~vouching.methods.structured.reward_settings.RewardSettings`, except ``normalise``, which requires all
+    replies of a step. ``acc`` is 1 for the right label.
 
     >>> structured_score("anli", '{"label": "yes"}', "Attributable", split="0/100")["score"]  # .5 + .5 + .15 * .5
     1.075
     """
-    settings = {"variant": variant, "split": split, "calibration": calibration}
     return _scored("structured", "label", solution_str, {**(extra_info or {}), "gold": ground_truth}, settings)
 
 

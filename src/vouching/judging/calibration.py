@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from vouching.errors import ConfigError, InputError
 from vouching.metrics import brier, ece
-from vouching.metrics.calibrators import Calibrator, CalibratorKind, fit_calibrator, held_out_scores
+from vouching.metrics.calibrators import MIN_ROWS, Calibrator, CalibratorKind, fit_calibrator, held_out_scores
 from vouching.types import Label, Verdict, VerdictWarning
 
 VARIABLE = "VOUCH_CALIBRATION"
@@ -39,7 +40,9 @@ class Calibration:
     calibrator: Calibrator
     """From its score to P(Attributable)."""
     measured: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Number of rows; ECE and Brier score before, and on held-out rows after calibration."""
+    """Number of rows; ECE and Brier score before, and on held-out rows after calibration; ``confident_from``."""
+    threshold: float | None = None
+    """Calibrated score from which a claim is Attributable, unless another one than .5 is given; None for .5."""
 
     @property
     def name(self) -> str:
@@ -81,7 +84,7 @@ def load_calibration(path: Path) -> Calibration:
         curve: dict[str, Any] = found.pop("calibrator")
         calibrator = Calibrator(curve["kind"], tuple(curve["at"]), tuple(curve["values"]))
         return Calibration(**found, calibrator=calibrator)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise ConfigError(f"{path} is not a calibration file ({reason}): create one with vouch calibrate") from None
 
@@ -156,7 +159,7 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperatu
     fitted = calibrate_scores(model, prompt_hash, plain, kind, votes)
     truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in plain]
     before = {"ece": float(ece(truth, scores)), "brier": float(brier(truth, scores))}
-    return replace(fitted, measured={"rows": float(len(rows)), **before, **fitted.measured})
+    return replace(fitted, measured={"rows": float(len(rows)), **before, **fitted.measured}, threshold=None)
 
 
 def calibrate_scores(
@@ -165,11 +168,13 @@ def calibrate_scores(
     """Fit a calibration on the numbers of one scorer; "temperature" requires numbers in [0, 1].
 
     ``measured`` has rows and, by five folds of whole groups, ece_held_out and brier_held_out, unless a fold leaves too
-    little to fit. Raises InputError for no rows, too few or with one label only, or numbers that are not finite.
+    little to fit; and confident_from, see :func:`confident_from`. ``threshold`` gives the best balanced accuracy.
+    Raises InputError for no rows, too few or with one label only, or numbers that are not finite.
     """
     truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in rows]
     calibrator = fit_calibrator(kind, truth, scores)
     measured = {"rows": float(len(rows))}
+    better = calibrator.apply(scores)
     try:
         folds = [int.from_bytes(hashlib.sha256(row.group.encode()).digest()[:4]) % FOLDS for row in rows]
         better = held_out_scores(kind, truth, scores, np.array(folds))
@@ -177,4 +182,41 @@ def calibrate_scores(
         pass
     else:
         measured |= {"ece_held_out": float(ece(truth, better)), "brier_held_out": float(brier(truth, better))}
-    return Calibration(model, prompt_hash, votes, calibrator, measured)
+    measured["confident_from"] = confident_from(truth, better)
+    return Calibration(model, prompt_hash, votes, calibrator, measured, best_threshold(truth, better))
+
+
+MAX_ERROR = 0.05
+"""Share of wrong labels that a cascade accepts from a model before the last."""
+
+
+def confident_from(truth: ArrayLike, probabilities: ArrayLike) -> float:
+    """The lowest confidence from which at most ``MAX_ERROR`` of the labels are wrong, among 20 rows or more.
+
+    1.0 if there is none.
+
+    >>> confident_from([True] * 40 + [False] * 20, [0.9] * 40 + [0.6] * 20)
+    0.9
+    """
+    probability = np.asarray(probabilities, np.float64)
+    right = (probability >= 0.5) == np.asarray(truth, bool)
+    confidence = np.maximum(probability, 1.0 - probability)
+    for lowest in np.unique(confidence):
+        kept = right[confidence >= lowest]
+        if len(kept) >= MIN_ROWS and 1.0 - kept.mean() <= MAX_ERROR:
+            return float(lowest)
+    return 1.0
+
+
+def best_threshold(truth: ArrayLike, probabilities: ArrayLike) -> float:
+    """The threshold with the highest balanced accuracy; of several, the one nearest to one half.
+
+    >>> best_threshold([True, True, False, False], [0.4, 0.3, 0.2, 0.1])
+    0.25
+    """
+    gold, probability = np.asarray(truth, bool), np.asarray(probabilities, np.float64)
+    levels = np.unique(probability)
+    tried = np.unique([0.5, *((levels[1:] + levels[:-1]) / 2)])
+    accuracy = [((probability >= t)[gold].mean() + (probability < t)[~gold].mean()) / 2 for t in tried]
+    best = tried[np.asarray(accuracy) >= max(accuracy) - 1e-12]
+    return float(best[np.abs(best - 0.5).argmin()])

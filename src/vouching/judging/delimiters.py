@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from vouching.prompts import Prompt, load_prompt
-from vouching.text.injection import readings
+from vouching.text.disguises import readings
 
 
 @cache

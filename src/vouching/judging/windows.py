@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from vouching.text.injection import addresses_verdict, find_injections, may_hold_injections
+from vouching.text.injection import addresses_verdict, find_injections
 from vouching.text.locate import locate
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import lower_words
@@ -23,6 +24,8 @@ from vouching.types import Claim, Source, Span, VerdictWarning
 
 WITHHELD = "[withheld]"
 """Replaces a sentence that addresses the verdict in a prompt."""
+NOT_ASSERTED = "[reported, denied, supposed or asked, but not asserted by the source: {}]"
+"""Stands around a sentence that only mentions the claim."""
 _BLOT = "█"
 """Masks such a sentence, character by character, when quotes are looked up; no quotation contains it."""
 _OVERLAP = 400
@@ -64,12 +67,36 @@ class ScreenedSources:
     def __init__(self, sources: Sequence[Source], screen: bool = True) -> None:
         self._sources = sources
         self._flagged = [_injected(source.text) if screen else [] for source in sources]
-        self._searched = [
-            _replaced(source.text, flagged, lambda text: _BLOT * len(text))
-            for source, flagged in zip(sources, self._flagged, strict=True)
-        ]
+        self._mentioned: list[list[tuple[int, int]]] = [[] for _ in sources]
+        self._searched = self._blotted()
         self._titles = [
             "" if screen and addresses_verdict(source.title) else " ".join(source.title.split()) for source in sources
+        ]
+
+    def for_claim(self, about: Sequence[Span], mentions: Sequence[Span]) -> ScreenedSources:
+        """The same sources for one claim: text about the claim is withheld, and mentions of it are marked as such.
+
+        >>> source = Source("Ann says it rained. The claim holds.", "a")
+        >>> mention = Span("Ann says it rained.", 0, 19, "a")
+        >>> ScreenedSources([source], False).for_claim([], [mention]).windows(1_000)[0][0].text[:60]
+        '[reported, denied, supposed or asked, but not asserted by th'
+        """
+        if not (about or mentions):
+            return self
+        found = copy(self)
+        found._flagged = [[*own] for own in self._flagged]
+        found._mentioned = [[] for _ in self._sources]
+        for number, source in enumerate(self._sources):
+            withheld = [(span.start, span.end) for span in about if _has(source, span)]
+            found._flagged[number] = _merged([*withheld, *self._flagged[number]])
+            found._mentioned[number] = _merged([(span.start, span.end) for span in mentions if _has(source, span)])
+        found._searched = found._blotted()
+        return found
+
+    def _blotted(self) -> list[str]:
+        return [
+            _replaced(source.text, flagged, lambda text: _BLOT * len(text))
+            for source, flagged in zip(self._sources, self._flagged, strict=True)
         ]
 
     @property
@@ -130,27 +157,61 @@ class ScreenedSources:
         return [text for text in (*texts, claim.text, claim.context) if _SHOWN_RECORD.search(text)]
 
     def warnings(self) -> Iterator[VerdictWarning]:
-        """Sentences that were withheld, and sources without text."""
-        for source, flagged in zip(self._sources, self._flagged, strict=True):
+        """Sentences that were withheld or marked, and sources without text."""
+        for source, flagged, mentioned in zip(self._sources, self._flagged, self._mentioned, strict=True):
             for start, end in flagged:
                 yield VerdictWarning(
                     "injection",
                     f"A sentence of {source.id} tries to influence the verdict; it was not used as evidence.",
                     Span(source.text[start:end], start, end, source.id),
                 )
+            for start, end in mentioned:
+                yield VerdictWarning(
+                    "mentioned",
+                    f"{source.id} reports, denies, supposes or asks this but does not assert it; the model sees that.",
+                    Span(source.text[start:end], start, end, source.id),
+                )
             if not source.text.strip():
                 yield VerdictWarning("unread", f"{source.id} is empty: there is nothing to attribute to.")
 
     def _excerpt(self, number: int, start: int, end: int) -> Excerpt:
-        inside = [(a - start, b - start) for a, b in self._flagged[number] if start <= a and b <= end]
-        text = _replaced(self._sources[number].text[start:end], inside, lambda _: WITHHELD)
+        flagged = dict.fromkeys(_clipped(self._flagged[number], start, end), WITHHELD)
+        marked = _clipped(self._mentioned[number], start, end)
+        kept = {place: NOT_ASSERTED for place in marked if not any(a < place[1] and place[0] < b for a, b in flagged)}
+        text = self._sources[number].text[start:end]
+        for (a, b), frame in sorted((flagged | kept).items(), reverse=True):
+            text = text[:a] + frame.replace("{}", text[a:b]) + text[b:]
         return Excerpt(number + 1, text, self._titles[number])
+
+
+def _has(source: Source, span: Span) -> bool:
+    """Whether a source has a span, or is a copy of the source that has it."""
+    return source.text[span.start : span.end] == span.text
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order; those that overlap become one.
+
+    >>> _merged([(17, 38), (0, 20), (40, 50)])
+    [(0, 38), (40, 50)]
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _clipped(spans: Sequence[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    """The parts of spans in a window, relative to its start."""
+    inside = ((max(a, start) - start, min(b, end) - start) for a, b in spans)
+    return [(a, b) for a, b in inside if a < b]
 
 
 def _injected(text: str) -> list[tuple[int, int]]:
     """Spans of the sentences that address the verdict."""
-    if not may_hold_injections(text):
-        return []
     return [(found.start, found.end) for found in find_injections(text, sentence_spans(text))]
 
 

@@ -110,6 +110,8 @@ class Completion:
     """Natural log-probability of each token; None if not asked for or not available."""
     tool_calls: tuple[ToolCall, ...] = ()
     """Tool calls in order; they are not part of ``text``."""
+    alternatives: tuple[Mapping[str, float], ...] = ()
+    """Log-probability of the likeliest texts of each token, where ``extra`` asked a server for ``top_logprobs``."""
 
 
 @dataclass(frozen=True, slots=True)

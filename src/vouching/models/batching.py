@@ -131,13 +131,13 @@ class Batcher(Generic[Job, Result]):
 Tensor: TypeAlias = Any
 """A torch tensor; the type needs no torch."""
 Forward: TypeAlias = Callable[[Tensor, Tensor], Tensor]
-"""Maps token ids and attention mask, both (B, T) and padded on the right, to (B,) numbers."""
+"""Maps token ids and attention mask, both (B, T) and padded on the right, to (B,) or (B, T) numbers."""
 MAX_TOKENS = 16_384
 """Tokens of a batch, padding included; a longer row goes alone."""
 
 
 class RowScores:
-    """Numbers for rows of token ids.
+    """Numbers for rows of token ids, or for each of their tokens.
 
     Args:
         forward: computes the numbers.
@@ -147,20 +147,25 @@ class RowScores:
 
     def __init__(self, forward: Forward, device: str, pad: int = 0) -> None:
         self._forward, self._device, self._pad = forward, device, pad
-        self._batcher: Batcher[tuple[int, ...], float] = Batcher(self._work, limit=256)
+        self._batcher: Batcher[tuple[int, ...], Any] = Batcher(self._work, limit=256)
 
     async def numbers(self, rows: Sequence[tuple[int, ...]]) -> list[float]:
         """A number per row, in order; nan or infinite if the weights are broken."""
         return list(await asyncio.gather(*(self._batcher.submit(row) for row in rows)))
 
+    async def vectors(self, rows: Sequence[tuple[int, ...]]) -> list[list[float]]:
+        """A number per token of each row, for a ``forward`` that gives (B, T)."""
+        found = await asyncio.gather(*(self._batcher.submit(row) for row in rows))
+        return [numbers[: len(row)] for numbers, row in zip(found, rows, strict=True)]
+
     async def aclose(self) -> None:
         """End the thread after the running calls."""
         await self._batcher.aclose()
 
-    def _work(self, batch: Sequence[Waiting[tuple[int, ...], float]]) -> list[float]:
+    def _work(self, batch: Sequence[Waiting[tuple[int, ...], Any]]) -> list[Any]:
         torch = need("torch")
         rows = [waiting.job for waiting in batch]
-        numbers = [0.0] * len(rows)
+        numbers: list[Any] = [0.0] * len(rows)
         for places in _batches([len(row) for row in rows]):
             longest = max(len(rows[place]) for place in places)
             ids = [[*rows[place], *[self._pad] * (longest - len(rows[place]))] for place in places]

@@ -16,7 +16,6 @@ import json
 import re
 import time
 from collections.abc import Collection, Iterator, Sequence
-from math import isfinite
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import aiohttp
@@ -36,6 +35,7 @@ from vouching.models.connections import (
     read_content,
     read_object,
 )
+from vouching.models.logprobs import read_alternatives, read_logprobs
 from vouching.models.running import OpenPerLoop
 from vouching.models.tools import ToolCall
 from vouching.models.transport import ENCODINGS, ErrorLimit
@@ -174,7 +174,8 @@ def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[C
     >>> answer = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}
     >>> read_completions(answer, 0.5, "http://host")
     [Completion(text='Hi', finish_reason='stop',
-        usage=Usage(seconds=0.5, prompt_tokens=3, completion_tokens=0, calls=1), logprobs=None, tool_calls=())]
+        usage=Usage(seconds=0.5, prompt_tokens=3, completion_tokens=0, calls=1), logprobs=None, tool_calls=(),
+        alternatives=())]
     """
     choices = cast("list[Any]", body["choices"]) if isinstance(body.get("choices"), list) else []
     if not choices:
@@ -198,7 +199,8 @@ def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
         text = ""  # all tokens went into reasoning or a tool call
     if not isinstance(text, str):
         raise ModelAnswerError(f"the answer from {where} has a choice without text: {shown_json(choice, EXCERPT)}")
-    return Completion(_whole(text), end, usage, _logprobs(_object(choice.get("logprobs"))), _calls(message))
+    found = _object(choice.get("logprobs"))
+    return Completion(_whole(text), end, usage, read_logprobs(found), _calls(message), read_alternatives(found))
 
 
 def _calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
@@ -220,18 +222,6 @@ def _call(call: dict[str, Any], number: int) -> ToolCall:
 def _whole(text: str) -> str:
     """A text without lone surrogates, which a server sends if it cuts a character between two tokens."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def _logprobs(found: dict[str, Any]) -> tuple[float, ...] | None:
-    """From {"content": [{"logprob": x}]} (chat) or {"token_logprobs": [x]} (text)."""
-    tokens: Any = found.get("content") or found.get("token_logprobs")
-    if not isinstance(tokens, list):
-        return None
-    members = cast("list[Any]", tokens)
-    values: list[Any] = [_object(token).get("logprob") if isinstance(token, dict) else token for token in members]
-    if not values or not all(isinstance(value, int | float) and isfinite(value) for value in values):
-        return None
-    return tuple(float(value) for value in values)
 
 
 def _object(value: Any) -> dict[str, Any]:

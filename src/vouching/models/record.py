@@ -74,7 +74,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(lines, start=1):
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             record = None
         yield f"{path}, line {number}", record
 
@@ -120,6 +120,7 @@ def completions_from_json(found: Any, place: str) -> list[Completion]:
                 Usage(**one["usage"]),
                 None if one["logprobs"] is None else tuple(one["logprobs"]),
                 tuple(ToolCall(**call) for call in one.get("tool_calls", ())),
+                tuple(one.get("alternatives", ())),
             )
             for one in found
         ]
@@ -203,6 +204,8 @@ class Replay:
                 name, key, found = record["model"], record["key"], record["completions"]
             except (TypeError, KeyError):
                 raise InputError(f"{place} is not a recorded call: remove the line") from None
+            if not (isinstance(name, str) and isinstance(key, str)):
+                raise InputError(f"{place} is not a recorded call: remove the line")
             names.add(name)
             self._answers[key].append(completions_from_json(found, place))
         if len(names) != 1:

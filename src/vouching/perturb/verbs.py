@@ -90,7 +90,6 @@ AUXILIARIES = frozenset(
     str.split("is are was were has have had can could will would may might must should did does do")
 )
 """Words directly followed by "not"."""
-_BE = frozenset(("is", "are", "was", "were"))
 _HAVE: dict[str, Literal["past", "third", "base"]] = {"has": "third", "had": "past", "have": "base"}
 _DO = frozenset(("do", "does", "did"))
 _STOPS = frozenset(
@@ -108,7 +107,7 @@ _AFTER_VERB = _DETERMINERS | frozenset(
     str.split("""in on at to from for with by as into about up out off over under through many several most all both two
     three four five him them it us only more less against between among around""")
 )
-_NOUNS = frozenset(
+AMBIGUOUS_VERBS = frozenset(
     str.split("""act aim air attack attempt award back base benefit boost break broadcast burn call cause change
     claim climb control cost cover crash cross cut date deal debut decline decrease design display draw
     drink drive drop end escape experience export face fall feature fight file film find finish fire
@@ -223,7 +222,7 @@ def _third(text: str, words: Sequence[Word], first: int, at: int, verb: Verb) ->
     plural_noun = before.lower.endswith("s") and not before.lower.endswith(("ss", "us", "is")) and not named
     if plural_noun or words[first].lower in ("these", "those", "many", "several") or following is None:
         return "unsure"
-    sure = named or verb.base not in _NOUNS or _opens_object(text, following)
+    sure = named or verb.base not in AMBIGUOUS_VERBS or _opens_object(text, following)
     blocked = following.lower in ("of", "and", "or") or verb_forms().get(following.lower) is not None
     return ("third", verb) if sure and not blocked and not _finite_follows(text, words, at) else "unsure"
 

@@ -6,7 +6,7 @@ Common properties of the kinds (``label``, ``passed``, ``status``, ``span``, ``s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vouching.report.points import Point, confidence_words, origin_words, pair_points, points_of, relation_words
 from vouching.types import Finding, ItemResult, PairResult, Span, UnitResult, Unverified, Verdict
@@ -43,7 +43,7 @@ class FindingView:
     places: tuple[tuple[Span | None, str], ...] = ()
     """Spans of the evidence in the sources, with their statuses."""
     error: str = ""
-    """The error type in words."""
+    """The error type in words, or that the sources disagree."""
     relation: str = ""
     """What the sources say about it, in a sentence."""
     message: str = ""
@@ -57,6 +57,19 @@ class FindingView:
     origin: str = ""
     """Score, threshold and model."""
 
+    @property
+    def label(self) -> str:
+        """The outcome in one or two words."""
+        return UNUSABLE_ROW if is_unusable_row(self.finding) else self.finding.label
+
+
+UNUSABLE_ROW = "Unusable row"
+
+
+def is_unusable_row(finding: Finding) -> bool:
+    """Whether it stands for a row that could not be used, so for no claim."""
+    return finding.kind == "unverified" and finding.reason == "input" and not finding.claim.text
+
 
 def view_of(finding: Finding) -> FindingView:
     """A finding as it is shown."""
@@ -64,8 +77,7 @@ def view_of(finding: Finding) -> FindingView:
         case Verdict():
             return _verdict_view(finding)
         case Unverified():
-            title = f"Unverified ({finding.reason})"
-            return FindingView(finding, (title,), finding.claim.id, message=finding.message)
+            return _unverified_view(finding)
         case ItemResult():
             title = (finding.question, finding.decided_by, *filter(None, [finding.reason]))
             return FindingView(finding, title, quoted=False, note="" if finding.rule else finding.reason)
@@ -81,12 +93,23 @@ def view_of(finding: Finding) -> FindingView:
             return FindingView(finding, (finding.subject, *challenge), quoted=False)
 
 
+def _unverified_view(finding: Unverified) -> FindingView:
+    """Why there is no verdict; with one that was not sure enough, its evidence, reasons and fix, but no label."""
+    title = (f"Unverified ({finding.reason})",)
+    if finding.verdict is None:
+        return FindingView(finding, title, finding.claim.id, message=finding.message)
+    unsure = _verdict_view(finding.verdict)
+    return replace(
+        unsure, finding=finding, title=title, message=finding.message, error="", relation="", no_fix="", confidence=""
+    )
+
+
 def _verdict_view(verdict: Verdict) -> FindingView:
-    error = verdict.error_type.replace("_", " ") if verdict.error_type else ""
+    error = verdict.problem
     confidence, fix = confidence_words(verdict.confidence), None
     if verdict.fix_suggestion:
         fix = Fix(verdict.fix_title, verdict.fix_suggestion, verdict.claim.text, verdict.revised_claim)
-    missing = fix is None and not verdict.attributable
+    missing = fix is None and not verdict.attributable and verdict.relation != "conflicting"
     return FindingView(
         verdict,
         (verdict.label, *filter(None, [error]), confidence),

@@ -15,7 +15,9 @@ from vouching.report.points import (
     around_blanks,
     error_counts_words,
     non_claims_words,
+    review_words,
     totals_words,
+    unchanged_words,
     word_edits,
 )
 from vouching.types import Finding, Report, Unverified, Verdict, VerdictWarning
@@ -60,7 +62,9 @@ def report_markdown(report: Report) -> str:
     <BLANKLINE>
     """
     blocks = ["# Report", f"**{escape(totals_words(report))}**"]
-    blocks += [escape(line) for line in (error_counts_words(report), non_claims_words(report)) if line]
+    blocks += [
+        escape(line) for line in (error_counts_words(report), review_words(report), non_claims_words(report)) if line
+    ]
     asked = "Instruction" if any(finding.kind == "item" for finding in report.findings) else "Question"
     blocks += [f"**{asked}:** {escape(report.question)}"] if report.question else []
     blocks += _warning_blocks(report.warnings)
@@ -206,7 +210,7 @@ def _repair_blocks(report: Report) -> Iterator[str]:
         return
     yield "## Repaired response"
     if report.revised_response == report.response:
-        yield "Nothing to change."
+        yield f"{unchanged_words(report).capitalize()}."
     else:
         yield _quote(_difference(report.response, report.revised_response))
     if report.unrepaired:

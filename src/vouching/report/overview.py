@@ -6,6 +6,7 @@ from array import array
 from collections import Counter
 
 from vouching.report.charts import bar_chart, histogram, share_bar
+from vouching.report.findings import UNUSABLE_ROW, is_unusable_row
 from vouching.report.svg import Tone
 from vouching.types import Finding, Report, Unverified, Verdict
 
@@ -26,13 +27,15 @@ class Overview:
     def __init__(self) -> None:
         self.labels: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
-        """Not Attributable claims by error type."""
+        """Not Attributable claims by error type, and those on which the sources disagree."""
         self.warnings: Counter[str] = Counter()
         """Findings by the kinds of their warnings, except "search"."""
         self.makers: Counter[str] = Counter()
         """Verdicts by what produced them."""
         self.nouns: Counter[str] = Counter()
         self.responses = 0
+        self.unusable_rows = 0
+        """Rows that could not be used; they are no findings."""
         self.in_responses = 0
         """Findings of whole responses."""
         self._confidences = array("d")
@@ -48,19 +51,22 @@ class Overview:
             self._add_finding(record)
 
     def _add_finding(self, finding: Finding) -> None:
+        if is_unusable_row(finding):
+            self.unusable_rows += 1
+            return
         self.labels[finding.label] += 1
         if isinstance(finding, Verdict):
             self._confidences.append(finding.confidence)
-            self.errors.update([finding.error_type.replace("_", " ")] if finding.error_type else [])
+            self.errors.update([finding.problem] if finding.problem else [])
             made_by = finding.provenance
             self.makers[f"{made_by.model}, vouching {made_by.version}, threshold {finding.threshold:.2f}"] += 1
         self.nouns.update([_NOUNS[finding.kind]] if finding.kind in _NOUNS else [])
         self.warnings.update({warning.kind for warning in finding.warnings} - {"search"})
 
     @property
-    def findings(self) -> int:
-        """Number of findings."""
-        return self.labels.total()
+    def entries(self) -> int:
+        """Number of findings, and of rows that could not be used."""
+        return self.labels.total() + self.unusable_rows
 
     @property
     def noun(self) -> str:
@@ -69,11 +75,12 @@ class Overview:
 
     def subject_words(self) -> str:
         """What was checked, e.g. "3 claims in 1 response"."""
-        claims = _plural(self.findings, self.noun)
-        if not self.responses:
-            return claims
-        some = "" if self.in_responses == self.findings else f", {self.in_responses:,} of them"
-        return f"{claims}{some} in {_plural(self.responses, 'response')}"
+        number = self.labels.total()
+        words = _plural(number, self.noun)
+        if self.responses:
+            some = "" if self.in_responses == number else f", {self.in_responses:,} of them"
+            words += f"{some} in {_plural(self.responses, 'response')}"
+        return f"{words}; {_plural(self.unusable_rows, UNUSABLE_ROW.lower())}" if self.unusable_rows else words
 
     def made_by_words(self) -> str:
         """What produced the verdicts; the three most frequent where there are more."""

@@ -20,7 +20,7 @@ from vouching.inputs import SourcesLike, as_sources, each_of
 from vouching.report.documents import Document, Mark, Piece, Shelf, pieces_of, place_evidence
 from vouching.report.findings import FindingView, Fix, view_of
 from vouching.report.overview import Overview
-from vouching.report.points import Edit, Point, non_claims_words, word_edits
+from vouching.report.points import Edit, Point, non_claims_words, unchanged_words, word_edits
 from vouching.report.skeleton import page_target, write_page
 from vouching.types import Finding, Report, Source, Span, Unverified, Verdict, VerdictWarning
 from vouching.types.visible import shorten, visible_line
@@ -120,7 +120,7 @@ def write_report(
     for record, sources in _read(entries):
         # Two are enough to know whether there is more than one.
         seen = [*seen, record][:2]
-        selection.add(overview.findings, record, sources)
+        selection.add(overview.entries, record, sources)
         overview.add(record)
     alone = seen[0] if len(seen) == 1 else None
     report = alone if isinstance(alone, Report) else None
@@ -139,7 +139,8 @@ def write_report(
         response=response,
         passed_over=non_claims_words(report) if report else "",
         repair=_repair(report) if report else None,
-        unrepaired=[finding.subject for finding in report.unrepaired] if report else [],
+        unrepaired=report.unrepaired if report else (),
+        unchanged=unchanged_words(report) if report else "",
     )
 
 

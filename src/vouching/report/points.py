@@ -67,6 +67,8 @@ def around_blanks(text: str, before: str, after: str) -> str:
     return f"{lead}{before}{bare}{after}{trail}"
 
 
+_SEVERAL = 2
+_MAX_REVIEWED = 5
 NOT_FOUND = "NOT_FOUND"
 """Quotation of a reasoning step where the sources have nothing that corresponds."""
 MAX_QUOTATION = 1_000
@@ -173,6 +175,8 @@ def relation_words(verdict: Verdict) -> str:
         parts += [f"{_parts(missing, 'was', 'were')} not found"] if missing else []
         but = f" as a whole; {' and '.join(parts)}" if parts else ""
         return f"The sources support the claim{but}. That does not make it true."
+    if verdict.relation == "conflicting":
+        return "The sources disagree: one place supports the claim, another contradicts it."
     if verdict.relation == "contradicted":
         if wrong:
             return "A source says otherwise."
@@ -210,6 +214,20 @@ def totals_words(report: Report) -> str:
 def error_counts_words(report: Report) -> str:
     """The error types with their counts, most frequent first; empty if there are none."""
     return ", ".join(f"{kind.replace('_', ' ')} {number}" for kind, number in report.totals.by_error_type)
+
+
+def unchanged_words(report: Report) -> str:
+    """What to say of a repair that changed nothing."""
+    return "no change was made" if report.unrepaired else "nothing to change"
+
+
+def review_words(report: Report) -> str:
+    """Which of several claims to look at first, and why; empty if there is none."""
+    if len(report.findings) < _SEVERAL:
+        return ""
+    shown = [f"{number} ({why})" for number, why in report.review_first[:_MAX_REVIEWED]]
+    more = len(report.review_first) - len(shown)
+    return f"Look first at {', '.join(shown)}{f' and {more} more' if more else ''}" if shown else ""
 
 
 def non_claims_words(report: Report) -> str:

@@ -21,7 +21,7 @@ from vouching.methods.structured.diagnostics import (
     ScoredReply,
     group_standard_deviations,
 )
-from vouching.methods.structured.reward_weights import Equal, equal_by_label
+from vouching.methods.structured.reward_scale import Equal, equal_by_label
 from vouching.report import charts
 from vouching.report.skeleton import write_page
 from vouching.rows import Row, fields_of, read_rows

@@ -23,7 +23,9 @@ from vouching.report.points import (
     error_counts_words,
     non_claims_words,
     points_of,
+    review_words,
     totals_words,
+    unchanged_words,
     word_edits,
 )
 from vouching.types import (
@@ -74,7 +76,7 @@ def print_report(console: Console, report: Report) -> None:
     """Print a report: the response with a sign at each claim, what needs attention, and one line for each other."""
     page = _Page.of(console)
     page.put(page.text(totals_words(report), "bold"))
-    for line in filter(None, (error_counts_words(report), non_claims_words(report))):
+    for line in filter(None, (error_counts_words(report), review_words(report), non_claims_words(report))):
         page.put(page.text(line, "dim"), 2)
     page.print_warnings(report.warnings)
     page.blank()
@@ -169,8 +171,8 @@ class _Page:
             self.put(self.text(answer.reasoning), 2)
         own = len(answer.claim.text) - len(answer.text.strip())
         entries = tuple(entry for entry in answer.evidence_alignment if entry.claim_span.end > own)
-        parts = {entry.claim_span.text for entry in entries}
-        steps = tuple(step for step in answer.reasoning_chain if step.claim_part in parts)
+        unseen = [entry.claim_span.text for entry in reversed(entries)]
+        steps = tuple(step for step in reversed(answer.reasoning_chain) if _taken(unseen, step.claim_part))[::-1]
         self.print_points(points_of(replace(answer, evidence_alignment=entries, reasoning_chain=steps)))
         self.print_warnings(answer.warnings, ranking.warnings)
 
@@ -307,7 +309,7 @@ class _Page:
             return
         self.blank()
         if report.revised_response == report.response:
-            self.put(self.text("Repaired response: nothing to change.", "bold"))
+            self.put(self.text(f"Repaired response: {unchanged_words(report)}.", "bold"))
         else:
             self.put(self.text("Repaired response", "bold"))
             self.put(self.difference(report.response.rstrip(), report.revised_response.rstrip()), 2)
@@ -316,3 +318,11 @@ class _Page:
             self.put(self.text(f"Not repaired: {len(report.unrepaired)}", "bold"))
             for finding in report.unrepaired:
                 self.put(Text.assemble(self.sign(finding.status), " ", self.text(finding.subject)), 2)
+
+
+def _taken(parts: list[str], part: str) -> bool:
+    """Whether a part was still in the list, from which it is removed."""
+    if part not in parts:
+        return False
+    parts.remove(part)
+    return True

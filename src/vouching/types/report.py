@@ -43,6 +43,8 @@ class Totals:
     """Claims the judge failed on."""
     by_error_type: tuple[tuple[str, int], ...] = ()
     """Error types of the Not Attributable claims with their counts, most frequent first."""
+    conflicting: int = 0
+    """Not Attributable claims on which the sources disagree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +124,31 @@ class Report:
             number, failed = len(pairs), number - len(pairs)
         else:
             parts = [f"{self.totals.attributable} attributable", f"{self.totals.not_attributable} not attributable"]
+            disputed = self.totals.conflicting
+            parts[1] += f" ({disputed} because the sources disagree)" if disputed else ""
             failed = self.totals.unverified
         parts += [f"{failed} unverified"] if failed else []
         asked = f"; {percent(self.coverage)} of the numbers were asked about" if noun == "question" else ""
         return f"{number} {noun}{'' if number == 1 else 's'}: {', '.join(parts)}{asked}" if self.findings else ""
+
+    @property
+    def review_first(self) -> tuple[tuple[int, str], ...]:
+        """Which claims a person should look at first, by number from 1, and why; the least certain verdict first.
+
+        These are claims that could not be verified, on which sources disagree, that cite another source than the one
+        that supports them, or whose verdict is unsure or disagrees with one of its parts.
+
+        >>> from vouching import check_response
+        >>> check_response("It has two towers.", ["It has two towers.", "It has 3 towers."]).review_first
+        ((1, 'the sources disagree'),)
+        """
+        unsure: list[tuple[float, int, str]] = []
+        for number, finding in enumerate(self.findings, 1):
+            if finding.kind == "unverified":
+                unsure.append((0.0, number, finding.reason.replace("_", " ")))
+            elif finding.kind == "verdict" and (why := _doubt(finding)):
+                unsure.append((finding.confidence, number, why))
+        return tuple((number, why) for _, number, why in sorted(unsure))
 
     @property
     def noun(self) -> Literal["claim", "item", "question"]:
@@ -153,6 +176,23 @@ class Report:
             repaired = f"<div class='finding'><div class='head'>Repaired response</div><pre>{text}</pre></div>"
         head = f"<div class='head'>{shown(self.counts or 'No claims to check')}</div>"
         return framed(f"{head}{notes(w.message for w in self.warnings)}{''.join(bodies)}{repaired}")
+
+
+_UNSURE = 0.6
+"""Confidence below which a verdict needs a second look."""
+
+
+def _doubt(verdict: Verdict) -> str:
+    """Why a verdict needs a second look; "" if it does not."""
+    kinds = {warning.kind for warning in verdict.warnings}
+    if "conflict" in kinds:
+        return "the sources disagree"
+    if "misattributed" in kinds:
+        return "it cites another source"
+    if verdict.confidence < _UNSURE:
+        return f"{percent(verdict.confidence)} sure"
+    differs = verdict.attributable and any(entry.status == "mismatch" for entry in verdict.evidence_alignment)
+    return "a part of it differs" if differs else ""
 
 
 REVIEWED_VERSION = "1.0"

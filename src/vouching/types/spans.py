@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias, get_args
 Label: TypeAlias = Literal["Attributable", "Not Attributable"]
 """Whether the sources support the whole claim. "Attributable" does not mean "true"."""
 
-Relation: TypeAlias = Literal["supported", "contradicted", "not_found"]
-"""How the sources relate to the claim; the last two are both Not Attributable."""
+Relation: TypeAlias = Literal["supported", "contradicted", "not_found", "conflicting"]
+"""How the sources relate to the claim; only the first is Attributable. In a conflict, one place supports the claim and
+another contradicts it."""
 
 Status: TypeAlias = Literal["match", "mismatch", "not_found"]
 """How one part of the claim compares with its counterpart in a source."""

@@ -35,7 +35,7 @@ class Rollout:
     sampling_logprobs: tuple[float, ...] | None
     """Log-probabilities under the sampling policy, one per completion token; None if unknown."""
     finish_reason: str
-    """Why generation ended: "stop", "length" or "teacher_forced"."""
+    """Why generation ended: "stop", "length", "thought" (cut off before the reply began) or "teacher_forced"."""
     turn: int = 0
     """Position in the game, from 0."""
     text: str = ""

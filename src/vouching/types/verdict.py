@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -19,7 +20,8 @@ ELSEWHERE = "occurs elsewhere in the sources"
 
 WarningKind = Literal[
     "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "search", "engine",
-    "encoding", "ungrounded", "uncalibrated", "unchecked", "checklist", "unasked",
+    "encoding", "ungrounded", "uncalibrated", "unchecked", "checklist", "unasked", "citation", "misattributed",
+    "mentioned",
 ]  # fmt: skip
 UnverifiedReason = Literal[
     "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence", "unasked"
@@ -80,6 +82,10 @@ class Provenance:
     """Sampling seed; None where nothing is sampled."""
     votes: int = 1
     """How many replies were asked for; the majority of them gave the label."""
+    explained_by: str | None = None
+    """Engine that wrote alignment, reasons, error type and fix, if another one than ``model``."""
+    asked: tuple[str, ...] = ()
+    """Models of a cascade that were asked before ``model`` and were undecided, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +171,19 @@ class Verdict:
     """Calibrated probability that the claim is Attributable, in [0, 1]; if uncalibrated, a warning says so."""
     confidence: float
     """Calibrated probability that ``label`` is right, in [0, 1]: ``score`` for Attributable, else ``1 - score``. It
-    does not depend on the threshold, and can be below .5 if the threshold is not .5."""
+    does not depend on the threshold, and can be below .5 if the threshold is not .5. Where the sources conflict, it is
+    below .5 whatever the label: it is not known which of them is right."""
     threshold: float
     """Score from which the claim counts as Attributable."""
     relation: Relation
-    """supported, contradicted (a source says otherwise) or not_found (no source says so)."""
+    """supported, contradicted (a source says otherwise), not_found (no source says so) or conflicting (one place
+    supports the claim and another contradicts it)."""
     evidence_alignment: tuple[Alignment, ...] = ()
     """The parts of the claim with their counterparts in the sources, in the claim's order."""
     reasoning_chain: tuple[ReasoningStep, ...] = ()
     """The argument, step by step."""
     error_type: ErrorType | None = None
-    """What is wrong; None for an Attributable claim."""
+    """What is wrong; None for an Attributable claim, and where the sources conflict."""
     fix_suggestion: str | None = None
     """The edit that would make the claim Attributable, if found. Only one with a ``revised_claim`` has passed a
     second check; the embedded verifier gives no others."""
@@ -238,13 +246,23 @@ class Verdict:
 
     @property
     def fix_title(self) -> str:
-        """Title of ``fix_suggestion``: "Fix" if the revised claim was judged again and passed.
+        """Title of ``fix_suggestion``.
+
+        "Fix" if the revised claim was judged again and passed, "Removal" if it is the claim without some of its words.
 
         >>> claim = Claim("It opened.")
         >>> Verdict(claim, "Not Attributable", 0.3, 0.7, 0.5, "not_found", fix_suggestion="Cut it.").fix_title
         'Suggestion, not checked'
         """
-        return "Suggestion, not checked" if self.revised_claim is None else "Fix"
+        if self.revised_claim is None:
+            return "Suggestion, not checked"
+        left = iter(re.findall(r"\w+", self.claim.text.lower()))
+        return "Removal" if all(word in left for word in re.findall(r"\w+", self.revised_claim.lower())) else "Fix"
+
+    @property
+    def problem(self) -> str:
+        """The error type in words, or that the sources disagree; "" if there is neither."""
+        return "sources disagree" if self.relation == "conflicting" else (self.error_type or "").replace("_", " ")
 
     @property
     def headline(self) -> str:
@@ -254,7 +272,7 @@ class Verdict:
         '✓ Attributable (97 % sure)'
         """
         sign = "✓" if self.attributable else "✗"
-        kind = f" · {self.error_type.replace('_', ' ')}" if self.error_type else ""
+        kind = f" · {self.problem}" if self.problem else ""
         return f"{sign} {self.label} ({percent(self.confidence)} sure){kind}"
 
     def __str__(self) -> str:
@@ -331,6 +349,8 @@ class Unverified:
     """Other observations."""
     usage: Usage = field(default_factory=Usage)
     """Cost of the attempt."""
+    verdict: Verdict | None = None
+    """The verdict that was not sure enough, with its evidence, reasons and fix; None where there is none."""
     kind: Literal["unverified"] = "unverified"
     """Distinguishes the findings of a report in JSON."""
     version: str = VERDICT_VERSION
@@ -363,6 +383,8 @@ class Unverified:
 
     def __str__(self) -> str:
         title = f"? Unverified ({self.reason}): {visible_line(self.message)}"
+        if self.verdict is not None:
+            return "\n".join([title, *str(self.verdict).splitlines()[1:]])
         return f"{title}\n  {visible_line(self.claim.text)}" if self.claim.text else title
 
     def _repr_html_(self) -> str:
