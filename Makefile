@@ -25,7 +25,7 @@ demo: $(VENV)/.core ## check the shipped examples and print a verdict (core depe
 
 # Small models run best on one thread; two of them under load can be a hundred times slower.
 test: $(VENV)/.train ## run every test and doctest, also those of training (they need torch)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 check: $(VENV)/.dev ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -68,11 +68,11 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) install -c constraints.txt -e '.[dev]'
+	$(PIP) install -c constraints.txt -e '.[dev,ray,serve,postgres]'
 	@touch $(VENV)/.core $@
 
 # torch by itself and by its exact version: left to choose, pip takes a build of several gigabytes.
 $(VENV)/.train: $(VENV)/.dev
 	$(PIP) install -c constraints.txt torch==2.13.0
-	$(PIP) install -c constraints.txt -e '.[dev,train]'
+	$(PIP) install -c constraints.txt -e '.[dev,ray,serve,postgres,train]'
 	@touch $@

@@ -13,7 +13,8 @@ from tests.house.source_tree import Module, all_modules, library_imports, librar
 LAYERS = [
     "version", "lazy", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder",
     "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report", "checker", "shortcuts",
-    "bench", "train", "evolve", "worlds", "ledger", "__init__", "integrations", "serve", "cli", "__main__",
+    "bench", "train", "evolve", "worlds", "ledger", "scale", "client", "__init__", "integrations", "serve", "cli",
+    "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: nothing above it may import it."""
 
