@@ -44,6 +44,8 @@ def as_claim(value: ClaimLike, number: int = 1) -> Claim:
 def as_sources(value: SourcesLike) -> tuple[Source, ...]:
     """Sources from a string, a Source, a Passage, a mapping with "text", or a sequence of these, with unique ids.
 
+    The id of a mapping is its "id" or "doc_id".
+
     Documents of LangChain, LlamaIndex and Haystack are sources too, as objects or as JSON: text, id, and from their
     metadata the file, the page and the title.
 
@@ -89,8 +91,8 @@ def _as_source(item: object, number: int) -> Source:
         row = cast("Mapping[str, object]", item) if document is None else document
         key = next((k for k in _TEXT_KEYS if k in row), None)
         if key is None:
-            raise InputError(f'{name} has no "text"; {shown_keys(row)} (optional keys: id, title, url)')
-        title, url, given = row.get("title"), row.get("url"), row.get("id")
+            raise InputError(f'{name} has no "text"; {shown_keys(row)} (optional keys: id or doc_id, title, url)')
+        title, url, given = row.get("title"), row.get("url"), row.get("id", row.get("doc_id"))
         source = Source(
             check_text(row[key], name),
             id=str(given) if given is not None else f"source-{number}",

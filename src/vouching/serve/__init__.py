@@ -1,0 +1,14 @@
+"""Services: the HTTP API, the guard proxy and the Model Context Protocol. They need the extra ``serve``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vouching.lazy import lazily
+
+if TYPE_CHECKING:
+    from vouching.serve.mcp_server import McpConfig, build_mcp
+
+__all__ = ["McpConfig", "build_mcp"]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -1,0 +1,44 @@
+"""Run an ASGI application on a socket that is open before it starts, so that its address is known: also for port 0."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from vouching.errors import ConfigError, InputError, needed
+
+
+def open_socket(address: str) -> socket.socket:
+    """A listening socket for HOST:PORT; port 0 takes a free one, and IPv6 hosts are written [::1].
+
+    Raises:
+        ConfigError: not of this form.
+        InputError: the address is taken or not of this machine.
+
+    >>> with open_socket("127.0.0.1:0") as listening:
+    ...     url_of(listening).startswith("http://127.0.0.1:")
+    True
+    """
+    host, colon, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or int(port) > 65_535:
+        raise ConfigError(f"expected HOST:PORT, such as 127.0.0.1:8765, got {address!r}")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, int(port)), family=family)
+    except OSError as error:
+        raise InputError(f"cannot listen at {address}: {error.strerror or error}; choose another address") from None
+
+
+def url_of(listening: socket.socket) -> str:
+    """The address of a listening socket as a URL."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run_app(app: Callable[..., Any], listening: socket.socket) -> None:
+    """Serve until interrupted; open requests get five seconds to end."""
+    uvicorn = needed("uvicorn", "serve", "an HTTP server")
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, server_header=False)
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,213 @@
+"""The MCP server, asked by the SDK's own client: in this process, over stdio and over streamable HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+pytest.importorskip("mcp", reason="the extra serve is not installed")
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from tests.cli.chat_server import chat_server
+from vouching.errors import ConfigError
+from vouching.serve.mcp_server import McpConfig, build_mcp
+from vouching.types import Verdict
+from vouching.types.serial import from_json
+
+RULES = McpConfig("embedded:rules")
+BRIDGE = {"doc_id": "bridge.txt", "text": "The bridge opened to traffic in 1973. It has three towers."}
+COMMAND = ("-c", "import sys; sys.argv[0] = 'vouch'; from vouching.cli.app import main; sys.exit(main())", "mcp")
+CALLS: dict[str, dict[str, Any]] = {
+    "verify_claim": {"claim": "The bridge opened in 1937.", "sources": [BRIDGE]},
+    "verify_response": {"response": "It opened in 1937. It has three towers.", "sources": [BRIDGE], "repair": "mark"},
+    "check_instructions": {"instruction": "Use no commas.", "response": "So it is."},
+    "audit_numbers": {"response": "The bridge has 2 towers.", "sources": [BRIDGE]},
+    "find_evidence": {"claim": "The bridge opened in 1937.", "sources": ["It rained.", BRIDGE]},
+}
+"""One call of each tool."""
+
+
+def called(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """The results of calls in one session."""
+
+    async def session() -> list[Any]:
+        async with Client(server) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return asyncio.run(session())
+
+
+def test_every_tool_publishes_a_schema_that_its_result_has() -> None:
+    async def session() -> list[tuple[Any, Any]]:
+        async with Client(build_mcp(RULES)) as client:
+            tools = (await client.list_tools()).tools
+            return [(tool, await client.call_tool(tool.name, CALLS[tool.name])) for tool in tools]
+
+    found = asyncio.run(session())
+    assert {tool.name for tool, _ in found} == {*CALLS}
+    for tool, result in found:
+        assert not result.is_error, result.content
+        assert tool.output_schema["type"] == "object"
+        jsonschema.validate(result.structured_content, tool.output_schema)
+        assert tool.annotations.read_only_hint is True
+        assert tool.description
+
+
+def test_the_verdict_is_the_record_of_the_library() -> None:
+    [result] = called(build_mcp(RULES), ("verify_claim", CALLS["verify_claim"]))
+    finding = result.structured_content["finding"]
+    verdict = from_json(Verdict, json.dumps(finding))
+    assert (verdict.label, verdict.error_type) == ("Not Attributable", "temporal_shift")
+    assert verdict.revised_claim == "The bridge opened in 1973."
+    source_span = verdict.evidence_alignment[-1].source_span
+    assert source_span is not None
+    assert source_span.source_id == "bridge.txt"
+    assert BRIDGE["text"][source_span.start : source_span.end] == source_span.text
+    assert "Change 1937 to 1973." in result.content[0].text
+
+
+def test_a_response_is_checked_and_repaired_and_its_numbers_are_audited() -> None:
+    whole, audit = called(build_mcp(RULES), *((name, CALLS[name]) for name in ("verify_response", "audit_numbers")))
+    assert whole.structured_content["passed"] is False
+    assert [finding["label"] for finding in whole.structured_content["findings"]] == [
+        "Not Attributable",
+        "Attributable",
+    ]
+    assert whole.structured_content["revised_response"] == "It opened in 1973. It has three towers."
+    [pair] = audit.structured_content["findings"]
+    assert (pair["kind"], pair["outcome"], pair["found"]) == ("pair", "different", ["three"])
+
+
+def test_the_passage_that_speaks_about_the_claim_comes_first_with_its_place() -> None:
+    [result] = called(build_mcp(RULES), ("find_evidence", CALLS["find_evidence"]))
+    first, second = result.structured_content["passages"]
+    assert (first["source_id"], first["relation"], first["label"]) == ("bridge.txt", "contradicted", "Not Attributable")
+    assert BRIDGE["text"][first["start"] : first["end"]] == first["text"]
+    assert second["relation"] == "not_found"
+    assert result.structured_content["searched"] == 2
+
+
+def test_a_call_that_cannot_be_used_is_an_error_that_says_what_to_do() -> None:
+    short = McpConfig("embedded:rules", max_characters=20)
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("verify_claim", {"claim": "It opened."}),
+        ("verify_claim", {"claim": "...", "sources": ["a"]}),
+        ("find_evidence", {"claim": "It opened.", "sources": ["a"], "limit": 0}),
+        ("verify_claim", {"claim": "It opened.", "sources": [{"txt": "a"}]}),
+    )
+    expected = ("no source was given", "at least one word or number", "limit must be between 1 and 50, got 0", "txt")
+    for result, words in zip(called(build_mcp(RULES), *calls), expected, strict=True):
+        assert result.is_error
+        assert words in result.content[0].text
+        assert result.structured_content is None
+    [long] = called(build_mcp(short), ("verify_claim", CALLS["verify_claim"]))
+    assert "this server accepts 20 per call" in long.content[0].text
+
+
+def test_a_judge_that_fails_is_unverified_and_one_out_of_reach_is_an_error() -> None:
+    with chat_server(lambda prompt: "who knows") as name:
+        [result] = called(build_mcp(McpConfig(name)), ("verify_claim", CALLS["verify_claim"]))
+    assert result.structured_content["label"] == "Unverified"
+    assert result.structured_content["finding"]["reason"] == "unparsable"
+    with chat_server(lambda prompt: 503) as name:
+        [result] = called(build_mcp(McpConfig(name)), ("verify_claim", CALLS["verify_claim"]))
+    assert result.is_error
+    assert "503" in result.content[0].text
+
+
+def test_wrong_settings_are_refused_before_the_server_starts() -> None:
+    with pytest.raises(ConfigError, match=r"threshold must be in \[0, 1\]"):
+        McpConfig(threshold=2.0)
+    with pytest.raises(ConfigError, match="unknown search engine"):
+        build_mcp(McpConfig(search=("bravo",)))
+
+
+def test_without_sources_an_index_is_searched(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "bridge.txt").write_text(BRIDGE["text"], encoding="utf-8")
+    built = subprocess.run(
+        [sys.executable, *COMMAND[:-1], "index", "build", str(tmp_path / "index"), str(notes)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    server = build_mcp(McpConfig("embedded:rules", search=(f"index:{tmp_path / 'index'}",)))
+    claim, found = called(
+        server,
+        ("verify_claim", {"claim": "The bridge opened in 1973."}),
+        ("find_evidence", {"claim": "When did the bridge open? In 1973."}),
+    )
+    assert claim.structured_content["label"] == "Attributable"
+    assert found.structured_content["passages"][0]["source_id"].endswith("bridge.txt")
+
+
+def test_over_stdio_the_real_command_answers() -> None:
+    parameters = StdioServerParameters(
+        command=sys.executable, args=[*COMMAND, "--model", "embedded:rules"], env={**os.environ}
+    )
+
+    async def session() -> Any:
+        async with Client(stdio_client(parameters)) as client:
+            return await client.call_tool("verify_claim", CALLS["verify_claim"])
+
+    assert asyncio.run(session()).structured_content["label"] == "Not Attributable"
+
+
+@contextmanager
+def served(*options: str) -> Iterator[str]:
+    """The address of the real command over HTTP, at a free port."""
+    started = subprocess.Popen(
+        [sys.executable, *COMMAND, "--http", "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True
+    )
+    assert started.stderr is not None
+    try:
+        line = started.stderr.readline()
+        found = re.search(r"MCP at (\S+)", line)
+        assert found, line
+        yield found[1]
+    finally:
+        started.terminate()
+        started.wait(20)
+        started.stderr.close()
+
+
+def test_over_http_the_real_command_answers_many_clients_at_once() -> None:
+    @asynccontextmanager
+    async def connected(url: str) -> AsyncIterator[Client]:
+        async with Client(url) as client:
+            yield client
+
+    async def ask(url: str, tool: str) -> Any:
+        async with connected(url) as client:
+            return await client.call_tool(tool, CALLS[tool])
+
+    async def all_of(url: str) -> list[Any]:
+        return await asyncio.gather(*(ask(url, tool) for tool in CALLS))
+
+    with served("--model", "embedded:rules") as url:
+        results = asyncio.run(all_of(url))
+    assert [result.is_error for result in results] == [False] * len(CALLS)
+
+
+def test_a_page_of_another_site_cannot_reach_the_server() -> None:
+    import httpx2
+
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accepted = {"accept": "application/json, text/event-stream"}
+    with served("--model", "embedded:rules") as url:
+        for foreign in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+            answered = httpx2.post(url, json=asked, headers={**accepted, **foreign})
+            assert answered.status_code in (403, 421), answered.text
