@@ -12,10 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal, TypeAlias, get_args
 
-from vouching.errors import PromptError
+from vouching.errors import ConfigError, PromptError
 from vouching.types.visible import shown_names
 
+Wording: TypeAlias = Literal["ours", "paper"]
+"""Whose prompts ask: Vouch's, which mark what is data, or those that the method's paper prints, which do not."""
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 
 
@@ -48,6 +51,12 @@ class Prompt:
                 f"missing: {_listed(missing)}; unknown: {_listed(unknown)}"
             )
         return _PLACEHOLDER.sub(lambda match: values[match.group(1)], self.text)
+
+
+def check_wording(wording: str) -> None:
+    """Raise ConfigError for a wording that is none."""
+    if wording not in get_args(Wording):
+        raise ConfigError(f"wording must be one of {', '.join(get_args(Wording))}, got {wording!r}")
 
 
 @cache

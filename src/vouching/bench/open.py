@@ -71,9 +71,14 @@ def _rankings(options: Options) -> Task[Any]:
         bare = " or ".join(f"--mode {name}" for name in NO_EVIDENCE_MODES)
         raise InputError(f"no source of evidence: pass --index PATH or --web ENGINE, or {bare}, which need none")
     return RankingsTask(
-        RankOptions(scorer, mode, options["search_model"], search.arguments, relevance),
+        RankOptions(scorer, mode, options["search_model"], search.arguments, relevance, options["wording"]),
         lambda: open_ranker(
-            scorer, mode, search_model=options["search_model"], engines=search.engines(), queries=search.queries
+            scorer,
+            mode,
+            search_model=options["search_model"],
+            engines=search.engines(),
+            queries=search.queries,
+            wording=options["wording"] or "ours",
         ),
         partial(open_verifier, relevance, StructuredConfig(style="label")) if relevance else None,
     )

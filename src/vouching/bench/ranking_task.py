@@ -35,13 +35,15 @@ class RankOptions:
     """The search engines, as on the command line."""
     relevance_model: str | None = None
     """The language model that judges which answers the evidence supports; None measures no relevance."""
+    wording: str | None = None
+    """Prompts of the language models: "ours" or "paper"; None for ours."""
 
     @property
     def arguments(self) -> str:
         """The options on the command line."""
         named = {
             "--score-model": self.score_model, "--mode": self.mode, "--search-model": self.search_model,
-            "--relevance-model": self.relevance_model,
+            "--relevance-model": self.relevance_model, "--wording": self.wording,
         }  # fmt: skip
         return " ".join([*(f"{name} {value}" for name, value in named.items() if value), *self.search.split()])
 

@@ -23,6 +23,7 @@ from vouching.cli.options import (
     SourceFiles,
     SourceTexts,
     WebEngines,
+    Worded,
     argument_text,
     given_sources,
     is_read,
@@ -41,6 +42,7 @@ from vouching.cli.streams import (
     write_summary,
 )
 from vouching.errors import InputError
+from vouching.prompts import Wording
 from vouching.rows import ROWS_AT_ONCE, BatchSummary, RowJob, read_as
 from vouching.search.options import SearchOptions
 from vouching.shortcuts import AuditMethod
@@ -273,6 +275,7 @@ def rank_command(
     mode: _Mode = None,
     score_model: _ScoreModel = "embedded:rules",
     search_model: _SearchModel = None,
+    wording: Worded = None,
     as_json: Json = False,
     input: _Input = None,
     output: Output = None,
@@ -302,15 +305,17 @@ def rank_command(
         _refuse_mode(mode, search_model, evidence, needed=input is None)
         refuse_second_stdin(*(source or ()))
         engines = search.engines() if search else []
+        # An invalid setting shows before any file is created.
+        ranker = open_ranker(
+            score_model, mode, search_model=search_model, engines=engines, queries=search.queries,
+            wording=wording or "ours",
+        )  # fmt: skip
         if input is not None and output is not None:
-            # An invalid setting shows before any file is created.
-            ranker = open_ranker(score_model, mode, search_model=search_model, engines=engines, queries=search.queries)
             needed = not search and mode not in NO_EVIDENCE_MODES
-            job = _job((input, output, resume), ranker, (score_model, search_model), search, needed)
+            job = _job((input, output, resume), ranker, (score_model, search_model), search, needed, wording)
             raise typer.Exit(_summarize(show_rows(job)))
         given, warnings = given_sources(source or (), source_text or ())
         asked, texts = argument_text(question or "", "--question"), [argument_text(a, "--answer") for a in answer or ()]
-        ranker = open_ranker(score_model, mode, search_model=search_model, engines=engines, queries=search.queries)
         with progress("Ranking"):
             ranking = run(ranker.rank(asked, texts, as_sources(given) if given else ()))
             run(ranker.aclose())
@@ -332,8 +337,9 @@ def _refuse_mode(mode: RankMode | None, search_model: str | None, evidence: bool
 
 
 def _job(
-    files: tuple[str, str, bool], ranker: Ranker, models: tuple[str, str | None], search: SearchOptions, needed: bool
-) -> RowJob:
+    files: tuple[str, str, bool], ranker: Ranker, models: tuple[str, str | None], search: SearchOptions, needed: bool,
+    wording: Wording | None,
+) -> RowJob:  # fmt: skip
     """The job that ranks a file of rows; ``models`` names the scorer and the search model."""
     from vouching.methods.discriminative.rank import rank_work, seen_ranking
     from vouching.models.open import is_model
@@ -342,7 +348,8 @@ def _job(
     asked = any(is_model(name or "") for name in models) or search.web
     settings = {
         "command": "rank", "mode": ranker.mode, "score model": models[0], "search model": models[1],
-        **search.settings, "calibrator": ranker.calibrator, "record": VERDICT_VERSION, "vouching": __version__,
+        **({"wording": wording} if wording else {}), **search.settings, "calibrator": ranker.calibrator,
+        "record": VERDICT_VERSION, "vouching": __version__,
     }  # fmt: skip
     work = rank_work(ranker, needed, ROWS_AT_ONCE if asked else _AT_ONCE)
     return RowJob(input, output, work, seen_ranking, settings, ("question",), resume)

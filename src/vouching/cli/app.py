@@ -111,10 +111,14 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import audit
 
         yield audit.app, None
-    if wanted("follow", "challenge"):
+    if wanted("follow"):
         from vouching.cli import follow
 
         yield follow.app, None
+    if wanted("challenge"):
+        from vouching.cli import challenge
+
+        yield challenge.app, None
     if wanted("answer", "rank"):
         from vouching.cli import answer
 

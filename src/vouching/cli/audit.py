@@ -26,6 +26,7 @@ from vouching.cli.options import (
     SourceTexts,
     StopOnError,
     Votes,
+    Worded,
     argument_text,
     panel,
 )
@@ -100,6 +101,7 @@ def audit_command(
     votes: Votes = 1,
     seed: Seed = None,
     max_tokens: MaxTokens = None,
+    wording: Worded = None,
     fail: _AuditFail = False,
     as_json: Json = False,
     report: ReportFile = None,
@@ -114,7 +116,9 @@ def audit_command(
     sees the sources but not the answer.
     """
     with usage_errors():
-        settings = {"scope": scope, "match": match, "votes": votes, "seed": seed, "max_tokens": max_tokens}
+        settings = {
+            "scope": scope, "match": match, "votes": votes, "seed": seed, "max_tokens": max_tokens, "wording": wording,
+        }  # fmt: skip
         judging = Judging(model, "blinded", settings=settings)
         subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report)
         subject.refuse((input, output, resume), {"--question": question}, of_rows={"--stop-on-error": stop_on_error})

@@ -60,7 +60,9 @@ _Jobs = Annotated[int, panel(_CLAIMS, metavar="N", min=0, help="Number of proces
 _Wording = Annotated[
     Wording | None,
     panel(
-        _CLAIMS, help="Prompt of a language model: ours, short (a third of the tokens), or paper (as SEVA prints it)."
+        _CLAIMS,
+        help="Prompt of a language model: ours, short (for claims, a third of the tokens), or paper (as SEVA prints "
+        "it; for rankings, DiVA).",
     ),
 ]
 _Raw = Annotated[
@@ -128,7 +130,8 @@ _KINDS: Mapping[str, tuple[Kind, ...]] = {
     "model": ("claims", "rankings", "answers"),
     "jobs": ("claims",),
     **dict.fromkeys(("score_model", "mode", "search_model", "relevance_model", "index", "web"), ("rankings",)),
-    **dict.fromkeys(("wording", "raw", "seeds", "tune_threshold"), ("claims",)),
+    **dict.fromkeys(("raw", "seeds", "tune_threshold"), ("claims",)),
+    "wording": ("claims", "rankings"),
     **dict.fromkeys(("prompt", "generations", "marker"), ("answers",)),
     "method": ("claims", "answers"),
     "max_tokens": ("claims", "answers", "judges"),

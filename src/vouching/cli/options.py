@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from vouching.errors import InputError
+from vouching.prompts import Wording
 from vouching.rows import STDIN
 from vouching.text.encoding import decode_text, looks_like_html
 from vouching.types import Source, VerdictWarning
@@ -72,6 +73,14 @@ MaxTokens = Annotated[
         metavar="N",
         min=1,
         help="Maximum number of tokens in a language model's reply; increase it for reasoning models; default: 1024.",
+    ),
+]
+Worded = Annotated[
+    Wording | None,
+    panel(
+        HOW,
+        "--wording",
+        help="Prompts of a language model: ours, or as the paper of the method prints them; default: ours.",
     ),
 ]
 Json = Annotated[bool, panel(OUTPUT, "--json", metavar="", help="Print the record as JSON; see vouch schema.")]

@@ -5,9 +5,9 @@ cannot be read, or after the last turn; if the model fails, earlier results are 
 Hermes' tags, or tags as in Search-R1; only the first of a turn is made. Text between <think> and </think> is neither a
 call nor an end, and neither are the results.
 
-Departures from the paper: the prompt is Vouch's own, results are placed between delimiters, sentences that address the
-verdict are not shown, and a call in a turn with a stop word is made. Not supported: a memory of earlier questions, and
-compressing results during the search.
+Departures from the paper: the prompt is Vouch's own unless ``wording="paper"`` asks with prompt D.1 as printed; results
+are placed between delimiters, sentences that address the verdict are not shown, and a call in a turn with a stop word
+is made. Not supported: a memory of earlier questions, and compressing results during the search.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vouching.errors import ModelError, ModelRefusedError
 from vouching.judging.delimiters import delimited
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.models.tools import Tool, ToolCall, read_tool_calls
-from vouching.prompts import load_prompt
+from vouching.prompts import Wording, load_prompt
 from vouching.search.base import SearchEngine, check_engines, search_engines
 from vouching.search.history import found_line, one_line
 from vouching.search.steps import QUERIES
@@ -171,11 +171,13 @@ class SearchAgent:
         web: number of passages from a web search.
         calls: form of the calls; None tries native calls, and tags if the model refuses tools.
         max_tokens: maximal tokens per turn.
+        wording: our prompt, or the paper's, which names both tools; tags are explained after it to a model without
+            native tools.
     """
 
     def __init__(
         self, model: Model, engines: Sequence[SearchEngine], *, turns: int = QUERIES, local: int = 3, web: int = 10,
-        calls: CallForm | None = None, max_tokens: int = 1024,
+        calls: CallForm | None = None, max_tokens: int = 1024, wording: Wording = "ours",
     ) -> None:  # fmt: skip
         check_engines(engines, turns=turns, local=local, web=web)
         self.model = model
@@ -183,6 +185,7 @@ class SearchAgent:
         self._kinds: tuple[EngineKind, ...] = tuple(kind for kind in _KINDS if self._engines[kind])
         self._limit: dict[EngineKind, int] = {"local": local, "web": web}
         self._turns = turns
+        self._wording: Wording = wording
         self._form: CallForm | None = calls
         self._max_tokens = max_tokens
 
@@ -218,12 +221,17 @@ class SearchAgent:
         offered = [tool(kind) for kind in self._kinds]
         how = load_prompt(_PACKAGE, f"agent_{form}")
         tagged = "\n".join(f"<{one.name}>query</{one.name}>" for one in offered)
+        texts = [question, *answers]
+        if self._wording == "paper":
+            block = "\n".join(f"Answer{number}: {text}" for number, text in enumerate(answers, 1))
+            printed = load_prompt(_PACKAGE, "paper_agent").fill(question=question, answers_block=block).strip()
+            tail = "" if form == "native" else f"\n\n{how.fill(tags=tagged).strip()}"
+            return _Chat([Message("user", printed + tail)], texts)
         system = load_prompt(_PACKAGE, "agent_system").fill(
             tools="\n".join(f"{one.name}(query): {one.description}" for one in offered),
             how=how.fill(**dict.fromkeys(how.names, tagged)).strip(),
             turns=str(self._turns),
         )
-        texts = [question, *answers]
         names = ["question" if answers else "question or claim", *(f"answer {n}" for n in range(1, len(texts)))]
         asked = delimited(dict(zip(names, texts, strict=True)))
         return _Chat([Message("system", system.strip()), Message("user", asked)], texts)

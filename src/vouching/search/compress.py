@@ -5,7 +5,8 @@ that no scorer of the answer can read it. Replies need not keep to the format ex
 order, and lists in place of semicolons are read too. Without a model, the sentences of the passages that cover most of
 the question and the answer are taken. If a model fails, an error is raised; there is no fallback.
 
-Departures from the paper: the prompt is Vouch's own, and the texts in it are placed between delimiters. Not supported:
+Departures from the paper: the prompt is Vouch's own, and the texts in it are placed between delimiters, unless
+``wording="paper"`` asks with prompt D.2 as printed. Not supported:
 replies in JSON; removing judgements in the words of the reasoning ("so this answer is wrong"), which the paper keeps as
 well; checking a model's facts against the passages, which the aligner of a verifier does.
 """
@@ -22,7 +23,7 @@ from typing import Literal, TypeAlias
 from vouching.errors import ConfigError, ModelAnswerError
 from vouching.judging.delimiters import delimited
 from vouching.models.base import Message, Model, Sampling, spoken
-from vouching.prompts import load_prompt
+from vouching.prompts import Wording, load_prompt
 from vouching.search.history import history_text, one_line, screened
 from vouching.search.steps import stems
 from vouching.search.vectors import SentenceEncoder
@@ -161,10 +162,12 @@ class ModelCompressor:
         model: used at temperature 0.
         max_tokens: maximal tokens of its reply.
         limit: maximal characters of the search in the prompt; the rest is omitted and counted as ``unread``.
+        wording: our prompt, or the paper's.
     """
 
-    def __init__(self, model: Model, max_tokens: int = 1024, limit: int = 24_000) -> None:
+    def __init__(self, model: Model, max_tokens: int = 1024, limit: int = 24_000, wording: Wording = "ours") -> None:
         self.model = model
+        self._wording: Wording = wording
         self._sampling = Sampling(max_tokens=max_tokens)
         self._limit = limit
 
@@ -174,15 +177,8 @@ class ModelCompressor:
         Raises ModelError if the model failed, or its reply has neither facts nor reasoning or was cut off.
         """
         shown = history_text(trajectory, self._limit)
-        named = {
-            "record of the search": shown or "Nothing was found.",
-            "question": trajectory.question,
-            "answer": answer,
-        }
-        system = load_prompt("vouching.search", "compress_system").text.strip()
-        [reply] = await self.model.generate(
-            [Message("system", system), Message("user", delimited(named))], self._sampling
-        )
+        messages = self._messages(shown or "Nothing was found.", trajectory.question, answer)
+        [reply] = await self.model.generate(messages, self._sampling)
         if reply.finish_reason != "stop":
             raise ModelAnswerError(
                 f"{self.model.name} did not finish the compression ({reply.finish_reason}): increase max_tokens, "
@@ -193,6 +189,14 @@ class ModelCompressor:
             raise ModelAnswerError(f"{self.model.name} wrote neither facts nor reasoning: {reply.text[:200]!r}")
         unread = len(history_text(trajectory)) - len(shown)
         return Compression(parts.facts, parts.reasoning, "model", parts.verdict, reply.usage, unread)
+
+    def _messages(self, record: str, question: str, answer: str) -> list[Message]:
+        if self._wording == "paper":
+            prompt = load_prompt("vouching.search", "paper_compress")
+            return [Message("user", prompt.fill(search_history=record, question=question, answer=answer).strip())]
+        named = {"record of the search": record, "question": question, "answer": answer}
+        system = load_prompt("vouching.search", "compress_system").text.strip()
+        return [Message("system", system), Message("user", delimited(named))]
 
     async def aclose(self) -> None:
         """Close the model."""

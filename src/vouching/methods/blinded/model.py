@@ -31,6 +31,7 @@ from vouching.methods.blinded.prompt import (
 from vouching.methods.blinded.roles import MAX_QUESTIONS, Answered, Asked, Proposal, Samples, Scope, values_of
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of
+from vouching.prompts import Wording
 from vouching.types import Checked, Pair, Question, Source
 
 TEMPERATURE = 0.6
@@ -54,6 +55,7 @@ class ModelProposer:
     model: Model
     max_tokens: int = 2_048
     seed: int | None = None
+    wording: Wording = "ours"
 
     async def propose(self, responses: Sequence[str], scope: Scope, least: int) -> list[Proposal]:
         """Questions about each response. Raises ModelError if the model is unreachable for now."""
@@ -79,7 +81,8 @@ class ModelProposer:
 
         completions: list[Completion] = []
         sampling = Sampling(self.max_tokens, seed=self.seed)
-        [found] = await ask(self.model, propose_messages(response, scope, least), sampling, read, str, completions)
+        messages = propose_messages(response, scope, least, self.wording)
+        [found] = await ask(self.model, messages, sampling, read, str, completions)
         if isinstance(found, Unread) and found.reason == "backend":
             return Proposal((), tuple(completions), found.fault)
         pairs = best(found.replies) if isinstance(found, Unread) else found
@@ -109,6 +112,7 @@ class ModelChecker:
     seed: int | None = None
     max_at_once: int = MAX_QUESTIONS
     """Questions per prompt."""
+    wording: Wording = "ours"
 
     def __post_init__(self) -> None:
         if self.votes < 1:
@@ -172,6 +176,7 @@ class ModelChecker:
 
         temperature = TEMPERATURE if self.votes > 1 else 0.0
         sampling = Sampling(self.max_tokens, temperature, n=self.votes, seed=self.seed)
-        found = await ask(self.model, check_messages(batch, window), sampling, read, str, completions)
+        messages = check_messages(batch, window, self.wording)
+        found = await ask(self.model, messages, sampling, read, str, completions)
         broken = next((one for one in found if isinstance(one, Unread) and one.reason == "backend"), None)
         return broken or [joined(one.replies) if isinstance(one, Unread) else one for one in found]

@@ -3,6 +3,8 @@
 The second prompt contains nothing of the response but the questions. A line of a reply in another form is ignored.
 
 Departures (App. A.2, A.3): own wording; answers carry units; contradicting values of the documents are all listed.
+``paper_propose.txt`` and ``paper_check.txt`` are the prompts as printed there: answers are bare numbers, and nothing
+marks what is data.
 Not supported: replies in JSON, which the prompts do not ask for.
 """
 
@@ -19,7 +21,7 @@ from vouching.judging.matching import is_answer, same_answer
 from vouching.judging.windows import Window
 from vouching.methods.blinded.roles import Scope
 from vouching.models.base import Message, spoken
-from vouching.prompts import load_prompt
+from vouching.prompts import Wording, load_prompt
 from vouching.types import Checked, Pair, Question
 
 _PACKAGE = __package__ or ""
@@ -35,15 +37,23 @@ _CANNOT = re.compile(r"\bcan(?:no|['’])t answer\b", re.IGNORECASE)
 _MARKS = "\"'“”„«»` *"
 
 
-def propose_messages(response: str, scope: Scope = "numbers", least: int = 3) -> tuple[Message, ...]:
+def propose_messages(
+    response: str, scope: Scope = "numbers", least: int = 3, wording: Wording = "ours"
+) -> tuple[Message, ...]:
     """The request for questions about a response."""
+    if wording == "paper":
+        return (Message("user", load_prompt(_PACKAGE, "prompts/paper_propose").fill(response=response).strip()),)
     wanted = load_prompt(_PACKAGE, f"prompts/scope_{scope}").text.strip()
     system = load_prompt(_PACKAGE, "prompts/propose").fill(scope=wanted, least=str(least))
     return Message("system", system.strip()), Message("user", delimited({"answer": response}))
 
 
-def check_messages(questions: Sequence[Question], window: Window) -> tuple[Message, ...]:
+def check_messages(questions: Sequence[Question], window: Window, wording: Wording = "ours") -> tuple[Message, ...]:
     """The request for answers: the documents, then the questions, by number."""
+    if wording == "paper":
+        asked = "\n".join(f"- Question {n}: {' '.join(one.text.split())}" for n, one in enumerate(questions, 1))
+        docs = "\n".join(f"Document {part.number}: {part.text}" for part in window)
+        return (Message("user", load_prompt(_PACKAGE, "prompts/paper_check").fill(docs=docs, questions=asked).strip()),)
     shown = {f"document {part.number}": f"{part.title}\n\n{part.text}".lstrip() for part in window}
     listed = "\n".join(f"{number}. {' '.join(asked.text.split())}" for number, asked in enumerate(questions, 1))
     user = delimited({**shown, "questions": listed}, last_outside=True)
@@ -64,9 +74,10 @@ def ask_again(missing: Sequence[int]) -> str:
 
 
 @cache
-def prompt_digest(scope: Scope) -> str:
+def prompt_digest(scope: Scope, wording: Wording = "ours") -> str:
     """SHA-256 of the constant parts of the prompts, for the record of a run."""
-    names = ("propose", f"scope_{scope}", "more", "check", "again")
+    paper = ("paper_propose", "more", "paper_check", "again")
+    names = paper if wording == "paper" else ("propose", f"scope_{scope}", "more", "check", "again")
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in names]
     return hashlib.sha256("\0".join([*texts, delimiter_prompt().text]).encode()).hexdigest()
 

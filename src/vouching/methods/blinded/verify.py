@@ -29,6 +29,7 @@ from vouching.methods.blinded.prompt import prompt_digest
 from vouching.methods.blinded.roles import Asked, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
 from vouching.methods.embedded.language import looks_english
 from vouching.models.base import Model
+from vouching.prompts import Wording, check_wording
 from vouching.types import (
     Claim,
     Finding,
@@ -61,8 +62,13 @@ class BlindedConfig:
     seed: int | None = None
     max_tokens: int = 2_048
     """Token limit of a language model's reply."""
+    wording: Wording = "ours"
+    """Prompts of a language model: ours, or as MARCH prints them, which ask for bare numbers."""
 
     def __post_init__(self) -> None:
+        check_wording(self.wording)
+        if self.wording == "paper" and self.scope != "numbers":
+            raise ConfigError(f"MARCH's prompts ask for numbers only: omit the wording, or the scope {self.scope}")
         for name, known in (("scope", get_args(Scope)), ("match", get_args(Match))):
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
@@ -120,7 +126,7 @@ class BlindedVerifier:
             "votes": config.votes,
             "seed": config.seed,
             "max_tokens": config.max_tokens,
-            "prompt": prompt_digest(config.scope) if isinstance(self.checker, ModelChecker) else None,
+            "prompt": prompt_digest(config.scope, config.wording) if isinstance(self.checker, ModelChecker) else None,
         }
 
     async def verify(self, question: str | None, response: str, sources: Sequence[Source]) -> Report:
@@ -278,15 +284,16 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
             raise ConfigError(f"a blinded audit cannot use the weights of {model}: use embedded, or a language model")
         from vouching.methods.blinded.embedded import EmbeddedChecker
 
-        if given := (*(["votes"] * (config.votes != 1)), *(["seed"] * (config.seed is not None))):
+        asked = {"votes": config.votes != 1, "seed": config.seed is not None, "wording": config.wording != "ours"}
+        if given := tuple(name for name, here in asked.items() if here):
             raise NoLanguageModelError(str(model), given)
         return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
     if isinstance(model, str):
         from vouching.models.open import open_model
 
         model = open_model(model)
-    asks = ModelProposer(model, config.max_tokens, config.seed)
-    answers = ModelChecker(model, config.votes, config.max_tokens, config.seed)
+    asks = ModelProposer(model, config.max_tokens, config.seed, config.wording)
+    answers = ModelChecker(model, config.votes, config.max_tokens, config.seed, wording=config.wording)
     judge = open_embedded() if config.scope == "facts" else None
     return BlindedVerifier(asks, answers, config, judge)
 

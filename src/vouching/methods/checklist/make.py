@@ -18,6 +18,7 @@ from vouching.methods.checklist.lint import Fault, FaultKind, Similarity, bind_r
 from vouching.methods.checklist.prompt import ask_to_revise, lint_messages, make_digest, make_messages
 from vouching.methods.checklist.reply import parse_checklist
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
+from vouching.prompts import Wording
 from vouching.rows import (
     AsyncWorkFactory,
     Line,
@@ -70,6 +71,7 @@ class ChecklistMaker:
         max_tokens: token limit of a list.
         critic: a language model that looks for faults too.
         similarity: see :func:`~vouching.methods.checklist.lint.encoder_similarity`; None does without the encoder.
+        wording: of the first request; faults are reported in our words in any case.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -86,8 +88,10 @@ class ChecklistMaker:
         max_tokens: int = MAX_TOKENS,
         critic: Model | None = None,
         similarity: Similarity | None = None,
+        wording: Wording = "ours",
     ) -> None:
         self.model, self._critic, self._similarity = model, critic, similarity
+        self._wording: Wording = wording
         self._seed, self._max_tokens = seed, max_tokens
 
     @property
@@ -101,7 +105,7 @@ class ChecklistMaker:
 
         Raises ModelError if the model is unreachable for now and ConfigError if it cannot be used at all.
         """
-        messages: Sequence[Message] = make_messages(instruction)
+        messages: Sequence[Message] = make_messages(instruction, self._wording)
         best: tuple[Checklist, tuple[Fault, ...]] | None = None
         unread: list[Fault] = []
         completions: list[Completion] = []
@@ -123,7 +127,10 @@ class ChecklistMaker:
             if not faults:
                 break
             unread += faults if checklist is None else ()
-            messages = (*make_messages(instruction), *ask_to_revise(reply.text, map(str, faults[:_MAX_SHOWN])))
+            messages = (
+                *make_messages(instruction, self._wording),
+                *ask_to_revise(reply.text, map(str, faults[:_MAX_SHOWN])),
+            )
         checklist, faults = best or (None, tuple(dict.fromkeys(unread)))
         return Made(checklist, faults, attempts, tuple(completions))
 

@@ -1,6 +1,7 @@
 """Prompts about a response, item by item or as a whole, and for making and linting a checklist.
 
-Worded after Soft-RLVR's App. A.3.1 and A.3.2. The instruction, the response and the question are between delimiter
+Worded after Soft-RLVR's App. A.3.1 and A.3.2, or as printed there: ``paper_item.txt`` and ``paper_make.txt``, in which
+nothing separates what is judged from the request. The instruction, the response and the question are between delimiter
 lines, as sources are for the structured verifier, so that a response that writes "answer yes" is judged, not obeyed;
 delimiters do not guarantee this. The constant part, the instruction and the response come first, so that a server's
 prefix cache serves all items.
@@ -18,7 +19,7 @@ from typing import Literal, TypeAlias, cast
 from vouching.errors import InputError
 from vouching.judging.delimiters import delimited, delimiter_prompt
 from vouching.models.base import Message
-from vouching.prompts import load_prompt
+from vouching.prompts import Wording, load_prompt
 from vouching.types import Source
 from vouching.types.visible import shown_json
 
@@ -32,8 +33,9 @@ _MAX_REPLY = 4_000
 
 
 def item_messages(
-    instruction: str, response: str, question: str, form: Form = "word", sources: Sequence[Source] = ()
-) -> tuple[Message, ...]:
+    instruction: str, response: str, question: str, form: Form = "word", sources: Sequence[Source] = (),
+    wording: Wording = "ours",
+) -> tuple[Message, ...]:  # fmt: skip
     """The question about one item (App. A.3.1), with ``sources`` that came with the instruction.
 
     >>> messages = item_messages("Name a bridge.", "The Akashi bridge.", "Is a bridge named?")
@@ -50,6 +52,12 @@ def item_messages(
     <BLANKLINE>
     Answer the question about the response.
     """
+    if wording == "paper":
+        # The paper's instructions bring their own texts.
+        asked = "\n\n".join([instruction, *(source.text for source in sources)])
+        prompt = load_prompt(_PACKAGE, "prompts/paper_item")
+        text = prompt.fill(instruction=asked, response=response, checklist_question=question)
+        return (Message("user", text.strip()),)
     blocks = [*_blocks(instruction, response, sources), ("question", question)]
     return _asked("prompts/item", form, blocks, _ITEM_TASK)
 
@@ -61,8 +69,10 @@ def whole_messages(
     return _asked("prompts/whole", form, _blocks(instruction, response, sources), _WHOLE_TASK)
 
 
-def make_messages(instruction: str) -> tuple[Message, ...]:
+def make_messages(instruction: str, wording: Wording = "ours") -> tuple[Message, ...]:
     """The request for a checklist (App. A.3.2)."""
+    if wording == "paper":
+        return (Message("user", load_prompt(_PACKAGE, "prompts/paper_make").fill(prompt=instruction).strip()),)
     evidence = delimited({"instruction": instruction})
     user = load_prompt(_PACKAGE, "prompts/ask").fill(evidence=evidence, task="Write the checklist.").strip()
     return Message("system", load_prompt(_PACKAGE, "prompts/make").text.strip()), Message("user", user)
@@ -103,16 +113,20 @@ def conversation_text(turns: Sequence[Mapping[str, object]]) -> str:
 
 
 @cache
-def prompt_digest(form: Form = "word") -> str:
+def prompt_digest(form: Form = "word", wording: Wording = "ours") -> str:
     """SHA-256 of the constant parts of the questions about items, for the record of a run."""
+    if wording == "paper":
+        return load_prompt(_PACKAGE, "prompts/paper_item").digest
     names = ("item", "whole", form, "ask", "again")
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in names]
     return hashlib.sha256("\0".join([*texts, delimiter_prompt().text, _ITEM_TASK, _WHOLE_TASK]).encode()).hexdigest()
 
 
 @cache
-def make_digest() -> str:
+def make_digest(wording: Wording = "ours") -> str:
     """SHA-256 of all that is constant in the request for a checklist."""
+    if wording == "paper":
+        return load_prompt(_PACKAGE, "prompts/paper_make").digest
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in ("make", "revise", "ask")]
     return hashlib.sha256("\0".join([*texts, delimiter_prompt().text]).encode()).hexdigest()
 

@@ -7,7 +7,8 @@ on an item are unreadable, or the model refuses, the judge has failed and the it
 (Eq. 3) asks one question about the whole response with the same number of votes, so that both ways can be measured on
 the same completions.
 
-Departures: own prompts, with "unclear" as a third answer and, on request, a reason and the words that decide.
+Departures: own prompts, with "unclear" as a third answer and, on request, a reason and the words that decide;
+``wording="paper"`` asks as the paper prints it (App. A.3.1).
 
 Not supported: shortening a response to fit a prompt, and withholding sentences that address the judge, which are part
 of what is judged.
@@ -30,6 +31,7 @@ from vouching.methods.checklist.reply import ItemAnswer, read_answer
 from vouching.methods.rules.verify import item_result
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of
+from vouching.prompts import Wording, check_wording
 from vouching.text.locate import locate
 from vouching.types import (
     ChecklistItem,
@@ -67,9 +69,15 @@ class ChecklistConfig:
     """Whether to ask for a reason and the words that decide; replies get longer and may differ."""
     holistic: bool = False
     """Whether :meth:`ChecklistVerifier.verify` asks one question about the whole response."""
+    wording: Wording = "ours"
+    """Prompt for an item and for making a checklist: ours, or as Soft-RLVR prints it."""
 
     def __post_init__(self) -> None:
         check_aggregate(self.threshold, self.aggregate)
+        check_wording(self.wording)
+        if self.wording == "paper" and (self.holistic or self.reasons):
+            what = "the response as a whole" if self.holistic else "reasons"
+            raise ConfigError(f"Soft-RLVR prints no prompt that asks for {what}: omit that setting, or the wording")
         for name in ("votes", "max_tokens"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -132,7 +140,7 @@ class ModelVoter:
         messages = (
             whole_messages(one.instruction, one.response, form, one.sources)
             if one.question is None
-            else item_messages(one.instruction, one.response, one.question, form, one.sources)
+            else item_messages(one.instruction, one.response, one.question, form, one.sources, config.wording)
         )
         temperature = config.temperature if config.votes > 1 else 0.0
         sampling = Sampling(config.max_tokens, temperature, n=config.votes, seed=config.seed)
@@ -179,7 +187,11 @@ class ChecklistVerifier:
         self.config = config or ChecklistConfig()
         self._items = None if items is None else tuple(items)
         self._voter: Voter = model if isinstance(model, Voter) else ModelVoter(model, self.config)
-        self._maker = maker if maker or isinstance(model, Voter) else ChecklistMaker(model, self.config.seed or 0)
+        self._maker = (
+            maker
+            if maker or isinstance(model, Voter)
+            else ChecklistMaker(model, self.config.seed or 0, wording=self.config.wording)
+        )
 
     @property
     def decoding(self) -> dict[str, str | float | None]:
@@ -193,7 +205,7 @@ class ChecklistVerifier:
             "max_tokens": config.max_tokens,
             "seed": config.seed,
             "reasons": config.reasons,
-            "prompt": prompt_digest("reason" if config.reasons else "word"),
+            "prompt": prompt_digest("reason" if config.reasons else "word", config.wording),
         }
 
     async def verify(
@@ -310,7 +322,8 @@ def open_checklist(
                 "http://localhost:8000/v1#name, or use --method rules, which does not require a model"
             )
         model = open_model(model)
-    maker = ChecklistMaker(model, (config.seed if config else None) or 0, similarity=encoder_similarity())
+    config = config or ChecklistConfig()
+    maker = ChecklistMaker(model, config.seed or 0, similarity=encoder_similarity(), wording=config.wording)
     return ChecklistVerifier(model, config, items, maker)
 
 

@@ -1,7 +1,8 @@
-"""Answers ranked by a language model: DiVA's generative baselines (section 3.3, prompts D.3 to D.5), in our own words.
+"""Answers ranked by a language model: DiVA's generative baselines (section 3.3), in our words or in prompts D.3 to D.5.
 
 The model ranks all answers from memory or after a search, or gives each one points after a search. The search is shown
-as a delimited record and not as a conversation, since one model may search and another rank. The last verdict in a
+as a record and not as a conversation, since one model may search and another rank; before the printed prompts, which
+speak of a preceding conversation, it is a message of its own. The last verdict in a
 reply counts. A ranking must name each answer once; "=" between answers makes them tied. An invalid reply is reported
 and not asked for again; DiVA's authors drop such rows. Not supported: shuffling the answers against position bias; rank
 them in both orders and compare.
@@ -26,7 +27,7 @@ from vouching.methods.discriminative.scorer import Closable
 from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.models.running import all_of
-from vouching.prompts import load_prompt
+from vouching.prompts import Wording, check_wording, load_prompt
 from vouching.search.history import history_text
 from vouching.types import (
     Claim,
@@ -137,6 +138,7 @@ class GenerativeRanker:
         max_tokens: maximum length of a reply.
         limit: maximum characters of the search in a prompt; the rest is omitted, with a warning.
         owned: closed together with it.
+        wording: our prompts, or the paper's.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -156,7 +158,9 @@ class GenerativeRanker:
         max_tokens: int = 1024,
         limit: int = 24_000,
         owned: Sequence[Closable] = (),
+        wording: Wording = "ours",
     ) -> None:
+        check_wording(wording)
         if mode not in PROMPTS:
             raise ConfigError(f"mode {mode} requires a scorer, got the language model {model.name}")
         self.model = model
@@ -164,7 +168,8 @@ class GenerativeRanker:
         self.scale: Scale = "points" if mode == "points" else "places"
         self._find = find
         self._aligner = aligner or EmbeddedVerifier()
-        self._prompt = load_prompt(_PACKAGE, f"prompts/{PROMPTS[mode]}")
+        self._wording: Wording = wording
+        self._prompt = load_prompt(_PACKAGE, f"prompts/{'paper_' * (wording == 'paper')}{PROMPTS[mode]}")
         self._sampling = Sampling(max_tokens=max_tokens)
         self._limit = limit
         self._owned = owned
@@ -251,14 +256,24 @@ class GenerativeRanker:
         self, question: str, answers: dict[str, str], history: str, read: Callable[[str], R], judged: _Judged
     ) -> tuple[R | Unread, str]:
         """The result for one or several answers, and the explanation before the verdict."""
-        texts = {"question": question, **answers, **({"record of the search": history} if history else {})}
-        messages = Message("system", self._prompt.text.strip()), Message("user", delimited(texts))
+        messages = self._messages(question, answers, history)
         spent: list[Completion] = []
         [found] = await ask(
             self.model, messages, self._sampling, lambda replies: read(_whole(replies[-1])), spent=spent
         )
         judged.spent += spent
         return found, explanation_of(spent[0].text) if spent else ""
+
+    def _messages(self, question: str, answers: dict[str, str], history: str) -> tuple[Message, ...]:
+        if self._wording == "ours":
+            texts = {"question": question, **answers, **({"record of the search": history} if history else {})}
+            return Message("system", self._prompt.text.strip()), Message("user", delimited(texts))
+        block = "\n".join(
+            text if name == "answer" else f"{name.capitalize().replace(' ', '')}: {text}"
+            for name, text in answers.items()
+        )
+        asked = Message("user", self._prompt.fill(question=question, answers_block=block).strip())
+        return (Message("user", history), asked) if history else (asked,)
 
 
 def _whole(reply: Completion) -> str:

@@ -15,6 +15,7 @@ from vouching.methods.discriminative.scorer import ClaimScorer, Closable, Embedd
 from vouching.methods.discriminative.verify import DiscriminativeVerifier
 from vouching.methods.embedded.verify import MODELS, is_embedded, open_embedded
 from vouching.models.base import Model
+from vouching.prompts import Wording, check_wording
 from vouching.search.agent import SearchAgent
 from vouching.search.base import SearchEngine
 from vouching.search.compress import ModelCompressor, SentenceCompressor
@@ -87,6 +88,7 @@ def open_ranker(
     search_model: str | Model | None = None,
     engines: Sequence[SearchEngine] = (),
     queries: int | None = None,
+    wording: Wording = "ours",
 ) -> Ranker:
     """A ranker by the names of its parts. Closing it closes the models and the engines.
 
@@ -97,11 +99,13 @@ def open_ranker(
         search_model: a language model that searches and compresses; None does both by words.
         engines: the search engines; without any, sources must come with the answers.
         queries: maximum number of queries; None for the default.
+        wording: of the language models' prompts: ours, or as DiVA prints them (App. D).
     """
     from vouching.models.open import is_model, open_model
 
+    check_wording(wording)
     searcher = open_model(search_model) if isinstance(search_model, str) else search_model
-    find, compress, owned = open_search(searcher, engines, queries)
+    find, compress, owned = open_search(searcher, engines, queries, wording)
     if mode in PROMPTS:
         if is_embedded(score_model) or is_scorer(score_model):
             raise ConfigError(
@@ -110,7 +114,9 @@ def open_ranker(
             )
         same = searcher is not None and score_model == search_model
         model = searcher if same and searcher is not None else open_model(score_model)
-        return GenerativeRanker(model, mode, find=find, owned=owned)
+        return GenerativeRanker(model, mode, find=find, owned=owned, wording=wording)
+    if wording == "paper" and searcher is None:
+        raise ConfigError("DiVA's prompts are for language models: pass --search-model, or a mode that asks a model")
     if is_model(score_model):
         raise ConfigError(
             f"{score_model} is a language model and requires mode generative, agentic or points, got {mode or 'none'}"
@@ -121,18 +127,20 @@ def open_ranker(
 
 
 def open_search(
-    searcher: Model | None, engines: Sequence[SearchEngine], queries: int | None = None
+    searcher: Model | None, engines: Sequence[SearchEngine], queries: int | None = None, wording: Wording = "ours"
 ) -> tuple[Find | None, Compress, list[Closable]]:
     """A search of the engines or None without any, a compressor of its results, and what to close with them.
 
     A language model ``searcher`` does both; None does both by words.
     """
-    compress: Compress = ModelCompressor(searcher).compress if searcher else SentenceCompressor().compress
+    compress: Compress = (
+        ModelCompressor(searcher, wording=wording).compress if searcher else SentenceCompressor().compress
+    )
     if not engines:
         return None, compress, [searcher] if searcher else []
     limit = QUERIES if queries is None else queries
     if searcher is not None:
-        agent = SearchAgent(searcher, engines, turns=limit)
+        agent = SearchAgent(searcher, engines, turns=limit, wording=wording)
         return agent.search, compress, [agent]
     # No verifier: a short answer soon occurs in some passage, which would end the search before its evidence.
     steps = StepSearch(engines, queries=limit)
