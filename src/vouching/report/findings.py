@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from vouching.report.points import Point, confidence_words, origin_words, pair_points, points_of, relation_words
+from vouching.report.points import (
+    Point,
+    confidence_words,
+    made_by_words,
+    pair_points,
+    points_of,
+    relation_words,
+    score_words,
+)
 from vouching.types import Finding, ItemResult, PairResult, Span, UnitResult, Unverified, Verdict
 
 
@@ -54,8 +62,15 @@ class FindingView:
     no_fix: str = ""
     """That there is no fix, where one is expected."""
     confidence: str = ""
-    origin: str = ""
-    """Score, threshold and model."""
+    score: str = ""
+    """Score and threshold."""
+    made_by: str = ""
+    """Model and version."""
+
+    @property
+    def origin(self) -> str:
+        """Score, threshold and model."""
+        return "; ".join(filter(None, [self.score, self.made_by]))
 
     @property
     def label(self) -> str:
@@ -122,5 +137,6 @@ def _verdict_view(verdict: Verdict) -> FindingView:
         fix=fix,
         no_fix="No fix was found that the sources support." if missing else "",
         confidence=confidence,
-        origin=origin_words(verdict),
+        score=score_words(verdict),
+        made_by=made_by_words(verdict),
     )

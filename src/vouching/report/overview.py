@@ -26,6 +26,7 @@ class Overview:
 
     def __init__(self) -> None:
         self.labels: Counter[str] = Counter()
+        self._statuses: dict[str, str] = {}
         self.errors: Counter[str] = Counter()
         """Not Attributable claims by error type, and those on which the sources disagree."""
         self.warnings: Counter[str] = Counter()
@@ -55,6 +56,8 @@ class Overview:
             self.unusable_rows += 1
             return
         self.labels[finding.label] += 1
+        if finding.status == "mismatch" or finding.label not in self._statuses:
+            self._statuses[finding.label] = finding.status
         if isinstance(finding, Verdict):
             self._confidences.append(finding.confidence)
             self.errors.update([finding.problem] if finding.problem else [])
@@ -88,10 +91,17 @@ class Overview:
         more = len(self.makers) - len(shown)
         return "; ".join([*shown, f"and {more} more"] if more else shown)
 
+    def tally(self) -> list[tuple[str, str, int, float]]:
+        """Each label with its status, how many findings have it, and their share; in display order."""
+        total = max(1, self.labels.total())
+        return [(label, self._statuses[label], count, count / total) for label, count in self._by_label().items()]
+
+    def _by_label(self) -> dict[str, int]:
+        return {label: self.labels[label] for label in (*TONES, *self.labels) if self.labels[label]}
+
     def label_chart(self) -> str:
         """The findings by label."""
-        ordered = {label: self.labels[label] for label in (*TONES, *self.labels) if self.labels[label]}
-        return share_bar(ordered, title=f"{self.noun.capitalize()}s by label", tones=TONES)
+        return share_bar(self._by_label(), title=f"{self.noun.capitalize()}s by label", tones=TONES)
 
     def error_chart(self) -> str:
         """The claims by error type; empty without errors."""

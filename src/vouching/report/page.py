@@ -21,7 +21,7 @@ from vouching.report.documents import Document, Mark, Piece, Shelf, pieces_of, p
 from vouching.report.findings import FindingView, Fix, view_of
 from vouching.report.overview import Overview
 from vouching.report.points import Edit, Point, non_claims_words, unchanged_words, word_edits
-from vouching.report.skeleton import page_target, write_page
+from vouching.report.skeleton import environment, page_target, write_page
 from vouching.types import Finding, Report, Source, Span, Unverified, Verdict, VerdictWarning
 from vouching.types.visible import shorten, visible_line
 
@@ -115,6 +115,21 @@ def write_report(
     True
     """
     page_target(path)
+    values, alone = _content(entries, limit)
+    write_page(path, "report.html.jinja", title=title or _title(alone), **values)
+
+
+def workspace_html(entries: Entry | Record | Iterable[Entry | Record], limit: int = LIMIT) -> str:
+    """The findings beside their texts as a piece of HTML, for a page that has the report's styles and script.
+
+    ``entries`` and ``limit`` as for :func:`write_report`. Raises InputError for an entry that is not a record.
+    """
+    values, _ = _content(entries, limit)
+    return environment().get_template("workspace.html.jinja").render(values)
+
+
+def _content(entries: Entry | Record | Iterable[Entry | Record], limit: int) -> tuple[dict[str, object], Record | None]:
+    """What the templates need, and the record if there is only one."""
     overview, selection = Overview(), _Selection(limit)
     seen: list[Record] = []
     for record, sources in _read(entries):
@@ -126,22 +141,20 @@ def write_report(
     report = alone if isinstance(alone, Report) else None
     chosen = sorted(selection.chosen(), key=lambda one: one.number) if report else selection.chosen()
     cards, texts, response = _lay_out(chosen, report)
-    write_page(
-        path,
-        "report.html.jinja",
-        title=title or _title(alone),
-        lead=" · ".join(filter(None, [overview.subject_words(), overview.made_by_words()])),
-        overview=overview,
-        cards=cards,
-        packed=len(cards) > _UNPACKED,
-        texts=texts,
-        report=report,
-        response=response,
-        passed_over=non_claims_words(report) if report else "",
-        repair=_repair(report) if report else None,
-        unrepaired=report.unrepaired if report else (),
-        unchanged=unchanged_words(report) if report else "",
-    )
+    values: dict[str, object] = {
+        "lead": " · ".join(filter(None, [overview.subject_words(), overview.made_by_words()])),
+        "overview": overview,
+        "cards": cards,
+        "packed": len(cards) > _UNPACKED,
+        "texts": texts,
+        "report": report,
+        "response": response,
+        "passed_over": non_claims_words(report) if report else "",
+        "repair": _repair(report) if report else None,
+        "unrepaired": report.unrepaired if report else (),
+        "unchanged": unchanged_words(report) if report else "",
+    }
+    return values, alone
 
 
 def _read(entries: object) -> Iterator[tuple[Record, tuple[Source, ...] | GiveSources]]:

@@ -196,11 +196,10 @@ def score_words(verdict: Verdict, between: str = ",") -> str:
     return f"score {score:.{digits}f}{between} threshold {threshold:.{digits}f}"
 
 
-def origin_words(verdict: Verdict) -> str:
-    """Score, threshold and what produced the verdict."""
-    made_by = f"{verdict.provenance.model}, vouching {verdict.provenance.version}"
-    grounded = "" if verdict.grounded == 1.0 else f", {percent(verdict.grounded)} of the quotations found in the texts"
-    return f"{score_words(verdict)}{grounded}; {made_by}"
+def made_by_words(verdict: Verdict) -> str:
+    """What produced the verdict, and how many of its quotations are in the texts if some are not."""
+    grounded = "" if verdict.grounded == 1.0 else f"; {percent(verdict.grounded)} of the quotations found in the texts"
+    return f"{verdict.provenance.model}, vouching {verdict.provenance.version}{grounded}"
 
 
 def totals_words(report: Report) -> str:

@@ -1,7 +1,7 @@
 """The frame of every HTML report, and a file that is written whole or not at all.
 
-A page is self-contained: it includes style and script, and its content security policy names the script by its hash, so
-that no other script runs, whatever a claim or a source holds. Every value that a template prints goes through
+A page is self-contained: it includes styles and scripts, and its content security policy names each by its hash, so
+that no other takes effect, whatever a claim or a source holds. Every value that a template prints goes through
 ``vouching.types.visible`` and is escaped.
 """
 
@@ -44,14 +44,14 @@ def environment(*folders: Path) -> Environment:
         """The content of a style or script file."""
         return Markup(loader.get_source(made, name)[0])
 
-    def script_hash(name: str) -> Markup:
-        """The hash of a script in the content security policy."""
+    def asset_hash(name: str) -> Markup:
+        """The hash of a style or script in the content security policy."""
         digest = hashlib.sha256(asset(name).encode()).digest()
         return Markup(f"'sha256-{base64.b64encode(digest).decode()}'")
 
     cast("dict[str, object]", made.globals).update(asset=asset, signs=SIGNS)
     filters = {"shortened": _shortened, "confidence_words": confidence_words, "percent": percent}
-    made.filters.update(script_hash=script_hash, **filters)
+    made.filters.update(asset_hash=asset_hash, **filters)
     return made
 
 

@@ -57,10 +57,9 @@ def fitted(text: str, room: float, size: float = 13) -> str:
 def svg(width: float, height: float, title: str, description: str, body: Iterable[str]) -> str:
     """A whole drawing; ``description`` has its content in words for screen readers."""
     box = f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}"'
-    style = "max-width:100%;height:auto;font-family:system-ui,sans-serif"
     return (
         f'<svg class="chart" role="img" aria-label="{shown(title)}" {box} xmlns="http://www.w3.org/2000/svg" '
-        f'style="{style}"><title>{shown(title)}</title><desc>{shown(description)}</desc>{"".join(body)}</svg>'
+        f'font-family="system-ui,sans-serif"><title>{shown(title)}</title><desc>{shown(description)}</desc>{"".join(body)}</svg>'
     )
 
 

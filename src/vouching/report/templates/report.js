@@ -1,6 +1,7 @@
 "use strict";
-// Selects what is visible: a claim, the texts and marks beside it, and the rows that pass the filter.
-(() => {
+// Selects what is visible: a claim, the texts and marks beside it, and the rows that pass the filter. A served page calls
+// vouchReport again for each workspace that it shows, with a signal that ends what listens for the one before.
+const vouchReport = (signal) => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
   const reading = document.querySelector(".reading");
@@ -151,7 +152,8 @@
   }
 
   // Pointer, keys, address
-  document.addEventListener("click", (event) => {
+  const listen = (target, type, heard) => target.addEventListener(type, heard, { signal });
+  listen(document, "click", (event) => {
     const link = event.target.closest("a[href^='#']");
     if (!link) return;
     event.preventDefault();
@@ -168,9 +170,10 @@
       reveal(place);
     }
   });
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  listen(document, "keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const typing = event.target === field;
+    if (!typing && event.target.closest("input, textarea, select")) return;
     const inRows = event.target.closest(".row");
     if (event.key === "Escape" && typing && field.value) {
       field.value = "";
@@ -187,8 +190,8 @@
     event.preventDefault();
   });
   byId("close").addEventListener("click", close);
-  addEventListener("hashchange", () => select(byName.get(location.hash.slice(1))));
-  addEventListener("beforeprint", () => {
+  listen(window, "hashchange", () => select(byName.get(location.hash.slice(1))));
+  listen(window, "beforeprint", () => {
     for (const item of rows) unpacked(item.name).classList.toggle("out", item.row.hidden);
   });
 
@@ -200,4 +203,5 @@
   const linked = byName.get(location.hash.slice(1));
   select(linked || rows.find((item) => !item.row.classList.contains("match")) || rows[0], Boolean(linked));
   if (linked) (linked.said[0] || linked.row).scrollIntoView({ block: "center" });
-})();
+};
+if (document.querySelector(".reading")) vouchReport();
