@@ -280,3 +280,15 @@ def test_the_engine_is_told_with_every_round_and_seed_and_a_gpu_only_where_there
     _, figures = pages(root, {**results, "benchmarks/results/engine_gpu.json": on_gpu})
     assert "| tokens per second | 900.5 | 800.0 |" in figures
     assert "not measured" not in figures
+
+
+def test_the_speeds_on_the_page_of_judges_are_the_measured_ones() -> None:
+    measured = json.loads((ROOT / "benchmarks/results/encoder_speed.json").read_text(encoding="utf-8"))["models"]
+    page = (ROOT / "docs/judges.md").read_text(encoding="utf-8")
+    rows = {"`hhem`": "hhem", "`lettuce` (base)": "lettucedetect", "`minicheck` (Flan-T5)": "minicheck-flan-t5",
+            "`minicheck` (DeBERTa), `factcg`": "minicheck-deberta"}  # fmt: skip
+    for row, name in rows.items():
+        one = measured[name]
+        seconds = [one["sources"][length]["seconds"] for length in ("256 tokens", "2000 tokens")]
+        memory = one["peak_megabytes_after_imports"]
+        assert f"| {row} | {seconds[0]:.1f} s | {seconds[1]:.0f} s | {memory:,} MB |" in page
