@@ -81,6 +81,23 @@ def test_a_tuned_run_reports_the_other_rows_only(tmp_path: Path) -> None:
         Asking(tune=1.0)
 
 
+def test_tuned_runs_are_compared_by_their_thresholds_on_the_rows_that_neither_was_tuned_on(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "mine.jsonl", claim_rows(40))
+    folders = {share: tmp_path / f"out-{share}" for share in (None, 0.3, 0.5)}
+    found = {share: run_own(path, folder, Asking(tune=share))["sets"]["mine"] for share, folder in folders.items()}
+    half = found[0.5]
+    assert half["rows"] + half["tuned"]["rows"] == 40
+    for share in (None, 0.3):
+        # Groups are drawn in one order: the part of 30 % lies inside that of 50 %.
+        _, comparison = compare(folders[share], folders[0.5], resamples=100)
+        pair = comparison["sets"]["mine"]
+        assert pair["rows"] == half["rows"]
+        assert pair["balanced_accuracy"]["second"] == half["metrics"]["balanced_accuracy"]["estimate"]
+    _, same = compare(folders[0.3], folders[0.3], resamples=100)
+    first = same["sets"]["mine"]["balanced_accuracy"]["first"]
+    assert first == found[0.3]["metrics"]["balanced_accuracy"]["estimate"]
+
+
 def test_samples_of_several_seeds_are_scored_once_and_their_spread_is_reported(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "mine.jsonl", claim_rows(60))
     options = RunOptions(model="embedded:rules", resamples=100, limit=20, seeds=(0, 1, 2))

@@ -116,3 +116,17 @@ def test_a_scorer_from_a_folder_is_calibrated_and_then_checks(tmp_path: Path, mo
         app, ["calibrate", "--input", str(mixed), "--model", model, "--output", str(tmp_path / "m.json")]
     )
     assert (result.exit_code, "calibrate each kind separately" in result.stderr) == (Exit.USAGE, True)
+
+
+def test_rows_of_another_tool_are_fitted_on_their_own_labels(tmp_path: Path) -> None:
+    # As LLM-AggreFact has them: doc, claim, and label 1 or 0.
+    foreign = [{"doc": row["source"], "claim": row["claim"], "label": int(row["label"] == "Attributable")}
+               for row in rows_of(24)]  # fmt: skip
+    made = tmp_path / "c.json"
+    result = CliRunner().invoke(
+        app,
+        ["calibrate", "--input", str(written(tmp_path / "rows.jsonl", foreign)), "--model", "embedded:rules",
+         "--output", str(made)],
+    )  # fmt: skip
+    assert result.exit_code == Exit.OK, result.stderr
+    assert "fitted on 24 rows" in result.stderr

@@ -37,9 +37,11 @@ IN_THIS_PROCESS = {
     "vouching.models.hub",
     "vouching.models.local",
     "vouching.models.vllm",
+    "vouching.rows.hub",
     "vouching.search.vectors",
 }
-"""Models run in this process: the only modules outside train/ and integrations/ that may name torch, in functions."""
+"""Models run in this process, or data sets read: the only modules outside train/ and integrations/ that may name torch
+or datasets, in functions."""
 
 LOADERS = {"import_module", "__import__", "needed", "need", "imported"}
 """Functions whose first argument names a module that is imported."""

@@ -104,7 +104,7 @@ def test_a_class_that_never_occurs_has_an_undefined_f1() -> None:
 
 def test_the_undefined_precision_has_its_own_reason() -> None:
     assert np.isnan(m.na_precision([True, False], [True, True]))
-    assert m.why_undefined([True, False], [True, True]) == "no row is labelled Not Attributable"
+    assert m.why_undefined([True, False], [True, True]) == "no row is judged Not Attributable"
     assert m.why_undefined([False], [False]) == "one class only: all 1 rows are Not Attributable"
 
 

@@ -156,8 +156,9 @@ def test_a_missing_file_a_folder_and_an_unknown_ending_are_refused(tmp_path: Pat
     folder = tmp_path / "folder.jsonl"
     folder.mkdir()
     assert "is a folder" in refusal(folder)
-    assert "expected a file that ends in .jsonl, .jsonl.gz, .csv, .parquet or .json, or - for JSONL" in refusal(
-        tmp_path / "rows.xlsx"
+    assert (
+        "expected a file that ends in .jsonl, .jsonl.gz, .csv, .parquet or .json, hf:OWNER/NAME:SPLIT, or -"
+        in refusal(tmp_path / "rows.xlsx")
     )
 
 

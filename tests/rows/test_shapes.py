@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from vouching.checker import Checker
 from vouching.errors import InputError
 from vouching.inputs import as_sources, labelled_row
-from vouching.integrations.hub import hub_rows
 from vouching.rows import Row, open_rows
 from vouching.rows.shapes import SHAPES, as_row, shape_of
 from vouching.types import Report, Unverified
@@ -148,17 +147,3 @@ def test_json_files_hold_a_list_a_container_or_one_row(tmp_path: Path) -> None:
     path.write_text("3", encoding="utf-8")
     with pytest.raises(InputError, match="has a number, expected a list of objects, or an object"):
         [*open_rows(str(path))]
-
-
-def test_a_data_set_is_read_by_the_hub_s_own_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
-    folder = tmp_path / "set"
-    folder.mkdir()
-    (folder / "train.jsonl").write_text((FORMATS / "minicheck.jsonl").read_text())
-    with hub_rows(f"hf:{folder}:train") as reader:
-        assert [row.fields["claim"] for row in reader if row.fields] == [
-            "The bridge opened in 1973.",
-            "It has 3 towers.",
-        ]
-    with pytest.raises(InputError, match="expected hf:OWNER/NAME:SPLIT"):
-        hub_rows("hf:lytang/LLM-AggreFact")

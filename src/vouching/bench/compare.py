@@ -20,9 +20,10 @@ from vouching import metrics
 from vouching.bench.catalog import DATA_SETS
 from vouching.bench.evaluate import main_statistics, mean_over
 from vouching.bench.intervals import RESAMPLES, intervals, plain, verdict_of
+from vouching.bench.own import relabelled
 from vouching.bench.ranking_figures import MEANS, METRICS, Ranked, ranked
 from vouching.bench.rankings import PARTS, ScoredRanking
-from vouching.bench.run import RUN, Record, read_record, read_scored
+from vouching.bench.run import RESULTS, RUN, Record, read_record, read_scored
 from vouching.bench.score import Labelled, Scored, labelled
 from vouching.bench.task import ROWS, Kind
 from vouching.errors import InputError
@@ -57,6 +58,8 @@ def _kind(folder: Path) -> Kind:
 def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
     """Compare two runs on claims by set, pooled, and by the mean over sets.
 
+    A tuned threshold applies, and the rows on which either run tuned it are excluded.
+
     Returns:
         first and second (their settings), sets, pooled and mean_of_sets (both over sets with both classes and without a
         remark; None for fewer than two). Each has first, second and difference with its verdict by metric; a set and
@@ -64,7 +67,7 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
     """
     runs = [read_record(folder, RUN) for folder in (first, second)]
     names = same_data(runs, first, second)
-    both = {name: _paired(name, read_scored(first, name), read_scored(second, name)) for name in names}
+    both = {name: _paired(name, first, second) for name in names}
     measured = {name: pair for name in names if (pair := _arrays(both[name])) is not None}
     pooled = [name for name, pair in measured.items() if pair[0].both_classes and not _remark(name)]
     together = _arrays([pair for name in pooled for pair in both[name]]) if len(pooled) > 1 else None
@@ -109,14 +112,26 @@ def _drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
 Pairs = list[tuple[Scored, Scored]]
 
 
-def _paired(name: str, first: Sequence[Scored], second: Sequence[Scored]) -> Pairs:
-    """The rows of a set as both runs scored them. Raises InputError if they differ."""
-    if len(first) != len(second):
-        raise InputError(f"{name}: one run has {len(first):,} rows and the other {len(second):,}; finish both runs")
-    for one, other in zip(first, second, strict=True):
+def _paired(name: str, first: Path, second: Path) -> Pairs:
+    """The rows of a set as both runs judged them, without those that either tuned its threshold on.
+
+    Raises InputError if the rows differ.
+    """
+    rows, others = read_scored(first, name), read_scored(second, name)
+    if len(rows) != len(others):
+        raise InputError(f"{name}: one run has {len(rows):,} rows and the other {len(others):,}; finish both runs")
+    for one, other in zip(rows, others, strict=True):
         if (one["id"], one["attributable"]) != (other["id"], other["attributable"]):
             raise InputError(f"{name} differs between the runs at row {one['id']!r}: run both on the same data")
-    return [*zip(first, second, strict=True)]
+    judged = zip(_judged(first, name, rows), _judged(second, name, others), strict=True)
+    return [(one, other) for one, other in judged if one is not None and other is not None]
+
+
+def _judged(folder: Path, name: str, rows: Sequence[Scored]) -> Sequence[Scored | None]:
+    """The rows with the labels of the run's figures; None for a row that its threshold was tuned on."""
+    results = read_record(folder, RESULTS) if (folder / RESULTS).exists() else {}
+    how = results.get("sets", {}).get(name, {}).get("tuned")
+    return relabelled(rows, how["share"])[0] if how else rows
 
 
 def _without_verdict(pairs: Pairs) -> int:

@@ -7,6 +7,7 @@ Rows have claim or response, sources and, for metrics, a label; rows of other to
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from vouching.bench.score import Scored, group_numbers
 from vouching.bench.task import DataSet
 from vouching.errors import InputError
 from vouching.inputs import as_claim, as_sources, check_text, gold_of, row_sources
+from vouching.rows.hub import HUB
 from vouching.rows.shapes import as_row
 from vouching.types.visible import value_fault
 
@@ -27,7 +29,13 @@ OWN = "your own file"
 
 
 def own_set(path: str, split: Split) -> tuple[DataSet[BenchRow], Path]:
-    """The data set of a file, named after it, and its folder. Raises InputError if there is no such file."""
+    """The data set of a file or of a name on the Hugging Face hub, named after it, and its folder.
+
+    Raises InputError if there is no such file.
+    """
+    if path.startswith(HUB):
+        name = re.split(r"[/:]", path.removeprefix(HUB).partition(":")[0])[-1] or "rows"
+        return DataSet(name, "your own rows", OWN, OWN, {split: (path,)}, own_rows), Path()
     file = Path(path)
     if not file.is_file():
         raise InputError(f"--input {path} does not exist: pass the path of a file of rows")
@@ -75,19 +83,30 @@ def tuned(rows: Sequence[Scored], share: float) -> tuple[list[Scored], dict[str,
     >>> len(rest), how["rows"], sum(row["label"] == row["attributable"] for row in rest)
     (10, 10, 10)
     """
+    found, how = relabelled(rows, share)
+    return [row for row in found if row is not None], how
+
+
+def relabelled(rows: Sequence[Scored], share: float) -> tuple[list[Scored | None], dict[str, Any] | None]:
+    """As :func:`tuned`, with None in the place of each row that was tuned on."""
     groups = group_numbers(rows)
     order = np.random.default_rng(0).permutation(int(groups.max()) + 1) if len(rows) else np.array([], dtype=int)
     sizes = np.bincount(groups, minlength=len(order))[order]
     chosen = {int(group) for group in order[: int(np.searchsorted(np.cumsum(sizes), share * len(rows))) + 1]}
-    part = [row for row, group in zip(rows, groups, strict=True) if int(group) in chosen]
-    rest = [row for row, group in zip(rows, groups, strict=True) if int(group) not in chosen]
+    is_part = [int(group) in chosen for group in groups]
+    part = [row for row, inside in zip(rows, is_part, strict=True) if inside]
     known = [row for row in part if row["attributable"] is not None and row["score"] is not None]
     gold = np.array([row["attributable"] for row in known], dtype=bool)
-    if not rest or not gold.any() or gold.all():
+    if len(part) == len(rows) or not gold.any() or gold.all():
         return [*rows], None
     scores = np.array([row["score"] for row in known])
     steps = np.unique(scores)
     reached = [float(metrics.balanced_accuracy(gold, scores >= step)) for step in steps]
     best = float(steps[int(np.argmax(reached))])
-    labelled = [row if row["score"] is None else {**row, "label": row["score"] >= best} for row in rest]
-    return labelled, {"threshold": best, "rows": len(part), "balanced_accuracy": round(max(reached), 4)}
+    how = {"share": share, "threshold": best, "rows": len(part), "balanced_accuracy": round(max(reached), 4)}
+    found = [None if inside else _labelled(row, best) for row, inside in zip(rows, is_part, strict=True)]
+    return found, how
+
+
+def _labelled(row: Scored, threshold: float) -> Scored:
+    return row if row["score"] is None else {**row, "label": row["score"] >= threshold}

@@ -29,12 +29,13 @@ from vouching.bench.judges import JudgesTask
 from vouching.bench.math import MathTask
 from vouching.bench.own import OWN
 from vouching.bench.ranking_task import RankingsTask
-from vouching.bench.rows import Fault, Split
+from vouching.bench.rows import Fault, Split, records
 from vouching.bench.task import DataSet, Kind, Line, Listener, RowT, RunOptions, Task, id_faults
 from vouching.bench.taxcalcbench_run import TaxesTask
 from vouching.errors import InputError
 from vouching.metrics import stratified_slice
 from vouching.rows import Row, RowJob, RowReader, Seen, run_rows
+from vouching.rows.hub import HUB
 from vouching.types.visible import shown_json
 from vouching.version import __version__
 
@@ -264,9 +265,13 @@ def _run_record(
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
-    """The first 16 digits of the SHA-256 of the concatenated files."""
+    """The first 16 digits of the SHA-256 of the concatenated files, or of the rows of a data set on the hub."""
     digest = hashlib.sha256()
     for path in paths:
+        if str(path).startswith(HUB):
+            for _, fields in records(path):
+                digest.update(json.dumps(fields, sort_keys=True, default=str).encode())
+            continue
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
                 digest.update(block)

@@ -18,6 +18,7 @@ from vouching.bench.intervals import RESAMPLES
 from vouching.bench.report import WIDE, plain_table, write_tables
 from vouching.bench.rows import Fault, Split
 from vouching.errors import InputError
+from vouching.rows.hub import HUB
 from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.worker import WorkFactory
 
@@ -71,7 +72,7 @@ class DataSet(Generic[RowT]):
     licence: str
     """As its authors state it; "none stated" if they do not."""
     files: Mapping[Split, tuple[str, ...]]
-    """For each split, its files or patterns below the data folder."""
+    """For each split, its files or patterns below the data folder, or a name on the Hugging Face hub (hf:...)."""
     read: Read[RowT]
     """Reads these files, in this order."""
     get: str = (
@@ -86,7 +87,8 @@ class DataSet(Generic[RowT]):
 
     def paths(self, folder: Path, split: Split) -> list[Path] | None:
         """Its files in the data folder, in order; None if any is missing."""
-        found = [sorted(folder.glob(pattern)) for pattern in self.files.get(split, ())]
+        names = self.files.get(split, ())
+        found = [[Path(name)] if name.startswith(HUB) else sorted(folder.glob(name)) for name in names]
         return [path for paths in found for path in paths] if found and all(found) else None
 
     def rows(self, folder: Path, split: Split) -> Iterator[RowT | Fault]:

@@ -34,7 +34,10 @@ _Names = Annotated[
 _Own = Annotated[
     str | None,
     typer.Option(
-        "--input", metavar="ROWS", help="Your own rows, instead of data sets; rows of other tools too (docs/batch.md)."
+        "--input",
+        metavar="ROWS",
+        help="Your own rows, instead of data sets: a file, or hf:OWNER/NAME:SPLIT; rows of other tools too "
+        "(docs/batch.md).",
     ),
 ]
 _Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for rows, figures and report.")]
@@ -44,7 +47,8 @@ _Model = Annotated[
         metavar="NAME",
         envvar="VOUCH_MODEL",
         help="The model to measure on claims, rankings or questions: embedded, embedded:rules, embedded:FOLDER (a "
-        "round of vouch evolve), or a language model such as http://host:8000/v1#name.",
+        "round of vouch evolve), a language model such as http://host:8000/v1#name, or on claims and rankings a scorer "
+        "such as minicheck:PATH (see vouch models).",
     ),
 ]
 _Split = Annotated[Literal["train", "dev", "test"], typer.Option(help="Split of each set.")]

@@ -156,13 +156,12 @@ def convert_command(input: _Foreign, output: _Converted = "-", limit: _RowLimit 
     Known are rows of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, chats of OpenAI
     with documents, and our own. Commands that check rows read all of them without this step.
     """
-    from vouching.integrations.hub import HUB, hub_rows
     from vouching.rows.shapes import as_row, understood
 
     counts: Counter[str] = Counter()
     broken = 0
     with usage_errors(), ExitStack() as open_files:
-        reader = open_files.enter_context((hub_rows if input.startswith(HUB) else open_rows)(input))
+        reader = open_files.enter_context(open_rows(input))
         try:
             sink = open_files.enter_context(new_output(output))
             for row in islice(reader, limit):

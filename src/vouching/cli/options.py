@@ -91,7 +91,10 @@ ReportFile = Annotated[
 Input = Annotated[
     str | None,
     panel(
-        ROWS, "--input", metavar="PATH|-", help="File of rows: .jsonl, .jsonl.gz, .csv or .parquet (see docs/batch.md)."
+        ROWS,
+        "--input",
+        metavar="PATH|-",
+        help="File of rows: .json, .jsonl, .jsonl.gz, .csv or .parquet, or hf:OWNER/NAME:SPLIT (see docs/batch.md).",
     ),
 ]
 Output = Annotated[

@@ -18,6 +18,7 @@ from vouching.methods.discriminative.open import open_claim_scorer
 from vouching.methods.discriminative.scorer import ClaimScorer, Scored
 from vouching.metrics.calibrators import MIN_ROWS, CalibratorKind
 from vouching.rows import STDIN, AsyncWorkFactory, Line, Row, RowJob, RunJob, async_work, looker, open_rows
+from vouching.rows.shapes import as_row
 from vouching.types import Verdict
 from vouching.types.serial import from_json
 from vouching.version import __version__
@@ -31,7 +32,7 @@ def refuse_too_few_labels(path: str) -> None:
     with open_rows(path) as rows:
         for row in rows:
             try:
-                labels[gold_of(row.fields or {})] += 1
+                labels[gold_of(as_row(row.fields or {}))] += 1
             except InputError as error:
                 raise InputError(f"{rows.name}, {row.place}: {error}") from None
     del labels[None]

@@ -151,10 +151,10 @@ def why_undefined(truth: ArrayLike, predicted: ArrayLike | None = None) -> str |
     """Why a metric of these rows is nan, in words; None if every one is defined.
 
     One gold class leaves AUROC, balanced accuracy and Brier skill undefined and, without a Not Attributable row, its
-    recall. Its precision needs a row labelled so.
+    recall. Its precision needs a row judged so.
 
     >>> why_undefined([True, True], [True, True])
-    'one class only: all 2 rows are Attributable; no row is labelled Not Attributable'
+    'one class only: all 2 rows are Attributable; no row is judged Not Attributable'
     >>> why_undefined([True, False], [True, False]) is None
     True
     """
@@ -164,5 +164,5 @@ def why_undefined(truth: ArrayLike, predicted: ArrayLike | None = None) -> str |
         label = "Attributable" if gold[0] else "Not Attributable"
         reasons.append(f"one class only: all {len(gold)} rows are {label}")
     if predicted is not None and bool_array(predicted, "predicted", len(gold)).all():
-        reasons.append("no row is labelled Not Attributable")
+        reasons.append("no row is judged Not Attributable")
     return "; ".join(reasons) or None

@@ -218,8 +218,10 @@ def config_of(path: str | Path) -> dict[str, Any]:
 
 def load_tokenizer(path: str | Path) -> Any:
     """The tokenizer in a folder. Raises ConfigError if there is none."""
+    transformers = need("transformers")
+    transformers.logging.set_verbosity_error()  # it warns of the model type of HHEM, which is not its own
     try:
-        return need("transformers").AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        return transformers.AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # every kind of tokenizer has errors of its own
         raise ConfigError(f"{path} has no readable tokenizer: {error}") from error
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Folders of weights by path, or by their name on the Hugging Face hub once they have been downloaded."""
+"""Folders and files of weights by path, or by their name on the Hugging Face hub once they have been downloaded."""
 
 from __future__ import annotations
 
@@ -26,3 +26,12 @@ def local_folder(name: str) -> Path:
         raise ConfigError(
             f"{name} is neither a folder nor a downloaded model: download it with  hf download {name}"
         ) from error
+
+
+def local_file(name: str) -> Path:
+    """The file of weights at a path, or OWNER/NAME/FILE of the hub in the local cache. Nothing is downloaded.
+
+    Raises ConfigError as :func:`local_folder`; the file itself may be missing.
+    """
+    path, (folder, _, file) = Path(name), name.rpartition("/")
+    return path if path.is_file() or _NAME.fullmatch(folder) is None else local_folder(folder) / file

@@ -23,6 +23,7 @@ from vouching.methods.embedded.verify import open_embedded
 from vouching.models.running import run
 from vouching.report.page import Entry, Record, write_report
 from vouching.rows import Line, Row, open_rows
+from vouching.rows.shapes import as_row
 from vouching.search.evidence import Searches
 from vouching.search.open import as_finder
 from vouching.search.options import SearchOptions
@@ -76,6 +77,7 @@ def _sources(row: Row, record: Verdict | Unverified, again: FindAgain | None = N
     fields = row.fields or {}
     given: tuple[Source, ...] = ()
     with suppress(InputError):
+        fields = as_row(fields)
         given = as_sources(row_sources(fields))
     if again is None or record.claim.text == "":
         return given

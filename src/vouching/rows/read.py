@@ -1,4 +1,4 @@
-"""Read rows from JSON, JSONL, gzipped JSONL, CSV and Parquet files, or JSONL on standard input.
+"""Read rows from JSON, JSONL, gzipped JSONL, CSV and Parquet files, data sets of the hub, or JSONL on standard input.
 
 A row that cannot be read is yielded with a problem instead of fields, so that output lines still match input rows.
 A .json file is one object, or has a list of objects somewhere, such as the results of promptfoo; it is read as a whole.
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from vouching.errors import InputError
+from vouching.rows.hub import HUB, hub_rows
 from vouching.rows.row import Fields, Row, read_json
 from vouching.rows.tables import csv_rows, parquet_rows
 
@@ -78,7 +79,8 @@ def open_rows(path: str, columns: Collection[str] = ()) -> RowReader:
     r"""Open an input; its beginning is read at once, the rest on demand. Raises InputError.
 
     Args:
-        path: the file, with an ending of :data:`FORMATS` or .json, or "-" for JSONL on standard input.
+        path: the file, with an ending of :data:`FORMATS` or .json, "-" for JSONL on standard input, or a data set
+            of the Hugging Face hub, such as hf:OWNER/NAME:SPLIT.
         columns: a table must have at least one of these columns; empty allows any table.
 
     >>> import tempfile
@@ -92,6 +94,8 @@ def open_rows(path: str, columns: Collection[str] = ()) -> RowReader:
     """
     if path == STDIN:
         return RowReader("stdin", _json_rows(_primed(sys.stdin.buffer, "stdin")))
+    if path.startswith(HUB):
+        return RowReader(path, *hub_rows(path, columns))
     ending = _ending(path)
     raw = _opened(path)
     try:
@@ -163,7 +167,8 @@ def _ending(path: str) -> str:
     found = next((ending for ending in (*FORMATS, JSON) if lower.endswith(ending)), None)
     if found is None:
         raise InputError(
-            f"{path}: expected a file that ends in {', '.join(FORMATS)} or {JSON}, or - for JSONL on standard input"
+            f"{path}: expected a file that ends in {', '.join(FORMATS)} or {JSON}, hf:OWNER/NAME:SPLIT, or - for "
+            "JSONL on standard input"
         )
     return found
 

@@ -36,8 +36,7 @@ def csv_rows(lines: Iterator[bytes], name: str, columns: Collection[str] = ()) -
     >>> [row.fields for row in csv_rows(iter([b"id;claim\n", b'1;"It opened;\n', b'late."\n']), "x.csv", ["claim"])]
     [{'id': '1', 'claim': 'It opened;\nlate.'}]
     """
-    # This limit is process-wide; the value is the largest that every platform accepts.
-    # The limit is one of the whole process; a source may be long. This is the largest that every platform takes.
+    # The limit is process-wide, and a source may be long: the largest value that every platform accepts.
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     # Invalid UTF-8 becomes lone surrogates, which affect only their own row.
     text = (line.decode("utf-8", "surrogateescape") for line in lines)

@@ -32,6 +32,8 @@ class Published:
     """Whether weights run in this process."""
     served: bool = False
     """Whether a language model on a server or in this process is asked."""
+    beside: str = ""
+    """What it needs from another name on the hub: the name and the files."""
 
     @property
     def needs(self) -> str:
@@ -41,8 +43,8 @@ class Published:
 
     @property
     def command(self) -> str:
-        """The command that downloads the first of its weights."""
-        return f"hf download {self.get[0]}"
+        """The commands that download the first of its weights, and what they need besides."""
+        return " && ".join(f"hf download {one}" for one in (self.get[0], self.beside) if one)
 
 
 _MODEL = "http://HOST/v1#NAME"
@@ -59,6 +61,7 @@ CATALOG = {
         Published(
             "hhem", "hhem:PATH[#TOKENIZER]", ("vectara/hallucination_evaluation_model",), "110 M", "Apache-2.0", "fast",
             "nothing", "LLM-AggreFact 71.8; RAGTruth-QA balanced accuracy 74.3",
+            beside="google/flan-t5-base tokenizer.json tokenizer_config.json",
         ),
         Published(
             "lettuce", "lettuce:PATH",
@@ -74,6 +77,7 @@ CATALOG = {
         Published(
             "alignscore", "alignscore:CHECKPOINT#ROBERTA", ("yzha/AlignScore AlignScore-base.ckpt",), "125 M, 355 M",
             "MIT", "fast", "nothing", "LLM-AggreFact 72.5 - 73.4; SummaC 88.6 and TRUE AUC 83.8 (large)",
+            beside="FacebookAI/roberta-base config.json tokenizer.json tokenizer_config.json",
         ),
         Published(
             "factcg", "factcg:PATH", ("yaxili96/FactCG-DeBERTa-v3-Large",), "435 M", "MIT", "medium", "nothing",

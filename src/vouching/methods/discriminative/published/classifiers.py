@@ -30,7 +30,7 @@ from vouching.methods.discriminative.published.cutting import (
 from vouching.methods.discriminative.published.windowed import Rows, WindowScorer
 from vouching.methods.discriminative.scorer import Candidate
 from vouching.models.batching import RowScores, Tensor, config_of, device_of, load_tokenizer, load_weights, need
-from vouching.models.hub import local_folder
+from vouching.models.hub import local_file, local_folder
 from vouching.search.history import screened
 
 NOT_SUPPORTED, SUPPORTED = 3, 209
@@ -82,7 +82,8 @@ def open_classifier(kind: str, path: str, second: str | None = None, *, device: 
 
     Args:
         kind: minicheck, factcg, nli or alignscore.
-        path: a folder or a name on the Hugging Face hub that was downloaded; for alignscore, the checkpoint.
+        path: a folder or a name on the Hugging Face hub that was downloaded; for alignscore, the checkpoint: a file, or
+            its name on the hub, such as yzha/AlignScore/AlignScore-base.ckpt.
         second: for nli, the number of the output that means support; for alignscore, the folder or name of the RoBERTa
             that it was trained from, for its config and tokenizer.
         device: "cpu", "cuda", ...; "auto" uses a GPU if there is one.
@@ -100,7 +101,7 @@ def open_classifier(kind: str, path: str, second: str | None = None, *, device: 
                 f"{name}#FacebookAI/roberta-base"
             )
         folder = local_folder(second)
-        reader, model = _reader(kind, folder), _alignscore_model(Path(path), folder)
+        reader, model = _reader(kind, folder), _alignscore_model(local_file(path), folder)
     else:
         folder = local_folder(path)
         reader = replace(NLI, support=_support(folder, second)) if kind == "nli" else _reader(kind, folder)
