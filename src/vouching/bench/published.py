@@ -31,6 +31,8 @@ from vouching.bench.rows import (
 from vouching.errors import InputError
 
 Rows: TypeAlias = Iterator[BenchRow | Fault]
+FeverPages: TypeAlias = Mapping[str, Mapping[int, str]]
+"""The sentences of FEVER's pages, by name of the page and number."""
 
 
 def anli(paths: Sequence[Path], split: Split) -> Rows:
@@ -227,16 +229,21 @@ def fever(paths: Sequence[Path], split: Split) -> Rows:
     row's sources are the named sentences, page by page. Claims without enough information name none and yield no row.
     """
     claims, *pages = paths
+    return converted(claims, partial(fever_row, pages=fever_pages(claims, pages)))
+
+
+def fever_pages(claims: Path, files: Sequence[Path]) -> FeverPages:
+    """The sentences of the pages that the claims of a file cite, from the files of wiki-pages."""
     named: set[str] = set()
     for _, claim in records(claims):
         with suppress(InputError):  # reported when the claim is converted
             named |= {page for page, _ in _places(claim)}
-    wiki = ((_nfc(name), page) for path in pages for name, page in records(path))
-    found = {name: _sentences(page) for name, page in wiki if name in named}
-    return converted(claims, partial(_fever, pages=found))
+    wiki = ((_nfc(name), page) for path in files for name, page in records(path))
+    return {name: _sentences(page) for name, page in wiki if name in named}
 
 
-def _fever(record: Record, name: str, *, pages: Mapping[str, Mapping[int, str]]) -> Iterator[BenchRow]:
+def fever_row(record: Record, name: str, *, pages: FeverPages) -> Iterator[BenchRow]:
+    """A claim of FEVER with its sources; none without enough information. Raises InputError for a missing page."""
     claim, attributable = text_of(record, "claim"), label_of(record, "label", _FEVER_LABELS)
     places = sorted(set(_places(record)))
     if not places:

@@ -237,6 +237,67 @@ early (resume with --resume).
 """
 
 
+_GENERATE_EPILOG = """
+**Examples**
+
+vouch bench generate ifeval --model http://localhost:8000/v1#qwen --output responses.jsonl
+
+vouch bench generate aime_2024 --model vllm:/models/mine --generations 8 --temperature 0.6 --output aime.jsonl
+
+vouch bench run ifeval --responses responses.jsonl --out runs/ifeval
+
+**Exit status**: 0 done; 2 invalid command line or output; 3 some requests failed, or the run was interrupted (resume
+with --resume).
+"""
+_AnsweredSet = Annotated[
+    str, typer.Argument(help="The set: ifeval, math_500, aime_2024, aime_2025 or taxcalcbench.", show_default=False)
+]
+_Author = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="Language model that writes the responses, such as http://host:8000/v1#name, vllm:PATH or local:PATH.",
+    ),
+]
+_Responses = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the responses: .jsonl.")]
+_First = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N requests.")]
+_Generations = Annotated[int, typer.Option(metavar="K", min=1, help="Responses to each request.")]
+_Temperature = Annotated[float, typer.Option(min=0, help="Sampling temperature; 0 is greedy.")]
+_TopP = Annotated[float, typer.Option(min=0, max=1, help="Share of the probability to sample from.")]
+_Longest = Annotated[int, typer.Option("--max-tokens", metavar="N", min=1, help="Maximum number of tokens in a reply.")]
+
+
+@app.command("generate", epilog=_GENERATE_EPILOG)
+def generate_command(
+    name: _AnsweredSet, model: _Author, output: _Responses, limit: _First = None, generations: _Generations = 1,
+    temperature: _Temperature = 0.0, top_p: _TopP = 1.0, max_tokens: _Longest = 4096, seed: _Seed = 0,
+    resume: _Resume = False,
+) -> None:  # fmt: skip
+    """Let a language model respond to a set, for bench run SET --responses FILE.
+
+    Sets of questions with documents and of requests (hotpotqa, ragtruth_requests, ...) need no file: bench run asks the
+    model itself.
+    """
+    from vouching.bench.catalog import chosen, data_folder
+    from vouching.bench.generate import Writer, requests_of, write_responses
+    from vouching.models.open import open_model
+
+    with usage_errors():
+        if output.suffix != ".jsonl":
+            raise InputError(f"--output must end in .jsonl, got {output}")
+        if generations > 1 and not temperature:
+            raise InputError("--generations above 1 requires --temperature above 0: greedy responses are all the same")
+        folder = data_folder()
+        [data_set] = chosen([name], folder, "test")
+        requests = requests_of(data_set, folder, "test", limit)
+        writer = Writer(open_model(model), generations, temperature, top_p, max_tokens, seed)
+        done, report = write_responses(requests, output, writer, resume, show_rows)
+    for line in report:
+        write_error(line)
+    raise typer.Exit(Exit.OK if done else Exit.INCOMPLETE)
+
+
 @app.command("build", epilog=_BUILD_EPILOG)
 def build_command(
     input: _Input, output: _Output, model: _Models = None, judge: _Judge = None, per_model: _PerModel = 1,

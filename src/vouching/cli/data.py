@@ -21,7 +21,7 @@ from vouching.cli.options import Indexes, WebEngines
 from vouching.cli.streams import Exit, RowProgress, cannot_write, show_rows, usage_errors, write_error
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import SeenRows, labelled_examples
-from vouching.rows import Made, MadeFiles, fields_of, new_output, open_rows
+from vouching.rows import Made, MadeFiles, new_output, open_rows
 from vouching.search.options import SearchOptions
 
 if TYPE_CHECKING:
@@ -133,9 +133,12 @@ _Foreign = Annotated[
     typer.Option(
         "--input",
         metavar="ROWS",
-        help="Rows as another tool wrote them: .json, .jsonl, .jsonl.gz, .csv or .parquet, - for standard input, or a "
-        "data set of the Hugging Face hub, hf:OWNER/NAME:SPLIT.",
+        help="Rows as another tool or a data set has them: .json, .jsonl, .jsonl.gz, .csv or .parquet, - for standard "
+        "input, a data set of the Hugging Face hub, hf:OWNER/NAME:SPLIT, or the folder of TaxCalcBench's cases.",
     ),
+]
+_Pages = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="For FEVER: the unpacked wiki-pages, which have the evidence.")
 ]
 _Converted = Annotated[
     str, typer.Option("--output", metavar="PATH", help="New file for the converted rows: .jsonl; - prints them.")
@@ -147,32 +150,32 @@ _Converted = Annotated[
     epilog=_epilog(
         "vouch data convert --input ragas.csv --output rows.jsonl",
         "vouch data convert --input hf:lytang/LLM-AggreFact:test --output - --limit 2",
+        "vouch data convert --input train.jsonl --pages wiki-pages --output fever.jsonl",
         resumes=False,
     ),
 )
-def convert_command(input: _Foreign, output: _Converted = "-", limit: _RowLimit = None) -> None:
-    """Show how rows of other tools are read, and write them as rows of ours.
+def convert_command(input: _Foreign, output: _Converted = "-", pages: _Pages = None, limit: _RowLimit = None) -> None:
+    """Show how rows of other tools and of training sets are read, and write them as rows of ours.
 
-    Known are rows of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, chats of OpenAI
-    with documents, and our own. Commands that check rows read all of them without this step.
+    Rows to check: those of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, and chats
+    of OpenAI with documents; commands that check rows read them without this step. Rows to train on: ANLI, FEVER,
+    Nemotron's instructions, HotpotQA, 2WikiMultihopQA, MuSiQue, BioASQ, and the folder of TaxCalcBench's cases.
     """
-    from vouching.rows.shapes import as_row, understood
+    from vouching.bench.training_sets import converted_rows
 
     counts: Counter[str] = Counter()
     broken = 0
     with usage_errors(), ExitStack() as open_files:
-        reader = open_files.enter_context(open_rows(input))
         try:
             sink = open_files.enter_context(new_output(output))
-            for row in islice(reader, limit):
-                try:
-                    fields = as_row(fields_of(row), strict=True)
-                except InputError as error:
+            for one in converted_rows(input, pages, limit):
+                if one.problem:
                     broken += 1
-                    write_error(f"{reader.name}, {row.place}: {error}")
+                    write_error(one.problem)
                     continue
-                counts[understood(fields_of(row))] += 1
-                sink.write(f"{json.dumps(fields, ensure_ascii=False, default=str)}\n".encode())
+                counts[one.how] += len(one.rows)
+                for fields in one.rows:
+                    sink.write(f"{json.dumps(fields, ensure_ascii=False, default=str)}\n".encode())
             sink.flush()
         except OSError as error:
             raise typer.Exit(cannot_write(error, output, "free some space and start again")) from None

@@ -78,9 +78,14 @@ def shape_of(fields: Mapping[str, Any]) -> Shape | None:
     >>> shape_of({"user_input": "When?", "response": "In 1973.", "retrieved_contexts": ["It opened in 1973."]}).name
     'ragas'
     """
-    if not _OURS.lacks(_OURS.found(fields)):
+    if is_ours(fields):
         return None
     return next((shape for shape in SHAPES if not shape.lacks(shape.found(fields))), None)
+
+
+def is_ours(fields: Mapping[str, Any]) -> bool:
+    """Whether a row has a claim or a response, and sources, under our names."""
+    return not _OURS.lacks(_OURS.found(fields))
 
 
 def as_row(fields: Fields, strict: bool = False) -> Fields:
@@ -103,7 +108,7 @@ def as_row(fields: Fields, strict: bool = False) -> Fields:
     """
     shape = shape_of(fields)
     if shape is None:
-        if strict and _OURS.lacks(_OURS.found(fields)):
+        if strict and not is_ours(fields):
             raise InputError(_unknown(fields))
         return fields
     made: Fields = {
