@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "check", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
-    "calibrate", "diagnose", "train", "runs", "evolve", "mcp", "schema",
+    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "mcp", "schema",
 )  # fmt: skip
 """The commands, of which only one is loaded if it is the first argument."""
 
@@ -151,6 +151,10 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import evolve
 
         yield evolve.app, "evolve"
+    if wanted("gate"):
+        from vouching.cli import gate
+
+        yield gate.app, "gate"
     if wanted("mcp"):
         from vouching.cli import guard
 

@@ -169,8 +169,8 @@ class Subject:
         """Write the report and print the record. Raises InputError if the report cannot be written."""
         record = replace(record, warnings=(*record.warnings, *self.warnings))
         if self.report is not None:
-            title = Path(self.response).name if self.response not in (None, STDIN) else ""
-            write_record(self.report, record, sources, title)
+            file = self.response if self.response != STDIN else None
+            write_record(self.report, record, sources, file)
         if self.as_json:
             write_json(record)
             return
@@ -192,6 +192,7 @@ def _is_file(text: str) -> bool:
 
 def _refuse_report(path: str | None, rows: tuple[str | None, str | None], *read: str | None) -> None:
     """Raise InputError early if the report could not be written; ``read`` are paths of files that are read."""
+    from vouching.report.ci import ci_target, is_ci
     from vouching.report.skeleton import page_target
 
     if path is None:
@@ -203,13 +204,27 @@ def _refuse_report(path: str | None, rows: tuple[str | None, str | None], *read:
         raise InputError("--report requires files for --input and --output, got -")
     if output is not None and Path(output).exists() and not Path(output).is_file():
         raise InputError(f"--report requires a regular file for --output, got {output}")
-    page_target(path, markdown=input is None)
+    if is_ci(path):
+        ci_target(path)
+    else:
+        page_target(path, markdown=input is None)
 
 
-def write_record(path: str, record: Verdict | Unverified | Report, sources: tuple[Source, ...], title: str) -> None:
-    """Write the report on one record: HTML, or Markdown if the path ends in .md. Raises InputError if that fails."""
+def write_record(
+    path: str, record: Verdict | Unverified | Report, sources: tuple[Source, ...], file: str | None
+) -> None:
+    """Write the report on one record: HTML, Markdown, JUnit XML or SARIF, by the ending of the path.
+
+    ``file`` is the file that was checked, if any. Raises InputError if the report cannot be written.
+    """
+    from vouching.report.ci import CheckedText, is_ci, write_ci
     from vouching.report.skeleton import is_markdown
 
+    title = Path(file).name if file is not None else ""
+    if is_ci(path):
+        findings, text = (record.findings, record.response) if isinstance(record, Report) else ((record,), None)
+        write_ci(path, [CheckedText(file or "claim", findings, file, text if file is not None else None)])
+        return
     if not is_markdown(path):
         from vouching.report.page import Entry, write_report
 
@@ -286,9 +301,13 @@ class RowPage:
         """Write it, if requested; False after reporting that it cannot be written."""
         if self.path is None:
             return True
-        from vouching.report.rows import write_row_report
+        from vouching.report.ci import is_ci, write_ci
+        from vouching.report.rows import checked_rows, write_row_report
 
         try:
+            if is_ci(self.path):
+                write_ci(self.path, checked_rows(str(job.input), job.output, self.make_record))
+                return True
             write_row_report(self.path, str(job.input), job.output, self.make_record, self.search, self.threshold)
         except InputError as error:
             write_error(

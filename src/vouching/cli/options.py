@@ -86,7 +86,12 @@ Worded = Annotated[
 Json = Annotated[bool, panel(OUTPUT, "--json", metavar="", help="Print the record as JSON; see vouch schema.")]
 ReportFile = Annotated[
     str | None,
-    panel(OUTPUT, "--report", metavar="PATH", help="Also write a report: .html, or .md for a single text."),
+    panel(
+        OUTPUT,
+        "--report",
+        metavar="PATH",
+        help="Also write a report: .html, .md (for a single text), .xml (JUnit) or .sarif.",
+    ),
 ]
 Input = Annotated[
     str | None,

@@ -9,25 +9,27 @@ Not supported: rows and lines that are streams.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from vouching.errors import InputError, VouchError
 from vouching.inputs import as_sources, row_sources
 from vouching.methods.base import ThresholdConfig
 from vouching.methods.embedded.verify import open_embedded
 from vouching.models.running import run
+from vouching.report.ci import CheckedText
 from vouching.report.page import Entry, Record, write_report
 from vouching.rows import Line, Row, open_rows
 from vouching.rows.shapes import as_row
 from vouching.search.evidence import Searches
 from vouching.search.open import as_finder
 from vouching.search.options import SearchOptions
-from vouching.types import Claim, Report, Source, Unverified, Verdict
+from vouching.types import Claim, Finding, Report, Source, Unverified, Verdict
 from vouching.types.serial import SCHEMAS, from_json
 
 FindAgain: TypeAlias = Callable[[Claim, str | None, tuple[Source, ...]], tuple[Source, ...]]
@@ -58,14 +60,28 @@ def write_row_report(
     write_report(path, _entries(rows, lines, make_record, again), title=Path(rows).name)
 
 
+def checked_rows(rows: str, lines: str, make_record: Callable[[Line], Record] | None = None) -> Iterator[CheckedText]:
+    """The findings of the finished rows, each with the file and, in a file of lines, the line of its row."""
+    with Path(lines).open("rb") as finished, open_rows(rows) as read:
+        for line, row in zip(finished, read, strict=False):
+            record = _record(line, make_record)
+            findings = record.findings if isinstance(record, Report) else (record,)
+            at = re.fullmatch(r"line (\d+)", row.place)
+            yield CheckedText(row.name, cast("tuple[Finding, ...]", findings), rows, None, int(at[1]) if at else None)
+
+
+def _record(line: bytes, make_record: Callable[[Line], Record] | None) -> Record:
+    value: Line = json.loads(line)
+    return make_record(value) if make_record else from_json(SCHEMAS[value["kind"]], line)
+
+
 def _entries(
     rows_path: str, lines_path: str, make_record: Callable[[Line], Record] | None, again: FindAgain | None
 ) -> Iterator[Entry]:
     """The records of the finished lines, each with the sources of its row."""
     with Path(lines_path).open("rb") as lines, open_rows(rows_path) as rows:
         for line, row in zip(lines, rows, strict=False):
-            value: Line = json.loads(line)
-            record = make_record(value) if make_record else from_json(SCHEMAS[value["kind"]], line)
+            record = _record(line, make_record)
             if isinstance(record, Report):
                 yield Entry(record)
             else:

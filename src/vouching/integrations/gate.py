@@ -1,0 +1,119 @@
+"""A gate for documents: every claim of a file against sources, with accepted failures and an allowed share.
+
+For pre-commit, GitHub Actions and other pipelines. A claim that fails and is not accepted counts; the gate passes while
+their share of all judged claims is at most the allowed one. A claim that could not be judged keeps the gate from
+passing, because a failed judge is no judgement. Code blocks and front matter are not claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vouching.checker import Checker
+from vouching.errors import ConfigError
+from vouching.inputs import SourcesLike, as_sources
+from vouching.integrations.accepted import Accepted, accepted
+from vouching.report.ci import CheckedText, region
+from vouching.types import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """The outcome of a gate."""
+
+    texts: tuple[CheckedText, ...]
+    """Every file with its findings."""
+    failed: tuple[tuple[CheckedText, Finding], ...]
+    """Claims that failed and are not accepted."""
+    unverified: tuple[tuple[CheckedText, Finding], ...]
+    """Claims that could not be judged."""
+    accepted: tuple[Accepted, ...]
+    """Entries that let a claim pass."""
+    stale: tuple[Accepted, ...]
+    """Entries for these files that no failing claim needs any more."""
+    allowed: float
+    """Share of the judged claims that may fail, in [0, 1]."""
+
+    @property
+    def judged(self) -> int:
+        """Number of claims with a verdict."""
+        return sum(finding.passed is not None for text in self.texts for finding in text.findings)
+
+    @property
+    def share(self) -> float:
+        """Share of the judged claims that failed and are not accepted; 0 without a claim."""
+        return len(self.failed) / self.judged if self.judged else 0.0
+
+    @property
+    def passed(self) -> bool | None:
+        """False above the allowed share; None if a claim could not be judged; else True."""
+        if self.share > self.allowed:
+            return False
+        return None if self.unverified else True
+
+    @property
+    def entries(self) -> tuple[Accepted, ...]:
+        """What a new baseline would accept in these files: every claim that fails now."""
+        return tuple(
+            accepted(text.name, finding) for text in self.texts for finding in text.findings if finding.passed is False
+        )
+
+
+def gate(
+    files: Iterable[tuple[str, str]],
+    sources: SourcesLike,
+    checker: Checker,
+    known: Sequence[Accepted] = (),
+    allowed: float = 0.0,
+) -> Gated:
+    """Check files against sources.
+
+    Args:
+        files: their paths and texts.
+        sources: as for :func:`vouching.check`; all belong to every claim.
+        checker: judges the claims.
+        known: accepted failures.
+        allowed: share of the judged claims that may fail, in [0, 1].
+
+    Raises:
+        ConfigError: a share outside [0, 1].
+        InputError: no source, or a file that is not text.
+
+    >>> notes = "The bridge opened in 1937. It has two towers."
+    >>> found = gate([("notes.md", notes)], "It opened in 1973. The bridge has two towers.", Checker("embedded:rules"))
+    >>> [finding.subject for _, finding in found.failed], found.share, found.passed
+    (['The bridge opened in 1937.'], 0.5, False)
+    """
+    if not 0.0 <= allowed <= 1.0:
+        raise ConfigError(f"the allowed share must be in [0, 1], got {allowed}")
+    given, lets = as_sources(sources), {one.key for one in known}
+    texts: list[CheckedText] = []
+    for path, text in files:
+        name = Path(path).as_posix()
+        findings = checker.check_response(text, given).findings if text.strip() else ()
+        let = frozenset(one.subject for one in findings if accepted(name, one).key in lets)
+        texts.append(CheckedText(name, findings, name, text, accepted=let))
+    failing = [(text, finding) for text in texts for finding in text.findings if finding.passed is False]
+    needed = {accepted(text.name, finding).key for text, finding in failing}
+    names = {text.name for text in texts}
+    return Gated(
+        tuple(texts),
+        tuple((text, finding) for text, finding in failing if not text.lets(finding)),
+        tuple((text, finding) for text in texts for finding in text.findings if finding.passed is None),
+        tuple(one for one in known if one.key in needed),
+        tuple(one for one in known if one.place in names and one.key not in needed),
+        allowed,
+    )
+
+
+def problem_line(text: CheckedText, finding: Finding) -> str:
+    """A problem as compilers print it: file, line, column, outcome and claim."""
+    at = ""
+    if text.text is not None and finding.span is not None:
+        where = region(text.text, finding.span)
+        at = f":{where['startLine']}:{where['startColumn']}"
+    fix = getattr(finding, "fix_suggestion", None)
+    why = getattr(finding, "problem", "") or finding.label.lower()
+    return f"{text.name}{at}: {why}: {' '.join(finding.subject.split())}{f' - {fix}' if fix else ''}"
