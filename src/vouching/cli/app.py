@@ -151,11 +151,16 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import evolve
 
         yield evolve.app, "evolve"
+    yield from _guards(wanted)
+
+
+def _guards(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | None]]:
+    """The commands that guard what others write."""
     if wanted("gate"):
         from vouching.cli import gate
 
         yield gate.app, "gate"
-    if wanted("mcp"):
+    if wanted("mcp", "proxy"):
         from vouching.cli import guard
 
         yield guard.app, None

@@ -56,9 +56,9 @@ def read_stop(record: str, given: Sequence[SourceLike] = ()) -> Stopping:
 
     Raises InputError if it is not such a record or its transcript cannot be read.
 
-    >>> told = {"messages": [{"role": "tool", "content": "It opened in 1973."},
+    >>> record = {"messages": [{"role": "tool", "content": "It opened in 1973."},
     ...     {"role": "assistant", "content": "In 1937."}]}
-    >>> stopping = read_stop(json.dumps(told))
+    >>> stopping = read_stop(json.dumps(record))
     >>> stopping.answer, stopping.sources[0].text
     ('In 1937.', 'It opened in 1973.')
     """
@@ -86,7 +86,7 @@ def read_stop(record: str, given: Sequence[SourceLike] = ()) -> Stopping:
 
 
 def _of_transcript(path: Path) -> tuple[str, list[Source]]:
-    """The last answer of a transcript and the results of its tools; the agent's subtasks are left out."""
+    """The last answer of a transcript and the results of its tools; without those of the agent's subtasks."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -128,8 +128,8 @@ def junit_xml(texts: Iterable[CheckedText]) -> str:
                 ElementTree.SubElement(case, "skipped", message=_xml(f"accepted: {_message(finding)}"))
             elif not finding.passed:
                 kind = "failure" if finding.passed is False else "error"
-                told = ElementTree.SubElement(case, kind, message=_xml(_message(finding)), type=_rule(finding))
-                told.text = _xml(str(finding))
+                problem = ElementTree.SubElement(case, kind, message=_xml(_message(finding)), type=_rule(finding))
+                problem.text = _xml(str(finding))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
