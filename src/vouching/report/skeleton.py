@@ -11,6 +11,7 @@ import base64
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from vouching.errors import InputError
 from vouching.report.points import MAX_QUOTATION, confidence_words, percent
+from vouching.report.tables import blocks_of
 from vouching.types.spans import SIGNS
 from vouching.types.visible import shorten, visible
 
@@ -50,7 +52,12 @@ def environment(*folders: Path) -> Environment:
         return Markup(f"'sha256-{base64.b64encode(digest).decode()}'")
 
     cast("dict[str, object]", made.globals).update(asset=asset, signs=SIGNS)
-    filters = {"shortened": _shortened, "confidence_words": confidence_words, "percent": percent}
+    filters: dict[str, Callable[..., object]] = {
+        "blocks": blocks_of,
+        "shortened": _shortened,
+        "confidence_words": confidence_words,
+        "percent": percent,
+    }
     made.filters.update(asset_hash=asset_hash, **filters)
     return made
 
