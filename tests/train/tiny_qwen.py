@@ -10,8 +10,14 @@ CONTEXT = 128
 TEMPLATE = "{% for message in messages %}{{ message['content'] + '<end>' }}{% endfor %}"
 
 
-def write_tiny_qwen(folder: Path, texts: Iterable[str], context: int = CONTEXT, vocabulary: int = 512) -> Path:
-    """A folder that transformers can load: about 107,000 weights, with 512 tokens, which are trained on ``texts``."""
+def write_tiny_qwen(
+    folder: Path, texts: Iterable[str], context: int = CONTEXT, vocabulary: int = 512, width: int = 64, layers: int = 2,
+    pieces: Sequence[str] = (),
+) -> Path:  # fmt: skip
+    """A folder that transformers can load: about 107,000 weights, with 512 tokens, which are trained on ``texts``.
+
+    ``pieces`` are texts that are one token each, beside the vocabulary.
+    """
     import torch
     from tokenizers import ByteLevelBPETokenizer
     from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, logging
@@ -20,6 +26,7 @@ def write_tiny_qwen(folder: Path, texts: Iterable[str], context: int = CONTEXT, 
     folder.mkdir(parents=True, exist_ok=True)
     trained = ByteLevelBPETokenizer()
     trained.train_from_iterator(texts, vocab_size=vocabulary, special_tokens=["<end>", "<pad>"], show_progress=False)
+    trained.add_tokens([*pieces])
     trained.save(str(folder / "tokenizer.json"))
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=str(folder / "tokenizer.json"), eos_token="<end>", pad_token="<pad>"
@@ -28,9 +35,9 @@ def write_tiny_qwen(folder: Path, texts: Iterable[str], context: int = CONTEXT, 
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     config = Qwen2Config(
-        vocab_size=vocabulary, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=context, eos_token_id=0, pad_token_id=1, bos_token_id=None,
-        tie_word_embeddings=True,
+        vocab_size=vocabulary + len(pieces), hidden_size=width, intermediate_size=2 * width, num_hidden_layers=layers,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=context, eos_token_id=0, pad_token_id=1,
+        bos_token_id=None, tie_word_embeddings=True,
     )  # fmt: skip
     Qwen2ForCausalLM(config).save_pretrained(folder)
     return folder

@@ -1,0 +1,72 @@
+"""From files of outcomes to the table of claims."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vouching.errors import InputError
+from vouching.worlds.report import CLAIMS, PaperClaim, compared, read_outcomes, table_of
+
+CLAIM = PaperClaim("a is better", "Table 1", "a", "b", "oracle/right")
+
+
+def write(folder: Path, arm: str, seed: int, right: dict[str, float]) -> None:
+    outcomes = {prompt: {"oracle/right": value} for prompt, value in right.items()}
+    record = {"arm": arm, "seed": seed, "outcomes": outcomes}
+    (folder / f"{arm}-{seed}.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+def test_arms_are_paired_over_the_seeds_that_both_have(tmp_path: Path) -> None:
+    for seed in range(4):
+        write(tmp_path, "a", seed, {f"p{i}": 1.0 for i in range(20)})
+        if seed < 3:
+            write(tmp_path, "b", seed, {f"p{i}": float(i % 2) for i in reversed(range(20))})
+    effect = compared(CLAIM, read_outcomes(tmp_path))
+    assert effect is not None
+    assert (effect.mean, effect.seeds, effect.prompts) == (0.5, 3, 20)
+    assert "| a is better | Table 1 | a - b, right | +0.500 [" in table_of([CLAIM], read_outcomes(tmp_path))
+    assert "| holds |" in table_of([CLAIM], read_outcomes(tmp_path))
+
+
+def test_an_arm_that_was_not_run_is_listed_as_not_run(tmp_path: Path) -> None:
+    write(tmp_path, "a", 0, {"p": 1.0})
+    assert table_of([CLAIM], read_outcomes(tmp_path)).endswith(
+        "| a is better | Table 1 | a - b, right |  |  | not run |"
+    )
+
+
+def test_arms_judged_on_different_prompts_are_refused(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        write(tmp_path, "a", seed, {"p": 1.0, "q": 1.0})
+        write(tmp_path, "b", seed, {"p": 1.0, "r": 1.0})
+    with pytest.raises(InputError, match="different prompts"):
+        compared(CLAIM, read_outcomes(tmp_path))
+
+
+def test_a_prompt_to_which_a_measure_does_not_apply_is_left_out(tmp_path: Path) -> None:
+    outcomes = {"a": {0: {"p": {"oracle/right": 1.0}, "q": {"oracle/right": 1.0}, "r": {"other": 1.0}}}}
+    outcomes["a"][1] = outcomes["a"][0]
+    outcomes["b"] = outcomes["a"]
+    effect = compared(CLAIM, outcomes)
+    assert effect is not None
+    assert effect.prompts == 2
+
+
+def test_a_file_that_has_no_outcomes_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(InputError, match=r"x\.json must be a JSON object"):
+        read_outcomes(tmp_path)
+
+
+def test_the_claims_name_arms_and_measures_that_exist() -> None:
+    pytest.importorskip("transformers", reason="the extra train is not installed")
+    from benchmarks.worlds import ARMS, INITIAL
+    from vouching.worlds.facts import FactsWorld, oracle
+
+    measures = oracle("", FactsWorld(wrong=0.0).rows(1, 0)[0])
+    for claim in CLAIMS:
+        assert {claim.first, claim.second} <= {*ARMS, INITIAL}
+        assert claim.measure in measures
