@@ -46,7 +46,7 @@ def test_arms_judged_on_different_prompts_are_refused(tmp_path: Path) -> None:
         compared(CLAIM, read_outcomes(tmp_path))
 
 
-def test_a_prompt_to_which_a_measure_does_not_apply_is_left_out(tmp_path: Path) -> None:
+def test_a_prompt_to_which_a_measure_does_not_apply_is_ignored(tmp_path: Path) -> None:
     outcomes = {"a": {0: {"p": {"oracle/right": 1.0}, "q": {"oracle/right": 1.0}, "r": {"other": 1.0}}}}
     outcomes["a"][1] = outcomes["a"][0]
     outcomes["b"] = outcomes["a"]

@@ -80,7 +80,7 @@ def read_outcomes(folder: Path) -> Outcomes:
 def compared(claim: PaperClaim, outcomes: Outcomes) -> Effect | None:
     """The effect of a claim over the seeds that both arms have; None where they have no two of them in common.
 
-    Prompts to which the measure does not apply are left out. Raises InputError for runs of different prompts.
+    Prompts to which the measure does not apply are ignored. Raises InputError for runs of different prompts.
     """
     first, second = (outcomes.get(arm, {}) for arm in (claim.first, claim.second))
     seeds = sorted(first.keys() & second.keys())
