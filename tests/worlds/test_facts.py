@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from vouching.errors import ConfigError
 from vouching.methods.structured.reward import reward_of_reply
+from vouching.methods.structured.reward_settings import RewardSettings
 from vouching.worlds.facts import MEASURES, FactsWorld, chats, oracle, places, record_of
 
 WORLDS = st.builds(FactsWorld, facts=st.integers(1, 4), others=st.integers(0, 3))
@@ -72,6 +74,15 @@ def test_a_right_record_has_everything_right_and_the_highest_reward(world: Facts
         assert all(found[name] == 1.0 for name in MEASURES)
         assert found["oracle/brier"] == 0.0
         assert reward_of_reply(said, row).total == 1.15  # SEVA's maximum
+
+
+def test_the_grounded_rules_lower_right_records_as_often_as_the_design_note_says() -> None:
+    """design/0011: 61 % earn the whole 1.15, 32 % 1.05 (words not covered), 7 % .55 (evidence sought elsewhere)."""
+    settings, totals = RewardSettings("grounded"), Counter[float]()
+    for row in FactsWorld().rows(300, 0):
+        reward = reward_of_reply(record_of(row, row["gold"] == "Attributable", 1.0), row, settings)
+        totals[round(reward.total, 2)] += 1
+    assert totals == {1.15: 184, 1.05: 96, 0.55: 20}
 
 
 def test_a_record_that_argues_for_the_wrong_label_has_nothing_right_but_its_form() -> None:
