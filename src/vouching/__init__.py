@@ -17,6 +17,7 @@ from vouching.version import __version__
 
 if TYPE_CHECKING:
     from vouching.checker import Checker
+    from vouching.client import AsyncClient, Client
     from vouching.errors import BackendError, ConfigError, InputError, MissingExtraError, VouchError
     from vouching.evidence_windows import score_pairs
     from vouching.shortcuts import (
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
     from vouching.types import Claim, Ranking, Report, Source, Span, Unverified, Verdict
 
 __all__ = [
-    "BackendError", "Checker", "Claim", "ConfigError", "InputError", "MissingExtraError", "Ranking", "Report", "Source",
-    "Span", "Unverified", "Verdict", "VouchError", "__version__", "acheck", "acheck_many", "acheck_instruction",
-    "acheck_response", "arank", "check", "check_instruction", "check_many", "check_response", "open_audit", "rank",
-    "score_pairs",
+    "AsyncClient", "BackendError", "Checker", "Claim", "Client", "ConfigError", "InputError", "MissingExtraError",
+    "Ranking", "Report", "Source", "Span", "Unverified", "Verdict", "VouchError", "__version__", "acheck",
+    "acheck_many", "acheck_instruction", "acheck_response", "arank", "check", "check_instruction", "check_many",
+    "check_response", "open_audit", "rank", "score_pairs",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)

@@ -9,9 +9,9 @@ supported: several queries in one search; a finder does that.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 from vouching.claims import about_sources, check_min_confidence, claims_report, decided, decompose, with_citations
 from vouching.errors import ConfigError, InputError
@@ -21,20 +21,22 @@ from vouching.methods.base import Outcome, ThresholdConfig
 from vouching.methods.embedded.verify import is_embedded, open_embedded
 from vouching.models.base import Model
 from vouching.models.running import run
-from vouching.repair import Rest, repair
-from vouching.rows.row import row_name
+from vouching.repair import Rest, check_rest, repair
+from vouching.rows.row import lacking, row_name
 from vouching.rows.shapes import as_row
 from vouching.search.base import Finder, SearchEngine
 from vouching.search.evidence import ClaimEvidence, Searches
 from vouching.search.open import as_finder
 from vouching.types import Assurance, Claim, Report, Source, Unverified
-from vouching.types.visible import shown_json, shown_keys, value_fault
+from vouching.types.visible import shown_json, value_fault
 
 if TYPE_CHECKING:
     from vouching.types import ChecklistItem
 
 Judged: TypeAlias = Outcome | Report | Assurance
 """The result for a row: the outcome of a claim, or the report on a response or a task."""
+Watch: TypeAlias = Callable[[Outcome], object]
+"""Sees each outcome as soon as it is known."""
 
 
 class Checker:
@@ -153,17 +155,18 @@ class Checker:
         sources: SourcesLike | None = None,
         question: str | None = None,
         repair_rest: Rest | None = None,
+        watch: Watch | None = None,
     ) -> Report:
-        """Async twin of :meth:`check_response`."""
+        """Async twin of :meth:`check_response`; ``watch`` sees each outcome in order, and ends the call by an error."""
         if self.judges == "instruction":
             if repair_rest is not None:
                 raise ConfigError(f"the method {self.method.name} does not support repairs: omit repair_rest")
             return await self.acheck_instruction(question or "", response, sources=() if sources is None else sources)
         if not check_text(response, "the response").strip() and self.judges == "claims":
             raise InputError("the response must not be empty")
-        _check_rest(repair_rest)
+        check_rest(repair_rest)
         given, searches = self._given(sources), self._searches(question)
-        report = await self._report(response, given, question, searches)
+        report = await self._report(response, given, question, searches, watch)
         if repair_rest is not None:
             report = await repair(report, lambda text: self._report(text, given, question, searches), repair_rest)
         return report
@@ -238,7 +241,7 @@ class Checker:
         repair_rest: Rest | None = None,
     ) -> AsyncIterator[Judged]:
         """Async twin of :meth:`check_many`."""
-        _check_rest(repair_rest)
+        check_rest(repair_rest)
         for number, row in enumerate(rows, 1):
             yield await self._row(row, number, on_error, repair_rest)
 
@@ -249,7 +252,7 @@ class Checker:
         repair_rest: Rest | None = None,
     ) -> Iterator[Judged]:
         """Judge rows one by one, in order, without holding them in memory; see :func:`check_many`."""
-        _check_rest(repair_rest)
+        check_rest(repair_rest)
         for number, row in enumerate(rows, 1):
             yield run(self._row(row, number, on_error, repair_rest))
 
@@ -306,8 +309,16 @@ class Checker:
         return None if self.finder is None else Searches(self.finder, question)
 
     async def _judge(
-        self, claims: Sequence[Claim], given: tuple[Source, ...], searches: Searches | None
+        self, claims: Sequence[Claim], given: tuple[Source, ...], searches: Searches | None, watch: Watch | None = None
     ) -> tuple[list[Outcome], tuple[Source, ...]]:
+        if watch is not None:
+            evidence, sources = await searches.gather(claims, given) if searches else ([None] * len(claims), given)
+            outcomes: list[Outcome] = []
+            for claim, found in zip(claims, evidence, strict=True):
+                one = [await self._judge_one(claim, found)] if found else (await self._judge([claim], given, None))[0]
+                outcomes += decided(one, self.min_confidence)
+                watch(outcomes[-1])
+            return outcomes, sources
         if searches is None:
             outcomes = await self.verifier.verify(claims, given)
             return decided(about_sources(outcomes, given) if self.embedded else outcomes, self.min_confidence), given
@@ -322,13 +333,14 @@ class Checker:
         return replace(outcome, warnings=(*evidence.warnings, *outcome.warnings))
 
     async def _report(
-        self, response: str, given: tuple[Source, ...], question: str | None, searches: Searches | None
-    ) -> Report:
+        self, response: str, given: tuple[Source, ...], question: str | None, searches: Searches | None,
+        watch: Watch | None = None,
+    ) -> Report:  # fmt: skip
         if self.judges == "response":
             return await self.verifier.verify(question, response, given)
         self._needs("claims", "a response")
         decomposition = decompose(response, question)
-        outcomes, sources = await self._judge(decomposition.claims, given, searches)
+        outcomes, sources = await self._judge(decomposition.claims, given, searches, watch)
         if given:
             outcomes = await with_citations(response, outcomes, given, self.verifier.verify)
         support = await self.verifier.support(response, sources) if sources else None
@@ -360,7 +372,7 @@ class Checker:
         response, claim = row.get("response"), row.get("claim")
         if judges == "response":
             if response is None and claim is None:
-                raise InputError(_lacking(row, "response", "claim"))
+                raise InputError(lacking(row, "response", "claim"))
             text = check_text(claim, "the claim") if response is None else response
             return await self.acheck_response(text, row_sources(row), question, repair_rest)
         sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
@@ -369,7 +381,7 @@ class Checker:
         if response is not None:
             return await self.acheck_response(response, sources, question, repair_rest)
         if claim is None:
-            raise InputError(_lacking(row, "claim", "response"))
+            raise InputError(lacking(row, "claim", "response"))
         asked = Claim(check_text(claim, "the claim"), id=name)
         return await self.acheck(asked, sources, question if self.finder else None)
 
@@ -385,16 +397,3 @@ class Checker:
             items = None
         sources = row_sources(row, needed=False)
         return await self.acheck_instruction(instruction_of(row), row["response"], items, sources or ())
-
-
-def _lacking(row: Mapping[str, Any], *keys: str) -> str:
-    null = next((key for key in keys if key in row), None)
-    names = " or ".join(f'"{key}"' for key in keys)
-    return value_fault(row, null) if null else f"the row has no {names}; {shown_keys(row)}"
-
-
-def _check_rest(repair_rest: object) -> None:
-    if repair_rest not in (None, *get_args(Rest)):
-        raise InputError(
-            f"repair_rest must be None or one of {', '.join(get_args(Rest))}, got {shown_json(repair_rest)}"
-        )

@@ -115,6 +115,26 @@ class FetchError(BackendError):
     can_retry = False
 
 
+class AccessError(VouchError):
+    """A service refuses the caller: no key, an unknown or revoked one, or one without the scope for this call."""
+
+    def __init__(self, message: str, status: int = 401) -> None:
+        super().__init__(message)
+        self.status = status
+        """The HTTP status: 401 without a valid key, 403 if the key lacks the scope."""
+
+
+class ServerUnavailableError(BackendError):
+    """A Vouch server is busy, stopping or out of reach: the same call may succeed later."""
+
+    def __init__(self, message: str, retry_after: float | None = None, status: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds that the server asked to wait; None if it named none."""
+        self.status = status
+        """The HTTP status of the answer; None if there was none."""
+
+
 class PromptError(ConfigError):
     """A prompt template does not match the values for it."""
 
@@ -128,7 +148,7 @@ class TrainingError(VouchError):
 
 
 __all__ = [
-    "BackendError", "ConfigError", "FetchError", "InputError", "MissingExtraError", "ModelAnswerError",
+    "AccessError", "BackendError", "ConfigError", "FetchError", "InputError", "MissingExtraError", "ModelAnswerError",
     "ModelDeadlineError", "ModelError", "ModelRefusedError", "ModelUnavailableError", "PromptError", "SearchError",
-    "TrainingError", "VouchError", "WeightsError",
+    "ServerUnavailableError", "TrainingError", "VouchError", "WeightsError",
 ]  # fmt: skip

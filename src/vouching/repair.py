@@ -10,12 +10,14 @@ import re
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
+from vouching.errors import InputError
 from vouching.judging.values import find_values
 from vouching.text.framing import without_additions
 from vouching.text.sentences import LABEL, LIST_MARKER, sentence_spans
 from vouching.types import Claim, Finding, PairResult, Report, Span
+from vouching.types.visible import shown_json
 
 Rest: TypeAlias = Literal["mark", "remove", "keep"]
 """What to do with claims that cannot be repaired."""
@@ -29,6 +31,14 @@ UNVERIFIED_MARKS = {"undecided": " [undecided]"}
 _JOINT = re.compile(r"\s*(?:[,;]\s*)?(?:(?:and|but)\s+)?", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _CLOSING = re.compile(r"[.!?…。]*[\"'”’»)\]]*$")
+
+
+def check_rest(repair_rest: object) -> None:
+    """Raise InputError unless this is None or a ``Rest``."""
+    if repair_rest not in (None, *get_args(Rest)):
+        raise InputError(
+            f"repair_rest must be None or one of {', '.join(get_args(Rest))}, got {shown_json(repair_rest)}"
+        )
 
 
 async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]], rest: Rest = "mark") -> Report:

@@ -10,7 +10,7 @@ from dataclasses import asdict, fields, is_dataclass
 from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -22,8 +22,10 @@ _LONGEST_NAME = 200
 """Characters of an unknown name that a message repeats."""
 
 
-def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ()) -> Config:
+def read_settings(kind: type[Config], path: Path | None, overrides: Sequence[str] = ()) -> Config:
     """The settings of a TOML file with ``key=value`` overrides; ``shares.NAME=0.1`` sets one entry of a table.
+
+    Without a file, the defaults with the overrides.
 
     A file with ``extends = "base.toml"``, a path relative to it, has the settings of that file where it has none of its
     own; tables are merged. An override that is not a TOML value is a text. Raises ConfigError if a file cannot be read,
@@ -38,7 +40,7 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         ...
     vouching.errors.ConfigError: unknown setting 'epoch'; did you mean 'epochs'?
     """
-    record = _read(path)
+    record = {} if path is None else _read(path)
     for override in overrides:
         _set(record, override)
     try:
@@ -146,6 +148,14 @@ def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = 
         inner = get_type_hints(kind)[key]
         if is_dataclass(inner) and isinstance(value, dict):
             _refuse_unknown(inner, inner_record, whole, f"{name}.")
+        for entry, of_entry in inner_record.items() if is_dataclass(_entry_of(inner)) else ():
+            if isinstance(of_entry, dict):
+                _refuse_unknown(_entry_of(inner), cast("dict[str, Any]", of_entry), whole, f"{name}.{entry}.")
+
+
+def _entry_of(kind: Any) -> Any:
+    """The type of the entries of ``dict[str, ...]``, a table of tables; None for any other type."""
+    return get_args(kind)[1] if get_origin(kind) is dict else None
 
 
 def _placed(message: str, table: str, kind: Any) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "check", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
-    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "mcp", "schema",
+    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "schema",
 )  # fmt: skip
 """The commands, of which only one is loaded if it is the first argument."""
 
@@ -160,6 +160,10 @@ def _guards(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | No
         from vouching.cli import gate
 
         yield gate.app, "gate"
+    if wanted("serve"):
+        from vouching.cli import serve
+
+        yield serve.app, "serve"
     if wanted("mcp", "proxy"):
         from vouching.cli import guard
 

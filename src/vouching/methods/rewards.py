@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 from vouching.errors import InputError
@@ -17,28 +18,34 @@ def lines_of(method: str) -> RewardLines:
     return METHODS[method].load("reward_lines") if METHODS[method].reward_lines else RewardLines()
 
 
-def reward_job(method: str, files: tuple[str, str, bool], settings: Mapping[str, Any]) -> RowJob:
-    """The job that rewards a file of rows.
+def reward_work(method: str, settings: Mapping[str, Any]) -> Work:
+    """From a row to its line of JSON; that of a row that cannot be used has a problem.
 
-    ``files`` are input, output and whether to resume. Raises ConfigError for a setting that is out of range or that
-    conflicts with another.
+    Raises ConfigError for a setting that is unknown, out of range, or that conflicts with another.
     """
     score: RowReward = METHODS[method].load("reward_row")
+    METHODS[method].check_settings(settings, [*signature(score).parameters][1:])
     with suppress(InputError):
-        score({}, **settings)  # a wrong setting is an error before any file is created
-    lines = lines_of(method)
-    blank: Line = {key: {} if key == "parts" else None for key in lines.blank}
+        score({}, **settings)  # a wrong setting is an error before any row is read
+    blank: Line = {key: {} if key == "parts" else None for key in lines_of(method).blank}
 
     def line(row: Row) -> Line:
         fields = fields_of(row)
         return {"id": row.name, **(_group_of(fields) if "total" in blank else {}), **score(fields, **settings)}
 
-    def make_work() -> Work:
-        return json_work(line, blank, ensure_ascii=True)
+    return json_work(line, blank, ensure_ascii=True)
 
+
+def reward_job(method: str, files: tuple[str, str, bool], settings: Mapping[str, Any]) -> RowJob:
+    """The job that rewards a file of rows; ``files`` are input, output and whether to resume.
+
+    Raises as :func:`reward_work`.
+    """
+    work = reward_work(method, settings)
     note = {"command": f"reward {method}", **settings, "vouching": __version__}
     input, output, resume = files
-    return RowJob(input, output, make_work, looker(lines.counts), note, lines.columns, resume)
+    lines = lines_of(method)
+    return RowJob(input, output, lambda: work, looker(lines.counts), note, lines.columns, resume)
 
 
 def _group_of(fields: Fields) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class Method:
         vouching.errors.ConfigError: the method embedded has no setting 'treshold'; did you mean 'threshold'?
         """
         given = dict(settings or {})
-        self._check(given, self.takes)
+        self.check_settings(given, self.takes)
         if isinstance(model, str) and model.startswith("embedded"):
             given = {**self.offline, **given}
         return self.load("verifier")(model, self.load("settings")(**given))
@@ -122,7 +122,7 @@ class Method:
                 f"use {' or '.join(self.adapters)}"
             )
         reward_reply: RowReward = self.load("reward_reply")
-        self._check(settings, [*signature(reward_reply).parameters][1:])
+        self.check_settings(settings, [*signature(reward_reply).parameters][1:])
 
         def score(reply: str, row: Mapping[str, Any]) -> Reward:
             found = reward_reply({**row, "response": reply}, **settings)
@@ -130,7 +130,7 @@ class Method:
 
         return score
 
-    def _check(self, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    def check_settings(self, given: Mapping[str, Any], known: Sequence[str]) -> None:
         """Raise ConfigError for an unknown setting."""
         for name in (name for name in given if name not in known):
             meant = hint(get_close_matches(name, known, n=1), f"its settings are {', '.join(known) or 'none'}")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from vouching.types.visible import visible_line
+from vouching.types.visible import shown_keys, value_fault, visible_line
 
 Fields = dict[str, Any]
 _MAX_NESTING = 50
@@ -96,3 +96,10 @@ def _whole(digits: str) -> int:
         return int(digits)
     except ValueError:  # Python limits the digits of integers
         raise ValueError(f"a number has {len(digits):,} digits: write it as a string, in quotes") from None
+
+
+def lacking(row: Mapping[str, Any], *keys: str) -> str:
+    """The message about a row that has none of these keys, or one that is null."""
+    null = next((key for key in keys if key in row), None)
+    names = " or ".join(f'"{key}"' for key in keys)
+    return value_fault(row, null) if null else f"the row has no {names}; {shown_keys(row)}"

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from vouching.lazy import lazily
 
 if TYPE_CHECKING:
+    from vouching.serve.app import build_app
     from vouching.serve.mcp_server import McpConfig, build_mcp
+    from vouching.serve.policy import Policy, read_policy
 
-__all__ = ["McpConfig", "build_mcp"]
+__all__ = ["McpConfig", "Policy", "build_app", "build_mcp", "read_policy"]
 
 __getattr__, __dir__ = lazily(__name__)

@@ -1,0 +1,182 @@
+"""What a call sends and how its answer is read: the same for the synchronous and the asynchronous client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from vouching.client.problems import error_of
+from vouching.errors import ServerUnavailableError, VouchError
+from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, each_of
+from vouching.methods.base import Outcome
+from vouching.repair import Rest
+from vouching.types import Assurance, Claim, Ranking, Report, Source, Unverified, Verdict
+from vouching.types.serial import from_json
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request."""
+
+    path: str
+    body: dict[str, Any]
+    read: Callable[[bytes], T]
+    """From the body of a successful answer to the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSource:
+    """A source that a server keeps: pass it in ``sources`` instead of its text.
+
+    >>> KeptSource("ab" * 32, id="report.pdf").fields["id"]
+    'report.pdf'
+    """
+
+    digest: str
+    """SHA-256 of its text."""
+    id: str | None = None
+    title: str = ""
+    url: str = ""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """As a request has it."""
+        return {"digest": self.digest, "id": self.id, "title": self.title, "url": self.url}
+
+
+GivenSources = SourcesLike | KeptSource | Sequence[KeptSource]
+
+
+def check_call(claim: ClaimLike | Sequence[ClaimLike], sources: GivenSources | None, more: Mapping[str, Any]) -> Any:
+    """A claim, or each of a list of claims."""
+    single = isinstance(claim, str | Claim)
+    texts = [as_claim(one, number).text for number, one in enumerate(each_of(claim), 1)]
+    body = _body({"claim": texts[0] if single else texts}, sources, more)
+    if single:
+        return Call("/v1/check", body, read_outcome)
+    return Call("/v1/check", body, lambda raw: [read_outcome(json.dumps(one)) for one in json.loads(raw)])
+
+
+def response_call(
+    response: str, sources: GivenSources | None, repair_rest: Rest | None, more: Mapping[str, Any]
+) -> Call[Report]:
+    """A whole response."""
+    return Call("/v1/check-response", _body({"response": response, "repair": repair_rest}, sources, more), _report)
+
+
+def audit_call(response: str, sources: GivenSources, more: Mapping[str, Any]) -> Call[Report]:
+    """The numbers of a response."""
+    return Call("/v1/audit", _body({"response": response}, sources, more), _report)
+
+
+def follow_call(
+    instruction: str, response: str, checklist: Sequence[Any] | None, sources: GivenSources, more: Mapping[str, Any]
+) -> Call[Report]:
+    """A response and its instruction."""
+    given = {"instruction": instruction, "response": response, "checklist": checklist}
+    return Call("/v1/follow", _body(given, sources, more), _report)
+
+
+def rank_call(question: str, answers: Sequence[str], sources: GivenSources, more: Mapping[str, Any]) -> Call[Ranking]:
+    """The answers to a question."""
+    body = _body({"question": question, "answers": [*answers]}, sources, more)
+    return Call("/v1/rank", body, lambda raw: from_json(Ranking, raw))
+
+
+def challenge_call(task: Mapping[str, Any], proposal: Mapping[str, Any], more: Mapping[str, Any]) -> Call[Assurance]:
+    """Structured work."""
+    body = {"task": {**task}, "proposal": {**proposal}, **_given(more)}
+    return Call("/v1/challenge", body, lambda raw: from_json(Assurance, raw))
+
+
+def upload_call(source: Source) -> Call[KeptSource]:
+    """A text to keep."""
+    return Call(
+        "/v1/sources",
+        {"text": source.text},
+        lambda raw: KeptSource(json.loads(raw)["digest"], source.id, source.title, source.url),
+    )
+
+
+def reward_call(
+    method: str, rows: Iterable[Mapping[str, Any]], settings: Mapping[str, Any]
+) -> Call[list[dict[str, Any]]]:
+    """The rewards of rows."""
+    body = {"rows": [{**row} for row in rows], "settings": {**settings}}
+    return Call(f"/v1/reward/{method}", body, lambda raw: cast("list[dict[str, Any]]", json.loads(raw)["lines"]))
+
+
+def check_answer(status: int, body: bytes, retry_after: str | None = None) -> bytes:
+    """The body of a successful answer.
+
+    Raises:
+        VouchError: the same error as the library raises for these arguments, or an AccessError.
+        ServerUnavailableError: the server is busy, or something else than Vouch answered.
+    """
+    if status < 300:
+        return body
+    try:
+        problem = json.loads(body)
+    except ValueError:
+        problem = None
+    if isinstance(problem, dict) and "error" in problem:
+        raise error_of(cast("dict[str, Any]", problem))
+    wait = float(retry_after) if retry_after and retry_after.isdigit() else None
+    if status in (429, 502, 503, 504):
+        raise ServerUnavailableError(f"the server answered {status}: try again later", wait, status)
+    raise VouchError(f"the server answered {status}, and not as Vouch does: check the address")
+
+
+def read_events(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """The events of a stream: name and data. Raises the error of a problem."""
+    name = ""
+    for line in lines:
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield _event(name, line.removeprefix("data: "))
+
+
+def _event(name: str, data: str) -> tuple[str, str]:
+    if name == "problem":
+        raise error_of(json.loads(data))
+    return name, data
+
+
+def read_outcome(raw: str | bytes) -> Outcome:
+    """A verdict or an unverified claim."""
+    if json.loads(raw).get("kind") == "unverified":
+        return from_json(Unverified, raw)
+    return from_json(Verdict, raw)
+
+
+def _report(raw: str | bytes) -> Report:
+    return from_json(Report, raw)
+
+
+def _given(more: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in more.items() if value is not None}
+
+
+def _body(own: Mapping[str, Any], sources: GivenSources | None, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {**_given(own), "sources": _sources(sources), **_given(more)}
+
+
+def _sources(given: GivenSources | None) -> list[dict[str, Any]]:
+    """Sources as a request has them; texts are checked as the library checks them."""
+    values = [] if given is None else each_of(given)
+    kept = {number: one for number, one in enumerate(values) if isinstance(one, KeptSource)}
+    others = [one for one in values if not isinstance(one, KeptSource)]
+    texts = iter(as_sources(others) if others else ())
+    fields: list[dict[str, Any]] = []
+    for number in range(len(values)):
+        if number in kept:
+            fields.append(kept[number].fields)
+        else:
+            source = next(texts)
+            fields.append({"text": source.text, "id": source.id, "title": source.title, "url": source.url})
+    return fields

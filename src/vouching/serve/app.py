@@ -1,0 +1,128 @@
+"""The HTTP API as an ASGI application: ``build_app(policy)``. ``/openapi.json`` describes it, with examples.
+
+Every record is the one that the command line prints for the same texts, and every error is a problem object. The state
+of the application has what other routes need: ``app.state.service``.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vouching.client.problems import problem_of
+from vouching.errors import InputError, VouchError, needed
+from vouching.serve.gate import Gate, problem_headers, problem_json
+from vouching.serve.policy import Policy
+from vouching.serve.service import Service
+from vouching.types.visible import shown_json
+from vouching.version import __version__
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request, Response
+
+_DESCRIPTION = """\
+Checks what language models say against the evidence, and says why. A verdict says whether the given sources support a
+claim, not whether it is true. Unverified means that the judge failed: it is no judgement."""
+
+
+def build_app(policy: Policy, folder: Path | None = None) -> FastAPI:
+    """The application of a policy.
+
+    Args:
+        policy: how it runs and judges.
+        folder: what the workers of one server share: uploaded sources, and how much each key has used of its limit;
+            None for a temporary one of this application.
+
+    Raises:
+        ConfigError: a model is unknown or does not judge claims, or the keys cannot be read.
+        MissingExtraError: the extra "serve" is not installed.
+    """
+    fastapi = needed("fastapi", "serve", "the HTTP API")
+    from vouching.serve.routes import add_routes
+
+    resources = ExitStack()
+    if folder is None:
+        folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="vouch-serve-")))
+    service = Service(policy, folder)
+    resources.callback(service.close)
+    if service.keys is not None:
+        _ = service.keys.keys  # a broken file is an error at the start
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        with resources:
+            yield
+
+    app: FastAPI = fastapi.FastAPI(
+        title="Vouch", version=__version__, description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
+    )
+    app.state.service = service
+    _add_problems(app)
+    add_routes(app, service)
+    app.add_middleware(Gate, limits=policy.limits, keys=service.keys, rates=service.rates, measures=service.measures)
+    if policy.serve.cors_origins:
+        from starlette.middleware.cors import CORSMiddleware
+
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=policy.serve.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type"],
+        )
+    return app
+
+
+def _add_problems(app: FastAPI) -> None:
+    """Answer every error with a problem object."""
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import Response
+    from starlette.exceptions import HTTPException
+
+    def answer(error: VouchError, status: int | None = None) -> Response:
+        problem = problem_of(error, status)
+        return Response(problem_json(problem), problem.status, problem_headers(problem))
+
+    async def deliberate(request: Request, error: Exception) -> Response:
+        assert isinstance(error, VouchError)
+        return answer(error)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return answer(InputError(_invalid_words(error.errors())))
+
+    async def unknown(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        words = {404: "there is no such path: see /openapi.json", 405: "the path does not have this method"}
+        return answer(InputError(words.get(error.status_code, str(error.detail))), error.status_code)
+
+    async def unexpected(request: Request, error: Exception) -> Response:
+        # The traceback goes to the log only: it may name paths of this machine.
+        logging.getLogger("vouching.serve").error("error in %s", request.url.path, exc_info=error)
+        return answer(VouchError("the server failed: its log says why; this is an error in vouching, please report it"))
+
+    app.add_exception_handler(VouchError, deliberate)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, unknown)
+    app.add_exception_handler(Exception, unexpected)
+
+
+def _invalid_words(errors: Any) -> str:
+    """The first fault of a body in words: where it is, what was got and what is expected.
+
+    >>> _invalid_words([{"loc": ("body", "claim"), "msg": "Field required", "type": "missing", "input": {}}])
+    'claim is missing: see /openapi.json for the fields'
+    """
+    first = errors[0]
+    place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+    if first["type"] == "missing":
+        return f"{place} is missing: see /openapi.json for the fields"
+    if first["type"] == "extra_forbidden":
+        return f"unknown field {place}: see /openapi.json for the fields"
+    if first["type"] == "json_invalid":
+        return f"the body is not valid JSON: {first.get('ctx', {}).get('error', 'it ends too early')}"
+    got = shown_json(first.get("input"))
+    return f"{place}: {first['msg'].replace('Input should be', 'must be')}, got {got}; see /openapi.json for the fields"

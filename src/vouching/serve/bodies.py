@@ -1,0 +1,190 @@
+"""What the routes take: the JSON schemas of the requests are made from these models. An unknown field is an error."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from vouching.repair import Rest
+
+BRIDGE = {"text": "The bridge opened to traffic in 1973. It has three towers.", "id": "bridge.txt"}
+"""The source of the examples."""
+
+
+def _example(fields: Any) -> ConfigDict:
+    """The configuration of a request with an example, which /openapi.json shows."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [fields]})
+
+
+class Body(BaseModel):
+    """A request."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class GivenSource(Body):
+    """A document to check against: its text, or the digest under which it was uploaded."""
+
+    text: str | None = Field(None, description="The document's text.")
+    digest: str | None = Field(
+        None, pattern="^[0-9a-f]{64}$", description="Digest of a text that was uploaded to /v1/sources."
+    )
+    id: str | None = Field(None, description="A name that the verdict refers to.")
+    title: str = Field("", description="Its title, if any.")
+    url: str = Field("", description="Where it is, if known; it is never fetched.")
+
+
+Sources: TypeAlias = Annotated[
+    list[str | GivenSource],
+    Field(default_factory=list, description="The documents to check against; none if the judge searches for them."),
+]
+Judge: TypeAlias = Annotated[str, Field(max_length=100, description="Name of a judge of the server's policy.")]
+
+
+class CheckBody(Body):
+    """A claim, or a list of claims, and the sources of them all."""
+
+    model_config = _example({"claim": "The bridge opened in 1937.", "sources": [BRIDGE]})
+    claim: str | list[str] = Field(description="A statement, or a list of statements; a list is answered by a list.")
+    sources: Sources
+    question: str | None = Field(None, description="What the claim answers; used only to find sources.")
+    judge: Judge = "default"
+
+
+class ResponseBody(Body):
+    """A whole response and its sources."""
+
+    model_config = _example(
+        {"response": "It opened in 1937. It has three towers.", "sources": [BRIDGE], "repair": "mark"}
+    )
+    response: str = Field(description="The text to check.")
+    sources: Sources
+    question: str | None = Field(None, description="The question that the response answers, if any.")
+    repair: Rest | None = Field(None, description="Apply verified fixes; mark, remove or keep claims that have none.")
+    judge: Judge = "default"
+
+
+class StreamBody(Body):
+    """A response that is still being written, as far as it goes."""
+
+    model_config = _example({"response": "It opened in 1937. It has thr", "sources": [BRIDGE]})
+    response: str = Field(description="Everything written so far.")
+    checked: int = Field(
+        0, ge=0, description="Number of characters that earlier calls have checked; see the end event."
+    )
+    final: bool = Field(
+        False, description="Whether the response is complete, so that its last sentence is checked too."
+    )
+    sources: Sources
+    question: str | None = Field(None, description="The question that the response answers, if any.")
+    judge: Judge = "default"
+
+
+class AuditBody(Body):
+    """A response whose numbers are asked for again, from the sources only and blind to the response."""
+
+    model_config = _example({"response": "The bridge has 2 towers.", "sources": [BRIDGE]})
+    response: str = Field(description="The answer whose numbers are audited.")
+    sources: Sources
+    question: str | None = Field(None, description="The question that it answers, if any.")
+    scope: Literal["numbers", "facts"] | None = Field(None, description="Numbers only, or also dates and names.")
+    judge: Judge = "default"
+
+
+class FollowBody(Body):
+    """A response and its instruction."""
+
+    model_config = _example({"instruction": "Use no commas.", "response": "So it is."})
+    instruction: str = Field(description="What the response was asked to do.")
+    response: str = Field(description="The response to judge.")
+    method: Literal["rules", "checklist", "holistic"] = Field(
+        "rules", description="Exact rules; or, with a judge that is a language model, item by item or as a whole."
+    )
+    checklist: list[str | dict[str, Any]] | None = Field(None, description="The items; null: found or generated.")
+    sources: Sources
+    judge: Judge = "default"
+
+
+class RankBody(Body):
+    """The answers to one question."""
+
+    model_config = _example({"question": "When did it open?", "answers": ["In 1937.", "In 1973."], "sources": [BRIDGE]})
+    question: str = Field(description="What was asked.")
+    answers: list[str] = Field(min_length=1, description="The answers to rank.")
+    sources: Sources
+    judge: Judge = "default"
+
+
+_TASK: Any = {
+    "task": "t",
+    "data": {"paid": [40, 2]},
+    "rules": [{"id": "R", "text": "The total is the sum.", "value": "sum(data.paid)"}],
+    "units": [{"id": "total", "type": "amount", "rules": ["R"]}],
+}
+
+
+class ChallengeBody(Body):
+    """Structured work: a task and the values proposed for it."""
+
+    model_config = _example({"task": _TASK, "proposal": {"values": {"total": 41}}})
+    task: dict[str, Any] = Field(description="The task, as for vouch challenge.")
+    proposal: dict[str, Any] = Field(description="The proposed values, as for vouch challenge.")
+    judge: Judge = "default"
+
+
+class RewardBody(BaseModel):
+    """Rows to score, as in a file for ``vouch reward``; or a request of a trainer, see docs/serve.md.
+
+    OpenRLHF sends ``query``, ``prompts`` and ``labels``, a list each; verl one reply as ``solution_str`` with
+    ``ground_truth`` and ``extra_info``.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [{"rows": [{"response": '{"label": "yes"}', "gold": "Attributable"}], "settings": {}}]
+        },
+    )
+    rows: list[dict[str, Any]] | None = Field(None, description="The rows, with the columns that the method reads.")
+    settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the reward.")
+    query: list[str] | None = Field(None, description="OpenRLHF: prompt and reply together, one text per reply.")
+    prompts: list[str] | None = Field(None, description="OpenRLHF: the prompts, which are taken off the queries.")
+    labels: list[str | dict[str, Any] | None] | None = Field(
+        None, description="OpenRLHF: the gold label of each reply, or an object (or its JSON) with further columns."
+    )
+    solution_str: str | None = Field(None, description="verl: the reply.")
+    ground_truth: str | dict[str, Any] | None = Field(None, description="verl: as a label of OpenRLHF.")
+    extra_info: dict[str, Any] | None = Field(None, description="verl: further columns.")
+
+
+class Rewards(BaseModel):
+    """The rewards of rows."""
+
+    rewards: list[float | None] = Field(description="The total of each row; null for one that cannot be scored.")
+    lines: list[dict[str, Any]] = Field(description="The line of each row, as vouch reward writes it.")
+    scores: list[float] | None = Field(None, description="For OpenRLHF: as rewards.")
+    extra_logs: dict[str, list[float]] | None = Field(None, description="For OpenRLHF: the parts of the rewards.")
+    reward: float | None = Field(None, description="For verl: the only reward.")
+
+
+class SourceBody(Body):
+    """A text to keep."""
+
+    model_config = _example({"text": BRIDGE["text"]})
+    text: str = Field(description="The text.")
+
+
+class KeptSource(BaseModel):
+    """What an upload is answered with."""
+
+    digest: str = Field(description="SHA-256 of the text in UTF-8, in hexadecimal: name the source by it.")
+    characters: int = Field(description="Length of the text.")
+
+
+class Health(BaseModel):
+    """The state of a worker."""
+
+    status: Literal["ok", "busy"] = Field(description="busy: every place is taken, and further requests get 429.")
+    version: str = Field(description="Version of vouching.")
+    waiting: int = Field(description="Requests that are judged or wait in this worker.")

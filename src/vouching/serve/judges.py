@@ -1,0 +1,208 @@
+"""The judges of a server, and what each route asks of them: the same functions as the command line calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+from vouching.checker import Checker
+from vouching.claims import decompose
+from vouching.errors import ConfigError, InputError
+from vouching.inputs import check_text
+from vouching.methods import METHODS
+from vouching.methods.base import Outcome
+from vouching.methods.rewards import reward_work
+from vouching.models.running import run
+from vouching.rows import Row
+from vouching.serve import bodies
+from vouching.serve.policy import JudgeSettings, Policy
+from vouching.serve.shared_folder import KeptSources
+from vouching.serve.work import Deadline
+from vouching.shortcuts import rank
+from vouching.text.sentences import sentence_spans
+from vouching.types import Assurance, Claim, Ranking, Report, Source
+from vouching.types.visible import hint, shown_json
+
+Show = Callable[[Outcome], object]
+"""Sees each outcome as soon as it is known."""
+
+
+class Judges:
+    """Opens the judges of a policy and asks them. Its methods run in the threads of the pool.
+
+    Raises:
+        ConfigError: a model that is unknown or does not judge claims.
+    """
+
+    def __init__(self, policy: Policy, kept: KeptSources) -> None:
+        self.policy = policy
+        self.kept = kept
+        self._opened: dict[tuple[str, str | None], Checker] = {}
+        self._lock = Lock()
+        for name in policy.judges:
+            if self._checker(name).judges != "claims":
+                raise ConfigError(
+                    f"judges.{name}: {policy.judges[name].model} does not judge claims: name another model"
+                )
+
+    def check(self, body: bodies.CheckBody, deadline: Deadline) -> list[Outcome]:
+        """The outcome of each claim."""
+        claims = [body.claim] if isinstance(body.claim, str) else body.claim
+        self._few(len(claims), "claims")
+        sources = self._sources(body.sources, *claims, body.question or "")
+        checker = self._checker(body.judge)
+        outcomes: list[Outcome] = []
+        for number, text in enumerate(claims, 1):
+            deadline.look()
+            outcomes.append(
+                checker.check(Claim(check_text(text, "the claim"), f"claim-{number}"), sources, body.question)
+            )
+        return outcomes
+
+    def check_response(self, body: bodies.ResponseBody, deadline: Deadline, show: Show = lambda _: None) -> Report:
+        """The report on a response; ``show`` sees each outcome."""
+        sources = self._sources(body.sources, body.response, body.question or "")
+        shown = 0
+
+        def watch(outcome: Outcome) -> None:
+            nonlocal shown
+            shown += 1
+            self._few(shown, "claims")
+            deadline.look()
+            show(outcome)
+
+        checker = self._checker(body.judge)
+        return run(checker.acheck_response(body.response, sources, body.question, body.repair, watch))
+
+    def check_written(self, body: bodies.StreamBody, deadline: Deadline, show: Show) -> int:
+        """Show the outcomes of the sentences that are complete; the number of characters that are now checked."""
+        sources = self._sources(body.sources, body.response, body.question or "")
+        check_text(body.response, "the response")
+        spans = [span for span in sentence_spans(body.response) if span[1] > body.checked]
+        complete = spans if body.final else spans[:-1]
+        if not complete:
+            return body.checked
+        first, last = complete[0][0], complete[-1][1]
+        checker = self._checker(body.judge)
+        written = body.response if body.final else body.response[:last]
+        claims = [
+            one for one in decompose(written, body.question).claims if one.span and first <= one.span.start < last
+        ]
+        self._few(len(claims), "claims")
+        for claim in claims:
+            deadline.look()
+            show(checker.check(claim, sources, body.question))
+        return len(body.response) if body.final else last
+
+    def audit(self, body: bodies.AuditBody, deadline: Deadline) -> Report:
+        """The numbers of a response, asked for again."""
+        sources = self._sources(body.sources, body.response, body.question or "")
+        deadline.look()
+        given = {} if body.scope is None else {"scope": body.scope}
+        return self._checker(body.judge, "blinded", given).check_response(body.response, sources, body.question)
+
+    def follow(self, body: bodies.FollowBody, deadline: Deadline) -> Report:
+        """How a response follows its instruction."""
+        self._few(len(body.checklist or ()), "items")
+        sources = self._sources(body.sources, body.response, body.instruction)
+        deadline.look()
+        if body.method == "rules" and (sources or body.checklist):
+            raise InputError("rules use neither sources nor a checklist: omit them, or choose the method checklist")
+        checker = self._checker(body.judge, body.method)
+        return checker.check_instruction(body.instruction, body.response, body.checklist, sources)
+
+    def rank(self, body: bodies.RankBody, deadline: Deadline) -> Ranking:
+        """The answers to a question, best first."""
+        self._few(len(body.answers), "answers")
+        sources = self._sources(body.sources, body.question, *body.answers)
+        deadline.look()
+        return rank(body.question, body.answers, sources, model=self._settings(body.judge).model)
+
+    def challenge(self, body: bodies.ChallengeBody, deadline: Deadline) -> Assurance:
+        """The cases against the values of a task."""
+        from vouching.methods.assurance.model import AssuranceConfig
+        from vouching.methods.assurance.steps import challenged
+        from vouching.methods.assurance.task import as_proposal, as_task
+        from vouching.methods.embedded.verify import is_embedded
+
+        task = as_task(body.task)
+        self._few(len(task.units), "units")
+        proposal = as_proposal(body.proposal, task)
+        deadline.look()
+        model = self._settings(body.judge).model
+        named = None if is_embedded(model) else model
+        return run(challenged(task, proposal, (named, None), AssuranceConfig()))
+
+    def reward(
+        self, method: str, rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], deadline: Deadline
+    ) -> list[dict[str, Any]]:
+        """A line per row, as ``vouch reward`` writes it; the line of a row that cannot be used has a problem."""
+        self._few(len(rows), "rows")
+        known = [name for name, one in METHODS.items() if one.reward_row is not None]
+        if method not in known:
+            raise InputError(f"unknown reward method {shown_json(method)}; expected one of {', '.join(known)}")
+        self._short(*(str(value) for row in rows for value in row.values()))
+        work = reward_work(method, settings)
+        lines: list[dict[str, Any]] = []
+        for number, row in enumerate(rows, 1):
+            deadline.look()
+            lines.append(json.loads(work(Row(number, f"row {number}", dict(row)))))
+        return lines
+
+    def close(self) -> None:
+        """Close the connections of language models and engines."""
+        for checker in self._opened.values():
+            checker.close()
+
+    def _settings(self, name: str) -> JudgeSettings:
+        if name not in self.policy.judges:
+            names = ", ".join(self.policy.judges)
+            raise ConfigError(f"unknown judge {shown_json(name)}{hint([], f'this server has: {names}')}")
+        return self.policy.judges[name]
+
+    def _checker(self, judge: str, method: str | None = None, settings: Mapping[str, Any] | None = None) -> Checker:
+        """The judge, opened once for each method."""
+        given = self._settings(judge)
+        key = judge, f"{method}{sorted((settings or {}).items())}" if method else None
+        with self._lock:
+            if key not in self._opened:
+                if method is None:
+                    search = given.search or None
+                    self._opened[key] = Checker(
+                        given.model, given.threshold, search=search, min_confidence=given.min_confidence
+                    )
+                else:
+                    self._opened[key] = Checker(given.model, method=method, **(settings or {}))
+            return self._opened[key]
+
+    def _sources(self, given: Sequence[str | bodies.GivenSource], *texts: str) -> tuple[Source, ...]:
+        """The sources of a request. Raises InputError if there are too many or they are too long."""
+        limit = self.policy.limits.sources
+        if len(given) > limit:
+            raise InputError(f"the request has {len(given):,} sources, but this server accepts {limit:,}: send fewer")
+        sources = tuple(self._source(one, number) for number, one in enumerate(given, 1))
+        self._short(*texts, *(source.text for source in sources))
+        return sources
+
+    def _source(self, given: str | bodies.GivenSource, number: int) -> Source:
+        if isinstance(given, str):
+            return Source(given, f"source-{number}")
+        if (given.text is None) == (given.digest is None):
+            raise InputError(f"source {number} must have either text or digest")
+        text = self.kept.text(given.digest or "") if given.text is None else given.text
+        return Source(text, given.id or f"source-{number}", given.title, given.url)
+
+    def _short(self, *texts: str) -> None:
+        length, limit = sum(map(len, texts)), self.policy.limits.characters
+        if length > limit:
+            raise InputError(
+                f"the texts have {length:,} characters, but this server accepts {limit:,} per request: send fewer or "
+                "shorter texts"
+            )
+
+    def _few(self, number: int, what: str) -> None:
+        limit = self.policy.limits.claims
+        if number > limit:
+            raise InputError(f"the request has more than {limit:,} {what}, which is what this server accepts: split it")

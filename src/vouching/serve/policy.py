@@ -1,0 +1,163 @@
+"""The policy file of a server, ``vouch.toml``: where it listens, what it accepts, and how it judges.
+
+    [serve]
+    address = "127.0.0.1:8400"
+    workers = 2
+    keys = "keys.json"
+
+    [limits]
+    body_bytes = 8000000
+
+    [judges.default]
+    model = "embedded"
+
+A caller chooses a judge by its name, never a model: a caller who could name a model could make the server open any
+address or file. An unknown key is an error that names the nearest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
+from pathlib import Path
+
+from vouching.errors import ConfigError
+from vouching.settings import read_settings
+
+DEFAULT_JUDGE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """How the server runs. Raises ConfigError for a number out of range."""
+
+    address: str = "127.0.0.1:8400"
+    """HOST:PORT; a host that other machines reach requires ``keys``."""
+    workers: int = 1
+    """Processes, each with its own judges; for the embedded verifier one per core."""
+    threads: int = 1
+    """Checks at the same time in a worker: 1 for the embedded verifier, more for a language model."""
+    queue: int = 64
+    """Requests that may wait in a worker; further ones are refused with status 429."""
+    timeout_seconds: float = 60.0
+    """Longest time for a request, waiting included."""
+    shutdown_seconds: int = 30
+    """Time that open requests get to end when the server stops."""
+    keys: str = ""
+    """File of the API keys (see ``vouch serve keys``), relative to the policy file; "" accepts every caller."""
+    cors_origins: tuple[str, ...] = ()
+    """Web origins whose pages may call the server; none by default."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "workers", "threads", "shutdown_seconds")
+        _at_least(self, 0, "queue")
+        if not self.timeout_seconds > 0:
+            raise ConfigError(f"timeout_seconds must be above 0, got {self.timeout_seconds}")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """What one request may be. Raises ConfigError for a number out of range."""
+
+    body_bytes: int = 8_000_000
+    """Largest body."""
+    body_seconds: float = 30.0
+    """Longest time until a body has arrived."""
+    header_seconds: float = 10.0
+    """Longest time until the first headers of a connection have arrived."""
+    connections: int = 1000
+    """Open connections of a worker; further ones are answered with status 503."""
+    characters: int = 2_000_000
+    """Largest total length of the texts of a request, its sources included."""
+    sources: int = 100
+    """Most sources of a request."""
+    claims: int = 500
+    """Most claims, answers, rows or units of a request, and most claims that a response may have."""
+    kept_bytes: int = 256_000_000
+    """Memory of a worker, and space on disk, for uploaded sources; the least recently used are dropped."""
+    requests_per_minute: int = 0
+    """Requests of each key, in all workers together; 0 for no limit. A key may have its own."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "body_bytes", "connections", "characters", "sources", "claims", "kept_bytes")
+        _at_least(self, 0, "requests_per_minute")
+        if min(self.body_seconds, self.header_seconds) <= 0:
+            raise ConfigError("body_seconds and header_seconds must be above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """A judge that callers name. Its model is opened when the server starts, so that an error shows then."""
+
+    model: str = "embedded"
+    """As for :class:`vouching.Checker`."""
+    threshold: float = 0.5
+    """Score from which a claim is Attributable."""
+    min_confidence: float = 0.0
+    """Verdicts of a lower confidence become Unverified(reason="undecided")."""
+    search: tuple[str, ...] = ()
+    """Engines that are searched for further sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Everything that the policy file sets; the defaults serve the embedded verifier to this machine.
+
+    >>> Policy().judges["default"].model, Policy().serve.address
+    ('embedded', '127.0.0.1:8400')
+    """
+
+    serve: ServeSettings = field(default_factory=ServeSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    judges: dict[str, JudgeSettings] = field(default_factory=lambda: {DEFAULT_JUDGE: JudgeSettings()})
+
+    def __post_init__(self) -> None:
+        if DEFAULT_JUDGE not in self.judges:
+            raise ConfigError(f"judges has no {DEFAULT_JUDGE!r}, got {', '.join(self.judges) or 'none'}: add it")
+        if not self.serve.keys and not is_local(self.serve.address):
+            raise ConfigError(
+                f"other machines reach the address {self.serve.address}, but serve.keys is empty: set it to a file "
+                "made with vouch serve keys add, or listen at 127.0.0.1"
+            )
+
+
+def read_policy(path: Path | None, overrides: Sequence[str] = ()) -> Policy:
+    r"""The policy of a TOML file with ``key=value`` overrides; ``serve.keys`` is relative to the file.
+
+    Without a file, the defaults with the overrides.
+
+    Raises:
+        ConfigError: the file cannot be read, has an unknown key (the nearest is named) or a value of the wrong type.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "vouch.toml"
+    >>> _ = path.write_text("[limits]\nbody_byte = 9", encoding="utf-8")
+    >>> read_policy(path)
+    Traceback (most recent call last):
+        ...
+    vouching.errors.ConfigError: unknown setting 'limits.body_byte'; did you mean 'limits.body_bytes'?
+    """
+    policy = read_settings(Policy, path, overrides)
+    if path is None or not policy.serve.keys:
+        return policy
+    return replace(policy, serve=replace(policy.serve, keys=str(path.parent / policy.serve.keys)))
+
+
+def is_local(address: str) -> bool:
+    """Whether only this machine reaches HOST:PORT.
+
+    >>> is_local("127.0.0.1:80"), is_local("[::1]:80"), is_local("localhost:80"), is_local("0.0.0.0:80")
+    (True, True, True, False)
+    """
+    host = address.rpartition(":")[0].removeprefix("[").removesuffix("]")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _at_least(settings: object, least: int, *names: str) -> None:
+    for name in names:
+        if getattr(settings, name) < least:
+            raise ConfigError(f"{name} must be at least {least}, got {getattr(settings, name)}")

@@ -1,0 +1,192 @@
+"""The routes of the HTTP API. A route reads its body, has the pool judge it, and writes the record as it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.responses import Response, StreamingResponse
+from fastapi.security import HTTPBearer
+
+from vouching.client.problems import Problem, problem_of
+from vouching.errors import VouchError
+from vouching.methods.base import Outcome
+from vouching.serve import bodies
+from vouching.serve.gate import problem_json
+from vouching.serve.trainers import rewards_of, trainer_rows
+from vouching.serve.work import Deadline
+from vouching.types import Assurance, Ranking, Report, Unverified, Verdict
+from vouching.types.serial import AnyRecord, to_json
+from vouching.version import __version__
+
+if TYPE_CHECKING:
+    from vouching.serve.service import Service
+
+_PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+json": {}}}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    code: {**_PROBLEM, "description": words}
+    for code, words in {
+        400: "The body cannot be read.",
+        401: "No key, or one that is unknown or revoked.",
+        403: "The key lacks the scope.",
+        408: "The body arrived too slowly.",
+        413: "The body is too large.",
+        422: "The input or a setting cannot be used.",
+        429: "Too many requests: try again after Retry-After seconds.",
+        502: "A model or a search failed.",
+        503: "A model is busy or out of reach: try again later.",
+        504: "The request took too long.",
+    }.items()
+}
+"""The errors of every route."""
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "An event per claim (finding, with a verdict or an unverified claim), then the event end; a "
+        "problem instead if the judge fails on the way.",
+        "content": {"text/event-stream": {}},
+    }
+}
+_BEAT = 15.0
+"""Seconds without an event after which a comment keeps the connection open."""
+
+
+def add_routes(app: FastAPI, service: Service) -> None:
+    """Add every route to an application."""
+    # The gate checks keys; here they are only described.
+    bearer = [Depends(HTTPBearer(auto_error=False, description="A key of vouch serve keys add"))]
+    described: Any = {"responses": PROBLEMS, "dependencies": bearer}
+    _add_checks(app, service, described)
+    _add_other_methods(app, service, described)
+    _add_rewards(app, service, described)
+    _add_state(app, service)
+
+
+def _json(record: AnyRecord | list[Outcome]) -> Response:
+    text = f"[{','.join(map(to_json, record))}]" if isinstance(record, list) else to_json(record)
+    return Response(text, media_type="application/json")
+
+
+def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
+    @app.post("/v1/check", response_model=Verdict | Unverified | list[Verdict | Unverified], **described)
+    async def check(body: bodies.CheckBody) -> Response:
+        """Check a claim, or each of a list of claims, against sources."""
+        outcomes = await service.judge(lambda deadline: service.judges.check(body, deadline))
+        return _json(outcomes[0] if isinstance(body.claim, str) else outcomes)
+
+    @app.post("/v1/check-response", response_model=Report, **described)
+    async def check_response(body: bodies.ResponseBody, request: Request) -> Response:
+        """Check a whole response claim by claim, and repair it if asked.
+
+        With the header `Accept: text/event-stream`, each finding arrives as an event as soon as it is known, and the
+        report in the event `end`.
+        """
+        if "text/event-stream" not in request.headers.get("accept", ""):
+            return _json(await service.judge(lambda deadline: service.judges.check_response(body, deadline)))
+        return _events(service, lambda deadline, show: to_json(service.judges.check_response(body, deadline, show)))
+
+    streamed: Any = {**described, "responses": {**PROBLEMS, **_EVENTS}}
+
+    @app.post("/v1/stream", **streamed, response_class=StreamingResponse)
+    async def stream(body: bodies.StreamBody) -> Response:
+        """Check the sentences that are complete in a response that is still being written.
+
+        Send everything written so far, with the number in the event `end` of the call before as `checked`.
+        """
+        return _events(
+            service,
+            lambda deadline, show: f'{{"checked": {service.judges.check_written(body, deadline, show)}}}',
+        )
+
+    @app.post("/v1/sources", response_model=bodies.KeptSource, status_code=201, **described)
+    async def sources(body: bodies.SourceBody) -> bodies.KeptSource:
+        """Keep a text, so that requests can name it by its digest; what was not used for long is dropped."""
+        digest = await asyncio.to_thread(service.kept.keep, body.text)
+        return bodies.KeptSource(digest=digest, characters=len(body.text))
+
+
+def _add_other_methods(app: FastAPI, service: Service, described: Any) -> None:
+    @app.post("/v1/audit", response_model=Report, **described)
+    async def audit(body: bodies.AuditBody) -> Response:
+        """Ask for each number of a response again, from the sources only and blind to the response, and compare."""
+        return _json(await service.judge(lambda deadline: service.judges.audit(body, deadline)))
+
+    @app.post("/v1/follow", response_model=Report, **described)
+    async def follow(body: bodies.FollowBody) -> Response:
+        """Judge how well a response follows its instruction."""
+        return _json(await service.judge(lambda deadline: service.judges.follow(body, deadline)))
+
+    @app.post("/v1/rank", response_model=Ranking, **described)
+    async def rank(body: bodies.RankBody) -> Response:
+        """Rank the answers to a question by how well the sources support them."""
+        return _json(await service.judge(lambda deadline: service.judges.rank(body, deadline)))
+
+    @app.post("/v1/challenge", response_model=Assurance, **described)
+    async def challenge(body: bodies.ChallengeBody) -> Response:
+        """Verify the proposed values of a task by its rules, and make a case against each wrong one."""
+        return _json(await service.judge(lambda deadline: service.judges.challenge(body, deadline)))
+
+
+def _add_rewards(app: FastAPI, service: Service, described: Any) -> None:
+    @app.post("/v1/reward/{method}", response_model=bodies.Rewards, response_model_exclude_none=False, **described)
+    async def reward(method: str, body: bodies.RewardBody) -> bodies.Rewards:
+        """Score rows as training scores them. A row that cannot be scored has no reward, which is not 0.
+
+        A trainer whose form has no place for a missing reward gets an error for the whole batch.
+        """
+        rows = trainer_rows(body)
+        lines = await service.judge(lambda deadline: service.judges.reward(method, rows, body.settings, deadline))
+        return rewards_of(body, lines)
+
+
+def _add_state(app: FastAPI, service: Service) -> None:
+    @app.get("/healthz")
+    async def healthz() -> bodies.Health:
+        """Whether the process serves requests at all."""
+        full = service.pool.taken >= service.pool.threads + service.pool.queue
+        return bodies.Health(status="busy" if full else "ok", version=__version__, waiting=service.pool.taken)
+
+    @app.get("/readyz", responses={503: {"model": bodies.Health, "description": "Every place is taken."}})
+    async def readyz(response: Response) -> bodies.Health:
+        """Whether this worker has a place for another request; status 503 if not."""
+        health = await healthz()
+        response.status_code = 503 if health.status == "busy" else 200
+        return health
+
+    @app.get("/metrics", response_class=Response, include_in_schema=False)
+    async def metrics() -> Response:
+        text = await asyncio.to_thread(service.measures.text)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _events(service: Service, work: Callable[[Deadline, Callable[[Outcome], object]], str]) -> StreamingResponse:
+    """The events of a check: one per outcome, then the text that ``work`` returns."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Queue[Outcome | None] = asyncio.Queue()
+
+    def show(outcome: Outcome) -> None:
+        loop.call_soon_threadsafe(found.put_nowait, outcome)
+
+    async def events() -> AsyncIterator[str]:
+        task = asyncio.ensure_future(service.judge(lambda deadline: work(deadline, show)))
+        task.add_done_callback(lambda _: found.put_nowait(None))
+        try:
+            while True:
+                try:
+                    outcome = await asyncio.wait_for(found.get(), _BEAT)
+                except TimeoutError:
+                    yield ": still checking\n\n"
+                    continue
+                if outcome is None:
+                    break
+                service.measures.count(outcome)
+                yield f"event: finding\ndata: {to_json(outcome)}\n\n"
+            try:
+                yield f"event: end\ndata: {task.result()}\n\n"
+            except VouchError as error:
+                yield f"event: problem\ndata: {problem_json(problem_of(error)).decode()}\n\n"
+        finally:
+            task.cancel()  # the caller left: the work ends before its next claim
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers={"cache-control": "no-store"})

@@ -1,0 +1,48 @@
+"""What the routes of a server share: judges, the pool they run in, sources, keys, and what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from vouching.inputs import each_of
+from vouching.serve.judges import Judges
+from vouching.serve.keys import KeyFile
+from vouching.serve.measures import Measures
+from vouching.serve.policy import Policy
+from vouching.serve.shared_folder import KeptSources, Rates
+from vouching.serve.work import Deadline, Pool
+
+T = TypeVar("T")
+
+
+class Service:
+    """What the routes share: the judges, the pool they run in, and what is measured.
+
+    Args:
+        policy: how the server runs and judges.
+        folder: what its workers share; it must exist.
+    """
+
+    def __init__(self, policy: Policy, folder: Path) -> None:
+        self.policy = policy
+        self.kept = KeptSources(folder, policy.limits.kept_bytes)
+        self.rates = Rates(folder)
+        self.keys = KeyFile(Path(policy.serve.keys)) if policy.serve.keys else None
+        self.measures = Measures()
+        self.pool = Pool(policy.serve.threads, policy.serve.queue)
+        self.judges = Judges(policy, self.kept)
+
+    async def judge(self, work: Callable[[Deadline], T]) -> T:
+        """The result of ``work`` in the pool, counted. Raises as :meth:`Pool.run`, and what ``work`` raises."""
+        deadline = Deadline(self.policy.serve.timeout_seconds)
+        result = await self.pool.run(lambda: work(deadline), deadline)
+        for record in each_of(result):
+            self.measures.count(record)
+        return result
+
+    def close(self) -> None:
+        """Stop starting work, and close connections."""
+        self.pool.close()
+        self.judges.close()

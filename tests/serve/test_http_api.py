@@ -1,0 +1,191 @@
+"""The HTTP API over real connections: its records are the command line's, its errors the library's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
+
+import httpx2
+
+import vouching
+from tests.serve.served import BRIDGE, policy, served
+from vouching import AsyncClient, Client, Report, Verdict
+from vouching.errors import ConfigError, InputError, ServerUnavailableError
+from vouching.types import Usage
+from vouching.types.serial import json_schema
+
+ANSWER = "It opened in 1937. It has three towers. Is that all?"
+TASK = {
+    "task": "t",
+    "data": {"paid": [40, 2]},
+    "rules": [{"id": "R", "text": "The total is the sum.", "value": "sum(data.paid)"}],
+    "units": [{"id": "total", "type": "amount", "rules": ["R"]}],
+}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with served(policy()) as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Iterator[Client]:
+    with Client(url) as opened:
+        yield opened
+
+
+def untimed(report: Any) -> Any:
+    """A record without the time it took."""
+    if isinstance(report, Report):
+        return replace(
+            report,
+            usage=Usage(),
+            findings=tuple(map(untimed, report.findings)),
+            unrepaired=tuple(map(untimed, report.unrepaired)),
+        )
+    return replace(report, usage=Usage())
+
+
+def test_a_claim_gets_the_same_verdict_as_in_this_process(client: Client) -> None:
+    claim = "The bridge opened in 1937."
+    assert untimed(client.check(claim, BRIDGE)) == untimed(vouching.check(claim, BRIDGE, model="embedded:rules"))
+
+
+def test_a_list_of_claims_is_answered_by_a_list_in_order(client: Client) -> None:
+    claims = ["It has three towers.", "It opened in 1937."]
+    here = vouching.check(claims, BRIDGE, model="embedded:rules")
+    assert [untimed(one) for one in client.check(claims, BRIDGE)] == [untimed(one) for one in here]
+
+
+def test_a_response_gets_the_same_report_and_repair_as_in_this_process(client: Client) -> None:
+    here = vouching.check_response(ANSWER, BRIDGE, "When?", repair_rest="mark", model="embedded:rules")
+    there = client.check_response(ANSWER, BRIDGE, "When?", repair_rest="mark")
+    assert untimed(there) == untimed(here)
+    assert there.revised_response == "It opened in 1973. It has three towers. Is that all?"
+
+
+def test_findings_arrive_one_by_one_before_the_report(client: Client) -> None:
+    *findings, report = client.stream_response(ANSWER, BRIDGE)
+    assert isinstance(report, Report)
+    assert tuple(untimed(one) for one in findings) == untimed(report).findings
+    assert len(findings) == 2
+
+
+def test_sentences_are_checked_once_each_while_a_response_is_written(url: str) -> None:
+    async def parts() -> AsyncIterator[str]:
+        for part in ("It ope", "ned in 19", "37. It has", " three towers. Is", " that all?"):
+            yield part
+
+    async def labels() -> list[tuple[str, str]]:
+        async with AsyncClient(url) as client:
+            return [(one.claim.text, one.label) async for one in client.check_written(parts(), BRIDGE)]
+
+    assert asyncio.run(labels()) == [
+        ("It opened in 1937.", "Not Attributable"),
+        ("It has three towers.", "Attributable"),
+    ]
+
+
+def test_every_other_method_answers_as_its_command_does(client: Client) -> None:
+    assert client.follow("Use no commas.", "So it is.").score == 1.0
+    audited = client.audit("The bridge has 2 towers.", BRIDGE)
+    assert [pair.outcome for pair in audited.findings] == ["different"]
+    ranking = client.rank("When did it open?", ["1937", "1973"], BRIDGE)
+    assert [answer.text for answer in ranking.answers] == ["1973", "1937"]
+    assert client.challenge(TASK, {"values": {"total": 41}}).units[0].correction == "42"
+
+
+def test_records_match_the_published_schemas(url: str) -> None:
+    bodies: dict[str, tuple[str, dict[str, Any]]] = {
+        "/v1/check": ("verdict", {"claim": "It opened in 1937.", "sources": [BRIDGE]}),
+        "/v1/check-response": ("report", {"response": ANSWER, "sources": [BRIDGE]}),
+        "/v1/audit": ("report", {"response": "It has 2 towers.", "sources": [BRIDGE]}),
+        "/v1/follow": ("report", {"instruction": "Use no commas.", "response": "So it is."}),
+        "/v1/rank": ("ranking", {"question": "When?", "answers": ["1937"], "sources": [BRIDGE]}),
+        "/v1/challenge": ("assurance", {"task": TASK, "proposal": {"values": {"total": 41}}}),
+    }
+    described = httpx2.get(f"{url}/openapi.json").json()["paths"]
+    for path, (record, body) in bodies.items():
+        answer = httpx2.post(url + path, json=body)
+        assert answer.status_code == 200, answer.text
+        jsonschema.validate(answer.json(), json_schema(record))
+        assert "examples" in str(described[path]["post"]) or "$ref" in str(described[path]["post"]["requestBody"])
+
+
+def test_every_example_of_the_description_is_accepted(url: str) -> None:
+    described = httpx2.get(f"{url}/openapi.json").json()
+    for path, routes in described["paths"].items():
+        for route in routes.values():
+            if "requestBody" not in route:
+                continue
+            [name] = [route["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]]
+            [example] = described["components"]["schemas"][name]["examples"]
+            answer = httpx2.post(url + path.replace("{method}", "structured"), json=example)
+            assert answer.status_code < 300, (path, answer.text)
+
+
+@pytest.mark.parametrize(
+    ("claim", "sources"), [("", BRIDGE), ("It rained.", []), ("?!", BRIDGE), ("a" * 50_001, BRIDGE)]
+)
+def test_unusable_input_is_the_same_error_as_in_this_process(client: Client, claim: str, sources: Any) -> None:
+    with pytest.raises(InputError) as here:
+        vouching.check(claim, sources)
+    with pytest.raises(InputError) as there:
+        client.check(claim, sources)
+    assert str(there.value) == str(here.value)
+
+
+def test_a_judge_that_the_policy_lacks_is_an_error_that_names_those_it_has(url: str) -> None:
+    with Client(url, judge="http://169.254.169.254") as client, pytest.raises(ConfigError, match="has: default"):
+        client.check("It rained.", BRIDGE)
+
+
+def test_an_unknown_field_is_named_in_a_problem_object(url: str) -> None:
+    answer = httpx2.post(f"{url}/v1/check", json={"claim": "a", "sources": ["b"], "treshold": 0.1})
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    assert answer.json()["detail"].startswith("unknown field treshold")
+
+
+def test_a_source_is_uploaded_once_and_named_by_its_digest(client: Client) -> None:
+    kept = client.upload(BRIDGE)
+    verdict = client.check("The bridge opened in 1937.", kept)
+    assert isinstance(verdict, Verdict)
+    assert untimed(verdict) == untimed(vouching.check("The bridge opened in 1937.", BRIDGE, model="embedded:rules"))
+    with pytest.raises(InputError, match="upload it again"):
+        client.check("It rained.", replace(kept, digest="0" * 64))
+
+
+def test_a_server_out_of_reach_can_be_asked_again_later() -> None:
+    with Client("http://127.0.0.1:9") as client, pytest.raises(ServerUnavailableError) as error:
+        client.check("It rained.", BRIDGE)
+    assert error.value.can_retry
+
+
+def test_an_unverified_claim_stays_one(url: str) -> None:
+    # The sources disagree with nothing here: the claim is about the sources themselves, which leaves it open.
+    body = {"response": "The sources do not mention towers in Oslo.", "sources": [BRIDGE]}
+    findings = httpx2.post(f"{url}/v1/check-response", json=body).json()["findings"]
+    here = vouching.check_response(body["response"], BRIDGE, model="embedded:rules").findings
+    assert [one["kind"] for one in findings] == [one.kind for one in here]
+
+
+def test_health_and_numbers_need_no_body(url: str) -> None:
+    assert httpx2.get(f"{url}/healthz").json()["status"] == "ok"
+    assert httpx2.get(f"{url}/readyz").status_code == 200
+    assert 'vouch_requests_total{route="/healthz",status="200"}' in httpx2.get(f"{url}/metrics").text
+
+
+def test_text_in_the_body_that_is_no_json_is_a_problem(url: str) -> None:
+    for raw in (b"{", b"[" * 100_000, b'{"claim": "\xff"}', b"", json.dumps({"claim": "\ud800"}).encode()):
+        answer = httpx2.post(f"{url}/v1/check", content=raw, headers={"content-type": "application/json"})
+        assert 400 <= answer.status_code < 500, (raw[:20], answer.text)
+        assert answer.json()["error"] == "InputError"
