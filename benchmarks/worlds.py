@@ -35,7 +35,7 @@ from vouching.worlds.report import CLAIMS, read_outcomes, table_of  # noqa: E402
 RESULTS = ROOT / "docs/results/reproductions/facts"
 RECIPES = ROOT / "recipes/worlds"
 WORLD = FactsWorld(facts=2)
-WRONG, BROKEN = 0.38, 0.3
+WRONG, BROKEN = 0.25, 0.3
 """What the initial level is taught: shares of wrong labels and of broken records."""
 ARMS: Mapping[str, tuple[str, ...]] = {
     "process": (),
