@@ -78,3 +78,22 @@ def refuse_at_50() -> Callable[[Row], str]:
 def fail_at_50() -> Callable[[Row], str]:
     """Has a bug that row 50 shows."""
     return lambda row: str(1 // (row.number - 50))
+
+
+def die_once() -> Callable[[Row], str]:
+    """Is killed at the first row that asks for it, once: the row names a file that is there afterwards."""
+
+    def work(row: Row) -> str:
+        fields = row.fields or {}
+        if fields.get("die") and not os.path.exists(fields["die"]):
+            open(fields["die"], "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return json.dumps({"id": row.name, "problem": row.problem, "pid": os.getpid()})
+
+    return work
+
+
+def seen_in(name: str, line: dict[str, str | None]) -> Seen:
+    """As ``seen``, with the name of the file."""
+    problem = line["problem"]
+    return Seen(str(line["id"]), None if problem is None else f"{name}, {problem}", {"lines": 1})

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "check", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
-    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "schema",
+    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "schema", "rows",
 )  # fmt: skip
 """The commands, of which only one is loaded if it is the first argument."""
 
@@ -155,7 +155,11 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
 
 
 def _guards(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | None]]:
-    """The commands that guard what others write."""
+    """The commands that guard what others write, and those for what many processes wrote."""
+    if wanted("rows"):
+        from vouching.cli import spread
+
+        yield spread.app, "rows"
     if wanted("gate"):
         from vouching.cli import gate
 

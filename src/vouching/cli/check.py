@@ -37,12 +37,13 @@ from vouching.cli.options import (
     argument_text,
     panel,
 )
+from vouching.cli.spread import EngineName, RayAddress, ShardOf, Spread
 from vouching.cli.streams import Exit, progress, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.rows import ROWS_AT_ONCE, BatchSummary, LookIn, RowJob, open_rows
 from vouching.rows.shapes import TEXT_COLUMNS
 from vouching.search.options import SearchOptions
-from vouching.types import Report
+from vouching.types import Report, Unverified, Verdict
 
 app = typer.Typer()
 
@@ -142,6 +143,9 @@ def check_command(
     resume: Resume = False,
     jobs: _Jobs = 1,
     stop_on_error: StopOnError = False,
+    shard: ShardOf = None,
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
 ) -> None:
     """Check a claim, a whole answer claim by claim, or a file of either, against its sources, and explain why.
 
@@ -152,37 +156,45 @@ def check_command(
         search, settings = SearchOptions.read(index, web), {"votes": votes, "max_tokens": max_tokens, "prefer": prefer}
         judging = Judging(model, method, threshold, settings, search, repair, min_confidence)
         subject = Subject("CLAIM", claim, response, source or (), source_text or (), as_json, report)
-        of_rows = {"--jobs": jobs != 1, "--stop-on-error": stop_on_error}
+        of_rows = {
+            "--jobs": jobs != 1, "--stop-on-error": stop_on_error, "--shard": shard, "--engine": engine != "local",
+        }  # fmt: skip
         files, asked_too = (input, output, resume), {"--question": question}
         subject.refuse(files, asked_too, search.record, search.replay, of_rows=of_rows)
         if input is not None and output is not None:
             job = check_job((input, output, resume), judging, jobs, stop_on_error)
-            raise typer.Exit(_finish(job, fail, RowPage(report, search, threshold), model))
-        text, given = subject.read()
-        if not given and not search:
-            raise InputError(
-                "no source was given: pass --source FILE or --source-text TEXT, or search with --index PATH or "
-                "--web ENGINE"
-            )
-        checker = judging.checker()
-        with progress("Checking"):
-            if claim is not None and question is None:
-                if repair:
-                    raise InputError("--repair applies only to a whole answer: pass --response FILE instead of CLAIM")
-                [record], sources = checker.check_with_sources([text.strip()], given)
-            else:
-                asked = None if question is None else argument_text(question, "--question")
-                sources = (record := checker.check_response(text, given, asked, repair)).sources
-            checker.close()
-        subject.finish(record, sources)
+            spread = Spread(shard, engine, ray_address)
+            raise typer.Exit(_finish(job, fail, RowPage(report, search, threshold), model, spread))
+        record = _check_text(subject, judging, question)
     if fail and isinstance(record, Report) and not record.findings:
         write_error("no claim was found: the answer states nothing that can be checked")
     raise typer.Exit(exit_status(record, fail))
 
 
-def _finish(job: RowJob, fail: bool, page: RowPage, model: str) -> Exit:
+def _check_text(subject: Subject, judging: Judging, question: str | None) -> Verdict | Unverified | Report:
+    """Judge a single text and print the record."""
+    text, given = subject.read()
+    if not given and not judging.search:
+        raise InputError(
+            "no source was given: pass --source FILE or --source-text TEXT, or search with --index PATH or --web ENGINE"
+        )
+    checker = judging.checker()
+    with progress("Checking"):
+        if subject.text is not None and question is None:
+            if judging.repair_rest:
+                raise InputError("--repair applies only to a whole answer: pass --response FILE instead of CLAIM")
+            [record], sources = checker.check_with_sources([text.strip()], given)
+        else:
+            asked = None if question is None else argument_text(question, "--question")
+            sources = (record := checker.check_response(text, given, asked, judging.repair_rest)).sources
+        checker.close()
+    subject.finish(record, sources)
+    return record
+
+
+def _finish(job: RowJob, fail: bool, page: RowPage, model: str, spread: Spread) -> Exit:
     """Judge the rows, and report what each model of a cascade decided."""
-    status = finish_rows(job, CLAIMS, fail, page)
+    status = finish_rows(job, CLAIMS, fail, page, spread)
     if "," in model and Path(job.output).is_file():
         from vouching.methods.cascade.summary import cascade_words
 
@@ -215,7 +227,7 @@ def check_job(files: tuple[str, str, bool], judging: Judging, jobs: int = 1, sto
     work = judging.waiting(checker) if waits else judging
     input, output, resume = files
     note = judging.note("check", checker)
-    return RowJob(input, output, work, LOOK, note, TEXT_COLUMNS, resume, jobs, stop)
+    return RowJob(input, output, work, LOOK, note, TEXT_COLUMNS, resume, jobs, stop, open_work=judging.opened)
 
 
 def _count(findings: list[dict[str, Any]]) -> Mapping[str, int]:

@@ -18,7 +18,8 @@ from vouching.cli.options import (
     refuse_row_contradictions,
     refuse_second_stdin,
 )
-from vouching.cli.streams import AGAIN, Exit, draw, show_rows, write_error, write_json, write_summary
+from vouching.cli.spread import Spread
+from vouching.cli.streams import Exit, draw, show_rows, write_error, write_json, write_summary
 from vouching.errors import InputError
 from vouching.repair import Rest
 from vouching.rows import AsyncWorkFactory, BatchSummary, Line, LookIn, Row, RowJob, Seen, Work, count_retryable
@@ -30,6 +31,10 @@ from vouching.version import __version__
 if TYPE_CHECKING:
     from vouching.models.base import Model
     from vouching.report.page import Record
+
+
+ALONE = Spread()
+"""A single file, or the folder as a whole on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,11 @@ class Judging:
             return self._unreadable(row) or to_line(await checker.acheck_row(*self._arguments(row)))
 
         return AsyncWorkFactory(lambda: judge, checker.aclose)
+
+    def opened(self) -> Work | AsyncWorkFactory:
+        """The work in another process or on another machine."""
+        checker = self.checker()
+        return self.waiting(checker) if self.waits(checker) or checker.judges != "claims" else self()
 
     def waits(self, checker: Checker) -> bool:
         """Whether the work waits for others: a language model, or a web search engine."""
@@ -265,17 +275,22 @@ class RowKind:
     """Whether there was anything to judge; if not, ``--fail`` does not pass."""
 
 
-def finish_rows(job: RowJob, kind: RowKind, fail: bool, page: RowPage, again: str = AGAIN) -> Exit:
-    """Judge the rows of a file, report on them, write the page and return the exit status.
+def finish_rows(job: RowJob, kind: RowKind, fail: bool, page: RowPage, spread: Spread = ALONE) -> Exit:
+    """Judge the rows of a file or a folder, report on them, write the page and return the exit status.
 
     Args:
         job: rows, work and output.
         kind: how to report.
         fail: whether negative findings end the command with 1.
         page: the HTML report.
-        again: how to resume.
+        spread: how the rows are spread over processes and machines.
     """
-    summary = show_rows(job, again)
+    if spread.wanted(str(job.input)):
+        if page.path is not None:
+            raise InputError("--report requires a single file of rows for --input")
+        summary = spread.run(job)
+    else:
+        summary = show_rows(job)
     write_summary(summary, kind.words(summary))
     if not page.write(job):
         return Exit.INCOMPLETE
@@ -324,13 +339,19 @@ def look_at(count: Callable[[list[dict[str, Any]]], Mapping[str, int]]) -> LookI
     >>> look_at(lambda findings: {})("rows.jsonl", record).problem
     'rows.jsonl, line 3: invalid JSON'
     """
+    return _RecordLook(count)
 
-    def look(input_name: str, record: Line) -> Seen:
+
+@dataclass(frozen=True, slots=True)
+class _RecordLook:
+    """What :func:`look_at` returns; picklable if ``count`` is."""
+
+    count: Callable[[list[dict[str, Any]]], Mapping[str, int]]
+
+    def __call__(self, input_name: str, record: Line) -> Seen:
         if record.get("reason") == "input":
             return Seen(record["claim"]["id"], problem=f"{input_name}, {record['message']}")
         whole = record["kind"] == "report"
         findings: list[dict[str, Any]] = record["findings"] if whole else [record]
         name = record["id"] if whole else record["claim"]["id"]
-        return Seen(name, counts=count(findings), again=count_retryable(findings))
-
-    return look
+        return Seen(name, counts=self.count(findings), again=count_retryable(findings))

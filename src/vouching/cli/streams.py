@@ -289,14 +289,14 @@ class RowProgress:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, share: Callable[[], float | None] | None = None) -> None:
-        """Count a row; ``share`` replaces the function given at the start."""
+    def advance(self, share: Callable[[], float | None] | None = None, rows: int = 1) -> None:
+        """Count rows; ``share`` replaces the function given at the start."""
         self._share = share or self._share
         now = time.monotonic()
         if self._rows == 0:
             # Rows of an earlier run were only read; the rate covers the new ones.
             self._start, self._first_share = now, self._share()
-        self._rows += 1
+        self._rows += rows
         if now < self._next:
             return
         self._next = now + (BAR_SECONDS if self._terminal else LINE_SECONDS)

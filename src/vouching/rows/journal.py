@@ -337,6 +337,12 @@ def _same_note(path: Path, settings: Settings) -> Note:
             f"{path} cannot be resumed, because its settings are unknown ({_note_path(path)} is {state}): choose "
             "another output"
         ) from None
+    refuse_other_settings(path, old, settings)
+    return note
+
+
+def refuse_other_settings(path: str | Path, old: Settings, settings: Settings) -> None:
+    """Raise InputError if an output was made with other settings than these."""
     for key in {**old, **settings}:
         if old.get(key) != settings.get(key):
             was, now = ("none" if value in (None, "") else value for value in (old.get(key), settings.get(key)))
@@ -344,7 +350,6 @@ def _same_note(path: Path, settings: Settings) -> Note:
                 f"{path} was made with {key} {was}, but {key} is now {now}: use the same settings, or choose another "
                 "output"
             )
-    return note
 
 
 def _write_all(file: IO[bytes], data: bytes) -> None:

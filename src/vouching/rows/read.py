@@ -2,7 +2,7 @@
 
 A row that cannot be read is yielded with a problem instead of fields, so that output lines still match input rows.
 A .json file is one object, or has a list of objects somewhere, such as the results of promptfoo; it is read as a whole.
-Not supported: folders, URLs, detection of the encoding.
+Folders and addresses are read by :mod:`vouching.rows.blocks`. Not supported: detection of the encoding.
 """
 
 from __future__ import annotations
@@ -96,10 +96,10 @@ def open_rows(path: str, columns: Collection[str] = ()) -> RowReader:
         return RowReader("stdin", _json_rows(_primed(sys.stdin.buffer, "stdin")))
     if path.startswith(HUB):
         return RowReader(path, *hub_rows(path, columns))
-    ending = _ending(path)
+    ending = ending_of(path)
     raw = _opened(path)
     try:
-        return _reader(raw, ending, Path(path).name, columns)
+        return reader_of(raw, ending, Path(path).name, columns)
     except BaseException:
         raw.close()
         raise
@@ -149,20 +149,25 @@ def read_rows(
     return made, problems
 
 
-def _reader(raw: IO[bytes], ending: str, name: str, columns: Collection[str]) -> RowReader:
+def reader_of(raw: IO[bytes], ending: str, name: str, columns: Collection[str]) -> RowReader:
+    """The rows of an open file, which the reader closes. Raises InputError."""
     if ending == JSON:
         return RowReader(name, _whole_json(b"".join(_primed(raw, name)), name), close=raw.close)
     if ending == ".parquet":
         return RowReader(name, *parquet_rows(raw, name, columns), raw.close)
     lines = _primed(cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if ending == ".jsonl.gz" else raw, name)
     rows = csv_rows(lines, name, columns) if ending == ".csv" else _json_rows(lines)
-    status = os.fstat(raw.fileno())
+    try:
+        status = os.fstat(raw.fileno())
+    except OSError:  # a file of an object store
+        return RowReader(name, rows, close=raw.close)
     if not stat.S_ISREG(status.st_mode):  # a named pipe
         return RowReader(name, rows, close=raw.close)
     return RowReader(name, rows, lambda: raw.tell() / max(1, status.st_size), raw.close)
 
 
-def _ending(path: str) -> str:
+def ending_of(path: str) -> str:
+    """The ending of a file of rows. Raises InputError for any other file."""
     lower = path.lower()
     found = next((ending for ending in (*FORMATS, JSON) if lower.endswith(ending)), None)
     if found is None:
@@ -208,7 +213,7 @@ def _json_rows(lines: Iterable[bytes]) -> Iterator[Row]:
     for place, line in enumerate(lines, 1):
         if line.strip():
             number += 1
-            yield _json_row(number, f"line {place}", line)
+            yield json_row(number, f"line {place}", line)
 
 
 def _whole_json(raw: bytes, name: str) -> Iterator[Row]:
@@ -241,7 +246,8 @@ def _objects(value: object, levels: int = 3) -> list[Any] | None:
     return None
 
 
-def _json_row(number: int, place: str, line: bytes) -> Row:
+def json_row(number: int, place: str, line: bytes) -> Row:
+    """The row of a line of JSON, with a problem if it is none."""
     try:
         value = read_json(line.decode().strip())
     except UnicodeDecodeError as error:

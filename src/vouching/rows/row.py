@@ -31,11 +31,14 @@ class Row:
     """None if the row cannot be read."""
     problem: str | None = None
     """Why the row cannot be read."""
+    unnamed: str | None = None
+    """What a row without an id is called; None for "row-N"."""
 
     @property
     def name(self) -> str:
         """Its id, see :func:`row_name`."""
-        return row_name(self.fields or {}, self.number)
+        name = row_name(self.fields or {}, self.number)
+        return self.unnamed if self.unnamed is not None and name == f"row-{self.number}" else name
 
 
 def row_name(fields: Mapping[str, Any], number: int) -> str:

@@ -21,7 +21,7 @@ from vouching.rows.journal import Journal, Settings, open_journal
 from vouching.rows.lines import Look, LookIn, Seen
 from vouching.rows.pool import PATIENCE, AsyncWorkFactory, cores, in_order
 from vouching.rows.read import STDIN, Row, RowReader, open_rows
-from vouching.rows.worker import WorkerError, WorkFactory
+from vouching.rows.worker import Work, WorkerError, WorkFactory
 
 _IN_MEMORY = 1 << 24
 """Bytes of rows to retry that are kept in memory; more are spooled to disk."""
@@ -93,6 +93,8 @@ class RowJob:
     """Whether to stop before the first row with a problem; a resumed run starts with it."""
     patience: float = PATIENCE
     """Seconds of work before worker processes are started."""
+    open_work: Callable[[], Work | AsyncWorkFactory] | None = None
+    """Opens the work in another process or on another machine; None if ``work`` does, or if nothing can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,9 +99,12 @@ def _csv_row(number: int, place: str, header: Sequence[str], cells: Sequence[str
 
 
 def parquet_rows(
-    file: IO[bytes], name: str, columns: Collection[str] = ()
+    file: IO[bytes], name: str, columns: Collection[str] = (), between: tuple[int, int] | None = None
 ) -> tuple[Iterator[Row], Callable[[], float]]:
-    """Rows of a Parquet file, read in batches, and a function that returns the share read so far, from 0 to 1."""
+    """Rows of a Parquet file, read in batches, and a function that returns the share read so far, from 0 to 1.
+
+    ``between`` limits them to the row groups that begin in a range of bytes, such as (0, 1_000_000).
+    """
     parquet = needed("pyarrow.parquet", "data", "reading Parquet")
     broken: type[Exception] = needed("pyarrow", "data", "reading Parquet").ArrowException
     try:
@@ -109,15 +112,32 @@ def parquet_rows(
     except (broken, OSError) as error:
         raise InputError(f"{name} cannot be read as Parquet: {error}") from None
     _refuse_header(table.schema_arrow.names, name, columns)
-    done = [0]
+    groups, before, wanted = _row_groups(table.metadata, between)
+    done = [before]
 
     def rows() -> Iterator[Row]:
         try:
-            for batch in table.iter_batches(_PARQUET_BATCH, use_threads=False):
+            for batch in table.iter_batches(_PARQUET_BATCH, row_groups=groups, use_threads=False):
                 for fields in batch.to_pylist():
                     done[0] += 1
                     yield Row(done[0], f"row {done[0]}", fields)
         except (broken, UnicodeDecodeError) as error:
             raise OSError(f"after row {done[0]}: {error}") from error
 
-    return rows(), lambda: done[0] / max(1, table.metadata.num_rows)
+    return rows(), lambda: (done[0] - before) / max(1, wanted)
+
+
+def _row_groups(metadata: Any, between: tuple[int, int] | None) -> tuple[list[int], int, int]:
+    """The row groups that begin in a range of bytes, the number of rows before them, and theirs."""
+    groups: list[int] = []
+    before = wanted = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        columns = [group.column(at) for at in range(group.num_columns)]
+        begin = min((c.dictionary_page_offset or c.data_page_offset for c in columns), default=0)
+        if between is None or between[0] <= begin < between[1]:
+            groups.append(number)
+            wanted += group.num_rows
+        elif not groups:
+            before += group.num_rows
+    return groups, before, wanted
