@@ -49,8 +49,11 @@ LOADERS = {"import_module", "__import__", "needed", "need", "imported"}
 BY_NAME = {("discriminative", "structured")}
 """Methods that look another up in METHODS: FActScore by a language model asks for the label as `structured` does."""
 
-REACHED_BY_NAME = {"vouching.rows.worker", "vouching.__main__"}
-"""Modules that a process is started with."""
+REACHED_BY_NAME = {
+    "vouching.rows.worker", "vouching.__main__", "vouching.ledger.migrations.env",
+    "vouching.ledger.migrations.versions.r0001_rows",
+}  # fmt: skip
+"""Modules that a process is started with, or that Alembic runs."""
 
 
 def layer_of(module: str) -> str:

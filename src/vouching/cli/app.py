@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "check", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
-    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "schema", "rows",
+    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "ledger", "schema", "rows",
 )  # fmt: skip
 """The commands, of which only one is loaded if it is the first argument."""
 
@@ -172,6 +172,10 @@ def _guards(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | No
         from vouching.cli import guard
 
         yield guard.app, None
+    if wanted("ledger"):
+        from vouching.cli import ledger
+
+        yield ledger.app, "ledger"
 
 
 def __getattr__(name: str) -> typer.Typer:
