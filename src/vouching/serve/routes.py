@@ -15,6 +15,7 @@ from vouching.errors import VouchError
 from vouching.methods.base import Outcome
 from vouching.serve import bodies
 from vouching.serve.gate import problem_json
+from vouching.serve.page import add_page
 from vouching.serve.trainers import rewards_of, trainer_rows
 from vouching.serve.work import Deadline
 from vouching.types import Assurance, Ranking, Report, Unverified, Verdict
@@ -61,6 +62,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     _add_other_methods(app, service, described)
     _add_rewards(app, service, described)
     _add_state(app, service)
+    add_page(app, service, described)
 
 
 def _json(record: AnyRecord | list[Outcome]) -> Response:

@@ -23,7 +23,8 @@ const vouchReport = (signal) => {
   };
 
   // A single claim is in no list: its finding takes the place of its row.
-  const rows = all(document.querySelector(".row") ? ".row" : ".finding").map((row) => {
+  const workspace = document.querySelector(".workspace");
+  const rows = all(workspace.querySelector(".row") ? ".row" : ".finding", workspace).map((row) => {
     const link = row.id ? row : row.firstElementChild;
     return { row, link, name: row.id || link.hash.slice(1), label: row.dataset.label, error: row.dataset.error, words: null, said: [] };
   });

@@ -1,0 +1,90 @@
+"""The web page of a server: check a text against sources, watch its claims arrive, and read the result.
+
+The page is one file that loads nothing; it calls the API of the server that sent it, with the key that its reader
+enters where the server has keys. The key is kept for the tab alone and sent as a header, never as a cookie, so that no
+other page can use it. Results are drawn here with the templates of the HTML report: the browser never turns a text of
+a claim or a source into markup.
+
+Not supported: pictures of scanned pages; web addresses, which a server would have to open for any caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
+
+from vouching.errors import InputError
+from vouching.report.page import workspace_html
+from vouching.report.skeleton import TEMPLATES, environment
+from vouching.search.sections import document_sources, kind_of
+from vouching.serve.work import Deadline
+from vouching.text.encoding import decode_text
+from vouching.types import Report
+from vouching.types.serial import from_json
+
+if TYPE_CHECKING:
+    from vouching.serve.service import Service
+
+_HEADERS = {
+    "cache-control": "no-cache",
+    "content-security-policy": "frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+"""The rest of the policy is in the page itself, with the hashes of its style and script."""
+
+
+class ReadText(BaseModel):
+    """The text of an uploaded file."""
+
+    name: str
+    text: str
+
+
+def add_page(app: FastAPI, service: Service, described: Any) -> None:
+    """Add the page and what it calls besides the API."""
+
+    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
+    async def page() -> Response:
+        keyed = service.keys is not None
+        return HTMLResponse(_page(keyed, tuple(service.policy.judges)), headers=_HEADERS)
+
+    @app.post("/v1/page/read", response_model=list[ReadText], **described)
+    async def read(request: Request, name: str) -> list[ReadText]:
+        """The text of a file (plain text, Markdown, HTML, PDF, Word): one text, or one per page or section."""
+        raw = await request.body()
+        return await service.judge(lambda deadline: _texts(raw, name, deadline))
+
+    @app.post("/v1/page/draw", response_class=HTMLResponse, **described)
+    async def draw(request: Request) -> Response:
+        """A report of /v1/check-response as HTML: its claims beside their sources."""
+        raw = await request.body()
+        html = await asyncio.to_thread(lambda: workspace_html(from_json(Report, raw)))
+        return HTMLResponse(html, headers=_HEADERS)
+
+
+@cache
+def _page(keyed: bool, judges: tuple[str, ...]) -> str:
+    folder = TEMPLATES.parents[1] / "serve/templates"
+    return (
+        environment(folder)
+        .get_template("page.html.jinja")
+        .render(title="Check a text", lead="", keyed=keyed, judges=judges, connects=True)
+    )
+
+
+def _texts(raw: bytes, name: str, deadline: Deadline) -> list[ReadText]:
+    deadline.look()
+    if not raw.strip():
+        raise InputError(f"{name} is empty: choose a file with text")
+    kind = kind_of(name, raw)
+    if kind is None:
+        text, _ = decode_text(raw, name)
+        return [ReadText(name=name, text=text)]
+    return [ReadText(name=source.id, text=source.text) for source in document_sources(raw, kind, name)]
