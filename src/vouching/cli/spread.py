@@ -27,7 +27,7 @@ from vouching.rows.places import is_folder
 from vouching.rows.pool import cores
 from vouching.rows.worker import WorkerError
 
-app = typer.Typer(help="Merge and check the output of folders of rows.", no_args_is_help=True)
+app = typer.Typer()
 
 ShardOf = Annotated[
     str | None,
@@ -176,6 +176,8 @@ def merge_command(
     raise typer.Exit(Exit.INCOMPLETE if fault or summary.problems else Exit.OK)
 
 
-@app.callback()
-def rows_group() -> None:
+@app.callback(invoke_without_command=True)
+def rows(context: typer.Context) -> None:
     """Merge and check the output of folders of rows."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
