@@ -5,12 +5,14 @@
 Every file of the folder is one set for ``pairs`` of a run. Only rows are written that the shipped encoder was trained
 on, so that the rows it has not seen stay unseen. ``swapped.jsonl`` has supported claims beside a premise in which a
 number or a name of the claim is exchanged for another of the same premise: the claim stays as it was, and is no longer
-supported. Rows of a set beyond its limit are left out.
+supported. ``held/held.jsonl.gz`` has the rows of attribution/train that the shipped encoder has not seen: a run that
+names this folder in ``disjoint_from`` stays apart from them. Rows of a set beyond its limit are left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import random
@@ -99,13 +101,27 @@ def write(path: Path, rows: Sequence[Record]) -> None:
     print(f"{path.stem}: {len(rows)} rows", flush=True)
 
 
+def write_held(folder: Path, units: Sequence[Unit]) -> None:
+    """Write the held-out rows of attribution/train as a folder of sets."""
+    folder.mkdir(exist_ok=True)
+    rows = [row for unit in units if unit[0].place.startswith("train/") for row in unit]
+    with gzip.open(folder / "held.jsonl.gz", "wt", encoding="utf-8") as lines:
+        for number, row in enumerate(rows):
+            label = "Attributable" if row.attributable else "Not Attributable"
+            record = {"id": f"held-{number}", "claim": row.claim, "source": row.source, "label": label}
+            lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+    print(f"held: {len(rows)} rows", flush=True)
+
+
 def main() -> None:
     """Write one file a set."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=Path)
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    units = split_of_export(find_weights(None).folder).train
+    split = split_of_export(find_weights(None).folder)
+    units = split.train
+    write_held(options.output / "held", split.held)
     supported: list[Record] = []
     for name, several in by_set(units).items():
         rows = [row for row in map(record_of, several) if row["source"]]
