@@ -19,7 +19,6 @@ import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,38 +104,16 @@ def measure_imports() -> dict[str, Any]:
 
 
 def measure_command(model: str) -> dict[str, Any]:
-    """Time of a whole ``vouch check``, from the start of the interpreter to its end, with modules compiled before.
-
-    ``pip`` compiles modules when it installs them; a first run, not counted, does the same here.
-    """
+    """Wall time of a whole ``vouch check``, from the start of the interpreter to its end."""
     command = [sys.executable, "-m", "vouching", "check", CLAIM, "--source-text", FINDING, "--model", model]
     times: list[float] = []
-    processor: list[float] = []
-    with tempfile.TemporaryDirectory() as folder:
-        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        for _ in range(1 + COMMANDS):
-            start, before = time.perf_counter(), processor_seconds_of_children()
-            done = subprocess.run(
-                command, check=True, capture_output=True, text=True, encoding="utf-8",
-                env={**inherited, "PYTHONPYCACHEPREFIX": folder},
-            )  # fmt: skip
-            times.append(time.perf_counter() - start)
-            processor.append(processor_seconds_of_children() - before)
-            if FIX not in done.stdout:
-                raise RuntimeError(f"vouch check printed no fix:\n{done.stdout}")
-    return {
-        "seconds": round(statistics.median(times[1:]), 3),
-        "slowest_seconds": round(max(times[1:]), 3),
-        "processor_seconds": round(min(processor[1:]), 3),
-    }
-
-
-def processor_seconds_of_children() -> float:
-    """Processor time of the commands that have ended."""
-    import resource  # Not on Windows, where only this part cannot run.
-
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    for _ in range(COMMANDS):
+        start = time.perf_counter()
+        done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
+        times.append(time.perf_counter() - start)
+        if FIX not in done.stdout:
+            raise RuntimeError(f"vouch check printed no fix:\n{done.stdout}")
+    return {"seconds": round(statistics.median(times), 3), "slowest_seconds": round(max(times), 3)}
 
 
 def measure_claims(pairs: Sequence[tuple[str, str]], model: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Every file of the folder is one set for ``pairs`` of a run. Only rows are writte
 on, so that the rows it has not seen stay unseen. ``swapped.jsonl`` has supported claims beside a premise in which a
 number or a name of the claim is exchanged for another of the same premise: the claim stays as it was, and is no longer
 supported. ``held/held.jsonl.gz`` has the rows of attribution/train that the shipped encoder has not seen: a run that
-names this folder in ``disjoint_from`` stays apart from them. Rows of a set beyond its limit are left out.
+names this folder in ``disjoint_from`` shares no claim or source with them. Rows of a set beyond its limit are left out.
 """
 
 from __future__ import annotations

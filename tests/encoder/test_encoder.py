@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.house.source_tree import ROOT
-from vouching.encoder.encoder import load_encoder
+from vouching.encoder.encoder import CPUINFO, has_vnni, load_encoder
 from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES, SoftReading, features_of
 from vouching.encoder.weights import find_weights
 from vouching.errors import WeightsError
@@ -196,3 +196,9 @@ def test_a_missing_package_is_named_with_its_remedy(module: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert f"the encoder needs the module {module!r}: install it with  pip install {module}\n" in done.stderr
+
+
+@pytest.mark.skipif(not CPUINFO.exists(), reason="only Linux tells what the CPU has")
+def test_a_cpu_has_vnni_if_linux_says_so() -> None:
+    flags = CPUINFO.read_text("ascii", "replace").split()
+    assert has_vnni() == ("avx512_vnni" in flags or "avx_vnni" in flags)

@@ -133,22 +133,27 @@ def inputs_of(ids: NDArray[np.int32], claim_tokens: int) -> Inputs:
 
 
 def has_vnni() -> bool:
-    """Whether this x86 CPU has VNNI (AVX-512 VNNI, or AVX-VNNI under Linux).
+    """Whether this x86 CPU has VNNI: AVX-512 VNNI, or AVX-VNNI, which only Linux tells.
 
     Without it, sums of products of unsigned and signed int8 numbers saturate at 16 bits, so that a verdict would depend
-    on the CPU; onnxruntime then has to multiply unsigned numbers, which takes nearly twice as long. Other architectures
-    do not saturate, and onnxruntime ignores the setting there.
+    on the CPU; onnxruntime then has to multiply unsigned numbers, which is slower. Other architectures do not saturate,
+    and onnxruntime ignores the setting there.
     """
-    features: dict[str, bool] = import_module("numpy._core._multiarray_umath").__cpu_features__
+    try:  # by CPUID, which an emulator answers too
+        features: dict[str, bool] = getattr(import_module("numpy._core._multiarray_umath"), "__cpu_features__", {})
+    except ImportError:
+        features = {}
     if features.get("AVX512VNNI"):
         return True
+    told = {"avx_vnni"} if "AVX512VNNI" in features else {"avx_vnni", "avx512_vnni"}
     try:
-        return "avx_vnni" in _CPUINFO.read_text("ascii", "replace").split()
+        return not told.isdisjoint(CPUINFO.read_text("ascii", "replace").split())
     except OSError:
         return False
 
 
-_CPUINFO = Path("/proc/cpuinfo")
+CPUINFO = Path("/proc/cpuinfo")
+"""Where Linux tells what the CPU has."""
 
 
 def _session(path: Path, threads: int) -> Any:
