@@ -145,9 +145,9 @@ def has_vnni() -> bool:
         features = {}
     if features.get("AVX512VNNI"):
         return True
-    told = {"avx_vnni"} if "AVX512VNNI" in features else {"avx_vnni", "avx512_vnni"}
+    flags = {"avx_vnni"} if "AVX512VNNI" in features else {"avx_vnni", "avx512_vnni"}
     try:
-        return not told.isdisjoint(CPUINFO.read_text("ascii", "replace").split())
+        return not flags.isdisjoint(CPUINFO.read_text("ascii", "replace").split())
     except OSError:
         return False
 
