@@ -14,11 +14,11 @@ endif
 # Of the benchmarks only encoder_speed.py needs the extra "train": `make test` installs it, or name a Python with it.
 TORCH_PYTHON ?= $(BIN)/python
 
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test check bench docs integrations clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.core ## check the shipped examples and print a verdict (core dependencies only)
 	$(BIN)/python examples/demo.py demo-out
@@ -53,6 +53,9 @@ bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_
 
 docs: $(VENV)/.dev ## run every example of README.md and docs/
 	$(BIN)/python -m pytest -q tests/house/test_documents_run.py tests/house/test_command_tree.py
+
+integrations: $(VENV)/.core ## test the adapters, each in an environment with its package; write docs/integrations.md
+	$(BIN)/python -m tests.integrations.environments
 
 clean: ## remove the environment and what the targets wrote
 	rm -rf $(VENV) demo-out bench-out dist

@@ -47,7 +47,8 @@ def test_a_real_task_scores_a_real_trace_by_the_plugged_function() -> None:
 
     config = vf.TaskConfig(rewards={"process": {"fn": "vouching.integrations.verifiers:structured", "weight": 2.0}})
     task = Verify(Data(prompt="...", gold="Not Attributable"), config)
-    trace = vf.Trace.model_construct(rewards={}, metrics={}, nodes=[], root_reply=reply())
+    said = vf.MessageNode(message=vf.AssistantMessage(content=reply()), sampled=True)
+    trace = vf.Trace.model_construct(rewards={}, metrics={}, nodes=[said])
     asyncio.run(task.score(trace))
     assert (trace.rewards["process"].score, trace.reward) == (1.12, 2.24)
     assert trace.metrics["structured/chain"] == 1.0

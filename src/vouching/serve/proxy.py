@@ -1,0 +1,230 @@
+"""The guard proxy: an OpenAI-compatible server before another one, that checks answers against their documents.
+
+Chat completions and responses are checked (:mod:`~vouching.serve.proxy_guard`); everything else, and every error of the
+upstream server, passes unchanged. A checked answer has the field ``vouch`` and the headers ``x-vouch-outcome`` and
+``x-vouch-action``. The proxy also answers LiteLLM's Generic Guardrail API and promptfoo's webhook. Not supported: web
+sockets, and compressed answers, which are asked for uncompressed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from vouching.errors import ConfigError, InputError, needed
+from vouching.inputs import as_sources, row_sources
+from vouching.serve.proxy_guard import Decision, Guard, worst
+from vouching.serve.proxy_messages import Asked, answers_of, members, object_of, parsed_object, read_request
+from vouching.serve.proxy_settings import ProxySettings
+from vouching.serve.proxy_streams import HeldChat, annotation, held_responses, stream_after
+from vouching.types import Source
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_NOT_FORWARDED = {
+    "host", "content-length", "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
+    "transfer-encoding", "upgrade", "accept-encoding",
+}  # fmt: skip
+_NOT_RETURNED = _NOT_FORWARDED | {"content-encoding"}
+_GUARDED = ("/v1/chat/completions", "/v1/responses")
+LITELLM = "/beta/litellm_basic_guardrail_api"
+"""The path that LiteLLM asks."""
+
+
+class Proxy:
+    """Forwards requests and guards answers."""
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self.settings = settings
+        self.guard = Guard(settings)
+        self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(settings.upstream_seconds, connect=10.0))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+        self.guard.close()
+
+    async def forward(self, request: Request) -> Response:
+        """Any request."""
+        from starlette.responses import StreamingResponse
+
+        raw = await request.body()
+        asked: Asked | None = None
+        body = parsed_object(raw) if request.method == "POST" and request.url.path in _GUARDED else None
+        if body is not None:
+            try:
+                asked = read_request(body, self.settings.documents)
+            except InputError as error:
+                return _problem(400, f"the documents of the request cannot be read: {error}", "invalid_request_error")
+            if "documents" in body and not self.settings.forward_documents:
+                del body["documents"]
+                raw = json.dumps(body).encode()
+        try:
+            answer = await self._send(request, raw)
+        except httpx2.TimeoutException:
+            return _problem(504, "the upstream server did not answer in time", "upstream_timeout")
+        except httpx2.HTTPError as error:
+            return _problem(502, f"the upstream server cannot be reached: {type(error).__name__}", "upstream_error")
+        headers = _headers(answer.headers, _NOT_RETURNED)
+        kind = answer.headers.get("content-type", "")
+        if asked is None or answer.status_code != 200 or not kind.startswith(("application/json", "text/event-stream")):
+            return StreamingResponse(_passed(answer), answer.status_code, headers)
+        if kind.startswith("text/event-stream"):
+            return StreamingResponse(self._guarded_stream(answer, asked, request.url.path), 200, headers)
+        return await self._guarded(answer, asked, headers)
+
+    async def _send(self, request: Request, raw: bytes) -> httpx2.Response:
+        """The answer of the upstream server, with its body still to be read."""
+        path = request.url.path.removeprefix("/v1")
+        url = f"{self.settings.upstream.rstrip('/')}{path}"
+        query = f"?{request.url.query}" if request.url.query else ""
+        headers = {**_headers(request.headers, _NOT_FORWARDED), "accept-encoding": "identity"}
+        asked = self._client.build_request(request.method, url + query, headers=headers, content=raw)
+        return await self._client.send(asked, stream=True)
+
+    async def _guarded(self, answer: httpx2.Response, asked: Asked, headers: dict[str, str]) -> Response:
+        """A whole answer, checked."""
+        from starlette.responses import Response
+
+        try:
+            raw = await answer.aread()
+        except httpx2.HTTPError:
+            return _problem(502, "the answer of the upstream server broke off", "upstream_error")
+        finally:
+            await answer.aclose()
+        body = parsed_object(raw)
+        if body is None:
+            if self.settings.unverified == "block":
+                return _problem(502, "the answer of the upstream server cannot be read", "upstream_error")
+            return Response(raw, 200, {**headers, "x-vouch-outcome": "unchecked"})
+        decisions: list[Decision] = []
+        for text, replace in [*answers_of(body)]:
+            decision = await self.guard.decide(text, asked)
+            decisions.append(decision)
+            if decision.action != "none":
+                replace(decision.text, decision.blocked)
+        record = annotation(decisions)
+        noted = {"x-vouch-outcome": record["outcome"], "x-vouch-action": record["action"]}
+        if not decisions:  # tool calls, or no text
+            return Response(raw, 200, {**headers, **noted})
+        return Response(json.dumps({**body, "vouch": record}, ensure_ascii=False), 200, {**headers, **noted})
+
+    async def _guarded_stream(self, answer: httpx2.Response, asked: Asked, path: str) -> AsyncGenerator[bytes]:
+        """A streamed answer, checked."""
+        chunks = _until_broken(answer)
+        try:
+            if self.settings.stream == "after":
+                made = stream_after(chunks, self.guard, asked)
+            elif path == _GUARDED[0]:
+                made = HeldChat(self.guard, asked).stream(chunks)
+            else:
+                made = held_responses(chunks, self.guard, asked)
+            async for event in made:
+                yield event
+        finally:
+            await answer.aclose()
+
+    async def litellm(self, request: Request) -> Response:
+        """LiteLLM's Generic Guardrail API: texts in, an action out."""
+        from starlette.responses import JSONResponse
+
+        body = parsed_object(await request.body())
+        if body is None or body.get("input_type") not in ("request", "response"):
+            return _problem(400, 'expected an object with "input_type" request or response', "invalid_request_error")
+        texts = [text for text in members(body.get("texts")) if isinstance(text, str)]
+        if body["input_type"] == "request" or not texts:
+            return JSONResponse({"action": "NONE"})
+        try:
+            asked = self._asked_of_litellm(body)
+        except InputError as error:
+            return _problem(400, str(error), "invalid_request_error")
+        decisions = [await self.guard.decide(text, asked) for text in texts]
+        if any(decision.blocked for decision in decisions):
+            reasons = [str(decision.report or decision.message) for decision in decisions if decision.blocked]
+            return JSONResponse({"action": "BLOCKED", "blocked_reason": "\n".join(reasons)})
+        if any(decision.action == "repaired" for decision in decisions):
+            return JSONResponse({"action": "GUARDRAIL_INTERVENED", "texts": [one.text for one in decisions]})
+        return JSONResponse({"action": "NONE"})
+
+    def _asked_of_litellm(self, body: Mapping[str, Any]) -> Asked:
+        """The documents of the messages, and those of the parameters of the guardrail."""
+        read = read_request({"messages": body.get("structured_messages") or []}, self.settings.documents)
+        given = row_sources(object_of(body.get("additional_provider_specific_params")), needed=False)
+        more = as_sources(given) if given else ()
+        sources: tuple[Source, ...] = as_sources([*more, *read.sources]) if more or read.sources else ()
+        return Asked(read.question, sources)
+
+    async def promptfoo(self, request: Request) -> Response:
+        """Promptfoo's assertion "webhook": the output and the variables in, pass, score and reason out."""
+        from starlette.responses import JSONResponse
+
+        body = parsed_object(await request.body()) or {}
+        variables = object_of(object_of(body.get("context")).get("vars"))
+        try:
+            sources = as_sources(row_sources(variables))
+        except InputError as error:
+            return JSONResponse({"pass": False, "score": 0, "reason": f"not checked: {error}"})
+        question = variables.get("question", variables.get("query"))
+        decision = await self.guard.decide(str(body.get("output", "")), Asked(question, sources))
+        passed = decision.outcome == "passed"
+        reason = f"{worst([decision])}: {decision.report if decision.report is not None else decision.message}"
+        # The webhook has no "not scored": an output that could not be judged does not pass, and the reason says so.
+        return JSONResponse({"pass": passed, "score": float(passed), "reason": reason})
+
+
+def _headers(given: Mapping[str, str], without: set[str]) -> dict[str, str]:
+    return {name: value for name, value in given.items() if name.lower() not in without}
+
+
+async def _passed(answer: httpx2.Response) -> AsyncGenerator[bytes]:
+    """The bytes of an answer."""
+    try:
+        async for chunk in answer.aiter_raw():
+            yield chunk
+    finally:
+        await answer.aclose()
+
+
+async def _until_broken(answer: httpx2.Response) -> AsyncIterator[bytes]:
+    """The bytes of a stream; one that breaks off ends without its last event."""
+    try:
+        async for chunk in answer.aiter_raw():
+            yield chunk
+    except httpx2.HTTPError:
+        return
+
+
+def _problem(status: int, message: str, kind: str) -> Response:
+    """An error in the form of the OpenAI API."""
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": {"message": f"vouch: {message}", "type": kind, "param": None, "code": kind}}, status)
+
+
+def build_proxy(settings: ProxySettings) -> Starlette:
+    """The proxy as an ASGI application. Raises ConfigError for an unknown judge, or no upstream server."""
+    starlette = needed("starlette.applications", "serve", "the proxy")
+    routing = needed("starlette.routing", "serve", "the proxy")
+    if not settings.upstream:
+        raise ConfigError("the proxy has no upstream server: pass --upstream URL")
+    proxy = Proxy(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        yield
+        await proxy.aclose()
+
+    methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]
+    routes = [
+        routing.Route(LITELLM, proxy.litellm, methods=["POST"]),
+        routing.Route("/promptfoo", proxy.promptfoo, methods=["POST"]),
+        routing.Route("/{path:path}", proxy.forward, methods=methods),
+    ]
+    return starlette.Starlette(routes=routes, lifespan=lifespan)

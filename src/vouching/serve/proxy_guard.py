@@ -1,0 +1,96 @@
+"""The decision on an answer: checked against the documents of its request, then annotated, repaired or blocked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from vouching.checker import Checker
+from vouching.errors import ConfigError, VouchError
+from vouching.serve.proxy_messages import Asked
+from vouching.serve.proxy_settings import ProxySettings
+from vouching.types import Report
+from vouching.types.serial import finding_json
+
+Outcome = Literal["passed", "failed", "unverified", "unchecked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What happens to a text."""
+
+    outcome: Outcome
+    """passed, failed, unverified (a claim could not be judged) or unchecked (no documents, or no claim)."""
+    action: Literal["none", "repaired", "blocked"]
+    """What was done."""
+    text: str
+    """What the caller gets."""
+    report: Report | None = None
+    """The findings."""
+    message: str = ""
+    """Why the answer was not verified or not checked."""
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the caller gets the text of the policy instead."""
+        return self.action == "blocked"
+
+    def record(self) -> dict[str, Any]:
+        """The annotation, as JSON: outcome, action and one finding per claim."""
+        findings = [finding_json(finding) for finding in self.report.findings] if self.report is not None else []
+        return {"outcome": self.outcome, "action": self.action, "message": self.message, "findings": findings}
+
+
+class Guard:
+    """Decides by a policy. Raises ConfigError for a judge that does not judge claims."""
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self.settings = settings
+        self._checker = Checker(settings.model, settings.threshold)
+        if self._checker.judges != "claims":
+            raise ConfigError(f"{settings.model} does not judge claims: name another model")
+
+    async def decide(self, text: str, asked: Asked) -> Decision:
+        """The decision on an answer; a fault of the check counts as not verified, never as passed."""
+        settings = self.settings
+        if not asked.sources:
+            return self._final(
+                "unchecked", settings.undocumented == "block", text, None, "the request has no documents"
+            )
+        rest = settings.rest if settings.action == "repair" else None
+        try:
+            checking = asyncio.to_thread(self._checker.check_response, text, asked.sources, asked.question, rest)
+            report = await asyncio.wait_for(checking, settings.check_seconds)
+        except TimeoutError:
+            words = f"the check took longer than {settings.check_seconds:g} s"
+            return self._final("unverified", settings.unverified == "block", text, None, words)
+        except VouchError as error:
+            return self._final("unverified", settings.unverified == "block", text, None, str(error))
+        if not report.findings:
+            return self._final("unchecked", False, text, report, "the answer has no claim")
+        if report.passed is False:
+            if settings.action == "repair" and report.revised_response is not None:
+                return Decision("failed", "repaired", report.revised_response, report)
+            return self._final("failed", settings.action == "block", text, report)
+        if report.passed is None:
+            return self._final("unverified", settings.unverified == "block", text, report)
+        return Decision("passed", "none", text, report)
+
+    def _final(self, outcome: Outcome, block: bool, text: str, report: Report | None, message: str = "") -> Decision:
+        if block:
+            return Decision(outcome, "blocked", self.settings.blocked_text, report, message)
+        return Decision(outcome, "none", text, report, message)
+
+    def close(self) -> None:
+        """Close the connections of the judge."""
+        self._checker.close()
+
+
+def worst(decisions: list[Decision]) -> Outcome:
+    """The outcome of several texts: the one that matters most."""
+    order: tuple[Outcome, ...] = ("failed", "unverified", "unchecked", "passed")
+    for outcome in order:
+        if any(decision.outcome == outcome for decision in decisions):
+            return outcome
+    return "unchecked"

@@ -1,0 +1,59 @@
+"""How the guard proxy treats answers: the table ``[proxy]`` of the policy file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from vouching.errors import ConfigError
+from vouching.methods.base import ThresholdConfig
+from vouching.repair import Rest
+
+Origin: TypeAlias = Literal["documents", "tool", "system", "user"]
+"""Where a request has its documents: its field, or messages of a role."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """The policy of the proxy. Raises ConfigError for a value out of range.
+
+    >>> ProxySettings(upstream="http://127.0.0.1:8000/v1").action
+    'annotate'
+    """
+
+    upstream: str = ""
+    """Base URL of the server, with its /v1."""
+    action: Literal["annotate", "repair", "block"] = "annotate"
+    """What happens to an answer with an unsupported claim. Every checked answer is annotated."""
+    unverified: Literal["pass", "block"] = "pass"
+    """What happens to an answer with a claim that could not be judged."""
+    undocumented: Literal["pass", "block"] = "pass"
+    """What happens to an answer to a request without documents, which is not checked."""
+    documents: tuple[Origin, ...] = ("documents", "tool", "system")
+    """What counts as documents. With "user", whatever the user asserts supports the answer."""
+    forward_documents: bool = False
+    """Whether the field "documents" of a request is passed on; many servers refuse it."""
+    stream: Literal["after", "held"] = "after"
+    """Streams pass through and end with the verdict ("after"), or each sentence is held until it is checked."""
+    rest: Rest = "mark"
+    """For "repair": what to do with claims that have no verified fix."""
+    blocked_text: str = "The answer was withheld, because its documents do not support it."
+    """What a caller gets instead of a blocked answer."""
+    model: str = "embedded"
+    """The judge, as for :class:`vouching.Checker`."""
+    threshold: float = 0.5
+    """Score from which a claim is Attributable, in [0, 1]."""
+    check_seconds: float = 30.0
+    """Longest time of a check; after it, the answer counts as not verified."""
+    upstream_seconds: float = 600.0
+    """Longest silence of the upstream server."""
+
+    def __post_init__(self) -> None:
+        ThresholdConfig(self.threshold)
+        if self.upstream and not self.upstream.startswith(("http://", "https://")):
+            raise ConfigError(f"upstream must be a URL such as http://127.0.0.1:8000/v1, got {self.upstream!r}")
+        unknown = [one for one in self.documents if one not in get_args(Origin)]
+        if unknown:
+            raise ConfigError(f"documents must be of {', '.join(get_args(Origin))}, got {unknown[0]!r}")
+        if min(self.check_seconds, self.upstream_seconds) <= 0:
+            raise ConfigError("check_seconds and upstream_seconds must be above 0")

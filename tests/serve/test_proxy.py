@@ -1,0 +1,250 @@
+"""The guard proxy between the real client of OpenAI and a server on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+
+pytest.importorskip("starlette", reason="the extra serve is not installed")
+
+from tests.cli.chat_server import chat_server
+from tests.serve.upstream import Upstream, proxy_before, upstream_server
+from vouching.errors import ConfigError
+from vouching.serve.proxy import build_proxy
+from vouching.serve.proxy_settings import ProxySettings
+
+DOCUMENTS = {"documents": [{"doc_id": "bridge.txt", "text": "The bridge opened in 1973. It has two towers."}]}
+ASKED: list[Any] = [{"role": "user", "content": "When did it open?"}]
+WRONG, RIGHT = "The bridge opened in 1937.", "The bridge opened in 1973."
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with upstream_server() as server:
+        yield server
+
+
+def client(url: str) -> openai.OpenAI:
+    return openai.OpenAI(base_url=url, api_key="secret", max_retries=0)
+
+
+def chat(url: str, **settings: Any) -> Any:
+    return client(url).chat.completions.create(
+        **{"model": "tiny", "messages": ASKED, "extra_body": DOCUMENTS, **settings}
+    )
+
+
+def streamed(url: str, **settings: Any) -> tuple[str, Any, list[Any]]:
+    """The text, the verdict and the finish reasons of a stream."""
+    chunks = [*chat(url, stream=True, **settings)]
+    choices = [choice for chunk in chunks for choice in chunk.choices]
+    text = "".join(choice.delta.content or "" for choice in choices)
+    verdicts = [chunk.model_extra["vouch"] for chunk in chunks if "vouch" in (chunk.model_extra or {})]
+    return text, verdicts[-1] if verdicts else None, [c.finish_reason for c in choices if c.finish_reason]
+
+
+@pytest.mark.parametrize(
+    ("action", "text", "finish", "done"),
+    [
+        ("annotate", WRONG, "stop", "none"),
+        ("repair", RIGHT, "stop", "repaired"),
+        ("block", "No.", "content_filter", "blocked"),
+    ],
+)
+def test_an_answer_is_annotated_repaired_or_blocked(
+    upstream: Upstream, action: Any, text: str, finish: str, done: str
+) -> None:
+    with proxy_before(upstream.url, action=action, blocked_text="No.") as url:
+        answer = chat(url)
+        assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == (text, finish)
+        assert (answer.vouch["outcome"], answer.vouch["action"]) == ("failed", done)
+        [finding] = answer.vouch["answers"][0]["findings"]
+        assert finding["evidence_alignment"][-1]["source_span"]["source_id"] == "bridge.txt"
+        upstream.says = RIGHT
+        right = chat(url)
+    assert (right.choices[0].message.content, right.vouch["outcome"]) == (RIGHT, "passed")
+
+
+def test_the_request_reaches_the_server_as_it_was_but_for_the_documents(upstream: Upstream) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "When?"}, image]}]
+    with proxy_before(upstream.url) as url:
+        chat(url, messages=messages, temperature=0.3, user="u")
+    [(path, headers, body)] = upstream.asked
+    assert path == "/v1/chat/completions"
+    assert headers["authorization"] == "Bearer secret"
+    assert body == {"model": "tiny", "messages": messages, "temperature": 0.3, "user": "u"}
+    with proxy_before(upstream.url, forward_documents=True) as url:
+        chat(url)
+    assert upstream.asked[-1][2]["documents"] == DOCUMENTS["documents"]
+
+
+def test_which_messages_count_as_documents_is_policy(upstream: Upstream) -> None:
+    said = [{"role": role, "content": RIGHT} for role in ("system", "user")]
+    for documents, outcome in ((("system",), "failed"), (("user",), "failed"), (("tool",), "unchecked")):
+        with proxy_before(upstream.url, documents=documents) as url:
+            assert chat(url, messages=said, extra_body={}).vouch["outcome"] == outcome
+    with proxy_before(upstream.url, undocumented="block", blocked_text="No.") as url:
+        assert chat(url, extra_body={}).choices[0].message.content == "No."
+
+
+def test_an_answer_that_could_not_be_judged_passes_or_is_blocked_by_policy(upstream: Upstream) -> None:
+    for judge in ("who knows", 503):
+        with chat_server(lambda prompt, judge=judge: judge) as name:
+            for unverified, text in (("pass", WRONG), ("block", "No.")):
+                with proxy_before(upstream.url, model=name, unverified=unverified, blocked_text="No.") as url:
+                    answer = chat(url)
+                assert (answer.choices[0].message.content, answer.vouch["outcome"]) == (text, "unverified")
+
+
+def test_tool_calls_and_other_paths_pass_unchanged(upstream: Upstream) -> None:
+    call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    upstream.tool_calls = [call]
+    with proxy_before(upstream.url, action="block") as url:
+        answer = chat(url)
+        assert answer.choices[0].message.tool_calls[0].model_dump() == call
+        assert [model.id for model in client(url).models.list()] == ["tiny"]
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
+def test_errors_of_the_server_pass_unchanged(upstream: Upstream, status: int) -> None:
+    upstream.status = status
+    with proxy_before(upstream.url, action="block") as url:
+        answered = httpx2.post(f"{url}/chat/completions", json={"model": "tiny", "messages": ASKED, **DOCUMENTS})
+        direct = httpx2.post(f"{upstream.url}/chat/completions", json={"model": "tiny", "messages": ASKED})
+        assert (answered.status_code, answered.content) == (status, direct.content)
+        assert (answered.headers["retry-after"], answered.headers["x-upstream"]) == ("7", "yes")
+        with pytest.raises(openai.APIStatusError) as raised:
+            chat(url, stream=True)
+    assert raised.value.status_code == status
+
+
+def test_the_faults_of_servers_and_callers_give_errors_that_say_what_is_wrong(upstream: Upstream) -> None:
+    with (
+        proxy_before("http://127.0.0.1:9/v1") as url,
+        pytest.raises(openai.APIStatusError, match="cannot be reached") as raised,
+    ):
+        chat(url)
+    assert raised.value.status_code == 502
+    upstream.raw = b"<html>"
+    with proxy_before(upstream.url) as url:
+        answered = httpx2.post(f"{url}/chat/completions", json={"messages": ASKED, **DOCUMENTS})
+        assert (answered.content, answered.headers["x-vouch-outcome"]) == (b"<html>", "unchecked")
+        wrong = httpx2.post(f"{url}/chat/completions", json={"messages": ASKED, "documents": [{"txt": "a"}]})
+        assert wrong.status_code == 400
+        assert "the documents of the request cannot be read" in wrong.json()["error"]["message"]
+        for body in (b"", b"[]", b"{", b"\xff"):  # for the server to refuse
+            assert httpx2.post(f"{url}/chat/completions", content=body).content == b"<html>"
+    with proxy_before(upstream.url, unverified="block") as url:
+        assert httpx2.post(f"{url}/chat/completions", json={"messages": ASKED, **DOCUMENTS}).status_code == 502
+
+
+def test_a_stream_passes_through_and_ends_with_the_verdict(upstream: Upstream) -> None:
+    with proxy_before(upstream.url, action="block") as url:
+        text, verdict, finish = streamed(url)
+        assert (text, finish) == (WRONG, ["stop"])
+        assert (verdict["outcome"], verdict["action"]) == ("failed", "none")
+        upstream.says = RIGHT
+        assert streamed(url)[1]["outcome"] == "passed"
+
+
+def test_a_held_stream_gives_out_only_what_was_checked(upstream: Upstream) -> None:
+    upstream.says = f"The bridge has two towers. {WRONG} The bridge has two towers."
+    with proxy_before(upstream.url, stream="held", action="repair") as url:
+        text, verdict, finish = streamed(url)
+    assert (text, finish) == (upstream.says.replace("1937", "1973"), ["stop"])
+    assert [answer["outcome"] for answer in verdict["answers"]] == ["passed", "failed", "passed"]
+    with proxy_before(upstream.url, stream="held", action="block", blocked_text="No.") as url:
+        text, verdict, finish = streamed(url)
+    assert (text, finish) == ("The bridge has two towers. No.", ["content_filter"])
+    assert verdict["action"] == "blocked"
+
+
+@pytest.mark.parametrize("stream", ["after", "held"])
+def test_a_stream_that_breaks_off_is_not_verified_and_not_complete(upstream: Upstream, stream: str) -> None:
+    upstream.broken = True
+    with proxy_before(upstream.url, stream=stream) as url:
+        raw = httpx2.post(f"{url}/chat/completions", json={"messages": ASKED, "stream": True, **DOCUMENTS}).text
+    assert "[DONE]" not in raw
+    assert json.loads(raw.strip().split("\n\n")[-1].removeprefix("data: "))["vouch"]["outcome"] == "unverified"
+
+
+def test_many_async_callers_get_their_own_answers(upstream: Upstream) -> None:
+    async def ask(url: str, stream: bool) -> str:
+        async with openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0) as caller:
+            made: Any = await caller.chat.completions.create(
+                model="tiny", messages=ASKED, extra_body=DOCUMENTS, stream=stream
+            )
+            if not stream:
+                return made.vouch["outcome"]
+            return [chunk.model_extra["vouch"]["outcome"] async for chunk in made if not chunk.choices][-1]
+
+    async def all_of(url: str) -> list[str]:
+        return await asyncio.gather(*(ask(url, bool(number % 2)) for number in range(8)))
+
+    with proxy_before(upstream.url) as url:
+        assert asyncio.run(all_of(url)) == ["failed"] * 8
+
+
+@pytest.mark.parametrize("stream", ["after", "held"])
+def test_responses_are_guarded_whole_and_streamed(upstream: Upstream, stream: str) -> None:
+    asked: dict[str, Any] = {"model": "tiny", "input": "When?", "instructions": RIGHT}
+    with proxy_before(upstream.url, action="repair", stream=stream) as url:
+        whole = client(url).responses.create(**asked)
+        assert whole.output_text == RIGHT
+        assert (whole.model_extra or {})["vouch"]["action"] == "repaired"
+        events: list[Any] = [*client(url).responses.create(**asked, stream=True)]
+    text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+    final = next(event.response for event in events if event.type == "response.completed")
+    assert (text, final.output_text) == ((WRONG, WRONG) if stream == "after" else (RIGHT, RIGHT))
+    assert events[-1].type == "vouch.verdict"
+    assert events[-1].vouch["outcome"] == "failed"
+
+
+def test_litellm_gets_its_three_actions(upstream: Upstream) -> None:
+    body = {
+        "input_type": "response", "texts": [WRONG], "request_data": {},
+        "structured_messages": [{"role": "tool", "content": RIGHT}],
+    }  # fmt: skip
+    for action, answer in (
+        ("annotate", {"action": "NONE"}),
+        ("repair", {"action": "GUARDRAIL_INTERVENED", "texts": [RIGHT]}),
+    ):
+        with proxy_before(upstream.url, action=action) as url:
+            place = url.removesuffix("/v1") + "/beta/litellm_basic_guardrail_api"
+            assert httpx2.post(place, json=body).json() == answer
+            assert httpx2.post(place, json={**body, "input_type": "request"}).json() == {"action": "NONE"}
+            assert httpx2.post(place, json={"texts": []}).status_code == 400
+    with proxy_before(upstream.url, action="block") as url:
+        given = {**body, "structured_messages": None, "additional_provider_specific_params": {"sources": [RIGHT]}}
+        blocked = httpx2.post(url.removesuffix("/v1") + "/beta/litellm_basic_guardrail_api", json=given).json()
+    assert blocked["action"] == "BLOCKED"
+    assert "Change 1937 to 1973." in blocked["blocked_reason"]
+
+
+def test_promptfoo_gets_pass_score_and_reason(upstream: Upstream) -> None:
+    with proxy_before(upstream.url) as url:
+        place = url.removesuffix("/v1") + "/promptfoo"
+        for output, passed in ((RIGHT, True), (WRONG, False)):
+            answered = httpx2.post(place, json={"output": output, "context": {"vars": {"context": RIGHT}}}).json()
+            assert (answered["pass"], answered["score"]) == (passed, float(passed))
+        assert "not checked" in httpx2.post(place, json={"output": RIGHT}).json()["reason"]
+
+
+def test_wrong_settings_are_refused_before_anything_is_served() -> None:
+    for settings, words in (
+        ({"upstream": "localhost"}, "upstream must be a URL"),
+        ({"documents": ("assistant",)}, "documents must be of"),
+        ({"check_seconds": 0.0}, "must be above 0"),
+        ({"threshold": 2.0}, "threshold must be in"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            ProxySettings(**settings)
+    with pytest.raises(ConfigError, match="no upstream server"):
+        build_proxy(ProxySettings())
