@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import openai
 import pytest
+from typer.testing import CliRunner
 
 pytest.importorskip("starlette", reason="the extra serve is not installed")
 
 from tests.cli.chat_server import chat_server
 from tests.serve.upstream import Upstream, proxy_before, upstream_server
+from vouching.cli.app import app_for
 from vouching.errors import ConfigError
+from vouching.serve.policy import Policy
 from vouching.serve.proxy import build_proxy
 from vouching.serve.proxy_settings import ProxySettings
 
@@ -237,14 +244,54 @@ def test_promptfoo_gets_pass_score_and_reason(upstream: Upstream) -> None:
         assert "not checked" in httpx2.post(place, json={"output": RIGHT}).json()["reason"]
 
 
+def test_a_body_that_is_too_large_is_refused(upstream: Upstream) -> None:
+    with proxy_before(upstream.url) as url:
+        assert httpx2.post(f"{url}/chat/completions", content=b" " * 100_001).status_code == 413
+    assert upstream.asked == []
+
+
 def test_wrong_settings_are_refused_before_anything_is_served() -> None:
     for settings, words in (
         ({"upstream": "localhost"}, "upstream must be a URL"),
         ({"documents": ("assistant",)}, "documents must be of"),
         ({"check_seconds": 0.0}, "must be above 0"),
-        ({"threshold": 2.0}, "threshold must be in"),
     ):
         with pytest.raises(ConfigError, match=words):
             ProxySettings(**settings)
     with pytest.raises(ConfigError, match="no upstream server"):
-        build_proxy(ProxySettings())
+        build_proxy(Policy())
+    with pytest.raises(ConfigError, match=r"proxy\.judge is 'strict', expected one of default"):
+        Policy(proxy=ProxySettings(judge="strict"))
+
+
+def test_the_command_serves_the_policy_of_a_file(upstream: Upstream, tmp_path: Path) -> None:
+    file = tmp_path / "vouch.toml"
+    file.write_text(
+        f'[judges.default]\nmodel = "embedded:rules"\n[proxy]\nupstream = "{upstream.url}"\naction = "repair"\n'
+    )
+    main = "import sys; sys.argv[0] = 'vouch'; from vouching.cli.app import main; sys.exit(main())"
+    command = [sys.executable, "-c", main, "proxy", "--config", str(file), "--address", "127.0.0.1:0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:
+        assert started.stderr is not None
+        found = re.search(r"proxy at (\S+)", started.stderr.readline())
+        assert found
+        try:
+            assert chat(f"{found[1]}/v1").choices[0].message.content == RIGHT
+        finally:
+            started.terminate()
+
+
+def test_a_policy_file_is_checked_and_has_a_schema(tmp_path: Path) -> None:
+    file = tmp_path / "vouch.toml"
+    for text, status, words in (
+        ('[proxy]\nupstream = "http://localhost:1/v1"\n', 0, "valid"),
+        ('[proxy]\nactoin = "block"\n', 2, "unknown setting 'proxy.actoin'; did you mean 'proxy.action'?"),
+        ('[proxy]\njudge = "strict"\n', 2, "proxy.judge is 'strict'"),
+        ('[judges.default]\nmodel = "nothing"\n', 2, "nothing"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        done = CliRunner().invoke(app_for("policy"), ["policy", "check", str(file)])
+        assert done.exit_code == status, done.output
+        assert words in done.output
+    schema = json.loads(CliRunner().invoke(app_for("policy"), ["policy", "schema"]).output)
+    assert schema["$defs"]["ProxySettings"]["properties"]["action"]["enum"] == ["annotate", "repair", "block"]

@@ -12,7 +12,9 @@ from typing import Any
 
 import uvicorn
 
+from vouching.serve.policy import JudgeSettings, LimitSettings, Policy
 from vouching.serve.proxy import build_proxy
+from vouching.serve.proxy_messages import parsed_object
 from vouching.serve.proxy_settings import ProxySettings
 
 
@@ -32,13 +34,14 @@ class Upstream:
 def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # as servers of models do; else each answer waits 40 ms
 
         def do_GET(self) -> None:
             self._answer({"object": "list", "data": [{"id": "tiny", "object": "model"}]})
 
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length", 0)))
-            asked = json.loads(raw) if raw[:1] == b"{" else {}
+            asked = parsed_object(raw) or {}
             upstream.asked.append((self.path, {k.lower(): v for k, v in self.headers.items()}, asked))
             if upstream.status != 200 or upstream.raw is not None:
                 body = upstream.raw or b'{"error": {"message": "slow down", "type": "rate"}}'
@@ -137,8 +140,9 @@ def upstream_server() -> Iterator[Upstream]:
 @contextmanager
 def proxy_before(upstream: str, **settings: Any) -> Iterator[str]:
     """The base URL of a proxy before a server."""
-    given = {"model": "embedded:rules", **settings}
-    server = uvicorn.Server(uvicorn.Config(build_proxy(ProxySettings(upstream=upstream, **given)), log_level="warning"))
+    judges = {"default": JudgeSettings(settings.pop("model", "embedded:rules"))}
+    policy = Policy(judges=judges, limits=LimitSettings(100_000), proxy=ProxySettings(upstream=upstream, **settings))
+    server = uvicorn.Server(uvicorn.Config(build_proxy(policy), log_level="warning"))
     listening = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

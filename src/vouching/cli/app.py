@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "check", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
-    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "ledger", "schema", "rows",
+    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "proxy", "ledger", "policy", "schema",
+    "rows",
 )  # fmt: skip
 """The commands, of which only one is loaded if it is the first argument."""
 
@@ -176,6 +177,10 @@ def _guards(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | No
         from vouching.cli import ledger
 
         yield ledger.app, "ledger"
+    if wanted("policy"):
+        from vouching.cli import guard
+
+        yield guard.policy_app, "policy"
 
 
 def __getattr__(name: str) -> typer.Typer:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
 from vouching.cli.options import AGAINST, HOW, panel
-from vouching.cli.streams import Exit, usage_errors, write_error
+from vouching.cli.streams import Exit, usage_errors, write_error, write_result
 
 app = typer.Typer()
+policy_app = typer.Typer(help="Check the policy file of the servers, and print its schema.", no_args_is_help=True)
 
 _SERVER = "Server"
 
@@ -75,3 +79,108 @@ def mcp_command(
                 write_error(f"MCP at {url_of(listening)}/mcp")
                 run_app(served, listening)
     raise typer.Exit(Exit.OK)
+
+
+_PROXY_EPILOG = """
+**Examples**
+
+vouch proxy --upstream http://127.0.0.1:8000/v1 --action repair
+
+vouch proxy --config vouch.toml
+
+**Exit status**: 0 stopped; 2 invalid command line or policy file.
+"""
+_CHECK_EPILOG = """
+**Example**
+
+vouch policy check vouch.toml
+
+**Exit status**: 0 valid; 2 invalid, with the reason.
+"""
+_SCHEMA_EPILOG = """
+**Example**
+
+vouch policy schema > vouch.schema.json
+
+**Exit status**: 0 done.
+"""
+_Config = Annotated[
+    Path | None, panel(_SERVER, "--config", metavar="PATH", help="Policy file, TOML: its tables proxy and judges.")
+]
+_Upstream = Annotated[
+    str | None, panel(_SERVER, "--upstream", metavar="URL", help="The server to forward to, with its /v1.")
+]
+_Address = Annotated[
+    str | None,
+    panel(
+        _SERVER, "--address", metavar="HOST:PORT", help="Where to listen; default: 127.0.0.1:8401. Port 0: a free one."
+    ),
+]
+_Action = Annotated[
+    Literal["annotate", "repair", "block"] | None,
+    panel(HOW, "--action", help="What happens to an unsupported answer; default: annotate."),
+]
+_Unverified = Annotated[
+    Literal["pass", "block"] | None,
+    panel(HOW, "--unverified", help="What happens to an answer that could not be judged; default: pass."),
+]
+_Stream = Annotated[
+    Literal["after", "held"] | None,
+    panel(HOW, "--stream", help="Streams end with the verdict (after), or are held until checked; default: after."),
+]
+_ProxyModel = Annotated[
+    str | None, panel(HOW, "--model", metavar="NAME", envvar="VOUCH_MODEL", help="The judge, as for vouch check.")
+]
+
+
+@app.command("proxy", epilog=_PROXY_EPILOG)
+def proxy_command(
+    config: _Config = None,
+    upstream: _Upstream = None,
+    address: _Address = None,
+    action: _Action = None,
+    unverified: _Unverified = None,
+    stream: _Stream = None,
+    model: _ProxyModel = None,
+) -> None:
+    """Guard the answers of an OpenAI-compatible server, by the documents of each request.
+
+    Options take precedence over the policy file.
+    """
+    from vouching.serve.listening import open_socket, run_app, url_of
+    from vouching.serve.policy import read_policy
+    from vouching.serve.proxy import build_proxy
+
+    with usage_errors():
+        given = {
+            "upstream": upstream, "address": address, "action": action, "unverified": unverified, "stream": stream,
+        }  # fmt: skip
+        policy = read_policy(config, [f"proxy.{name}={value}" for name, value in given.items() if value is not None])
+        if model is not None:
+            judge = replace(policy.judges[policy.proxy.judge], model=model)
+            policy = replace(policy, judges={**policy.judges, policy.proxy.judge: judge})
+        served = build_proxy(policy)
+        with open_socket(policy.proxy.address) as listening:
+            write_error(f"proxy at {url_of(listening)} for {policy.proxy.upstream}")
+            run_app(served, listening)
+    raise typer.Exit(Exit.OK)
+
+
+@policy_app.command("check", epilog=_CHECK_EPILOG)
+def check_command(file: Annotated[Path, typer.Argument(help="The policy file.")]) -> None:
+    """Check the policy file of vouch serve and vouch proxy, and open its judges."""
+    from vouching.serve.policy import check_policy
+
+    with usage_errors():
+        names = check_policy(file)
+    write_error(f"{file} is valid; judges: {', '.join(names)}")
+
+
+@policy_app.command("schema", epilog=_SCHEMA_EPILOG)
+def schema_command() -> None:
+    """Print the JSON Schema of the policy file, for editors."""
+    from pydantic import TypeAdapter
+
+    from vouching.serve.policy import Policy
+
+    write_result(json.dumps(TypeAdapter(Policy).json_schema(), indent=2) + "\n")

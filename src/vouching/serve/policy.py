@@ -11,6 +11,10 @@
     [judges.default]
     model = "embedded"
 
+    [proxy]
+    upstream = "http://127.0.0.1:8000/v1"
+    action = "repair"
+
 A caller chooses a judge by its name, never a model: a caller who could name a model could make the server open any
 address or file. An unknown key is an error that names the nearest one.
 """
@@ -22,7 +26,9 @@ from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 
+from vouching.checker import Checker
 from vouching.errors import ConfigError
+from vouching.serve.proxy_settings import ProxySettings
 from vouching.settings import read_settings
 
 DEFAULT_JUDGE = "default"
@@ -111,10 +117,13 @@ class Policy:
     serve: ServeSettings = field(default_factory=ServeSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     judges: dict[str, JudgeSettings] = field(default_factory=lambda: {DEFAULT_JUDGE: JudgeSettings()})
+    proxy: ProxySettings = field(default_factory=ProxySettings)
 
     def __post_init__(self) -> None:
         if DEFAULT_JUDGE not in self.judges:
             raise ConfigError(f"judges has no {DEFAULT_JUDGE!r}, got {', '.join(self.judges) or 'none'}: add it")
+        if self.proxy.judge not in self.judges:
+            raise ConfigError(f"proxy.judge is {self.proxy.judge!r}, expected one of {', '.join(self.judges)}")
         if not self.serve.keys and not is_local(self.serve.address):
             raise ConfigError(
                 f"other machines reach the address {self.serve.address}, but serve.keys is empty: set it to a file "
@@ -142,6 +151,16 @@ def read_policy(path: Path | None, overrides: Sequence[str] = ()) -> Policy:
     if path is None or not policy.serve.keys:
         return policy
     return replace(policy, serve=replace(policy.serve, keys=str(path.parent / policy.serve.keys)))
+
+
+def check_policy(path: Path) -> tuple[str, ...]:
+    """Read a policy file, open its judges, and return their names. Raises as :func:`read_policy` and the judges do."""
+    policy = read_policy(path)
+    for name, judge in policy.judges.items():
+        checker = Checker(judge.model, judge.threshold, min_confidence=judge.min_confidence)
+        if checker.judges != "claims":
+            raise ConfigError(f"judges.{name}: {judge.model} does not judge claims: name another model")
+    return tuple(policy.judges)
 
 
 def is_local(address: str) -> bool:

@@ -17,9 +17,9 @@ import httpx2
 
 from vouching.errors import ConfigError, InputError, needed
 from vouching.inputs import as_sources, row_sources
+from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard, worst
 from vouching.serve.proxy_messages import Asked, answers_of, members, object_of, parsed_object, read_request
-from vouching.serve.proxy_settings import ProxySettings
 from vouching.serve.proxy_streams import HeldChat, annotation, held_responses, stream_after
 from vouching.types import Source
 
@@ -41,9 +41,10 @@ LITELLM = "/beta/litellm_basic_guardrail_api"
 class Proxy:
     """Forwards requests and guards answers."""
 
-    def __init__(self, settings: ProxySettings) -> None:
-        self.settings = settings
-        self.guard = Guard(settings)
+    def __init__(self, policy: Policy) -> None:
+        self.settings = settings = policy.proxy
+        self.guard = Guard(settings, policy.judges[settings.judge])
+        self._max_bytes = policy.limits.body_bytes
         self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(settings.upstream_seconds, connect=10.0))
 
     async def aclose(self) -> None:
@@ -55,7 +56,9 @@ class Proxy:
         """Any request."""
         from starlette.responses import StreamingResponse
 
-        raw = await request.body()
+        raw = await self._body(request)
+        if raw is None:
+            return _problem(413, f"the body of a request may have {self._max_bytes:,} bytes", "invalid_request_error")
         asked: Asked | None = None
         body = parsed_object(raw) if request.method == "POST" and request.url.path in _GUARDED else None
         if body is not None:
@@ -79,6 +82,15 @@ class Proxy:
         if kind.startswith("text/event-stream"):
             return StreamingResponse(self._guarded_stream(answer, asked, request.url.path), 200, headers)
         return await self._guarded(answer, asked, headers)
+
+    async def _body(self, request: Request) -> bytes | None:
+        """The body of a request; None if it is too large."""
+        read = bytearray()
+        async for chunk in request.stream():
+            read += chunk
+            if len(read) > self._max_bytes:
+                return None
+        return bytes(read)
 
     async def _send(self, request: Request, raw: bytes) -> httpx2.Response:
         """The answer of the upstream server, with its body still to be read."""
@@ -135,7 +147,7 @@ class Proxy:
         """LiteLLM's Generic Guardrail API: texts in, an action out."""
         from starlette.responses import JSONResponse
 
-        body = parsed_object(await request.body())
+        body = parsed_object(await self._body(request) or b"")
         if body is None or body.get("input_type") not in ("request", "response"):
             return _problem(400, 'expected an object with "input_type" request or response', "invalid_request_error")
         texts = [text for text in members(body.get("texts")) if isinstance(text, str)]
@@ -165,7 +177,7 @@ class Proxy:
         """Promptfoo's assertion "webhook": the output and the variables in, pass, score and reason out."""
         from starlette.responses import JSONResponse
 
-        body = parsed_object(await request.body()) or {}
+        body = parsed_object(await self._body(request) or b"") or {}
         variables = object_of(object_of(body.get("context")).get("vars"))
         try:
             sources = as_sources(row_sources(variables))
@@ -208,13 +220,13 @@ def _problem(status: int, message: str, kind: str) -> Response:
     return JSONResponse({"error": {"message": f"vouch: {message}", "type": kind, "param": None, "code": kind}}, status)
 
 
-def build_proxy(settings: ProxySettings) -> Starlette:
+def build_proxy(policy: Policy) -> Starlette:
     """The proxy as an ASGI application. Raises ConfigError for an unknown judge, or no upstream server."""
     starlette = needed("starlette.applications", "serve", "the proxy")
     routing = needed("starlette.routing", "serve", "the proxy")
-    if not settings.upstream:
+    if not policy.proxy.upstream:
         raise ConfigError("the proxy has no upstream server: pass --upstream URL")
-    proxy = Proxy(settings)
+    proxy = Proxy(policy)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:

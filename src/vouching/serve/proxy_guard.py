@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from vouching.checker import Checker
 from vouching.errors import ConfigError, VouchError
+from vouching.serve.policy import JudgeSettings
 from vouching.serve.proxy_messages import Asked
 from vouching.serve.proxy_settings import ProxySettings
 from vouching.types import Report
@@ -43,13 +44,13 @@ class Decision:
 
 
 class Guard:
-    """Decides by a policy. Raises ConfigError for a judge that does not judge claims."""
+    """Decides by a policy. Raises ConfigError for a judge that does not judge claims, or that searches."""
 
-    def __init__(self, settings: ProxySettings) -> None:
+    def __init__(self, settings: ProxySettings, judge: JudgeSettings) -> None:
         self.settings = settings
-        self._checker = Checker(settings.model, settings.threshold)
-        if self._checker.judges != "claims":
-            raise ConfigError(f"{settings.model} does not judge claims: name another model")
+        self._checker = Checker(judge.model, judge.threshold, min_confidence=judge.min_confidence)
+        if self._checker.judges != "claims" or judge.search:
+            raise ConfigError(f"proxy.judge {settings.judge!r} must judge claims, and must not search")
 
     async def decide(self, text: str, asked: Asked) -> Decision:
         """The decision on an answer; a fault of the check counts as not verified, never as passed."""

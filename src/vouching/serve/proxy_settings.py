@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from vouching.errors import ConfigError
-from vouching.methods.base import ThresholdConfig
 from vouching.repair import Rest
 
 Origin: TypeAlias = Literal["documents", "tool", "system", "user"]
@@ -23,6 +22,8 @@ class ProxySettings:
 
     upstream: str = ""
     """Base URL of the server, with its /v1."""
+    address: str = "127.0.0.1:8401"
+    """HOST:PORT where the proxy listens. It has no keys of its own: those of callers go to the upstream server."""
     action: Literal["annotate", "repair", "block"] = "annotate"
     """What happens to an answer with an unsupported claim. Every checked answer is annotated."""
     unverified: Literal["pass", "block"] = "pass"
@@ -39,17 +40,14 @@ class ProxySettings:
     """For "repair": what to do with claims that have no verified fix."""
     blocked_text: str = "The answer was withheld, because its documents do not support it."
     """What a caller gets instead of a blocked answer."""
-    model: str = "embedded"
-    """The judge, as for :class:`vouching.Checker`."""
-    threshold: float = 0.5
-    """Score from which a claim is Attributable, in [0, 1]."""
+    judge: str = "default"
+    """Name of the judge, of the table ``judges``."""
     check_seconds: float = 30.0
     """Longest time of a check; after it, the answer counts as not verified."""
     upstream_seconds: float = 600.0
     """Longest silence of the upstream server."""
 
     def __post_init__(self) -> None:
-        ThresholdConfig(self.threshold)
         if self.upstream and not self.upstream.startswith(("http://", "https://")):
             raise ConfigError(f"upstream must be a URL such as http://127.0.0.1:8000/v1, got {self.upstream!r}")
         unknown = [one for one in self.documents if one not in get_args(Origin)]
