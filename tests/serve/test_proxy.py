@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from tests.cli.chat_server import chat_server
 from tests.serve.upstream import Upstream, proxy_before, upstream_server
 from vouching.cli.app import app_for
 from vouching.errors import ConfigError
+from vouching.serve.listening import open_socket
 from vouching.serve.policy import Policy
 from vouching.serve.proxy import build_proxy
 from vouching.serve.proxy_settings import ProxySettings
@@ -295,3 +297,10 @@ def test_a_policy_file_is_checked_and_has_a_schema(tmp_path: Path) -> None:
         assert words in done.output
     schema = json.loads(CliRunner().invoke(app_for("policy"), ["policy", "schema"]).output)
     assert schema["$defs"]["ProxySettings"]["properties"]["action"]["enum"] == ["annotate", "repair", "block"]
+
+
+def test_connections_do_not_wait_to_fill_a_packet() -> None:
+    with open_socket("127.0.0.1:0") as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

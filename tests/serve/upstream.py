@@ -12,6 +12,7 @@ from typing import Any
 
 import uvicorn
 
+from vouching.serve.listening import open_socket, url_of
 from vouching.serve.policy import JudgeSettings, LimitSettings, Policy
 from vouching.serve.proxy import build_proxy
 from vouching.serve.proxy_messages import parsed_object
@@ -143,13 +144,13 @@ def proxy_before(upstream: str, **settings: Any) -> Iterator[str]:
     judges = {"default": JudgeSettings(settings.pop("model", "embedded:rules"))}
     policy = Policy(judges=judges, limits=LimitSettings(100_000), proxy=ProxySettings(upstream=upstream, **settings))
     server = uvicorn.Server(uvicorn.Config(build_proxy(policy), log_level="warning"))
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = open_socket("127.0.0.1:0")
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     while not server.started:
         threading.Event().wait(0.01)
     try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        yield f"{url_of(listening)}/v1"
     finally:
         server.should_exit = True
         thread.join()
