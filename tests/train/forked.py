@@ -20,8 +20,11 @@ def in_child(run: Callable[[], object], **environment: str) -> int:
     return _ended(_started(run, environment))
 
 
-def as_group(run: Callable[[], object], processes: int = 2) -> None:
-    """Do ``run`` in children that train together on a CPU. Raises AssertionError if one of them fails."""
+def as_group(run: Callable[[], object], processes: int = 2, engine: dict[str, str] | None = None) -> None:
+    """Do ``run`` in children that train together on a CPU. Raises AssertionError if one of them fails.
+
+    ``engine`` is what the launcher of accelerate would put into the environment, to divide the weights among them.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -29,7 +32,7 @@ def as_group(run: Callable[[], object], processes: int = 2) -> None:
         "WORLD_SIZE": str(processes),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": port,
-        "ACCELERATE_USE_CPU": "true",
+        **(engine or {"ACCELERATE_USE_CPU": "true"}),
     }
     children = [_started(run, {**about, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(processes)]
     assert [_ended(child) for child in children] == [0] * processes

@@ -87,7 +87,8 @@ def test_settings_out_of_range_are_refused(setting: str, value: float, message: 
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
-from vouching.train.critic import Critic, clipped_value_loss, load_critic  # noqa: E402  (needs torch)
+from vouching.train.critic import Critic, clipped_value_loss  # noqa: E402  (needs torch)
+from vouching.train.critic_model import load_critic  # noqa: E402  (needs torch)
 
 
 @pytest.fixture(scope="module")

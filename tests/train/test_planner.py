@@ -8,16 +8,27 @@ from typing import Any
 
 import pytest
 
+from tests.train import blinded_runs
 from tests.train.engine_runs import config, scripted, texts, tokenizer_of, trainer_of
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError
 from vouching.methods.base import ScriptedSampler
-from vouching.methods.training import LoraSettings, MemorySettings, SamplingSettings
+from vouching.methods.training import CriticSettings, LoraSettings, MemorySettings, SamplingSettings
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+from transformers import Qwen2Config, Qwen2ForCausalLM  # noqa: E402
+
 from tests.train.live_memory import LiveMemory  # noqa: E402  (needs torch)
-from vouching.train.planner import RESERVE, Shape, plan_lines, plan_of, read_target, shape_of  # noqa: E402
+from vouching.train.planner import (  # noqa: E402
+    RESERVE,
+    Shape,
+    critic_shape_of,
+    plan_lines,
+    plan_of,
+    read_target,
+    shape_of,
+)
 
 WIDTH = 60
 """Tokens of every reply."""
@@ -159,3 +170,65 @@ def test_eight_bit_moments_need_bitsandbytes(tmp_path: Path) -> None:
         pytest.skip("bitsandbytes is installed")
     with pytest.raises(ConfigError, match="pip install bitsandbytes"):
         trainer_of(config(tmp_path, memory=MemorySettings(optimizer="adamw_8bit")), tmp_path)
+
+
+@pytest.mark.parametrize(("rank", "adapters"), [(0, 0), (4, 0), (4, 4)], ids=["whole", "adapters", "shared layers"])
+def test_the_plan_of_a_run_with_a_critic_is_within_15_percent_of_the_measured_peak(
+    rank: int, adapters: int, tmp_path: Path
+) -> None:
+    torch.set_num_threads(1)
+    blinded_runs.write_model(tmp_path / "model")  # for its tokenizer
+    wide = Qwen2Config(
+        vocab_size=512, hidden_size=256, intermediate_size=1024, num_hidden_layers=4, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=2048, eos_token_id=0, pad_token_id=1, bos_token_id=None,
+        tie_word_embeddings=True,
+    )  # fmt: skip
+    Qwen2ForCausalLM(wide).save_pretrained(tmp_path / "model")
+    settings = blinded_runs.ppo(
+        tmp_path / "model", micro_batch=1, batch_prompts=1, lora=LoraSettings(rank=adapters, dropout=0.0),
+        critic=CriticSettings(learning_rate=1e-3, warmup_steps=1, rank=rank),
+    )  # fmt: skip
+    trainer = trainer_of(settings, tmp_path / "run", blinded_runs.game(), blinded_runs.ROWS,
+                         blinded_runs.talk(tmp_path / "model"), activation_checkpointing=True)  # fmt: skip
+    critic = trainer.table.critic.model
+    memory = LiveMemory([*trainer.model.parameters(), *trainer.model.buffers(), *critic.parameters()])
+    lengths: list[int] = []
+    play = trainer._generate_and_score_completions
+
+    def see(inputs: Any) -> Any:
+        batch = play(inputs)
+        lengths.append(int((batch["prompt_mask"].sum(-1) + batch["completion_mask"].sum(-1)).max()))
+        return batch
+
+    trainer._generate_and_score_completions = see
+    with memory:
+        trainer.train()
+    sampling = replace(settings.sampling, prompt_tokens=max(lengths) - 1, completion_tokens=1)
+    plan = plan_of(replace(settings, sampling=sampling), shape_of(settings.model, settings.lora), 1, 0.0, reduced=False,
+                   critic=critic_shape_of(settings))  # fmt: skip
+    peak = max(sum(plan.update.values()), sum(plan.critic.values()))
+    assert peak == pytest.approx(memory.peak, rel=0.15), (plan, memory.peak)
+
+
+def test_a_critic_with_adapters_uses_the_frozen_layers_of_a_policy_with_adapters(tmp_path: Path) -> None:
+    model = blinded_runs.write_model(tmp_path / "model")
+    settings = blinded_runs.ppo(model, lora=LoraSettings(rank=4, dropout=0.0), critic=CriticSettings(rank=4))
+    trainer = trainer_of(settings, tmp_path / "run", blinded_runs.game(), blinded_runs.ROWS, blinded_runs.talk(model))
+    policy = {weight.data_ptr() for weight in trainer.model.parameters() if not weight.requires_grad}
+    critic = trainer.table.critic.model
+    frozen = {name: weight for name, weight in critic.named_parameters() if not weight.requires_grad}
+    assert {weight.data_ptr() for name, weight in frozen.items() if "score" not in name} <= policy
+    before = {name: weight.detach().clone() for name, weight in critic.named_parameters()}
+    trainer.train()
+    moved = {name for name, weight in critic.named_parameters() if not torch.equal(weight, before[name])}
+    assert moved
+    assert not moved & frozen.keys()  # only its adapters and its head learn
+    assert critic_shape_of(settings).trained < shape_of(settings.model, LoraSettings()).weights / 5
+
+
+def test_tied_weights_count_once(tmp_path: Path) -> None:
+    model = write_tiny_qwen(tmp_path / "model", texts())
+    from transformers import AutoModelForCausalLM
+
+    held = {weight.data_ptr(): weight.numel() for weight in AutoModelForCausalLM.from_pretrained(model).parameters()}
+    assert shape_of(str(model), LoraSettings()).weights == sum(held.values())

@@ -105,6 +105,8 @@ class CriticSettings:
 
     model: str = ""
     """Initial weights; empty for those of the policy."""
+    rank: int = 0
+    """Rank of the critic's own adapters, over frozen layers that it shares with a policy of adapters; 0 trains all."""
     learning_rate: float = 1e-5
     warmup_steps: int = 10
     discount: float = 0.998
@@ -119,7 +121,7 @@ class CriticSettings:
     """Whether the advantages of a step are normalised to mean 0 and variance 1."""
 
     def __post_init__(self) -> None:
-        require(self, above=("learning_rate", "clip", "passes"), at_least=("warmup_steps",))
+        require(self, above=("learning_rate", "clip", "passes"), at_least=("warmup_steps", "rank"))
         for name in ("discount", "trace"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"critic.{name} must be in [0, 1], got {getattr(self, name)}")

@@ -6,26 +6,25 @@
     returns          R_t = A_t + V_t, then A is whitened over all tokens of the step (unbiased variance, as in verl)
     value loss       .5 mean max((v - R)^2, (clip(v, V - c, V + c) - R)^2), v being the value during the update
 
-As in verl it is a separate model with its own optimizer and warm-up; the policy loss stays TRL's. Every process holds
-the whole critic and exchanges its gradients, so the result does not depend on which process has which rollout. Not
-supported: a sharded critic, and one that shares layers with the policy.
+As in verl it is a separate model with its own optimizer and warm-up; the policy loss stays TRL's. Processes exchange
+gradients, so the result does not depend on which process has which rollout; ``critic_model`` says how its weights are
+held. Not supported: one set of adapters for policy and critic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vouching.errors import ConfigError, TrainingError
+from vouching.errors import TrainingError
 from vouching.methods.base import Processes
 from vouching.methods.training import CriticSettings
 from vouching.train.advantages import Floats, gae, whiten
-from vouching.train.extra import base_of, imported
-from vouching.train.policy import ADAPTER, adapter_base
+from vouching.train.critic_model import critic_state, load_critic_state, shard
+from vouching.train.extra import imported
 from vouching.types import Group, Rollout
 
 MINIMUM = 2
@@ -84,16 +83,31 @@ def clipped_value_loss(guesses: Any, values: Any, returns: Any, mask: Any, clip:
 
 
 class Critic:
-    """Predicts values, computes advantages, and learns from the returns."""
+    """Predicts values, computes advantages, and learns from the returns.
+
+    Args:
+        model: from ``critic_model.load_critic``.
+        settings: the settings.
+        pad: token of padding.
+        rows: completions per forward pass.
+        processes: who trains together.
+        sharded: whether to divide the model among them; it is then on the host.
+        reduced: whether to compute in bfloat16.
+    """
 
     def __init__(
-        self, model: Any, settings: CriticSettings, pad: int, rows: int, processes: Processes | None = None
-    ) -> None:
+        self, model: Any, settings: CriticSettings, pad: int, rows: int, processes: Processes | None = None,
+        sharded: bool = False, reduced: bool = False,
+    ) -> None:  # fmt: skip
         torch = imported("torch")
         self.model, self.settings, self.processes = model, settings, processes or Processes()
+        self.sharded, self._reduced = sharded, reduced
+        if sharded:
+            self.model = shard(model, reduced)
         self._pad, self._rows = pad, rows
-        self._optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.01)
-        self._steps = 0
+        self._trained = [weight for weight in self.model.parameters() if weight.requires_grad]
+        self._optimizer = torch.optim.AdamW(self._trained, lr=settings.learning_rate, weight_decay=0.01)
+        self._steps, self._device = 0, self._trained[0].device
         self.seen: dict[str, list[float]] = {}
         """What the last step looked like, by the names of the log; the same on all processes."""
 
@@ -122,13 +136,12 @@ class Critic:
         ]  # fmt: skip
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the next step depends on."""
-        return {"model": self.model.state_dict(), "optimizer": self._optimizer.state_dict(), "steps": self._steps}
+        """All that the next step depends on. If the critic is sharded, every process must call this."""
+        return critic_state(self.model, self._optimizer, self.sharded) | {"steps": self._steps}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore :meth:`state_dict`."""
-        self.model.load_state_dict(state["model"])
-        self._optimizer.load_state_dict(state["optimizer"])
+        load_critic_state(self.model, self._optimizer, state, self.sharded)
         self._steps = state["steps"]
 
     def _values(self, said: Sequence[Rollout]) -> list[Floats]:
@@ -136,26 +149,34 @@ class Critic:
         found: dict[int, Floats] = {}
         with imported("torch").no_grad():
             for places in self._pieces(said):
-                guesses = self._guess([said[place] for place in places]).double().cpu().numpy()
+                guesses = self._guess([said[place] for place in places] or [self._filler]).double().cpu().numpy()
                 found |= {place: row[: len(said[place].completion_ids)]
                           for place, row in zip(places, guesses, strict=True)}  # fmt: skip
         return [found[place] for place in range(len(said))]
 
     def _pieces(self, said: Sequence[Rollout]) -> list[list[int]]:
-        """Places of rollouts of similar length."""
+        """Places of rollouts of similar length; if sharded, equally many pieces in all processes, some empty."""
         places = sorted(range(len(said)), key=lambda at: len(said[at].prompt_ids) + len(said[at].completion_ids))
-        return [places[at : at + self._rows] for at in range(0, len(places), self._rows)]
+        found = [places[at : at + self._rows] for at in range(0, len(places), self._rows)]
+        most = max(self.processes.gather([len(found)])) if self.sharded else len(found)
+        return found + [[] for _ in range(most - len(found))]
+
+    @property
+    def _filler(self) -> Rollout:
+        """What a process computes while others need its part of the weights."""
+        return Rollout("", (self._pad,), (self._pad,), (0,), None, "stop")
 
     def _guess(self, some: Sequence[Rollout]) -> Any:
         """(B, T) values before each token of the completions, padded on the right."""
         torch = imported("torch")
         lengths = [len(one.prompt_ids) + len(one.completion_ids) for one in some]
-        ids = torch.full((len(some), max(lengths)), self._pad, device=self.model.device)
+        ids = torch.full((len(some), max(lengths)), self._pad, device=self._device)
         mask = torch.zeros_like(ids)
         for row, one in enumerate(some):
             ids[row, : lengths[row]] = torch.tensor([*one.prompt_ids, *one.completion_ids])
             mask[row, : lengths[row]] = 1
-        scores = self.model(input_ids=ids, attention_mask=mask).logits[..., 0].float()
+        with torch.autocast(ids.device.type, torch.bfloat16, enabled=self._reduced):
+            scores = self.model(input_ids=ids, attention_mask=mask).logits[..., 0].float()
         width = max(len(one.completion_ids) for one in some)
         # The score at a token is the value after it, so the first value is at the prompt's last token.
         places = torch.tensor([[len(one.prompt_ids) - 1] for one in some]) + torch.arange(width)
@@ -176,14 +197,15 @@ class Critic:
             self._optimizer.zero_grad()
             total = 0.0
             for piece in pieces:
-                loss = self._loss(piece) / tokens
-                loss.backward()
+                loss = (self._loss(piece) if piece else 0.0 * self._guess([self._filler]).sum()) / tokens
+                (loss * self.processes.count if self.sharded else loss).backward()  # FSDP takes the mean
                 total += loss.item()
             self._exchange()
-            norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-            if not torch.isfinite(norm):
+            norm = torch.nn.utils.clip_grad_norm_(self._trained, 1.0)
+            if not torch.isfinite(norm.full_tensor() if self.sharded else norm):
                 raise TrainingError("the critic's gradient is not finite: lower critic.learning_rate")
             self._optimizer.step()
+        self._optimizer.zero_grad()  # the policy's update needs the memory
         self._observe(total, values, returns)
 
     def _loss(self, piece: Sequence[tuple[Rollout, Floats, Floats]]) -> Any:
@@ -199,10 +221,10 @@ class Critic:
 
     def _exchange(self) -> None:
         """Sum the gradients of all processes; each has divided by the tokens of all."""
-        if self.processes.count == 1:
+        if self.processes.count == 1 or self.sharded:
             return
         torch = imported("torch")
-        for weight in self.model.parameters():
+        for weight in self._trained:
             if weight.grad is None:
                 weight.grad = torch.zeros_like(weight)
             torch.distributed.all_reduce(weight.grad)
@@ -219,33 +241,6 @@ class Critic:
         }
         if variance > 0:
             self.seen["critic/explained"] = [1.0 - float((came - guessed).var()) / variance]
-
-
-def load_critic(named: str, device: Any) -> Any:
-    """A value head that starts at 0 over the layers of a language model, in float32.
-
-    Args:
-        named: a folder (of adapters: their base is taken), or a name on the Hugging Face hub.
-        device: where to put it.
-
-    Raises:
-        ConfigError: it cannot be loaded.
-    """
-    torch, transformers = imported("torch"), imported("transformers")
-    place = Path(base_of(named))
-    named = adapter_base(place) if (place / ADAPTER).is_file() else str(place)
-    try:
-        model = transformers.AutoModelForTokenClassification.from_pretrained(named, num_labels=1, dtype=torch.float32)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise ConfigError(f"cannot load a critic from {named} ({error}): set critic.model to another model") from error
-    head = model.score if hasattr(model, "score") else model.classifier
-    with torch.no_grad():
-        for weight in head.parameters():
-            weight.zero_()
-    for part in model.modules():
-        if isinstance(part, torch.nn.Dropout):
-            part.p = 0.0
-    return model.to(device).train()
 
 
 def _spread(one: Rollout, advantages: Floats) -> tuple[float, ...]:

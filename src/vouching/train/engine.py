@@ -26,7 +26,8 @@ from vouching.errors import ConfigError, InputError, MissingExtraError
 from vouching.methods.base import Game, Processes, Row, Sampler
 from vouching.methods.training import GrpoConfig
 from vouching.models.running import run
-from vouching.train.critic import Critic, load_critic
+from vouching.train.critic import Critic
+from vouching.train.critic_model import load_critic
 from vouching.train.engine_sampling import PolicySampler, encoded, gathered
 from vouching.train.engine_table import Table, figures, observe, top_of
 from vouching.train.engine_trl import trainer_class
@@ -137,11 +138,7 @@ def make_trainer(
         )
     accelerator = trainer.accelerator
     processes = Processes(gathered, accelerator.process_index, accelerator.num_processes)
-    settings = getattr(config, "critic", None)
-    critic = None if settings is None else Critic(
-        load_critic(settings.model or config.model, accelerator.device), settings, tokenizer.pad_token_id,
-        config.micro_batch, processes,
-    )  # fmt: skip
+    critic = _critic(config, trainer, processes)
     trainer.table = Table(config, game, rows, sampler or PolicySampler(trainer), processes, critic)
     trainer.remove_callback(imported("transformers").PrinterCallback)
     return trainer
@@ -158,6 +155,24 @@ def prompt_lengths(tokenizer: Any, game: Game, rows: Sequence[Row], thinking: st
         if getattr(tokenizer, name, None) is None:
             raise ConfigError(f"the tokenizer has no {need}: set tokenizer.{name}, or use an instruction-tuned model")
     return [len(ids) for ids in encoded(tokenizer, [game.opening(row) for row in rows], thinking)]
+
+
+def _critic(config: GrpoConfig, trainer: Any, processes: Processes) -> Critic | None:
+    """The critic of a run, sharded if its policy is; None if its advantages need none."""
+    settings, arguments = getattr(config, "critic", None), trainer.args
+    if settings is None:
+        return None
+    sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
+    shares = not (sharded or settings.model) and hasattr(trainer.model, "peft_config")
+    model = load_critic(
+        settings.model or config.model, None if sharded else trainer.accelerator.device, settings, arguments.bf16,
+        trainer.model if shares else None, config.seed,
+    )  # fmt: skip
+    if arguments.activation_checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    return Critic(
+        model, settings, trainer.processing_class.pad_token_id, config.micro_batch, processes, sharded, arguments.bf16
+    )
 
 
 def _of_use(record: logging.LogRecord) -> bool:

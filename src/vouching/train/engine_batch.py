@@ -278,7 +278,7 @@ def _share_of(batch: Mapping[str, Any], rows: Sequence[int], loss: str) -> Any:
 
 @contextmanager
 def _without_exchange(accelerator: Any, model: Any) -> Generator[None]:
-    """Sum gradients in each process without exchanging them."""
+    """Sum gradients without exchanging them between processes or, under DeepSpeed, updating the weights."""
     accelerator.gradient_state._set_sync_gradients(False)
     with accelerator.no_sync(model):
         yield

@@ -101,8 +101,7 @@ def trainer_class() -> Any:
 
         def _save_rng_state(self, output_dir: str) -> None:
             super()._save_rng_state(output_dir)
-            if self.args.should_save:
-                _save_state(self.table, Path(output_dir))
+            _save_state(self.table, Path(output_dir), self.args.should_save)
 
         def _load_rng_state(self, checkpoint: str | None) -> None:
             super()._load_rng_state(checkpoint)
@@ -157,16 +156,18 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     return batch
 
 
-def _save_state(table: Table, folder: Path) -> None:
-    (folder / STATE).write_text(json.dumps(table.state_dict()), encoding="utf-8")
-    if table.critic is not None:
-        imported("torch").save(table.critic.state_dict(), folder / CRITIC)
+def _save_state(table: Table, folder: Path, writes: bool) -> None:
+    critic = None if table.critic is None else table.critic.state_dict()  # gathered from all processes if sharded
+    if writes:
+        (folder / STATE).write_text(json.dumps(table.state_dict()), encoding="utf-8")
+        if critic is not None:
+            imported("torch").save(critic, folder / CRITIC)
 
 
 def _load_state(table: Table, folder: Path) -> None:
     table.load_state_dict(json.loads((folder / STATE).read_text(encoding="utf-8")))
     if table.critic is not None:
-        table.critic.load_state_dict(imported("torch").load(folder / CRITIC))
+        table.critic.load_state_dict(imported("torch").load(folder / CRITIC, map_location="cpu"))
 
 
 def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, several: bool) -> None:

@@ -5,27 +5,31 @@
     gradients    float32                                                                     4 T
     optimizer    two moments: float32 (adamw), 8 bits (adamw_8bit), on the host if paged     8 T, 2 T, 0
     reference    bfloat16 copy where there is a KL term and no adapters                      2 P
-    critic       weights, gradients and moments in float32, whole on every GPU               16 P
+    critic       weights and moments in float32; with adapters 12 bytes for each trained     12 P, or 2 P + 12 T
+                 weight and frozen ones in bfloat16, or none where they are the policy's     12 T
     casts        bfloat16 copies of the trained weights during a forward pass                2 T
     activations  of a piece of ``micro_batch`` rows at the longest length; with checkpointing one layer and its inputs
     logits       TRL's tile of 4,096 tokens by 32,768 words, and the gradient of the output layer
     vllm         its share of the GPU; key and value cache of one batch where the model itself samples
 
-P are all weights, T the trained ones. Weights, gradients, moments and reference are divided by the GPUs where the run
-is sharded (FSDP2, ZeRO-3). An update and sampling do not coincide; the larger one counts. Tested within 15 % of the
-measured peak on a CPU, in float32; on a GPU allow for the context of CUDA and fragmentation (``RESERVE``). Not
+P are all weights, T the trained ones. Weights, gradients, moments, reference and critic are divided by the GPUs where
+the run is sharded (FSDP2, ZeRO-3). Sampling, the critic's update and the policy's do not coincide; the largest counts.
+TRL shards the reference as one piece, so while it computes, all of it is gathered on every GPU. Tested within 15 % of
+the measured peak on a CPU, in float32; on a GPU allow for the context of CUDA and fragmentation (``RESERVE``). Not
 supported: ``rank`` and ``encoder``, mixtures of experts, quantised weights, offloading.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError
-from vouching.methods.training import GrpoConfig, LoraSettings
+from vouching.methods.training import CriticSettings, GrpoConfig, LoraSettings
 from vouching.train.extra import base_of, imported
+from vouching.train.policy import ADAPTER, adapter_base
 from vouching.train.sft import SftConfig
 
 GB = 1e9
@@ -61,20 +65,23 @@ class MemoryPlan:
 
     update: dict[str, float]
     sampling: dict[str, float]
+    critic: dict[str, float] = field(default_factory=dict[str, float])
+    """While the critic learns; empty if there is none."""
 
     @property
     def peak(self) -> float:
-        """Of the larger phase."""
-        return max(sum(self.update.values()), sum(self.sampling.values()))
+        """Of the largest phase."""
+        return max(sum(phase.values()) for phase in (self.update, self.sampling, self.critic))
 
 
-def shape_of(named: str, lora: LoraSettings) -> Shape:
+def shape_of(named: str, lora: LoraSettings, head: str = "AutoModelForCausalLM") -> Shape:
     """The shape of a model, from its configuration alone. Raises ConfigError if it cannot be read."""
     transformers, accelerate = imported("transformers"), imported("accelerate")
     try:
-        config = transformers.AutoConfig.from_pretrained(base_of(named))
+        config = transformers.AutoConfig.from_pretrained(_folder(named))
         with accelerate.init_empty_weights():
-            model = transformers.AutoModelForCausalLM.from_config(config)
+            model = getattr(transformers, head).from_config(config)
+        model.tie_weights()  # which making them empty undoes
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"cannot read the configuration of {named} ({error}): set model=") from error
     weights = sum(weight.numel() for weight in {id(one): one for one in model.parameters()}.values())
@@ -91,9 +98,28 @@ def shape_of(named: str, lora: LoraSettings) -> Shape:
     )  # fmt: skip
 
 
+def critic_shape_of(config: GrpoConfig | SftConfig) -> Shape | None:
+    """The shape of a run's critic, or None. Raises ConfigError if its configuration cannot be read."""
+    settings = _critic_settings(config)
+    if settings is None:
+        return None
+    return shape_of(settings.model or config.model, LoraSettings(rank=settings.rank), "AutoModelForTokenClassification")
+
+
+def _critic_settings(config: GrpoConfig | SftConfig) -> CriticSettings | None:
+    return getattr(config, "critic", None)
+
+
+def _folder(named: str) -> str:
+    """Where the configuration of a model is; that of its base for adapters."""
+    place = base_of(named)
+    return adapter_base(Path(place)) if (Path(place) / ADAPTER).is_file() else place
+
+
 def plan_of(
-    config: GrpoConfig | SftConfig, shape: Shape, gpus: int, memory: float, sharded: bool = False, reduced: bool = True
-) -> MemoryPlan:
+    config: GrpoConfig | SftConfig, shape: Shape, gpus: int, memory: float, sharded: bool = False,
+    reduced: bool = True, critic: Shape | None = None,
+) -> MemoryPlan:  # fmt: skip
     """The memory of a run on each GPU.
 
     Args:
@@ -103,6 +129,7 @@ def plan_of(
         memory: bytes of each.
         sharded: whether weights, gradients, moments and reference are divided among them.
         reduced: whether the arithmetic is in bfloat16; False on a CPU.
+        critic: its shape, if there is one.
     """
     parts, half, lora = gpus if sharded else 1, 2 if reduced else 4, bool(config.lora.rank)
     game = isinstance(config, GrpoConfig)
@@ -112,13 +139,13 @@ def plan_of(
         "weights": (frozen + 4 * shape.trained) / parts,
         "optimizer": moments * shape.trained / parts,
         "reference": half * shape.weights / parts if game and config.kl and not lora else 0.0,
-        "critic": 16.0 * shape.weights if getattr(config, "critic", None) is not None else 0.0,
+        "critic": 0.0 if critic is None else _critic(config, critic, parts, half),
     }
     rows = config.micro_batch
     length = config.sampling.prompt_tokens + config.sampling.completion_tokens if game else config.max_tokens
     update = {
         **held, "gradients": 4 * shape.trained / parts,
-        "casts": 0 if lora or not reduced else 2 * shape.weights / (parts if not sharded else shape.layers),
+        "casts": 0 if lora or not reduced else 2 * (_gathered(shape) if sharded else shape.weights),
         **_pass(config, shape, rows * length, reduced, lora),
     }  # fmt: skip
     if not game:
@@ -129,9 +156,32 @@ def plan_of(
         update["vllm"] = share
     said = max(1, config.batch_prompts // gpus) * drawn.group_size
     cache = said * (length * shape.layers * 2 * shape.keys * half + 3 * 4 * shape.vocabulary)
-    whole = half * shape.weights if sharded else 0.0
-    sampling = {**held, "vllm": share} if share else {**held, "cache": cache, "gathered weights": whole}
-    return MemoryPlan(update, held if drawn.engine == "vllm-server" else sampling)
+    # The model itself samples with all its weights, and TRL's reference computes with all of its own.
+    whole = half * shape.weights if sharded and (drawn.engine == "hf" or held["reference"]) else 0.0
+    if drawn.engine == "hf":
+        sampling = {**held, "cache": cache, "gathered weights": whole}
+    else:
+        sampling = {**held, **({"vllm": share} if share >= whole else {"gathered weights": whole})}
+    learning: dict[str, float] = {}
+    if critic is not None:
+        grown, adapted = 4 * critic.trained / parts, critic.trained < critic.weights
+        activations = _pass(config, critic, rows * length, reduced, adapted)["activations"]
+        learning = {**held, "critic gradients": grown, "activations": activations}
+    return MemoryPlan(update, sampling, learning)
+
+
+def _critic(config: GrpoConfig | SftConfig, critic: Shape, parts: int, half: int) -> float:
+    """Bytes of a critic between its updates."""
+    adapted, settings = critic.trained < critic.weights, _critic_settings(config)
+    named = settings is not None and settings.model
+    shares = adapted and parts == 1 and config.lora.rank and not named
+    frozen = 0 if shares or not adapted else half * critic.weights
+    return (frozen + 12 * critic.trained) / parts
+
+
+def _gathered(shape: Shape) -> float:
+    """Weights that are whole at a time where they are sharded: a layer, the embedding and the head."""
+    return shape.weights / shape.layers + shape.vocabulary * shape.hidden
 
 
 def _pass(
@@ -187,18 +237,19 @@ def plan_lines(config: Any, target: str) -> tuple[list[str], bool]:
     gpus, memory = read_target(target)
     if not isinstance(config, GrpoConfig | SftConfig):
         raise ConfigError("a plan is not supported for this method: use it for sft and for the games")
-    shape = shape_of(config.model, config.lora)
+    shape, critic = shape_of(config.model, config.lora), critic_shape_of(config)
     ways = [("torchrun: a whole model on each GPU", False)] + ([("FSDP2 or ZeRO-3: sharded", True)] if gpus > 1 else [])
     lines = [f"{shape.weights / GB:.2f} billion weights, {shape.trained / GB:.3f} billion trained; {gpus} x "
              f"{memory / GB:.0f} GB"]  # fmt: skip
     fits = False
     for name, sharded in ways:
-        plan = plan_of(config, shape, gpus, memory, sharded)
+        plan = plan_of(config, shape, gpus, memory, sharded, critic=critic)
         needed = plan.peak + RESERVE
         verdict = "does not fit" if needed > memory else "fits barely" if needed > NEAR * memory else "fits"
         fits = fits or needed <= memory
         lines.append(f"{name}: {needed / GB:.1f} of {memory / GB:.0f} GB per GPU, {verdict}")
         lines += [f"  update: {_listed(plan.update)}", f"  sampling: {_listed(plan.sampling)}"]
+        lines += [f"  critic's update: {_listed(plan.critic)}"] if plan.critic else []
     if (short := _short_of(config, shape, memory)) is not None:
         lines, fits = [*lines, short], False
     if not fits:
@@ -234,6 +285,8 @@ def _advice(config: GrpoConfig | SftConfig) -> Sequence[str]:
         found.append("recomputed activations")
     if not config.lora.rank:
         found.append("adapters (lora.rank=64)")
+    if (settings := _critic_settings(config)) is not None and not settings.rank:
+        found.append("adapters of the critic (critic.rank=64), or a smaller critic.model")
     if config.micro_batch > 1:
         found.append("micro_batch=1")
     return found
