@@ -184,6 +184,14 @@ def test_a_stream_that_breaks_off_is_not_verified_and_not_complete(upstream: Ups
     assert json.loads(raw.strip().split("\n\n")[-1].removeprefix("data: "))["vouch"]["outcome"] == "unverified"
 
 
+@pytest.mark.parametrize("stream", ["after", "held"])
+def test_a_server_that_sends_no_last_event_is_understood(upstream: Upstream, stream: str) -> None:
+    upstream.sends_done = False  # as transformers serve
+    with proxy_before(upstream.url, stream=stream) as url:
+        text, verdict, finish = streamed(url)
+    assert (text, verdict["outcome"], finish) == (WRONG, "failed", ["stop"])
+
+
 def test_many_async_callers_get_their_own_answers(upstream: Upstream) -> None:
     async def ask(url: str, stream: bool) -> str:
         async with openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0) as caller:

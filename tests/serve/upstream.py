@@ -26,6 +26,7 @@ class Upstream:
         self.says = "The bridge opened in 1937."
         self.status = 200
         self.broken = False
+        self.sends_done = True
         self.raw: bytes | None = None
         self.tool_calls: list[dict[str, Any]] | None = None
         self.asked: list[tuple[str, dict[str, str], Any]] = []
@@ -96,7 +97,8 @@ def _chunks(upstream: Upstream) -> list[bytes]:
     deltas: list[dict[str, Any]] = [{"role": "assistant"}, *({"content": piece} for piece in pieces)]
     chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     chunks.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    return [*(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks), b"data: [DONE]\n\n"]
+    last = [b"data: [DONE]\n\n"] if upstream.sends_done else []
+    return [*(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks), *last]
 
 
 def _response(text: str) -> dict[str, Any]:

@@ -64,10 +64,10 @@ async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked)
     """Pass a stream on, and add the verdict before its end."""
     said: defaultdict[object, str] = defaultdict(str)
     first: dict[str, Any] | None = None
-    ended = chat = False
+    ended = chat = done = False
     async for event in events_of(chunks):
         if event == DONE:
-            ended = True
+            ended = done = True
             break
         data = data_of(event) or {}
         chat = chat or "choices" in data
@@ -75,8 +75,7 @@ async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked)
         for key, text in _deltas(data):
             said[key] += text
         yield event
-        if data.get("type") in _COMPLETED:
-            ended = True
+        ended = ended or data.get("type") in _COMPLETED or _finished(data)
     texts = [text for text in said.values() if text.strip()]
     if ended:
         decisions = [await guard.decide(text, asked) for text in texts]
@@ -88,8 +87,13 @@ async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked)
     # The text is out already, so nothing was done to it.
     record = annotation([Decision(one.outcome, "none", one.text, one.report, one.message) for one in decisions])
     yield verdict_event(record, first if chat else None)
-    if ended and chat:
+    if done:
         yield DONE
+
+
+def _finished(data: dict[str, Any]) -> bool:
+    """Whether a chunk ends an answer: not every server sends a last event after it."""
+    return any(choice.get("finish_reason") is not None for choice in objects(data.get("choices")))
 
 
 def _deltas(data: dict[str, Any]) -> list[tuple[object, str]]:
@@ -116,16 +120,17 @@ class HeldChat:
 
     async def stream(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """The checked stream."""
-        ended = False
+        ended = done = False
         async for event in events_of(chunks):
             if event == DONE:
-                ended = True
+                ended = done = True
                 break
             data = data_of(event)
             if data is None or "choices" not in data:
                 yield event
                 continue
             self._first = self._first or data
+            ended = ended or _finished(data)
             async for made in self._of_chunk(data):
                 yield made
         if ended:
@@ -136,7 +141,7 @@ class HeldChat:
             broken = "the stream of the upstream server broke off"
             self._decisions.append(Decision("unverified", "none", "", None, broken))
         yield verdict_event(annotation(self._decisions), self._first)
-        if ended:
+        if done:
             yield DONE
 
     async def _of_chunk(self, data: dict[str, Any]) -> AsyncIterator[bytes]:
