@@ -1,4 +1,4 @@
-"""The rewards of eight policies that do not verify, and of honest verifiers that are sometimes wrong, by rules.
+"""The rewards of ten policies that do not verify, and of honest verifiers that are sometimes wrong, by rules.
 
     python benchmarks/attacks.py [--rows 400] [--output benchmarks/results/attacks.json]
 
@@ -14,6 +14,7 @@ import argparse
 import datetime
 import json
 import platform
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
@@ -102,10 +103,33 @@ def lorem(row: Row, label: Label) -> Record:
     return record | ({"error_type": "fabrication", "fix_suggestion": LOREM} if label == "Not Attributable" else {})
 
 
+def nearest_sentence(row: Row, label: Label) -> Record:
+    """The sentence of the source that shares most words with the claim, whatever it says."""
+    words = set(_words(row["claim"]))
+    sentences = [row["source"][start:end] for start, end in sentence_spans(row["source"])]
+    best = max(sentences, key=lambda text: len(words.intersection(_words(text))))
+    return _record(label, row["claim"], best, best)
+
+
+def shared_words(row: Row, label: Label) -> Record:
+    """Every longer word that claim and source share, matched with itself; no other word is mentioned."""
+    shared = [word for word in re.findall(r"\w{4,}", row["claim"]) if word in row["source"]]
+    entries = [{"claim_span": word, "source_span": word, "status": "match"} for word in shared]
+    record = {"evidence_alignment": entries, "reasoning_chain": [_step(word, word, "supported") for word in shared[:4]]}
+    return record | (ERROR if label == "Not Attributable" else {})
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
 ATTACKS: Mapping[str, Callable[[Row, Label], Record]] = {
     "empty": empty, "verbatim copy": verbatim, "all NOT_FOUND": not_found, "always Not Attributable": always_negative,
     "stop words": stop_words, "contradictory": contradictory, "injected": injected, "lorem ipsum": lorem,
+    "nearest sentence": nearest_sentence, "shared words": shared_words,
 }  # fmt: skip
+QUOTING = ("nearest sentence", "shared words")
+"""Their evidence is real; only the label, always the same, is not judged. Half of the rows have it."""
 FIXED_LABEL = {"all NOT_FOUND": "Not Attributable", "always Not Attributable": "Not Attributable"}
 RULES: Mapping[str, tuple[Variant, Calibration]] = {
     "paper": ("paper", "on"), "grounded": ("grounded", "on"), "grounded, brier": ("grounded", "brier"),

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from attacks import ATTACKS, RULES, attack_reward, by_reader, by_rules, earned, rows_of  # noqa: E402
+from attacks import ATTACKS, QUOTING, RULES, attack_reward, by_reader, by_rules, earned, rows_of  # noqa: E402
 
 from vouching.methods.structured.reward_settings import RewardSettings  # noqa: E402
 
@@ -26,12 +26,14 @@ def test_no_attack_earns_what_an_honest_imperfect_verifier_earns(rules: str) -> 
     settings = RewardSettings(variant, calibration=calibration)
     least = min(earned(replies, ROWS, settings) for replies in HONEST.values())
     most = {name: attack_reward(name, ROWS, settings) for name in ATTACKS}
-    assert max(most.values()) < 0.5 < least
+    assert max(total for name, total in most.items() if name not in QUOTING) < 0.5 < least
+    # With real evidence and one label for all rows, half of the labels are right: below a reader's three quarters.
+    assert max(most.values()) < earned(HONEST["reader"], ROWS, settings) - 0.1
 
 
 def test_the_papers_rules_pay_seven_of_eight_attacks_more_than_the_rules_verifier_earns_by_grounded_ones() -> None:
     paper = RewardSettings()
-    paid = {name: attack_reward(name, ROWS, paper) for name in ATTACKS}
+    paid = {name: attack_reward(name, ROWS, paper) for name in ATTACKS if name not in QUOTING}
     assert [name for name, total in paid.items() if total < 0.8] == ["empty"]
     # Not even a wrong label takes a match of NOT_FOUND with lorem ipsum below 1: on gold Attributable it earns all.
     known = [row for row in ROWS if row["gold"] == "Attributable"]
@@ -40,7 +42,7 @@ def test_the_papers_rules_pay_seven_of_eight_attacks_more_than_the_rules_verifie
 
 def test_the_recorded_rewards_of_the_docs_say_the_same() -> None:
     for rules in ("grounded", "grounded, brier"):
-        attacks = [RECORDED["rewards"][name][rules] for name in ATTACKS]
+        attacks = [RECORDED["rewards"][name][rules] for name in ATTACKS if name not in QUOTING]
         honest = [rewards[rules] for name, rewards in RECORDED["rewards"].items() if name not in ATTACKS]
         assert max(attacks) < min(honest)
     page = (ROOT / "docs/rewards.md").read_text(encoding="utf-8")
