@@ -12,6 +12,7 @@ import typer
 
 from vouching.answering.prompt import Style
 from vouching.cli.judge import write_record
+from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import (
     HOW,
     ROWS,
@@ -277,6 +278,7 @@ def rank_command(
     search_model: _SearchModel = None,
     wording: Worded = None,
     as_json: Json = False,
+    ledger: LedgerTarget = None,
     input: _Input = None,
     output: Output = None,
     resume: Resume = False,
@@ -291,7 +293,7 @@ def rank_command(
     from vouching.models.running import run
 
     with usage_errors():
-        search = SearchOptions.read(index, web)
+        search, keeping = SearchOptions.read(index, web), Keeping("rank", ledger)
         singles = {
             "--question": question, "--answer": answer, "--source": source, "--source-text": source_text,
             "--json": as_json,
@@ -313,13 +315,15 @@ def rank_command(
         if input is not None and output is not None:
             needed = not search and mode not in NO_EVIDENCE_MODES
             job = _job((input, output, resume), ranker, (score_model, search_model), search, needed, wording)
-            raise typer.Exit(_summarize(show_rows(job)))
+            raise typer.Exit(_summarize(show_rows(keeping.job(job))))
+        keeping.refuse()
         given, warnings = given_sources(source or (), source_text or ())
         asked, texts = argument_text(question or "", "--question"), [argument_text(a, "--answer") for a in answer or ()]
         with progress("Ranking"):
             ranking = run(ranker.rank(asked, texts, as_sources(given) if given else ()))
             run(ranker.aclose())
         ranking = replace(ranking, warnings=(*ranking.warnings, *warnings))
+        keeping.result({"question": asked, "answers": texts}, ranking, as_sources(given) if given else ())
         _write_ranking(ranking, as_json)
     raise typer.Exit(Exit.INCOMPLETE if ranking.unverified or ranking.invalid is not None else Exit.OK)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from vouching.cli.judge import Judging, RowKind, RowPage, Subject, exit_status, finish_rows, look_at
+from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import (
     HOW,
     OUTPUT,
@@ -105,6 +106,7 @@ def audit_command(
     fail: _AuditFail = False,
     as_json: Json = False,
     report: ReportFile = None,
+    ledger: LedgerTarget = None,
     input: Input = None,
     output: Output = None,
     resume: Resume = False,
@@ -120,7 +122,8 @@ def audit_command(
             "scope": scope, "match": match, "votes": votes, "seed": seed, "max_tokens": max_tokens, "wording": wording,
         }  # fmt: skip
         judging = Judging(model, "blinded", settings=settings)
-        subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report)
+        keeping = Keeping("audit", ledger)
+        subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report, keeping)
         subject.refuse((input, output, resume), {"--question": question}, of_rows={"--stop-on-error": stop_on_error})
         if input is not None and output is not None:
             checker = judging.checker()  # an invalid setting shows before any file is created
@@ -128,7 +131,7 @@ def audit_command(
                 input, output, judging.waiting(checker), look_at(_count_pairs), judging.note("audit", checker),
                 ("response", "claim"), resume, stop_on_problem=stop_on_error,
             )  # fmt: skip
-            raise typer.Exit(finish_rows(job, _PAIRS, fail, RowPage(report)))
+            raise typer.Exit(finish_rows(keeping.job(job), _PAIRS, fail, RowPage(report)))
         text, given = subject.read()
         if not given:
             raise InputError("no source was given: pass --source FILE or --source-text TEXT")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import HOW, OUTPUT, Json, panel
 from vouching.cli.streams import Exit, draw, interruptible, progress, usage_errors, write_json
 from vouching.errors import InputError
@@ -83,6 +84,7 @@ def challenge_command(
     resume: _ResumeSteps = False,
     as_json: Json = False,
     report: _WorkReport = None,
+    ledger: LedgerTarget = None,
     fail: _CaseFail = False,
 ) -> None:
     """Verify a completed form or report, or propose its values first, and make a case against each wrong value.
@@ -90,6 +92,8 @@ def challenge_command(
     A case has a claim, an argument that names the rule, and evidence that can be looked up. Units with executable rules
     are judged offline; the others require a model. A value is compared with --gold only once it is final.
     """
+    from pydantic_core import to_jsonable_python
+
     from vouching.methods.assurance.model import AssuranceConfig
     from vouching.methods.assurance.steps import challenged
     from vouching.methods.assurance.task import read_proposal, read_task
@@ -108,12 +112,15 @@ def challenge_command(
             raise InputError("--resume requires --output: pass the file to resume")
         if report is not None:
             page_target(report)
+        keeping = Keeping("challenge", ledger)
+        keeping.refuse()
         work = read_task(task)
         given = read_proposal(proposal, work) if proposal else None
         right = read_proposal(gold, work) if gold else None
         config = AssuranceConfig(candidates=candidates, max_tokens=max_tokens, seed=seed)
         with progress("Challenging"), interruptible("finish with --resume" if output else ""):
             record = run(challenged(work, given, (model, verifier), config, right, output, resume))
+        keeping.result({"task": to_jsonable_python(work), "proposal": to_jsonable_python(given)}, record)
         if report is not None:
             write_assurance(report, record, work)
         _write(record, as_json)

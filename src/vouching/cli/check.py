@@ -18,6 +18,7 @@ from vouching.cli.judge import (
     finish_rows,
     look_at,
 )
+from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import (
     HOW,
     OUTPUT,
@@ -138,6 +139,7 @@ def check_command(
     fail: _Fail = False,
     as_json: Json = False,
     report: ReportFile = None,
+    ledger: LedgerTarget = None,
     input: Input = None,
     output: Output = None,
     resume: Resume = False,
@@ -155,14 +157,15 @@ def check_command(
     with usage_errors():
         search, settings = SearchOptions.read(index, web), {"votes": votes, "max_tokens": max_tokens, "prefer": prefer}
         judging = Judging(model, method, threshold, settings, search, repair, min_confidence)
-        subject = Subject("CLAIM", claim, response, source or (), source_text or (), as_json, report)
+        keeping = Keeping("check", ledger)
+        subject = Subject("CLAIM", claim, response, source or (), source_text or (), as_json, report, keeping)
         of_rows = {
             "--jobs": jobs != 1, "--stop-on-error": stop_on_error, "--shard": shard, "--engine": engine != "local",
         }  # fmt: skip
         files, asked_too = (input, output, resume), {"--question": question}
         subject.refuse(files, asked_too, search.record, search.replay, of_rows=of_rows)
         if input is not None and output is not None:
-            job = check_job((input, output, resume), judging, jobs, stop_on_error)
+            job = keeping.job(check_job((input, output, resume), judging, jobs, stop_on_error))
             spread = Spread(shard, engine, ray_address)
             raise typer.Exit(_finish(job, fail, RowPage(report, search, threshold), model, spread))
         record = _check_text(subject, judging, question)

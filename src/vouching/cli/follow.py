@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from vouching.cli.judge import Judging, RowKind, RowPage, Subject, exit_status, finish_rows, look_at
+from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import (
     HOW,
     OUTPUT,
@@ -123,6 +124,7 @@ def follow_command(
     fail: _Fail = False,
     as_json: Json = False,
     report: ReportFile = None,
+    ledger: LedgerTarget = None,
     input: Input = None,
     output: Output = None,
     resume: Resume = False,
@@ -144,14 +146,14 @@ def follow_command(
         _refuse_unused(method, of_model, jobs)
         settings = {"votes": votes, "aggregate": aggregate, "seed": seed, "reasons": reasons}
         settings |= {"max_tokens": max_tokens, "wording": wording}
-        items = _items(checklist, response, input)
+        items, keeping = _items(checklist, response, input), Keeping("follow", ledger)
         of_rows, defaults = {"--stop-on-error": stop_on_error}, {} if items is None else {"checklist": items}
         judging = Judging(model, method, threshold, {} if method == "rules" else settings, row_defaults=defaults)
-        subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report)
+        subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report, keeping)
         subject.refuse((input, output, resume), {"--instruction": instruction}, of_rows=of_rows)
         if input is not None and output is not None:
             files = (input, output, resume)
-            raise typer.Exit(_follow_rows(files, judging, checklist, jobs, stop_on_error, fail, report))
+            raise typer.Exit(_follow_rows(files, judging, checklist, jobs, stop_on_error, fail, report, keeping))
         text, given = subject.read(*filter(None, [checklist]))
         if instruction is None:
             raise InputError("the answer has no instruction: pass --instruction TEXT")
@@ -195,7 +197,7 @@ def _items(path: str | None, *others: str | None) -> tuple[ChecklistItem, ...] |
 
 def _follow_rows(
     files: tuple[str, str, bool], judging: Judging, checklist: str | None, jobs: int, stop: bool, fail: bool,
-    report: str | None,
+    report: str | None, keeping: Keeping,
 ) -> Exit:  # fmt: skip
     """Judge the rows of a file."""
     input, output, resume = files
@@ -204,13 +206,13 @@ def _follow_rows(
 
         note = {"command": "follow", "method": "rules", "vouching": __version__}
         job = RowJob(input, output, rules_work, seen_rules, note, ("response",), resume, jobs, stop)
-        return finish_rows(job, _RULES, fail, RowPage(report, make_record=ruled_report))
+        return finish_rows(keeping.job(job), _RULES, fail, RowPage(report, make_record=ruled_report))
     checker = judging.checker()  # an invalid setting shows before any file is created
     note = {**judging.note("follow", checker), "checklist": checklist}
     job = RowJob(
         input, output, judging.waiting(checker), look_at(_count), note, ("response",), resume, stop_on_problem=stop
     )
-    return finish_rows(job, _ITEMS, fail, RowPage(report))
+    return finish_rows(keeping.job(job), _ITEMS, fail, RowPage(report))
 
 
 def _count(findings: list[dict[str, Any]]) -> Mapping[str, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vouching.checker import Checker
+from vouching.cli.keeping import Keeping
 from vouching.cli.options import (
     STDIN,
     TextFile,
@@ -132,6 +133,8 @@ class Subject:
     as_json: bool
     report: str | None
     """Path of a report."""
+    keeping: Keeping = field(default_factory=lambda: Keeping("check", None))
+    """Where the record is kept."""
     warnings: list[VerdictWarning] = field(default_factory=list["VerdictWarning"])
     """Warnings about the files that were read."""
 
@@ -167,6 +170,7 @@ class Subject:
         if text is not None and _is_file(text):
             raise InputError(f"{what} must be text, got the file {text}: check its content with --response {text}")
         refuse_second_stdin(text, path, *self.source, *others)
+        self.keeping.refuse()
         if path is not None:
             found = read_text(path, "--response")
         else:
@@ -176,8 +180,13 @@ class Subject:
         return found.text, given
 
     def finish(self, record: Verdict | Unverified | Report, sources: tuple[Source, ...]) -> None:
-        """Write the report and print the record. Raises InputError if the report cannot be written."""
+        """Keep the record, write the report and print it. Raises InputError if the report cannot be written."""
         record = replace(record, warnings=(*record.warnings, *self.warnings))
+        if isinstance(record, Report):
+            asked = "instruction" if self.keeping.kind == "follow" else "question"
+            self.keeping.result({"response": record.response, asked: record.question}, record, sources)
+        else:
+            self.keeping.result({"claim": record.claim.text}, record, sources)
         if self.report is not None:
             file = self.response if self.response != STDIN else None
             write_record(self.report, record, sources, file)

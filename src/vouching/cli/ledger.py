@@ -104,9 +104,11 @@ def list_command(
 
 
 def _print_rows(console: Console, rows: list[LedgerRow]) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("id", "appended", "stream", "kind", "label", "caller", "text", box=None, padding=(0, 2, 0, 0))
+    names = ("id", "appended", "stream", "kind", "label", "caller", "text")
+    columns = (Column(name, no_wrap=name != "text") for name in names)
+    table = Table(*columns, box=None, padding=(0, 2, 0, 0))
     for row in rows:
         cells = (str(row.id), row.at[:19], row.stream, row.kind, row.label or "", row.caller, _subject(row))
         table.add_row(*map(visible_line, cells))

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from vouching.cli.judge import Judging
+from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import HOW, OUTPUT, MaxTokens, Seed, Votes, panel
 from vouching.cli.streams import Exit, show_rows, usage_errors, write_error, write_summary
 from vouching.errors import InputError
@@ -177,6 +178,7 @@ def reward_command(
     intervention_cost: _InterventionCost = None,
     revision_cost: _RevisionCost = None,
     resume: _Resume = False,
+    ledger: LedgerTarget = None,
 ) -> None:
     """Score rows as training scores them: replies, votes, audits or decision units, part by part.
 
@@ -191,7 +193,7 @@ def reward_command(
         "intervention_cost": intervention_cost, "revision_cost": revision_cost,
     }  # fmt: skip
     with usage_errors():
-        job = reward_job(method, (input, output, resume), _settings_of(method, given))
+        job = Keeping("reward", ledger).job(reward_job(method, (input, output, resume), _settings_of(method, given)))
         summary = show_rows(job)
     write_summary(summary, lines_of(method).summary(summary.counts))
     raise typer.Exit(Exit.OK if summary.complete else Exit.INCOMPLETE)

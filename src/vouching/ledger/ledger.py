@@ -37,8 +37,9 @@ _COLUMNS = (*ROWS.c, CONTENTS.c.inputs, CONTENTS.c.record, CONTENTS.c.salt)
 
 
 def open_ledger(
-    target: str | Path | None = None, key: str | None = None, keep: Kept | None = None, create: bool = True
-) -> Ledger:
+    target: str | Path | None = None, key: str | None = None, keep: Kept | None = None, create: bool = True,
+    stream: str | None = None, caller: str | None = None,
+) -> Ledger:  # fmt: skip
     """Open a ledger.
 
     Args:
@@ -49,6 +50,8 @@ def open_ledger(
         keep: "all" texts, the "record" without the inputs, or only their "digests"; by default ``VOUCH_LEDGER_KEEP``,
             else "all".
         create: whether to make the file and the tables if there are none.
+        stream: the chain for what checks append by themselves; by default ``VOUCH_LEDGER_STREAM``, else "vouch".
+        caller: who runs these checks; by default ``VOUCH_LEDGER_CALLER``, else "".
 
     Raises:
         ConfigError: no or an unusable target, a short key, or tables of another version.
@@ -68,7 +71,9 @@ def open_ledger(
     keys = Keys.read(os.environ.get(KEY_VARIABLE) if key is None else key)
     store = Store(_target(target), create)
     store.prepare()
-    return Ledger(store, keys, cast("Kept", kept))
+    stream = stream or os.environ.get("VOUCH_LEDGER_STREAM") or "vouch"
+    caller = os.environ.get("VOUCH_LEDGER_CALLER", "") if caller is None else caller
+    return Ledger(store, keys, cast("Kept", kept), stream, caller)
 
 
 def migrate_ledger(target: str | Path | None = None, to: str = "head") -> str | None:
@@ -88,10 +93,14 @@ def _target(given: str | Path | None) -> str:
 class Ledger:
     """An open ledger; :func:`open_ledger` makes one. It can be used by several threads, and after a fork."""
 
-    def __init__(self, store: Store, keys: Keys, keep: Kept) -> None:
+    def __init__(self, store: Store, keys: Keys, keep: Kept, stream: str = "vouch", caller: str = "") -> None:
         self.store = store
         self.keys = keys
         self.keep: Kept = keep
+        self.stream = stream
+        """The chain for what checks append by themselves."""
+        self.caller = caller
+        """Who runs these checks."""
 
     @property
     def target(self) -> str:

@@ -183,6 +183,11 @@ class Verification:
 class Keeps(Protocol):
     """Something that keeps entries: a ledger."""
 
+    stream: str
+    """The chain for what checks append by themselves."""
+    caller: str
+    """Who runs these checks."""
+
     def append(self, entries: Sequence[Entry]) -> list[int]:
         """Keep all entries or none, and return their ids."""
         ...

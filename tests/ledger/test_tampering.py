@@ -1,0 +1,256 @@
+"""Whatever is changed, removed, exchanged or put in behind the ledger's back is found, at its place."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from tests.ledger.conftest import KEY
+from tests.ledger.entries import small
+from vouching.errors import ConfigError
+from vouching.ledger import Ledger, RetentionRule, Verification, open_ledger
+from vouching.ledger.chain import COVERED, GENESIS, Keys
+from vouching.ledger.tables import ROWS as TABLE
+
+ROWS = 6
+ERASED = 2
+"""Place of the row whose texts are erased on record; its erasure is row ROWS + 1."""
+COLUMNS = sorted({column.name for column in TABLE.c} - {"id", "stream", "seq"})
+CONTENTS = ("salt", "inputs", "record", "words")
+
+
+def filled(folder: Path, key: str = KEY) -> Ledger:
+    ledger = open_ledger(folder / "ledger.db", key=key)
+    ids = ledger.append([small(number) for number in range(1, ROWS + 1)])
+    ledger.erase(RetentionRule(ids=(ids[ERASED - 1],)), "asked")
+    return ledger
+
+
+def attacked(folder: Path, *statements: tuple[str, tuple[Any, ...]]) -> None:
+    """Write to the file as an administrator can, with the triggers gone."""
+    with sqlite3.connect(folder / "ledger.db") as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement, values in statements:
+            connection.execute(statement, values)
+    connection.close()
+
+
+@cache
+def untouched() -> bytes:
+    """A filled ledger as the bytes of its file, which is all there is of it once it is closed."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = filled(Path(folder))
+        assert ledger.verify().intact
+        ledger.close()
+        assert [path.name for path in Path(folder).iterdir()] == ["ledger.db"]
+        return (Path(folder) / "ledger.db").read_bytes()
+
+
+def after(attack: Callable[[Path], None]) -> Verification:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "ledger.db").write_bytes(untouched())
+        attack(Path(folder))
+        with open_ledger(Path(folder) / "ledger.db", key=KEY) as again:
+            return again.verify()
+
+
+def few(examples: int = 40) -> Any:
+    return settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
+
+
+values = st.none() | st.integers(-5, 5) | st.floats(allow_nan=False) | st.text(max_size=8) | st.binary(max_size=8)
+
+
+@few(80)
+@given(st.integers(1, ROWS + 1), st.sampled_from(COLUMNS), values)
+def test_any_changed_column_is_found_at_its_row(place: int, column: str, value: object) -> None:
+    before: list[Any] = []
+
+    def attack(folder: Path) -> None:
+        with sqlite3.connect(folder / "ledger.db") as connection:
+            asked = f"SELECT {column} FROM ledger_rows WHERE seq = ?"
+            before.extend(connection.execute(asked, (place,)).fetchone())
+            try:
+                attacked(folder, (f"UPDATE ledger_rows SET {column} = ? WHERE seq = ?", (value, place)))
+            except sqlite3.IntegrityError:  # the column cannot be empty: nothing changed
+                before.append("refused")
+            before.extend(connection.execute(asked, (place,)).fetchone())
+        connection.close()
+
+    found = after(attack)
+    same = before[0] == before[-1] or (
+        column == "passed" and bool(before[0]) == bool(before[-1]) and before[-1] is not None
+    )
+    if same:
+        assert found.intact
+    else:
+        assert place in {fault.seq for fault in found.faults}
+        assert {fault.seq for fault in found.faults} <= {place, ERASED, ROWS + 1}
+
+
+@few()
+@given(st.integers(1, ROWS + 1), st.sampled_from(CONTENTS), st.text(max_size=8) | st.binary(max_size=4) | st.none())
+def test_any_changed_text_is_found_at_its_row(place: int, column: str, value: object) -> None:
+    if place == ERASED or (value is None and column in {"salt", "words"}):
+        return
+    statement = f"UPDATE ledger_contents SET {column} = ? WHERE id = (SELECT id FROM ledger_rows WHERE seq = ?)"
+    found = after(lambda folder: attacked(folder, (statement, (value, place))))
+    assert place in {fault.seq for fault in found.faults}
+    assert {fault.seq for fault in found.faults} <= {place, ERASED}  # without the erasure's record, ERASED lacks one
+
+
+@few()
+@given(st.sets(st.integers(1, ROWS + 1), min_size=1, max_size=ROWS + 1))
+def test_removed_rows_are_found_also_at_the_end(places: set[int]) -> None:
+    marks = ",".join(map(str, places))
+    found = after(lambda folder: attacked(
+        folder,
+        (f"DELETE FROM ledger_contents WHERE id IN (SELECT id FROM ledger_rows WHERE seq IN ({marks}))", ()),
+        (f"DELETE FROM ledger_rows WHERE seq IN ({marks})", ()),
+    ))  # fmt: skip
+    firsts = {place for place in places if place - 1 not in places}
+    assert {fault.seq for fault in found.faults if fault.kind == "missing"} == firsts
+
+
+@few()
+@given(st.permutations(range(1, ROWS + 2)).filter(lambda order: list(order) != sorted(order)), st.booleans())
+def test_exchanged_rows_are_found(order: list[int], also_ids: bool) -> None:
+    moved = {old for new, old in enumerate(order, 1) if new != old}
+    statements = [("UPDATE ledger_rows SET seq = -seq", ())]
+    statements += [("UPDATE ledger_rows SET seq = ? WHERE seq = ?", (new, -old)) for new, old in enumerate(order, 1)]
+    if also_ids:
+        statements += [("UPDATE ledger_rows SET id = -id", ()), ("UPDATE ledger_contents SET id = -id", ())]
+        statements += [
+            ("UPDATE ledger_contents SET id = (SELECT seq FROM ledger_rows r WHERE r.id = ledger_contents.id)", ())
+        ]
+        statements += [("UPDATE ledger_rows SET id = seq", ())]
+    found = after(lambda folder: attacked(folder, *statements))  # type: ignore[arg-type]
+    assert {fault.seq for fault in found.faults if fault.kind == "changed"} == moved
+
+
+@few(20)
+@given(st.integers(1, ROWS + 2))
+def test_a_copied_row_that_is_put_in_is_found(place: int) -> None:
+    columns = ", ".join(name for name in (*COVERED, "mac") if name not in {"id", "seq"})
+    shift = [
+        ("UPDATE ledger_rows SET seq = -seq - 1 WHERE seq >= ?", (place,)),
+        ("UPDATE ledger_rows SET seq = -seq WHERE seq < 0", ()),
+    ]
+    copy = f"INSERT INTO ledger_rows (id, seq, {columns}) SELECT 99, ?, {columns} FROM ledger_rows WHERE id = 3"
+    found = after(lambda folder: attacked(folder, *shift, (copy, (place,))))
+    assert place in {fault.seq for fault in found.faults}
+
+
+def test_a_row_made_without_the_key_is_found_and_so_is_one_with_another_key(tmp_path: Path) -> None:
+    for forged in (Keys.read(None), Keys.read("the key of an attacker")):
+        folder = tmp_path / (forged.signing or "none")
+        folder.mkdir()
+        filled(folder).close()
+        with sqlite3.connect(folder / "ledger.db") as connection:
+            connection.row_factory = sqlite3.Row
+            row = dict(connection.execute("SELECT * FROM ledger_rows WHERE seq = 4").fetchone())
+        connection.close()
+        row |= {"label": "Not Attributable", "key_id": forged.signing, "passed": bool(row["passed"])}
+        change = "UPDATE ledger_rows SET label = ?, key_id = ?, mac = ? WHERE seq = 4"
+        attacked(folder, (change, (row["label"], row["key_id"], forged.code(row))))
+        with open_ledger(folder / "ledger.db", key=KEY) as ledger:
+            assert (ledger.verify().faults[0].seq, ledger.verify().faults[0].kind) == (4, "key")
+
+
+def test_an_attacker_without_a_key_in_the_way_rewrites_everything_but_a_kept_head(tmp_path: Path) -> None:
+    """What docs/ledger.md says an unkeyed chain does not prove; a head that was kept elsewhere still shows it."""
+    ledger = open_ledger(tmp_path / "ledger.db", key="")
+    ledger.append([small(number) for number in range(1, 4)])
+    heads = ledger.heads()
+    ledger.close()
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.row_factory = sqlite3.Row
+        rows = [dict(row) for row in connection.execute("SELECT * FROM ledger_rows ORDER BY seq")]
+    connection.close()
+    prev, statements = GENESIS, []
+    for row in rows:
+        row |= {"label": "Not Attributable", "prev": prev, "passed": bool(row["passed"])}
+        prev = Keys.read(None).code(row) or ""
+        statements.append(("UPDATE ledger_rows SET label = ?, prev = ?, mac = ? WHERE seq = ?",
+                           (row["label"], row["prev"], prev, row["seq"])))  # fmt: skip
+    attacked(tmp_path, *statements, ("UPDATE ledger_streams SET mac = ?", (prev,)))
+    with open_ledger(tmp_path / "ledger.db", key="") as again:
+        assert again.verify().intact
+        assert not again.verify().keyed
+        assert [(fault.kind, fault.seq) for fault in again.verify(heads=heads).faults] == [("anchor", 3)]
+
+
+def test_a_cut_end_is_found_by_a_kept_head_and_by_nothing_else(tmp_path: Path) -> None:
+    ledger = filled(tmp_path)
+    ledger.append([small(8), small(9)])
+    heads = ledger.heads()
+    ledger.close()
+    attacked(
+        tmp_path,
+        ("DELETE FROM ledger_contents WHERE id > 7", ()),
+        ("DELETE FROM ledger_rows WHERE seq > 7", ()),
+        ("UPDATE ledger_streams SET seq = 7, mac = (SELECT mac FROM ledger_rows WHERE seq = 7)", ()),
+    )
+    with open_ledger(tmp_path / "ledger.db", key=KEY) as again:
+        assert again.verify().intact
+        [fault] = again.verify(heads=heads).faults
+        assert (fault.kind, fault.seq) == ("anchor", 8)
+        assert not again.verify(heads=[replace(heads[0], stream="gone")]).intact
+
+
+def test_texts_that_are_gone_without_an_erasure_or_back_after_one_are_found() -> None:
+    gone = after(lambda folder: attacked(folder, ("DELETE FROM ledger_contents WHERE id = 5", ())))
+    assert [(fault.kind, fault.seq) for fault in gone.faults] == [("content", 5)]
+    back = ("INSERT INTO ledger_contents (id, salt, words) VALUES (?, '', '')", (ERASED,))
+    assert (ERASED, "content") in {(f.seq, f.kind) for f in after(lambda folder: attacked(folder, back)).faults}
+    lost = ("INSERT INTO ledger_contents (id, salt, words) VALUES (99, '', '')", ())
+    assert [(fault.kind, fault.id) for fault in after(lambda folder: attacked(folder, lost)).faults] == [
+        ("inserted", 99)
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE ledger_rows SET label = 'x' WHERE seq = 2", "DELETE FROM ledger_rows WHERE seq = 2"]
+)
+def test_postgres_shows_changed_and_removed_rows_too(target: str, statement: str) -> None:
+    if not target.startswith("postgresql"):
+        return
+    with open_ledger(target, key=KEY) as ledger:
+        ledger.append([small(number) for number in range(3)])
+        with ledger.store.write() as connection:
+            connection.execute(text("ALTER TABLE ledger_rows DISABLE TRIGGER USER"))
+            connection.execute(text("ALTER TABLE ledger_contents DROP CONSTRAINT ledger_contents_id_fkey"))
+            connection.execute(text(statement))
+        assert ledger.verify().faults[0].seq == 2
+
+
+def test_keys_are_replaced_and_a_chain_keeps_to_having_one(tmp_path: Path) -> None:
+    old, new, path = "the old key of this test", "the new key of this test", tmp_path / "a.db"
+    with open_ledger(path, key=old) as ledger:
+        ledger.append([small(1)])
+    with open_ledger(path, key=f"{new},{old}") as ledger:
+        ledger.append([small(2)])
+        assert ledger.verify().intact
+    with open_ledger(path, key=old) as ledger, pytest.raises(ConfigError, match="another key"):
+        ledger.append([small(3)])
+    with open_ledger(path, key="") as ledger:
+        with pytest.raises(ConfigError, match="has a key"):
+            ledger.append([small(3)])
+        with pytest.raises(ConfigError, match="cannot be checked without it"):
+            ledger.verify()
+        ledger.append([small(1, "open")])
+    with open_ledger(path, key=f"{new},{old}") as ledger:
+        with pytest.raises(ConfigError, match="has no key"):
+            ledger.append([small(1, "open")])
+        assert [fault.kind for fault in ledger.verify().faults] == ["key"]
