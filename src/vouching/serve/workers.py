@@ -39,6 +39,7 @@ class TimedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start to wait for the first headers."""
+        self.access_log = False  # a query may hold a secret; the gate logs routes
         super().connection_made(transport)  # pyright: ignore[reportArgumentType]
         self._headers: asyncio.TimerHandle | None = None
         self._wait_for_headers()
