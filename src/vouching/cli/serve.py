@@ -50,6 +50,16 @@ _Keys = Annotated[
         _SERVER, "--keys", metavar="PATH", help="File with API keys, required where other machines reach the address."
     ),
 ]
+_Ledger = Annotated[
+    str | None,
+    panel(
+        _SERVER,
+        "--ledger",
+        metavar="TARGET",
+        envvar="VOUCH_LEDGER",
+        help="Keep every result before it is answered: a path, or an address of PostgreSQL.",
+    ),
+]
 _Model = Annotated[
     str | None,
     panel(HOW, "--model", metavar="NAME", envvar="VOUCH_MODEL", help="The default judge, as for vouch check."),
@@ -63,6 +73,7 @@ def serve_command(
     address: _Address = None,
     workers: _Workers = None,
     keys: _Keys = None,
+    ledger: _Ledger = None,
     model: _Model = None,
 ) -> None:
     """Serve the checks over HTTP. Options take precedence over the policy file.
@@ -75,7 +86,7 @@ def serve_command(
     from vouching.serve.listening import open_socket, url_of
 
     with usage_errors():
-        given = {"address": address, "workers": workers, "keys": keys and str(keys.absolute())}
+        given = {"address": address, "workers": workers, "keys": keys and str(keys.absolute()), "ledger": ledger}
         policy = read_policy(config, [f"serve.{name}={value}" for name, value in given.items() if value is not None])
         if model is not None:
             default = replace(policy.judges["default"], model=model)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from vouching.repair import Rest
+from vouching.types.ledger import LedgerRow
 
 BRIDGE = {"text": "The bridge opened to traffic in 1973. It has three towers.", "id": "bridge.txt"}
 """The source of the examples."""
@@ -180,6 +181,27 @@ class KeptSource(BaseModel):
 
     digest: str = Field(description="SHA-256 of the text in UTF-8, in hexadecimal: name the source by it.")
     characters: int = Field(description="Length of the text.")
+
+
+class ReviewBody(Body):
+    """What a person says about a row of the ledger. A row can have several reviews; the newest is the last word."""
+
+    model_config = _example({"about": 1, "label": "Not Attributable", "note": "The source says 1973."})
+    about: int = Field(ge=1, description="Id of the row.")
+    label: Literal["Attributable", "Not Attributable"] | None = Field(
+        None, description="The right label; null confirms the verdict."
+    )
+    error_type: str | None = Field(None, max_length=100, description="The right error type.")
+    fix: str | None = Field(None, max_length=50_000, description="The right text.")
+    finding: int | None = Field(None, ge=0, description="Which finding of a report, from 0; null for the only one.")
+    note: str = Field("", max_length=10_000, description="Why, in words.")
+
+
+class Rows(BaseModel):
+    """A page of rows of the ledger."""
+
+    rows: list[LedgerRow] = Field(description="The newest first.")
+    next: int | None = Field(description="Pass it as before for the next page; null on the last one.")
 
 
 class Health(BaseModel):

@@ -76,14 +76,14 @@ class Judges:
         checker = self._checker(body.judge)
         return run(checker.acheck_response(body.response, sources, body.question, body.repair, watch))
 
-    def check_written(self, body: bodies.StreamBody, deadline: Deadline, show: Show) -> int:
-        """Show the outcomes of the sentences that are complete; the number of characters that are now checked."""
+    def check_written(self, body: bodies.StreamBody, deadline: Deadline, show: Show) -> tuple[list[Outcome], int]:
+        """The outcomes of the sentences that are complete, and the number of characters that are now checked."""
         sources = self._sources(body.sources, body.response, body.question or "")
         check_text(body.response, "the response")
         spans = [span for span in sentence_spans(body.response) if span[1] > body.checked]
         complete = spans if body.final else spans[:-1]
         if not complete:
-            return body.checked
+            return [], body.checked
         first, last = complete[0][0], complete[-1][1]
         checker = self._checker(body.judge)
         written = body.response if body.final else body.response[:last]
@@ -91,10 +91,12 @@ class Judges:
             one for one in decompose(written, body.question).claims if one.span and first <= one.span.start < last
         ]
         self._few(len(claims), "claims")
+        outcomes: list[Outcome] = []
         for claim in claims:
             deadline.look()
-            show(checker.check(claim, sources, body.question))
-        return len(body.response) if body.final else last
+            outcomes.append(checker.check(claim, sources, body.question))
+            show(outcomes[-1])
+        return outcomes, len(body.response) if body.final else last
 
     def audit(self, body: bodies.AuditBody, deadline: Deadline) -> Report:
         """The numbers of a response, asked for again."""

@@ -52,6 +52,10 @@ class ServeSettings:
     """Time that open requests get to end when the server stops."""
     keys: str = ""
     """File of the API keys (see ``vouch serve keys``), relative to the policy file; "" accepts every caller."""
+    ledger: str = ""
+    """Where every result is kept before it is answered: a path or an address of PostgreSQL; "" keeps nothing."""
+    stream: str = "serve"
+    """The chain of the ledger that the results are appended to."""
     cors_origins: tuple[str, ...] = ()
     """Web origins whose pages may call the server; none by default."""
 

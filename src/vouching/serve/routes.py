@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
@@ -15,15 +15,22 @@ from vouching.errors import VouchError
 from vouching.methods.base import Outcome
 from vouching.serve import bodies
 from vouching.serve.gate import problem_json
+from vouching.serve.history import add_history
+from vouching.serve.judges import Show
+from vouching.serve.keys import Key
 from vouching.serve.page import add_page
+from vouching.serve.recording import Asked
 from vouching.serve.trainers import rewards_of, trainer_rows
 from vouching.serve.work import Deadline
 from vouching.types import Assurance, Ranking, Report, Unverified, Verdict
+from vouching.types.ledger import EntryKind
 from vouching.types.serial import AnyRecord, to_json
 from vouching.version import __version__
 
 if TYPE_CHECKING:
     from vouching.serve.service import Service
+
+T = TypeVar("T")
 
 _PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+json": {}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -61,8 +68,18 @@ def add_routes(app: FastAPI, service: Service) -> None:
     _add_checks(app, service, described)
     _add_other_methods(app, service, described)
     _add_rewards(app, service, described)
+    add_history(app, service, described)
     _add_state(app, service)
     add_page(app, service, described)
+
+
+def _caller(request: Request) -> str:
+    key: Key = request.state.key
+    return key.name if key.name == key.id else f"{key.name} ({key.id})"
+
+
+def _asked(request: Request, kind: EntryKind, body: bodies.Body) -> Asked:
+    return Asked(kind, body.model_dump(mode="json", exclude_none=True), _caller(request))
 
 
 def _json(record: AnyRecord | list[Outcome]) -> Response:
@@ -72,10 +89,15 @@ def _json(record: AnyRecord | list[Outcome]) -> Response:
 
 def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
     @app.post("/v1/check", response_model=Verdict | Unverified | list[Verdict | Unverified], **described)
-    async def check(body: bodies.CheckBody) -> Response:
+    async def check(body: bodies.CheckBody, request: Request) -> Response:
         """Check a claim, or each of a list of claims, against sources."""
-        outcomes = await service.judge(lambda deadline: service.judges.check(body, deadline))
-        return _json(outcomes[0] if isinstance(body.claim, str) else outcomes)
+        single = isinstance(body.claim, str)
+
+        def work(deadline: Deadline) -> Outcome | list[Outcome]:
+            outcomes = service.judges.check(body, deadline)
+            return outcomes[0] if single else outcomes
+
+        return _json(await service.judge(work, _asked(request, "check", body)))
 
     @app.post("/v1/check-response", response_model=Report, **described)
     async def check_response(body: bodies.ResponseBody, request: Request) -> Response:
@@ -84,22 +106,29 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
         With the header `Accept: text/event-stream`, each finding arrives as an event as soon as it is known, and the
         report in the event `end`.
         """
+        asked = _asked(request, "check-response", body)
         if "text/event-stream" not in request.headers.get("accept", ""):
-            return _json(await service.judge(lambda deadline: service.judges.check_response(body, deadline)))
-        return _events(service, lambda deadline, show: to_json(service.judges.check_response(body, deadline, show)))
+            return _json(await service.judge(lambda deadline: service.judges.check_response(body, deadline), asked))
+        return _events(
+            service, lambda deadline, show: service.judges.check_response(body, deadline, show), asked, to_json
+        )
 
     streamed: Any = {**described, "responses": {**PROBLEMS, **_EVENTS}}
 
     @app.post("/v1/stream", **streamed, response_class=StreamingResponse)
-    async def stream(body: bodies.StreamBody) -> Response:
+    async def stream(body: bodies.StreamBody, request: Request) -> Response:
         """Check the sentences that are complete in a response that is still being written.
 
         Send everything written so far, with the number in the event `end` of the call before as `checked`.
         """
-        return _events(
-            service,
-            lambda deadline, show: f'{{"checked": {service.judges.check_written(body, deadline, show)}}}',
-        )
+        checked = body.checked
+
+        def work(deadline: Deadline, show: Show) -> list[Outcome]:
+            nonlocal checked
+            outcomes, checked = service.judges.check_written(body, deadline, show)
+            return outcomes
+
+        return _events(service, work, _asked(request, "check-response", body), lambda _: f'{{"checked": {checked}}}')
 
     @app.post("/v1/sources", response_model=bodies.KeptSource, status_code=201, **described)
     async def sources(body: bodies.SourceBody) -> bodies.KeptSource:
@@ -110,35 +139,48 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
 
 def _add_other_methods(app: FastAPI, service: Service, described: Any) -> None:
     @app.post("/v1/audit", response_model=Report, **described)
-    async def audit(body: bodies.AuditBody) -> Response:
+    async def audit(body: bodies.AuditBody, request: Request) -> Response:
         """Ask for each number of a response again, from the sources only and blind to the response, and compare."""
-        return _json(await service.judge(lambda deadline: service.judges.audit(body, deadline)))
+        return _json(
+            await service.judge(lambda deadline: service.judges.audit(body, deadline), _asked(request, "audit", body))
+        )
 
     @app.post("/v1/follow", response_model=Report, **described)
-    async def follow(body: bodies.FollowBody) -> Response:
+    async def follow(body: bodies.FollowBody, request: Request) -> Response:
         """Judge how well a response follows its instruction."""
-        return _json(await service.judge(lambda deadline: service.judges.follow(body, deadline)))
+        return _json(
+            await service.judge(lambda deadline: service.judges.follow(body, deadline), _asked(request, "follow", body))
+        )
 
     @app.post("/v1/rank", response_model=Ranking, **described)
-    async def rank(body: bodies.RankBody) -> Response:
+    async def rank(body: bodies.RankBody, request: Request) -> Response:
         """Rank the answers to a question by how well the sources support them."""
-        return _json(await service.judge(lambda deadline: service.judges.rank(body, deadline)))
+        return _json(
+            await service.judge(lambda deadline: service.judges.rank(body, deadline), _asked(request, "rank", body))
+        )
 
     @app.post("/v1/challenge", response_model=Assurance, **described)
-    async def challenge(body: bodies.ChallengeBody) -> Response:
+    async def challenge(body: bodies.ChallengeBody, request: Request) -> Response:
         """Verify the proposed values of a task by its rules, and make a case against each wrong one."""
-        return _json(await service.judge(lambda deadline: service.judges.challenge(body, deadline)))
+        return _json(
+            await service.judge(
+                lambda deadline: service.judges.challenge(body, deadline), _asked(request, "challenge", body)
+            )
+        )
 
 
 def _add_rewards(app: FastAPI, service: Service, described: Any) -> None:
     @app.post("/v1/reward/{method}", response_model=bodies.Rewards, response_model_exclude_none=False, **described)
-    async def reward(method: str, body: bodies.RewardBody) -> bodies.Rewards:
+    async def reward(method: str, body: bodies.RewardBody, request: Request) -> bodies.Rewards:
         """Score rows as training scores them. A row that cannot be scored has no reward, which is not 0.
 
         A trainer whose form has no place for a missing reward gets an error for the whole batch.
         """
         rows = trainer_rows(body)
-        lines = await service.judge(lambda deadline: service.judges.reward(method, rows, body.settings, deadline))
+        asked = Asked("reward", {"method": method, "rows": rows, "settings": body.settings}, _caller(request))
+        lines = await service.judge(
+            lambda deadline: service.judges.reward(method, rows, body.settings, deadline), asked
+        )
         return rewards_of(body, lines)
 
 
@@ -162,8 +204,10 @@ def _add_state(app: FastAPI, service: Service) -> None:
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _events(service: Service, work: Callable[[Deadline, Callable[[Outcome], object]], str]) -> StreamingResponse:
-    """The events of a check: one per outcome, then the text that ``work`` returns."""
+def _events(
+    service: Service, work: Callable[[Deadline, Show], T], asked: Asked, last: Callable[[T], str]
+) -> StreamingResponse:
+    """The events of a check: one per outcome, then, once it is kept, ``last`` of the result."""
     loop = asyncio.get_running_loop()
     found: asyncio.Queue[Outcome | None] = asyncio.Queue()
 
@@ -171,7 +215,7 @@ def _events(service: Service, work: Callable[[Deadline, Callable[[Outcome], obje
         loop.call_soon_threadsafe(found.put_nowait, outcome)
 
     async def events() -> AsyncIterator[str]:
-        task = asyncio.ensure_future(service.judge(lambda deadline: work(deadline, show)))
+        task = asyncio.ensure_future(service.judge(lambda deadline: work(deadline, show), asked))
         task.add_done_callback(lambda _: found.put_nowait(None))
         try:
             while True:
@@ -182,10 +226,9 @@ def _events(service: Service, work: Callable[[Deadline, Callable[[Outcome], obje
                     continue
                 if outcome is None:
                     break
-                service.measures.count(outcome)
                 yield f"event: finding\ndata: {to_json(outcome)}\n\n"
             try:
-                yield f"event: end\ndata: {task.result()}\n\n"
+                yield f"event: end\ndata: {last(task.result())}\n\n"
             except VouchError as error:
                 yield f"event: problem\ndata: {problem_json(problem_of(error)).decode()}\n\n"
         finally:

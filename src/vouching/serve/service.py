@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -11,6 +12,7 @@ from vouching.serve.judges import Judges
 from vouching.serve.keys import KeyFile
 from vouching.serve.measures import Measures
 from vouching.serve.policy import Policy
+from vouching.serve.recording import Asked, Recorder
 from vouching.serve.shared_folder import KeptSources, Rates
 from vouching.serve.work import Deadline, Pool
 
@@ -33,11 +35,18 @@ class Service:
         self.measures = Measures()
         self.pool = Pool(policy.serve.threads, policy.serve.queue)
         self.judges = Judges(policy, self.kept)
+        self.recorder = Recorder(policy.serve.ledger) if policy.serve.ledger else None
 
-    async def judge(self, work: Callable[[Deadline], T]) -> T:
-        """The result of ``work`` in the pool, counted. Raises as :meth:`Pool.run`, and what ``work`` raises."""
+    async def judge(self, work: Callable[[Deadline], T], asked: Asked) -> T:
+        """The result of ``work`` in the pool, counted, and kept in the ledger if there is one.
+
+        Raises as :meth:`Pool.run` and :meth:`Recorder.keep`, and what ``work`` raises.
+        """
         deadline = Deadline(self.policy.serve.timeout_seconds)
+        started = time.perf_counter()
         result = await self.pool.run(lambda: work(deadline), deadline)
+        if self.recorder is not None:
+            await self.recorder.keep(asked.entry(self.policy.serve.stream, result, time.perf_counter() - started))
         for record in each_of(result):
             self.measures.count(record)
         return result
@@ -46,3 +55,5 @@ class Service:
         """Stop starting work, and close connections."""
         self.pool.close()
         self.judges.close()
+        if self.recorder is not None:
+            self.recorder.close()

@@ -1,0 +1,83 @@
+"""The routes that read the ledger, and take reviews of what is in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+
+from vouching.errors import ConfigError
+from vouching.serve import bodies
+from vouching.serve.recording import Recorder
+from vouching.types.ledger import Entry, Filters, LedgerRow
+
+if TYPE_CHECKING:
+    from vouching.serve.service import Service
+
+_MAX_ROWS = 500
+
+
+def add_history(app: FastAPI, service: Service, described: Any) -> None:
+    """Add the routes to an application."""
+
+    @app.get("/v1/verdicts", response_model=bodies.Rows, **described)
+    async def verdicts(
+        filters: Annotated[_Asked, Query()],
+    ) -> bodies.Rows:
+        """What was judged, the newest first: filter it, search in its texts, and page through it."""
+        return await _page(service, filters, None)
+
+    @app.get("/v1/verdicts/{id}", response_model=LedgerRow, **described)
+    async def verdict(id: int) -> LedgerRow:
+        """One row, with its inputs and record unless they were erased or never kept."""
+        return await _ledger(service).reads(lambda ledger: ledger.get(id))
+
+    @app.get("/v1/reviews", response_model=bodies.Rows, **described)
+    async def reviews(filters: Annotated[_Asked, Query()]) -> bodies.Rows:
+        """The reviews, the newest first; `about` names the row that they are about."""
+        return await _page(service, filters, "review")
+
+    @app.post("/v1/reviews", response_model=LedgerRow, status_code=201, **described)
+    async def review(body: bodies.ReviewBody, request: Request) -> LedgerRow:
+        """Confirm or correct a verdict. The row itself stays as it is."""
+        recorder = _ledger(service)
+        row: LedgerRow = await recorder.reads(lambda ledger: ledger.get(body.about))
+        record = {"kind": "review", **body.model_dump(mode="json", exclude={"about"})}
+        entry = Entry(row.stream, "review", {}, record, request.state.key.name, about=row.id)
+        kept = await recorder.keep(entry)
+        return await recorder.reads(lambda ledger: ledger.get(kept))
+
+
+class _Asked(bodies.Body):
+    """What to find."""
+
+    text: str | None = None
+    caller: str | None = None
+    stream: str | None = None
+    kind: str | None = None
+    about: int | None = None
+    label: str | None = None
+    error_type: str | None = None
+    model: str | None = None
+    passed: bool | None = None
+    since: str | None = None
+    until: str | None = None
+    max_confidence: float | None = None
+    limit: Annotated[int, Query(ge=1, le=_MAX_ROWS)] = 100
+    before: Annotated[int | None, Query(ge=1)] = None
+
+
+def _ledger(service: Service) -> Recorder:
+    if service.recorder is None:
+        raise ConfigError("this server keeps no ledger: set serve.ledger in its policy file, or pass --ledger")
+    return service.recorder
+
+
+async def _page(service: Service, asked: _Asked, kind: str | None) -> bodies.Rows:
+    given = asked.model_dump(exclude={"text", "limit", "before"})
+    filters = Filters(**given | ({"kind": kind} if kind else {}))
+    rows: list[LedgerRow] = await _ledger(service).reads(
+        lambda ledger: ledger.search(filters, asked.text, asked.limit + 1, asked.before)
+    )
+    shown = rows[: asked.limit]
+    return bodies.Rows(rows=shown, next=shown[-1].id if len(rows) > len(shown) else None)
