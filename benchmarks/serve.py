@@ -6,8 +6,9 @@
 Requests are made once and sent by ``--clients`` connections of one asynchronous process. Three of four check a claim,
 one of four a response of four sentences, each against a source of some 1,500 characters that no other request has. The
 same work is then done by the library alone in as many processes, without HTTP: the ratio of both rates is what serving
-keeps. The client runs on the same machine and takes its share of it. With ``--minutes`` half of the measured rate is
-sent for that long, and memory is sampled. Not supported: systems other than Linux.
+keeps. Client and other programs take their share of the machine, so the ratio is also given by processor time. With
+``--minutes`` half of the measured rate is sent for that long, and memory is sampled. Not supported: systems other than
+Linux.
 """
 
 from __future__ import annotations
@@ -142,8 +143,18 @@ def megabytes(pid: int) -> float:
     return round(total / 1024, 1)
 
 
-def by_library(bodies: list[tuple[str, dict[str, Any]]]) -> int:
-    """The same checks without a server."""
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process and all below it."""
+    ticks = 0
+    for one in processes_of(pid):
+        fields = Path(f"/proc/{one}/stat").read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def by_library(bodies: list[tuple[str, dict[str, Any]]]) -> tuple[int, float]:
+    """The same checks without a server: their number and their processor time."""
+    began = time.process_time()
     from vouching import Checker
     from vouching.types.serial import to_json
 
@@ -153,18 +164,19 @@ def by_library(bodies: list[tuple[str, dict[str, Any]]]) -> int:
             to_json(checker.check(body["claim"], body["sources"]))
         else:
             to_json(checker.check_response(body["response"], body["sources"]))
-    return len(bodies)
+    return len(bodies), time.process_time() - began
 
 
-def library_rate(number: int, workers: int) -> float:
-    """Requests per second of the library in ``workers`` processes, started before the clock."""
+def library_rate(number: int, workers: int) -> tuple[float, float]:
+    """Requests per second of the library in ``workers`` processes, and the processor time of a request."""
     bodies = [*requests_of(number)]
     with get_context("spawn").Pool(workers) as pool:
         pool.map(by_library, [bodies[:5]] * workers, chunksize=1)
         started = time.perf_counter()
         shares = [bodies[n :: workers * 4] for n in range(workers * 4)]
-        done = sum(pool.imap_unordered(by_library, shares))
-        return done / (time.perf_counter() - started)
+        done = [*pool.imap_unordered(by_library, shares)]
+        number = sum(one for one, _ in done)
+        return number / (time.perf_counter() - started), sum(spent for _, spent in done) / number
 
 
 def ledger_state(target: str) -> dict[str, Any]:
@@ -182,7 +194,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     with server(options.workers, options.ledger) as (url, process):
         asyncio.run(send(url, bodies[:200], options.clients))
         start = megabytes(process.pid)
+        spent = cpu_seconds(process.pid)
         whole, seconds, outcomes = asyncio.run(send(url, bodies, options.clients))
+        spent = cpu_seconds(process.pid) - spent
         end = megabytes(process.pid)
         cuts = statistics.quantiles(seconds, n=100)
         found: dict[str, Any] = {
@@ -190,6 +204,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             "outcomes": dict(outcomes), "requests_per_second": round(len(bodies) / whole, 1),
             "milliseconds": {"p50": cuts[49] * 1e3, "p95": cuts[94] * 1e3, "p99": cuts[98] * 1e3},
             "megabytes": {"before": start, "after": end},
+            "cpu_milliseconds_per_request": round(1e3 * spent / len(bodies), 2),
         }  # fmt: skip
         found["milliseconds"] = {name: round(value, 1) for name, value in found["milliseconds"].items()}
         print(json.dumps(found), file=sys.stderr, flush=True)
@@ -203,9 +218,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             "kind": options.ledger.partition(":")[0] if "://" in options.ledger else "sqlite",
             "lost_rows": expected - (state["rows"] - before), "intact": state["intact"],
         }  # fmt: skip
-    rate = library_rate(min(options.requests, 2_000), options.workers)
-    found["library_per_second"] = round(rate, 1)
-    found["ratio_to_library"] = round(found["requests_per_second"] / rate, 3)
+    rate, spent = library_rate(min(options.requests, 2_000), options.workers)
+    found["library"] = {"per_second": round(rate, 1), "cpu_milliseconds_per_request": round(1e3 * spent, 2)}
+    found["ratio_to_library"] = {
+        "by_clock": round(found["requests_per_second"] / rate, 3),
+        "by_processor_time": round(1e3 * spent / found["cpu_milliseconds_per_request"], 3),
+    }
     return found
 
 

@@ -32,8 +32,8 @@ TASK = {
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with served(policy()) as (address, _):
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(policy(ledger=str(tmp_path_factory.mktemp("ledger") / "verdicts.db"))) as (address, _):
         yield address
 
 

@@ -1,0 +1,126 @@
+"""``vouch serve`` as a command: several processes, one of them killed, and a stop that loses nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
+pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
+
+import httpx2
+
+from tests.serve.served import BRIDGE
+from vouching import Client, VouchError
+from vouching.ledger import open_ledger
+
+COMMAND = (sys.executable, "-m", "vouching", "serve", "--address", "127.0.0.1:0", "--model", "embedded:rules")
+
+
+@contextmanager
+def command(*options: str) -> Generator[tuple[str, subprocess.Popen[str]]]:
+    """The running command and its address."""
+    with subprocess.Popen([*COMMAND, *options], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, line
+        try:
+            yield found[0], process
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[int]:
+    """The processes that serve; the helper that multiprocessing starts is none of them."""
+    below = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+    return [int(one) for one in below if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
+def test_a_killed_worker_is_replaced_and_every_answer_is_in_the_ledger(tmp_path: Path) -> None:
+    target = str(tmp_path / "verdicts.db")
+    answered: list[str] = []
+    failed: list[VouchError] = []
+    with command("--workers", "2", "--ledger", target) as (url, process):
+
+        def ask(number: int) -> None:
+            for n in range(25):
+                claim = f"The bridge has {100 * number + n} towers."
+                try:
+                    with Client(url, timeout=30) as client:
+                        client.check(claim, BRIDGE)
+                except VouchError as error:
+                    failed.append(error)
+                else:
+                    answered.append(claim)
+
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        while len(answered) < 20:
+            time.sleep(0.02)
+        before = workers_of(process)
+        os.kill(before[0], signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+        deadline = time.monotonic() + 30
+        while len(after := workers_of(process)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert len(after) == 2
+        assert before[0] not in after
+        with Client(url, timeout=30) as client:
+            client.check("The bridge has three towers.", BRIDGE)
+    # Requests that the killed worker had may have failed, all in a way that says to try again; most were answered.
+    assert all(error.can_retry for error in failed)
+    assert len(answered) + len(failed) == 100
+    assert len(answered) >= 90
+    with open_ledger(target) as ledger:
+        kept = [row.inputs["claim"] for row in ledger.rows() if row.inputs]
+        assert ledger.verify().intact
+    assert {*answered} <= {*kept}
+    assert len(kept) == len({*kept})
+
+
+def test_a_stop_ends_what_was_begun(tmp_path: Path) -> None:
+    target = str(tmp_path / "verdicts.db")
+    results: list[int] = []
+    with command("--ledger", target) as (url, process):
+
+        def ask() -> None:
+            with Client(url, timeout=60) as client:
+                results.append(len(client.check_response("The bridge has three towers. " * 250, BRIDGE).findings))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        while not httpx2.get(f"{url}/healthz").json()["waiting"]:
+            time.sleep(0.01)
+        process.terminate()  # while the long request is judged
+        assert process.wait(60) == 0
+        thread.join()
+    assert results == [250]
+    with open_ledger(target) as ledger:
+        assert ledger.count() == 1
+
+
+def test_a_wrong_policy_ends_at_once_with_one_line(tmp_path: Path) -> None:
+    for options, words in (
+        (["--address", "0.0.0.0:0"], "serve.keys is empty"),
+        (["--model", "nothing-like-it"], "nothing-like-it"),
+        (["--config", str(tmp_path / "none.toml")], "cannot read"),
+        (["--address", "127.0.0.1"], "HOST:PORT"),
+    ):
+        run = subprocess.run([*COMMAND, *options], capture_output=True, text=True, timeout=60)
+        assert run.returncode == 2, run.stderr
+        assert words in run.stderr
+        assert "Traceback" not in run.stderr
