@@ -38,6 +38,8 @@ ROUTES = {
     "/v1/verdicts": None,
     "/v1/verdicts/1": None,
     "/v1/reviews": None,
+    "/v1/page/read": {},
+    "/v1/page/draw": {},
     "/metrics": None,
 }
 """A request to every route that needs a key."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 import httpx2
 
 from tests.serve.served import BRIDGE, policy, served
-from vouching import Client
+from vouching import Client, VouchError
 from vouching.errors import ConfigError, ServerUnavailableError
 from vouching.ledger import open_ledger
 from vouching.serve.keys import KeyFile
@@ -114,3 +115,60 @@ def test_a_server_without_a_ledger_says_how_to_have_one() -> None:
     with served(policy()) as (url, _):
         answer = httpx2.get(f"{url}/v1/verdicts").json()
     assert (answer["error"], "--ledger" in answer["detail"]) == (ConfigError.__name__, True)
+
+
+def test_a_restart_of_postgresql_under_load_loses_no_answered_row() -> None:
+    """Requests during the restart get an error that can be retried; the rest is kept, once each."""
+    from tests.ledger.server import NoPostgres, PostgresServer
+
+    try:
+        database = PostgresServer()
+    except NoPostgres as reason:
+        pytest.skip(str(reason))
+    answered: list[str] = []
+    failed: list[VouchError] = []
+    try:
+        target = database.database()
+        with served(policy(ledger=target)) as (url, _):
+            ended = threading.Event()
+
+            def ask(number: int) -> None:
+                n = 0
+                while not ended.is_set():
+                    n += 1
+                    claim = f"The bridge has {1_000 * number + n} towers."
+                    try:
+                        with Client(url, timeout=30) as client:
+                            client.check(claim, BRIDGE)
+                    except VouchError as error:
+                        failed.append(error)
+                    else:
+                        answered.append(claim)
+
+            threads = [threading.Thread(target=ask, args=(number,)) for number in range(3)]
+            for thread in threads:
+                thread.start()
+            _wait_until(lambda: len(answered) >= 10)
+            database.stop()
+            _wait_until(lambda: bool(failed))
+            database.start()
+            before = len(answered)
+            _wait_until(lambda: len(answered) >= before + 10)
+            ended.set()
+            for thread in threads:
+                thread.join()
+        assert all(error.can_retry for error in failed)
+        with open_ledger(target) as ledger:
+            kept = [row.inputs["claim"] for row in ledger.rows() if row.inputs]
+            assert ledger.verify().intact
+        assert {*answered} <= {*kept}
+        assert len(kept) == len({*kept})
+    finally:
+        database.remove()
+
+
+def _wait_until(reached: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -41,7 +41,7 @@ def add_history(app: FastAPI, service: Service, described: Any) -> None:
     async def review(body: bodies.ReviewBody, request: Request) -> LedgerRow:
         """Confirm or correct a verdict. The row itself stays as it is."""
         recorder = _ledger(service)
-        row: LedgerRow = await recorder.reads(lambda ledger: ledger.get(body.about))
+        row = await recorder.reads(lambda ledger: ledger.get(body.about))
         record = {"kind": "review", **body.model_dump(mode="json", exclude={"about"})}
         entry = Entry(row.stream, "review", {}, record, request.state.key.name, about=row.id)
         kept = await recorder.keep(entry)
@@ -74,9 +74,10 @@ def _ledger(service: Service) -> Recorder:
 
 
 async def _page(service: Service, asked: _Asked, kind: str | None) -> bodies.Rows:
-    given = asked.model_dump(exclude={"text", "limit", "before"})
-    filters = Filters(**given | ({"kind": kind} if kind else {}))
-    rows: list[LedgerRow] = await _ledger(service).reads(
+    given: dict[str, Any] = asked.model_dump(exclude={"text", "limit", "before"})
+    given["kind"] = kind or asked.kind
+    filters = Filters(**given)
+    rows = await _ledger(service).reads(
         lambda ledger: ledger.search(filters, asked.text, asked.limit + 1, asked.before)
     )
     shown = rows[: asked.limit]

@@ -173,7 +173,7 @@ def is_local(address: str) -> bool:
     >>> is_local("127.0.0.1:80"), is_local("[::1]:80"), is_local("localhost:80"), is_local("0.0.0.0:80")
     (True, True, True, False)
     """
-    host = address.rpartition(":")[0].removeprefix("[").removesuffix("]")
+    host = (address.rpartition(":")[0] or address).removeprefix("[").removesuffix("]")
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from vouching.errors import BackendError, InputError, ServerUnavailableError, needed
 from vouching.types.ledger import Entry, EntryKind
-from vouching.types.serial import AnyRecord, to_json
+from vouching.types.serial import to_json
 
 if TYPE_CHECKING:
     from vouching.ledger import Ledger
+
+T = TypeVar("T")
 
 _RETRY_SECONDS = 5
 
@@ -60,7 +62,7 @@ class Recorder:
             self._task = asyncio.ensure_future(self._append_all())
         return await kept
 
-    async def reads(self, work: Any) -> Any:
+    async def reads(self, work: Callable[[Ledger], T]) -> T:
         """The result of ``work(ledger)``, in a thread."""
         try:
             return await asyncio.to_thread(work, self.ledger)
@@ -114,7 +116,7 @@ def _record(result: Any) -> Mapping[str, Any]:
     """A result as JSON: a record, a list of outcomes as findings, of reward lines as lines."""
     if not isinstance(result, list):
         return json.loads(to_json(result))
-    many: Sequence[AnyRecord | dict[str, Any]] = result
+    many = cast("list[Any]", result)
     if many and isinstance(many[0], dict):
         return {"kind": "rewards", "lines": many}
-    return {"kind": "outcomes", "findings": [json.loads(to_json(one)) for one in many if not isinstance(one, dict)]}
+    return {"kind": "outcomes", "findings": [json.loads(to_json(one)) for one in many]}

@@ -37,15 +37,15 @@ class Service:
         self.judges = Judges(policy, self.kept)
         self.recorder = Recorder(policy.serve.ledger) if policy.serve.ledger else None
 
-    async def judge(self, work: Callable[[Deadline], T], asked: Asked) -> T:
-        """The result of ``work`` in the pool, counted, and kept in the ledger if there is one.
+    async def judge(self, work: Callable[[Deadline], T], asked: Asked | None = None) -> T:
+        """The result of ``work`` in the pool, counted, and kept in the ledger if there is one and it was ``asked``.
 
         Raises as :meth:`Pool.run` and :meth:`Recorder.keep`, and what ``work`` raises.
         """
         deadline = Deadline(self.policy.serve.timeout_seconds)
         started = time.perf_counter()
         result = await self.pool.run(lambda: work(deadline), deadline)
-        if self.recorder is not None:
+        if self.recorder is not None and asked is not None:
             await self.recorder.keep(asked.entry(self.policy.serve.stream, result, time.perf_counter() - started))
         for record in each_of(result):
             self.measures.count(record)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import socket
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from uvicorn import Config, Server
@@ -90,12 +92,17 @@ def serve(policy: Policy, listening: socket.socket) -> None:
         os.environ[_POLICY] = _policy_json(policy)
         os.environ[_FOLDER] = folder
         if policy.serve.workers == 1:
+            signal.signal(signal.SIGTERM, _stopped)  # uvicorn raises the signal again once it has stopped
             Server(_config(policy, worker_app())).run(sockets=[listening])
             return
         build_app(policy, Path(folder)).state.service.close()  # an error shows here, before any worker starts
         os.environ[_NUMBERS] = str(Path(folder) / "numbers")
         Path(os.environ[_NUMBERS]).mkdir()
         Multiprocess(_config(policy, "vouching.serve.workers:worker_app"), sockets=[listening]).run()
+
+
+def _stopped(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
 
 
 def _config(policy: Policy, app: Any) -> Config:
