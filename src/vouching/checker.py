@@ -19,8 +19,10 @@ from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sour
 from vouching.methods import method_for
 from vouching.methods.base import Outcome, ThresholdConfig
 from vouching.methods.embedded.verify import is_embedded, open_embedded
+from vouching.methods.instructed import instructed
 from vouching.models.base import Model
 from vouching.models.running import run
+from vouching.recording import recorded
 from vouching.repair import Rest, check_rest, repair
 from vouching.rows.row import lacking, row_name
 from vouching.rows.shapes import as_row
@@ -28,10 +30,11 @@ from vouching.search.base import Finder, SearchEngine
 from vouching.search.evidence import ClaimEvidence, Searches
 from vouching.search.open import as_finder
 from vouching.types import Assurance, Claim, Report, Source, Unverified
-from vouching.types.visible import shown_json, value_fault
+from vouching.types.visible import shown_json
 
 if TYPE_CHECKING:
     from vouching.types import ChecklistItem
+    from vouching.types.ledger import Keeps
 
 Judged: TypeAlias = Outcome | Report | Assurance
 """The result for a row: the outcome of a claim, or the report on a response or a task."""
@@ -58,6 +61,7 @@ class Checker:
         min_confidence: in [0, 1]; a verdict with a lower confidence becomes Unverified(reason="undecided").
         queries: maximum number of queries for a claim; 5 by default. The first is the claim; the others follow names,
             until the rules find the claim supported or contradicted.
+        ledger: keeps every result; see :func:`vouching.ledger.open_ledger`. The caller closes it.
         settings: of the method's verifier, e.g. votes, max_tokens and prefer (see :func:`check`); None: the default.
 
     Raises:
@@ -80,9 +84,10 @@ class Checker:
         search: Finder | Sequence[SearchEngine | str] | None = None,
         queries: int | None = None,
         min_confidence: float = 0.0,
+        ledger: Keeps | None = None,
         **settings: Any,
     ) -> None:
-        shared = ThresholdConfig(threshold)
+        shared, self.ledger = ThresholdConfig(threshold), ledger
         self.method, given = method_for(model, method, settings)
         if threshold != 0.5 or "threshold" in self.method.takes:
             given["threshold"] = threshold
@@ -135,6 +140,7 @@ class Checker:
         """
         return run(self.acheck(claim, sources, question))
 
+    @recorded
     async def acheck_with_sources(
         self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
     ) -> tuple[list[Outcome], tuple[Source, ...]]:
@@ -149,6 +155,7 @@ class Checker:
         """The synchronous form of :meth:`acheck_with_sources`."""
         return run(self.acheck_with_sources(claim, sources, question))
 
+    @recorded
     async def acheck_response(
         self,
         response: str,
@@ -185,6 +192,7 @@ class Checker:
         """
         return run(self.acheck_response(response, sources, question, repair_rest))
 
+    @recorded
     async def acheck_instruction(
         self,
         instruction: str,
@@ -217,6 +225,7 @@ class Checker:
         """
         return run(self.acheck_instruction(instruction, response, checklist, sources))
 
+    @recorded
     async def acheck_task(self, task: object, proposal: object) -> Assurance:
         """Async twin of :meth:`check_task`."""
         from vouching.methods.assurance.verify import verify
@@ -368,7 +377,7 @@ class Checker:
         if judges == "units":
             return await self.acheck_task(row.get("task"), row.get("proposal"))
         if judges == "instruction":
-            return await self._instructed(row)
+            return await self.acheck_instruction(*instructed(row, self.method.name, self.verifier))
         response, claim = row.get("response"), row.get("claim")
         if judges == "response":
             if response is None and claim is None:
@@ -384,16 +393,3 @@ class Checker:
             raise InputError(lacking(row, "claim", "response"))
         asked = Claim(check_text(claim, "the claim"), id=name)
         return await self.acheck(asked, sources, question if self.finder else None)
-
-    async def _instructed(self, row: Mapping[str, Any]) -> Report:
-        """The report on a row with an instruction, using the row's own checklist or rules if it has any."""
-        from vouching.methods.checklist.items import instruction_of, row_items
-        from vouching.methods.rules.verify import named_items
-
-        if row.get("response") is None:
-            raise InputError(value_fault(row, "response"))
-        items = named_items(row) if self.method.name == "rules" and row.get("instruction_id_list") else row_items(row)
-        if getattr(getattr(self.verifier, "config", None), "holistic", False):
-            items = None
-        sources = row_sources(row, needed=False)
-        return await self.acheck_instruction(instruction_of(row), row["response"], items, sources or ())

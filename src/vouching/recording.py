@@ -1,0 +1,81 @@
+"""Keeping the results of a checker in a ledger, which is passed in: nothing here knows how it keeps them."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
+
+from vouching.errors import InputError
+from vouching.methods.base import Outcome
+from vouching.types import Report, Source
+from vouching.types.ledger import Entry, EntryKind, Keeps
+
+_OF_REPORTS: dict[str, EntryKind] = {"claims": "check-response", "response": "audit", "instruction": "follow"}
+
+
+class _Keeping(Protocol):
+    ledger: Keeps | None
+
+    @property
+    def judges(self) -> Literal["claims", "response", "instruction", "units"]: ...
+
+
+Checking = TypeVar("Checking", bound=_Keeping)
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def recorded(
+    method: Callable[Concatenate[Checking, Given], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[Checking, Given], Coroutine[Any, Any, Result]]:
+    """A method of a checker whose result is appended to its ledger, if it has one, before it is returned.
+
+    A result that cannot be kept is not returned: the error of the ledger is raised.
+    """
+    signature = inspect.signature(method)
+
+    @wraps(method)
+    async def call(checker: Checking, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        if checker.ledger is None:
+            return await method(checker, *args, **kwargs)
+        timing: dict[str, Any] = {"started_at": datetime.now(UTC).isoformat()}
+        start = time.monotonic()
+        result = await method(checker, *args, **kwargs)
+        timing["seconds"] = time.monotonic() - start
+        given = signature.bind(checker, *args, **kwargs).arguments
+        entries = [
+            Entry(checker.ledger.stream, kind, _plain(inputs), _plain(record), checker.ledger.caller, timing=timing)
+            for kind, inputs, record in _parts(checker.judges, given, result)
+        ]
+        await asyncio.to_thread(checker.ledger.append, entries)
+        return result
+
+    return call
+
+
+def _parts(judges: str, given: Mapping[str, Any], result: Any) -> Iterator[tuple[EntryKind, dict[str, Any], object]]:
+    """Kind, inputs and record of everything in a result."""
+    if isinstance(result, tuple):  # claims, with the sources that were used
+        outcomes, sources = cast("tuple[list[Outcome], tuple[Source, ...]]", result)
+        for outcome in outcomes:
+            asked = {"question": given["question"]} if given.get("question") is not None else {}
+            yield "check", {"claim": outcome.claim.text, **asked, "sources": sources}, outcome
+    elif not isinstance(result, Report):
+        yield "challenge", {"task": given["task"], "proposal": given["proposal"]}, result
+    elif judges != "instruction" or "instruction" in given:  # a response passed on to acheck_instruction is kept there
+        asked = {name: given[name] for name in ("instruction", "question", "checklist") if given.get(name) is not None}
+        yield _OF_REPORTS[judges], {"response": result.response, **asked, "sources": result.sources}, result
+
+
+def _plain(value: object) -> dict[str, Any]:
+    from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+    try:
+        return to_jsonable_python(value, inf_nan_mode="null")
+    except (PydanticSerializationError, ValueError) as error:
+        raise InputError(f"what was judged cannot be kept as JSON: {error}") from None
