@@ -103,12 +103,13 @@ class Gate:
                 await send_problem(problem_of(error), sending)
             except ConnectionError:
                 status = 499
-            seconds = time.perf_counter() - started
-            if own is not None:
-                own.set_attribute("http.response.status_code", status)
-        self.measures.requests.labels(route, str(status)).inc()
-        self.measures.seconds.labels(route).observe(seconds)
-        logger.info("%s %s %d %.0f ms key %s", scope["method"], route, status, 1000 * seconds, caller)
+            finally:
+                seconds = time.perf_counter() - started
+                if own is not None:
+                    own.set_attribute("http.response.status_code", status)
+                self.measures.requests.labels(route, str(status)).inc()
+                self.measures.seconds.labels(route).observe(seconds)
+                logger.info("%s %s %d %.0f ms key %s", scope["method"], route, status, 1000 * seconds, caller)
 
     def _admit(self, scope: MutableMapping[str, Any]) -> Key:
         """The key of the caller. Raises AccessError or ServerUnavailableError."""

@@ -188,8 +188,9 @@ def _add_state(app: FastAPI, service: Service) -> None:
     @app.get("/healthz")
     async def healthz() -> bodies.Health:
         """Whether the process serves requests at all."""
-        full = service.pool.taken >= service.pool.threads + service.pool.queue
-        return bodies.Health(status="busy" if full else "ok", version=__version__, waiting=service.pool.taken)
+        return bodies.Health(
+            status="busy" if service.pool.is_full else "ok", version=__version__, waiting=service.pool.taken
+        )
 
     @app.get("/readyz", responses={503: {"model": bodies.Health, "description": "Every place is taken."}})
     async def readyz(response: Response) -> bodies.Health:
@@ -208,6 +209,7 @@ def _events(
     service: Service, work: Callable[[Deadline, Show], T], asked: Asked, last: Callable[[T], str]
 ) -> StreamingResponse:
     """The events of a check: one per outcome, then, once it is kept, ``last`` of the result."""
+    service.pool.refuse_if_full()  # while the status can still say so
     loop = asyncio.get_running_loop()
     found: asyncio.Queue[Outcome | None] = asyncio.Queue()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,12 @@ from vouching.serve.measures import Measures
 from vouching.serve.policy import Policy
 from vouching.serve.recording import Asked, Recorder
 from vouching.serve.shared_folder import KeptSources, Rates
-from vouching.serve.work import Deadline, Pool
+from vouching.serve.work import Deadline, Pool, too_late
 
 T = TypeVar("T")
+
+_LEAST_SECONDS = 1.0
+"""Time to keep a result, however late it is."""
 
 
 class Service:
@@ -46,7 +50,12 @@ class Service:
         started = time.perf_counter()
         result = await self.pool.run(lambda: work(deadline), deadline)
         if self.recorder is not None and asked is not None:
-            await self.recorder.keep(asked.entry(self.policy.serve.stream, result, time.perf_counter() - started))
+            entry = asked.entry(self.policy.serve.stream, result, time.perf_counter() - started)
+            try:
+                async with asyncio.timeout(max(deadline.remaining, _LEAST_SECONDS)):
+                    await self.recorder.keep(entry)
+            except TimeoutError:
+                raise too_late(deadline.seconds) from None
         for record in each_of(result):
             self.measures.count(record)
         return result

@@ -83,12 +83,7 @@ class Pool:
             ServerUnavailableError: every place is taken.
             ModelDeadlineError: it took too long; it goes on until it looks at its deadline.
         """
-        if self.taken >= self.threads + self.queue:
-            raise ServerUnavailableError(
-                f"the server is busy: {self.taken} requests are waiting; try again in {self.retry_after} s",
-                self.retry_after,
-                429,
-            )
+        self.refuse_if_full()
         with self._lock:
             self.taken += 1
         job = self._executor.submit(copy_context().run, self._timed, work, deadline)
@@ -101,6 +96,20 @@ class Pool:
         finally:
             if not job.done():
                 deadline.leave()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every place is taken."""
+        return self.taken >= self.threads + self.queue
+
+    def refuse_if_full(self) -> None:
+        """Raise ServerUnavailableError if every place is taken."""
+        if self.is_full:
+            raise ServerUnavailableError(
+                f"the server is busy: {self.taken} requests are waiting; try again in {self.retry_after} s",
+                self.retry_after,
+                429,
+            )
 
     def close(self) -> None:
         """Start nothing more; running work ends by itself."""
