@@ -16,9 +16,11 @@ pytest.importorskip("fastapi", reason="the extra serve is not installed")
 import httpx2
 
 import vouching
+from tests.cli.chat_server import chat_server
 from tests.serve.served import BRIDGE, policy, served
 from vouching import AsyncClient, Client, Report, Verdict
-from vouching.errors import ConfigError, InputError, ServerUnavailableError
+from vouching.errors import ConfigError, InputError, ModelUnavailableError, ServerUnavailableError
+from vouching.serve.policy import JudgeSettings, Policy
 from vouching.types import Usage
 from vouching.types.serial import json_schema
 
@@ -170,18 +172,32 @@ def test_a_server_out_of_reach_can_be_asked_again_later() -> None:
     assert error.value.can_retry
 
 
-def test_an_unverified_claim_stays_one(url: str) -> None:
-    # The sources disagree with nothing here: the claim is about the sources themselves, which leaves it open.
-    body = {"response": "The sources do not mention towers in Oslo.", "sources": [BRIDGE]}
-    findings = httpx2.post(f"{url}/v1/check-response", json=body).json()["findings"]
-    here = vouching.check_response(body["response"], BRIDGE, model="embedded:rules").findings
-    assert [one["kind"] for one in findings] == [one.kind for one in here]
+@pytest.mark.parametrize(("said", "expected"), [("who knows", "unparsable"), (503, ModelUnavailableError)])
+def test_a_language_model_that_fails_gives_no_label(said: str | int, expected: Any) -> None:
+    """An unreadable reply is Unverified, one of each claim; a model out of reach is the error of the library."""
+    with chat_server(lambda prompt: said) as name:
+        judges = {"default": JudgeSettings(name)}
+        with served(Policy(judges=judges)) as (url, _), Client(url) as client:
+            if isinstance(expected, str):
+                single, report = client.check("It opened in 1937.", BRIDGE), client.check_response(ANSWER, BRIDGE)
+                listed = client.check(["It opened in 1937.", "It has towers."], BRIDGE)
+                assert [one.reason for one in (single, *listed, *report.findings)] == [expected] * 5
+            else:
+                with pytest.raises(expected) as error:
+                    client.check("It opened in 1937.", BRIDGE)
+                assert error.value.can_retry
 
 
 def test_health_and_numbers_need_no_body(url: str) -> None:
     assert httpx2.get(f"{url}/healthz").json()["status"] == "ok"
     assert httpx2.get(f"{url}/readyz").status_code == 200
     assert 'vouch_requests_total{route="/healthz",status="200"}' in httpx2.get(f"{url}/metrics").text
+
+
+def test_a_body_without_its_type_is_told_to_name_it(url: str) -> None:
+    answer = httpx2.post(f"{url}/v1/check", content=json.dumps({"claim": "It rained.", "sources": ["It did."]}))
+    assert answer.status_code == 422
+    assert "Content-Type: application/json" in answer.json()["detail"]
 
 
 def test_text_in_the_body_that_is_no_json_is_a_problem(url: str) -> None:

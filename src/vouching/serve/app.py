@@ -124,5 +124,7 @@ def _invalid_words(errors: Any) -> str:
         return f"unknown field {place}: see /openapi.json for the fields"
     if first["type"] == "json_invalid":
         return f"the body is not valid JSON: {first.get('ctx', {}).get('error', 'it ends too early')}"
+    if isinstance(first.get("input"), bytes):
+        return "the body was not read as JSON: send the header  Content-Type: application/json"
     got = shown_json(first.get("input"))
     return f"{place}: {first['msg'].replace('Input should be', 'must be')}, got {got}; see /openapi.json for the fields"

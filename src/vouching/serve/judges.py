@@ -53,16 +53,18 @@ class Judges:
         self._few(len(claims), "claims")
         sources = self._sources(body.sources, *claims, body.question or "")
         checker = self._checker(body.judge)
+        asked = [Claim(check_text(text, "the claim"), f"claim-{number}") for number, text in enumerate(claims, 1)]
+        deadline.look()
+        if not checker.embedded:  # a model on a server answers several at once
+            return checker.check(asked, sources, body.question)
         outcomes: list[Outcome] = []
-        for number, text in enumerate(claims, 1):
+        for claim in asked:
             deadline.look()
-            outcomes.append(
-                checker.check(Claim(check_text(text, "the claim"), f"claim-{number}"), sources, body.question)
-            )
+            outcomes.append(checker.check(claim, sources, body.question))
         return outcomes
 
-    def check_response(self, body: bodies.ResponseBody, deadline: Deadline, show: Show = lambda _: None) -> Report:
-        """The report on a response; ``show`` sees each outcome."""
+    def check_response(self, body: bodies.ResponseBody, deadline: Deadline, show: Show | None = None) -> Report:
+        """The report on a response; ``show`` sees each outcome. Only the embedded verifier is stopped on the way."""
         sources = self._sources(body.sources, body.response, body.question or "")
         shown = 0
 
@@ -71,10 +73,15 @@ class Judges:
             shown += 1
             self._few(shown, "claims")
             deadline.look()
-            show(outcome)
+            if show is not None:
+                show(outcome)
 
         checker = self._checker(body.judge)
-        return run(checker.acheck_response(body.response, sources, body.question, body.repair, watch))
+        one_by_one = checker.embedded or show is not None
+        if not one_by_one:  # a model on a server answers several at once
+            self._few(len(decompose(check_text(body.response, "the response"), body.question).claims), "claims")
+        watched = watch if one_by_one else None
+        return run(checker.acheck_response(body.response, sources, body.question, body.repair, watched))
 
     def check_written(self, body: bodies.StreamBody, deadline: Deadline, show: Show) -> tuple[list[Outcome], int]:
         """The outcomes of the sentences that are complete, and the number of characters that are now checked."""
