@@ -103,7 +103,7 @@ def test_a_stop_ends_what_was_begun(tmp_path: Path) -> None:
 
         thread = threading.Thread(target=ask)
         thread.start()
-        while not httpx2.get(f"{url}/healthz").json()["waiting"]:
+        while not httpx2.get(f"{url}/healthz", timeout=60).json()["waiting"]:
             time.sleep(0.01)
         process.terminate()  # while the long request is judged
         assert process.wait(60) == 0
