@@ -12,8 +12,8 @@ from tests.house.source_tree import Module, all_modules, library_imports, librar
 
 LAYERS = [
     "version", "lazy", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder",
-    "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report", "recording", "checker", "shortcuts",
-    "evidence_windows",
+    "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report", "recording", "checker",
+    "shortcuts", "evidence_windows",
     "bench", "train", "evolve", "worlds", "ledger", "scale", "client", "__init__", "integrations", "serve", "cli",
     "__main__",
 ]  # fmt: skip

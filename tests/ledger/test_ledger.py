@@ -47,6 +47,9 @@ def test_a_search_takes_filters_words_and_pages(ledger: Ledger) -> None:
     at = ledger.get(other).at
     assert [row.id for row in found(Filters(since=at))] == [other]
     assert [row.id for row in found(Filters(until=at, max_confidence=1.0))] == [third, second, first]
+    assert [row.id for row in found(text="\0", before=2**70, limit=2**70)] == []
+    with pytest.raises(InputError, match="has no row"):
+        ledger.get(2**70)
     with pytest.raises(InputError, match="expected a time such as"):
         found(Filters(since="yesterday"))
 
@@ -61,7 +64,7 @@ def test_a_batch_is_kept_whole_or_not_at_all(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize(
     "entry",
-    [small(1, ""), small(1, "a\0b"), small(1, "x" * 201), Entry("s", "sing", {}, {})],  # type: ignore[arg-type]
+    [small(1, ""), small(1, "a\0b"), small(1, "x" * 201), Entry("s", "sing", {}, {}), Entry("s", "erase", {}, {})],  # type: ignore[arg-type]
 )
 def test_an_entry_that_cannot_be_kept_is_refused(tmp_path: Path, entry: Entry) -> None:
     with open_ledger(tmp_path / "a.db", key=KEY) as ledger, pytest.raises(InputError):

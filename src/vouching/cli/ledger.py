@@ -155,12 +155,14 @@ def verify_command(
 
 
 def _read_heads(path: Path) -> list[Head]:
+    from pydantic import TypeAdapter
+
     try:
-        return [Head(**head) for head in json.loads(path.read_text(encoding="utf-8"))]
+        return TypeAdapter(list[Head]).validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"--heads {path} cannot be read: {error.strerror}") from None
-    except (TypeError, ValueError) as error:
-        raise InputError(f"--heads {path} is not a list of heads, as vouch ledger heads prints it: {error}") from None
+    except ValueError:
+        raise InputError(f"--heads {path} is not a list of heads: pass what vouch ledger heads printed") from None
 
 
 @app.command("heads", epilog=_epilog("heads > heads.json"))

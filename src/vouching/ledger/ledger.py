@@ -30,6 +30,8 @@ from vouching.types.ledger import Entry, EntryKind, Filters, Head, Kept, LedgerR
 
 KEEP_VARIABLE = "VOUCH_LEDGER_KEEP"
 _NAME_LENGTH = 200
+_LARGEST = 2**63 - 1
+"""The largest number that the database has."""
 _PAGE = 500
 """Rows that an export reads at once."""
 _JOINED = ROWS.outerjoin(CONTENTS, CONTENTS.c.id == ROWS.c.id)
@@ -118,17 +120,19 @@ class Ledger:
         Raises InputError for an entry that cannot be kept, ConfigError if a chain needs another key, and LedgerError if
         the database fails.
         """
-        made = [(_row(entry, self.keep), entry) for entry in entries]
+        if any(entry.kind == "erase" for entry in entries):
+            raise InputError("an entry cannot be of the kind erase: call erase, which removes texts and records it")
+        made = [_row(entry, self.keep) for entry in entries]
         if not made:
             return []
         with self.store.write() as connection:
-            return extend(connection, self.keys, [(row, content) for (row, content), _ in made])
+            return extend(connection, self.keys, made)
 
     def get(self, id: int) -> LedgerRow:
         """The row with this id. Raises InputError if there is none."""
         with self.store.read() as connection:
             asked = select(*_COLUMNS).select_from(_JOINED).where(ROWS.c.id == id)
-            found = connection.execute(asked).mappings().one_or_none()
+            found = connection.execute(asked).mappings().one_or_none() if 0 < id < _LARGEST else None
         if found is None:
             raise InputError(f"the ledger has no row {id}: see  vouch ledger list")
         return _ledger_row(found)
@@ -148,10 +152,10 @@ class Ledger:
             raise InputError(f"limit must be at least 1, got {limit}")
         asked = select(*_COLUMNS).select_from(_JOINED).where(*conditions(filters))
         if text:
-            asked = asked.where(CONTENTS.c.words.contains(text.casefold(), autoescape=True))
+            asked = asked.where(CONTENTS.c.words.contains(words_of({"": text}, {}), autoescape=True))
         if before is not None:
-            asked = asked.where(ROWS.c.id < before)
-        asked = asked.order_by(ROWS.c.id.desc()).limit(limit)
+            asked = asked.where(ROWS.c.id < min(max(before, 0), _LARGEST))
+        asked = asked.order_by(ROWS.c.id.desc()).limit(min(limit, _LARGEST))
         with self.store.read() as connection:
             return [_ledger_row(found) for found in connection.execute(asked).mappings()]
 

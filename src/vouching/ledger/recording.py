@@ -29,9 +29,9 @@ def kept_job(job: RowJob, target: str, kind: EntryKind) -> RowJob:
     Rows that cannot be used are not appended; those that a resumed run tries again are appended again.
     """
     open_ledger(target).close()  # a target that cannot be used shows before any file is created
-    if isinstance(job.work, AsyncWorkFactory):
-        return replace(job, work=_kept_async(job.work, target, kind))
     opens = None if job.open_work is None else _KeptWork(job.open_work, target, kind)
+    if isinstance(job.work, AsyncWorkFactory):
+        return replace(job, work=_kept_async(job.work, target, kind), open_work=opens)
     return replace(job, work=_KeptWork(job.work, target, kind), open_work=opens)
 
 
