@@ -24,9 +24,11 @@ QUESTION = "When did the bridge open?"
 ANSWER = "The bridge opened in 1973. It has 3 towers."
 TEXTS = ["The bridge opened to traffic in 1973.", "The bridge has two towers."]
 FILES = {
-    "ragas.jsonl": "ragas", "ragas.csv": "ragas", "ragas_old.jsonl": "ragas (before 0.2)", "deepeval.json": "DeepEval",
-    "deepeval.csv": "DeepEval", "trulens.json": "TruLens", "promptfoo.json": "promptfoo", "openai.jsonl": "OpenAI chat",
-    "lettucedetect.json": "LettuceDetect", "minicheck.jsonl": "MiniCheck / LLM-AggreFact",
+    "ragas.jsonl": "ragas", "ragas.csv": "ragas", "ragas.parquet": "ragas", "ragas_old.jsonl": "ragas (before 0.2)",
+    "deepeval.json": "DeepEval", "deepeval.csv": "DeepEval", "deepeval_run.json": "DeepEval", "trulens.json": "TruLens",
+    "trulens.csv": "TruLens", "promptfoo.json": "promptfoo", "promptfoo.jsonl": "promptfoo",
+    "openai.jsonl": "OpenAI chat", "lettucedetect.json": "LettuceDetect",
+    "minicheck.jsonl": "MiniCheck / LLM-AggreFact",
 }  # fmt: skip
 
 
@@ -78,10 +80,13 @@ def test_minicheck_labels_become_ours_also_where_claims_are_labelled() -> None:
 
 
 def test_the_spans_of_lettucedetect_mark_the_answer() -> None:
-    row = as_row(rows("lettucedetect.json")[0])
-    [span] = row["spans"]
-    assert row["response"][span["start"] : span["end"]] == "It has 3 towers."
-    assert row["label"] == "Not Attributable"
+    old, new = [as_row(row) for row in rows("lettucedetect.json")]  # without and with the context by itself
+    for row in (old, new):
+        [span] = row["spans"]
+        assert row["response"][span["start"] : span["end"]] == "It has 3 towers."
+        assert row["label"] == "Not Attributable"
+    assert old["source"] == f"User request: {QUESTION}\n\n{new['source']}"
+    assert (new["source"], new["question"]) == ("\n".join(TEXTS), QUESTION)
     assert as_row({"prompt": "p", "answer": "a", "labels": []})["label"] == "Attributable"
 
 
@@ -143,7 +148,7 @@ def test_json_files_hold_a_list_a_container_or_one_row(tmp_path: Path) -> None:
     assert found[1].problem == "got a number, expected an object"
     path.write_text('{"a": 1}\n{"a": 2}\n', encoding="utf-8")
     with pytest.raises(InputError, match=r"rows with a line for each go to a file that ends in \.jsonl"):
-        [*open_rows(str(path))]
+        list(open_rows(str(path)))
     path.write_text("3", encoding="utf-8")
     with pytest.raises(InputError, match="has a number, expected a list of objects, or an object"):
-        [*open_rows(str(path))]
+        list(open_rows(str(path)))

@@ -2,7 +2,8 @@
 
 A row of ours has ``claim`` or ``response``, ``sources`` and, where known, ``question``, ``label`` and ``spans``. Other
 rows are converted by the first shape whose needed fields they have. Not supported: several turns of a chat (the last
-answer is read), images, contexts of DeepEval's CSV that contain its separator "|".
+answer is read), images, contexts of DeepEval's CSV that contain its separator "|", promptfoo's CSV, whose columns have
+the names of prompts, and spans of TruLens's OpenTelemetry tracing, whose records have no contexts.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -55,10 +57,12 @@ SHAPES: tuple[Shape, ...] = (
           {"response": ("actual_output", "actualOutput"),
            "sources": ("retrieval_context", "retrievalContext", "context")},
           {"question": ("input",), "id": ("id",)}),
-    Shape("TruLens", {"response": ("main_output",), "sources": ("calls.contexts",)},
-          {"question": ("main_input",), "id": ("id",)}),
-    Shape("LettuceDetect", {"response": ("answer",), "source": ("prompt",), "spans": ("labels",)},
-          {"id": ("id",), "part": ("task_type",)}),
+    Shape("TruLens",
+          {"response": ("main_output", "record_json.main_output"),
+           "sources": ("calls.contexts", "record_json.calls.contexts")},
+          {"question": ("main_input", "record_json.main_input"), "id": ("id", "record_id")}),
+    Shape("LettuceDetect", {"response": ("answer",), "source": ("context", "prompt"), "spans": ("labels",)},
+          {"question": ("question",), "id": ("id",), "part": ("task_type",)}),
     Shape("MiniCheck / LLM-AggreFact", {"claim": ("claim",), "source": ("doc",)},
           {"label": ("label",), "id": ("id",), "part": ("dataset",)}),
     Shape("promptfoo", {"response": ("response.output",), "sources": ("vars.context", "vars.contexts")},
@@ -67,7 +71,7 @@ SHAPES: tuple[Shape, ...] = (
           {"question": ("chat.question",), "id": ("id",)}),
 )  # fmt: skip
 """The shapes of other tools' rows, in the order in which they are tried."""
-TEXT_COLUMNS = ("claim", "response", "answer", "actual_output", "main_output")
+TEXT_COLUMNS = ("claim", "response", "answer", "actual_output", "main_output", "record_json")
 """Columns of tables, one of which every shape has."""
 _OURS = Shape("vouching", {"claim or response": ("claim", "response"), "sources": SOURCE_KEYS})
 
@@ -159,11 +163,27 @@ def _at(fields: Mapping[str, Any], path: str) -> Any:
     if first == "chat":
         return _chat(fields).get(rest)
     value: Any = fields.get(first)
+    if first == "record_json" and rest:
+        return _at(_object(value), rest)
     if path == "calls.contexts":
         return _returned(value, fields.get("main_output")) or None
     if rest:
         value = cast("Mapping[str, Any]", value).get(rest) if isinstance(value, Mapping) else None
     return None if value in ("", {}) else value
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    """An object, also from the cell of a table; empty for anything else."""
+    value = _of_cell(value) if isinstance(value, str) else value
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _of_cell(text: str) -> Any:
+    """The value of a CSV cell with JSON, or with a list or dict as Python prints it; None for other text."""
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return read(text)
+    return None
 
 
 def _chat(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,14 +231,9 @@ def _texts(value: Any, place: str) -> Any:
     """A list of texts or documents; a CSV cell has it as JSON, as a list of Python, or joined by "|"."""
     if not isinstance(value, str):
         return value
-    if value.startswith("["):
-        for read in (json.loads, ast.literal_eval):
-            try:
-                listed: Any = read(value)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
-            if isinstance(listed, list):
-                return cast("list[Any]", listed)
+    listed: Any = _of_cell(value) if value.startswith("[") else None
+    if isinstance(listed, list):
+        return cast("list[Any]", listed)
     return value.split("|") if place in ("retrieval_context", "context") and "|" in value else [value]
 
 

@@ -14,7 +14,6 @@ transformers: Any = pytest.importorskip("transformers", reason="the extra train 
 from tests.methods.discriminative import publishers  # noqa: E402
 from tests.methods.discriminative.tiny_scorers import (  # noqa: E402
     write_tiny_alignscore,
-    write_tiny_minicheck,
     write_tiny_pair_model,
 )
 from vouching.errors import ConfigError  # noqa: E402
@@ -25,9 +24,6 @@ from vouching.types import Claim, Source, Unverified  # noqa: E402
 
 CLAIM = "The bridge opened in 1973."
 SHORT = ["The bridge opened to traffic in 1973. It has two towers.", "Ulm.", "Yes"]
-LONG = " ".join(["A b c d e f g h i go."] * 60)
-"""600 words, 660 with the periods: two windows for each publisher."""
-LINES = "A title\nThe old bridge opened.  It has towers.\n\nA city. A river."
 THREE = {0: "contradiction", 1: "neutral", 2: "entailment"}
 
 
@@ -49,31 +45,6 @@ def value(name: str, document: str, claim: str = CLAIM) -> float:
     assert isinstance(outcome, Scored)
     assert outcome.warnings == ()
     return outcome.value
-
-
-@pytest.mark.parametrize("kind", ["t5", "roberta", "deberta-v2"])
-def test_minicheck_scores_as_its_publisher_does(kind: str, tmp_path: Path) -> None:
-    folder = write_tiny_minicheck(tmp_path / kind, kind)
-    for document in [*SHORT, LINES, LONG]:
-        assert value(f"minicheck:{folder}", document) == pytest.approx(
-            publishers.minicheck(folder, document, CLAIM), abs=1e-5
-        )
-
-
-@pytest.mark.parametrize("document", [*SHORT, LONG])
-def test_factcg_scores_as_its_publisher_does(document: str, tmp_path: Path) -> None:
-    folder = write_tiny_pair_model(tmp_path / "factcg", "deberta-v2")
-    assert value(f"factcg:{folder}", document) == pytest.approx(publishers.factcg(folder, document, CLAIM), abs=1e-5)
-
-
-@pytest.mark.parametrize("claim", [CLAIM, "The bridge opened in 1973. It has two towers. It is old."])
-def test_alignscore_scores_each_sentence_of_the_claim_as_its_publisher_does(claim: str, tmp_path: Path) -> None:
-    checkpoint, roberta = write_tiny_alignscore(tmp_path)
-    for document in [*SHORT, LONG]:
-        expected = publishers.alignscore(checkpoint, roberta, document, claim)
-        outcome = scored(f"alignscore:{checkpoint}#{roberta}", document, claim)
-        assert isinstance(outcome, Scored)
-        assert outcome.value == pytest.approx(expected, abs=1e-5)
 
 
 def test_alignscore_cuts_a_window_and_not_the_claim_and_says_so(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 transformers: Any = pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
 
+from tests.methods.discriminative import publishers  # noqa: E402
 from tests.methods.discriminative.scorers import BRIDGE, ranked  # noqa: E402
-from tests.methods.discriminative.tiny_scorers import t5_config, write_t5_tokenizer, write_tiny_hhem, write_tiny_scorer  # noqa: E402
+from tests.methods.discriminative.tiny_scorers import write_t5_tokenizer, write_tiny_hhem, write_tiny_scorer  # noqa: E402
 from vouching.errors import ConfigError  # noqa: E402
 from vouching.methods.discriminative.input import scorer_input  # noqa: E402
 from vouching.methods.discriminative.open import open_scorer  # noqa: E402
@@ -54,25 +55,9 @@ def scored(scorer: WindowScorer, text: str, claim: str = CLAIM) -> float:
     return outcome.value
 
 
-def documented(folder: Path, premise: str, hypothesis: str) -> float:
-    """Softmax over the two outputs of the first token, as the model card describes it."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    from safetensors.torch import load_file
-
-    weights = {name.removeprefix("t5."): value for name, value in load_file(folder / "model.safetensors").items()}
-    model = transformers.T5ForTokenClassification(t5_config(len(tokenizer), num_labels=2)).eval()
-    told = model.load_state_dict(weights, strict=False)
-    assert set(told.missing_keys) <= {"transformer.encoder.embed_tokens.weight"}
-    assert not told.unexpected_keys
-    question = "<pad> Determine if the hypothesis is true given the premise?"
-    text = f"{question}\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
-    with torch.no_grad():
-        return model(**tokenizer(text, return_tensors="pt")).logits[0, 0].softmax(0)[1].item()
-
-
 def test_a_pair_is_scored_as_the_model_card_describes(folder: Path, scorer: WindowScorer) -> None:
-    assert scored(scorer, BRIDGE) == pytest.approx(documented(folder, BRIDGE, CLAIM), abs=1e-5)
-    assert scored(scorer, "{premise} {0}") == pytest.approx(documented(folder, "{premise} {0}", CLAIM), abs=1e-5)
+    assert scored(scorer, BRIDGE) == pytest.approx(publishers.hhem(folder, BRIDGE, CLAIM), abs=1e-5)
+    assert scored(scorer, "{premise} {0}") == pytest.approx(publishers.hhem(folder, "{premise} {0}", CLAIM), abs=1e-5)
 
 
 def test_answers_are_ranked_by_it(folder: Path) -> None:
@@ -83,9 +68,9 @@ def test_answers_are_ranked_by_it(folder: Path) -> None:
 
 def test_a_premise_is_read_whole_and_only_one_that_is_too_long_in_windows(folder: Path, scorer: WindowScorer) -> None:
     long = "The old bridge opened. " * 40
-    assert scored(scorer, long) == pytest.approx(documented(folder, long, CLAIM), abs=1e-4)
+    assert scored(scorer, long) == pytest.approx(publishers.hhem(folder, long, CLAIM), abs=1e-5)
     sentence = "y" * 60 + "."  # 61 tokens and the end token: with the bridge more than 64
-    parts = [documented(folder, text, CLAIM) for text in (sentence, "It opened.")]
+    parts = [publishers.hhem(folder, text, CLAIM) for text in (sentence, "It opened.")]
     short = open_hhem(str(folder), device="cpu", limit=64)
     assert scored(short, f"{sentence} It opened.") == pytest.approx(max(parts), abs=1e-5)
 

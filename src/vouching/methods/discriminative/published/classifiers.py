@@ -5,7 +5,8 @@ They differ in a template, a rule for windows, a limit and the place of the labe
 the probability of support: the best window, and the mean over the claim's sentences where the authors split the claim
 (AlignScore). Sources: github.com/Liyan06/MiniCheck, derenlei/FactCG, yuh-zha/AlignScore. Departures: our own sentence
 splitter instead of nltk's, and if a window is too long with its claim, the window is cut and never the claim; the
-authors cut the end of both. An empty document is no evidence. Not supported: AlignScore's modes other than ``nli_sp``.
+authors cut the end of both. An empty document is no evidence, and neither is the empty window that FactCG reads before
+a first sentence that is too long. Not supported: AlignScore's modes other than ``nli_sp``.
 """
 
 from __future__ import annotations
