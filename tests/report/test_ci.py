@@ -115,9 +115,7 @@ def test_the_command_writes_both_for_an_answer_and_for_rows(tmp_path: Path) -> N
     ]
     rows.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
     model = ("--model", "embedded:rules")
-    done = vouch(
-        "--response", str(answer), "--source-text", SOURCE, "--report", str(tmp_path / "a.sarif"), *model
-    )
+    done = vouch("--response", str(answer), "--source-text", SOURCE, "--report", str(tmp_path / "a.sarif"), *model)
     assert done.exit_code == 0, done.stderr
     [result] = results_of((tmp_path / "a.sarif").read_text(encoding="utf-8"))
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == answer.as_posix()
