@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import entry_points
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,7 +11,10 @@ import pytest
 
 pytest_plugins = ("pytester",)
 
-PLUGIN = ("-p", "vouching.integrations.pytest_plugin", "--vouch-model", "embedded:rules", "-p", "no:cacheprovider")
+NAME = "vouching.integrations.pytest_plugin"
+INSTALLED = any(one.value == NAME for one in entry_points(group="pytest11"))
+"""Whether the entry point loads the plugin; pytest refuses to load it twice."""
+PLUGIN = (*(() if INSTALLED else ("-p", NAME)), "--vouch-model", "embedded:rules", "-p", "no:cacheprovider")
 TESTS = """
 SOURCE = "The bridge opened to traffic in 1973. It has two towers."
 

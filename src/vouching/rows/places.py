@@ -91,6 +91,7 @@ class OutputFolder:
     >>> import tempfile
     >>> folder = OutputFolder(tempfile.mkdtemp())
     >>> folder.write("blocks/000001.json", b"{}")
+    True
     >>> folder.read("blocks/000001.json"), folder.read("blocks/000002.json"), folder.names("blocks")
     (b'{}', None, ['000001.json'])
     """

@@ -97,9 +97,9 @@ class FactsWorld:
         ``vouch data perturb`` writes them, a row has ``phrase``, the words of the claim that decide, and ``evidence``,
         those of the source, or None.
 
-        >>> row = FactsWorld(facts=1).rows(1, seed=3)[0]
+        >>> row = FactsWorld(facts=1).rows(1, seed=2)[0]
         >>> row["source"], row["claim"], row["gold"]
-        ('In Dalwick there are 5 ships.', 'Dalwick counts 5 ships.', 'Attributable')
+        ('In Huxdorf there are 3 ships.', 'Huxdorf counts 3 ships.', 'Attributable')
         """
         draw = random.Random(f"{seed} {part}")
         return [self._row(f"{part}-{seed}-{number}", draw, places(part)) for number in range(count)]
@@ -140,7 +140,7 @@ def places(part: Part) -> list[str]:
 def record_of(row: Mapping[str, Any], attributable: bool, confidence: float) -> str:
     """A complete record of a row with this label, as JSON; it is right in every part if the label is.
 
-    >>> row = FactsWorld(facts=1).rows(1, seed=3)[0]
+    >>> row = FactsWorld(facts=1).rows(1, seed=2)[0]
     >>> oracle(record_of(row, attributable=True, confidence=0.9), row)["oracle/aligned"]
     1.0
     """
