@@ -14,7 +14,7 @@ LAYERS = [
     "version", "lazy", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder",
     "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report", "recording", "checker",
     "shortcuts", "evidence_windows",
-    "bench", "train", "evolve", "worlds", "ledger", "scale", "client", "__init__", "integrations", "serve", "cli",
+    "bench", "train", "evolve", "worlds", "ledger", "review", "scale", "client", "__init__", "integrations", "serve", "cli",
     "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: nothing above it may import it."""
@@ -51,7 +51,7 @@ BY_NAME = {("discriminative", "structured")}
 
 REACHED_BY_NAME = {
     "vouching.rows.worker", "vouching.__main__", "vouching.ledger.migrations.env",
-    "vouching.ledger.migrations.versions.r0001_rows",
+    "vouching.ledger.migrations.versions.r0001_rows", "vouching.ledger.migrations.versions.r0002_reviews",
 }  # fmt: skip
 """Modules that a process is started with, or that Alembic runs."""
 

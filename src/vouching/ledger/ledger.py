@@ -120,13 +120,22 @@ class Ledger:
         Raises InputError for an entry that cannot be kept, ConfigError if a chain needs another key, and LedgerError if
         the database fails.
         """
-        if any(entry.kind == "erase" for entry in entries):
-            raise InputError("an entry cannot be of the kind erase: call erase, which removes texts and records it")
-        made = [_row(entry, self.keep) for entry in entries]
+        made = self._made(entries)
         if not made:
             return []
         with self.store.write() as connection:
             return extend(connection, self.keys, made)
+
+    def append_within(self, connection: Connection, entries: Sequence[Entry]) -> list[int]:
+        """As :meth:`append`, in a transaction that is already open (``store.write()``) and may do more."""
+        made = self._made(entries)
+        return extend(connection, self.keys, made) if made else []
+
+    def _made(self, entries: Sequence[Entry]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """The entries as rows and contents."""
+        if any(entry.kind == "erase" for entry in entries):
+            raise InputError("an entry cannot be of the kind erase: call erase, which removes texts and records it")
+        return [_row(entry, self.keep) for entry in entries]
 
     def get(self, id: int) -> LedgerRow:
         """The row with this id. Raises InputError if there is none."""

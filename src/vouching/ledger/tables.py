@@ -8,6 +8,7 @@ from sqlalchemy import (
     Column,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     MetaData,
@@ -72,3 +73,68 @@ CONTENTS = Table(
     Column("words", Text, nullable=False),
 )
 """The texts of a row, with the salt of their digests: removed by an erasure."""
+
+REVIEW_CURSORS = Table(
+    "review_cursors",
+    metadata,
+    Column("stream", String(200), primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+)
+"""How far each chain was read into the tables below. Whoever reads on locks its row first."""
+
+REVIEW_ITEMS = Table(
+    "review_items",
+    metadata,
+    Column("row_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("finding", Integer, primary_key=True, autoincrement=False),
+    Column("stream", String(200), nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("caller", String(200), nullable=False),
+    Column("model", Text),
+    Column("label", Text, nullable=False),
+    Column("error_type", Text),
+    Column("score", Double, nullable=False),
+    Column("confidence", Double, nullable=False),
+    Column("doubt", Double, nullable=False),
+    Column("draw", Double, nullable=False),
+    Column("decided", Integer, nullable=False),
+    Column("contested", Boolean, nullable=False),
+    Column("objected", Boolean, nullable=False),
+    Column("gold_label", Text),
+    Column("gold_type", Text),
+    Index("review_items_doubt", "doubt"),
+    Index("review_items_draw", "draw"),
+)
+"""Every verdict that can be reviewed, with the state of its reviews: read from the chains, and made again from them."""
+
+REVIEW_EVENTS = Table(
+    "review_events",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("row_id", BigInteger, nullable=False),
+    Column("finding", Integer, nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("reviewer", String(200), nullable=False),
+    Column("action", String(16), nullable=False),
+    Column("label", Text),
+    Column("error_type", Text),
+    Column("policy", String(16)),
+    Column("seed", BigInteger),
+    Column("undone", Boolean, nullable=False),
+    Index("review_events_item", "row_id", "finding"),
+    Index("review_events_reviewer", "reviewer"),
+)
+"""The reviews of these verdicts, read from the chains; one that was taken back stays, as undone."""
+
+REVIEW_LOCKS = Table(
+    "review_locks",
+    metadata,
+    Column("row_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("finding", Integer, primary_key=True, autoincrement=False),
+    Column("reviewer", String(200), primary_key=True),
+    Column("until", Double, nullable=False),
+    Column("policy", String(16), nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    ForeignKeyConstraint(["row_id", "finding"], ["review_items.row_id", "review_items.finding"]),
+)
+"""Who has which verdict in hand, until when (seconds since 1970)."""

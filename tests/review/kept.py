@@ -1,0 +1,32 @@
+"""Verdicts of chosen scores in a ledger, for tests of the queue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from vouching.ledger import Entry, Ledger
+from vouching.review import ItemId
+from vouching.types import Claim, Provenance, Verdict
+from vouching.types.serial import to_json
+
+
+def verdict(score: float, claim: str = "It opened in 1937.", error_type: str | None = None) -> Verdict:
+    """A verdict as checks make it, with the threshold one half."""
+    right = score >= 0.5
+    return Verdict(
+        Claim(claim), "Attributable" if right else "Not Attributable", score, max(score, 1 - score), 0.5,
+        "supported" if right else "contradicted", error_type=None if right else error_type or "temporal_shift",  # type: ignore[arg-type]
+        provenance=Provenance("scripted", "1", prompt_hash="p" * 64),
+    )  # fmt: skip
+
+
+def entry(score: float, stream: str = "s", caller: str = "bot", claim: str = "It opened in 1937.") -> Entry:
+    inputs = {"claim": claim, "sources": [{"text": f"About {claim}", "id": "doc"}]}
+    return Entry(stream, "check", inputs, json.loads(to_json(verdict(score, claim))), caller)
+
+
+def keep(ledger: Ledger, scores: Sequence[float], stream: str = "s", caller: str = "bot") -> list[ItemId]:
+    """One row per score; the ids of their verdicts."""
+    entries = [entry(score, stream, caller, f"Claim {n} of {stream}.") for n, score in enumerate(scores)]
+    return [ItemId(id) for id in ledger.append(entries)]
