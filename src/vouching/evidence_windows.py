@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from vouching.checker import Checker, run
 from vouching.errors import ConfigError, InputError
@@ -38,6 +39,12 @@ class JudgedWindow:
     def score(self) -> float | None:
         """How far the window alone supports the claim, in [0, 1]; None where the judge failed."""
         return None if self.outcome.kind == "unverified" else self.outcome.score
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The place and the score, as the command line writes them."""
+        span = self.span
+        return {"source_id": span.source_id, "start": span.start, "end": span.end, "score": self.score}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +108,26 @@ def score_pairs(
     >>> pair.label, len(pair.window_scores), pair.best.span.source_id
     (0, 1, 'a')
     """
+    check_pairs(docs, claims)
+    checker = _checker(model, threshold)
+    pairs = zip(docs, claims, strict=True)
+    return [run(judge_pair(checker, doc, claim, max_words)) for doc, claim in pairs]
+
+
+def check_pairs(docs: Sequence[object], claims: Sequence[object]) -> None:
+    """Raise InputError unless there are as many documents as claims."""
     if isinstance(docs, str) or isinstance(claims, str) or len(docs) != len(claims):
         raise InputError(
             "docs and claims must be lists of the same length, one document per claim: got "
             f"{_length(docs)} and {_length(claims)}"
         )
-    checker = _checker(model, threshold)
-    return run(_all_pairs(checker, docs, claims, max_words))
 
 
-async def _all_pairs(
-    checker: Checker, docs: Sequence[SourceLike], claims: Sequence[ClaimLike], max_words: int
-) -> list[ScoredPair]:
-    async def one(doc: SourceLike, claim: ClaimLike) -> ScoredPair:
-        sources = as_sources(doc)
-        outcome = await checker.acheck(claim, sources)
-        return ScoredPair(outcome, tuple(await judge_windows(checker, claim, sources, max_words)))
-
-    return [await one(doc, claim) for doc, claim in zip(docs, claims, strict=True)]
+async def judge_pair(checker: Checker, doc: SourceLike, claim: ClaimLike, max_words: int = PASSAGE_WORDS) -> ScoredPair:
+    """Judge a claim against a document, as a whole and window by window. Raises as :func:`score_pairs`."""
+    sources = as_sources(doc)
+    outcome = await checker.acheck(claim, sources)
+    return ScoredPair(outcome, tuple(await judge_windows(checker, claim, sources, max_words)))
 
 
 async def judge_windows(

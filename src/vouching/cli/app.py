@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     app: typer.Typer
 
 COMMANDS = (
-    "check", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
+    "check", "windows", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
     "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "proxy", "ledger", "policy", "schema",
     "rows",
 )  # fmt: skip
@@ -108,6 +108,10 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import check
 
         yield check.app, None
+    if wanted("windows"):
+        from vouching.cli import windows
+
+        yield windows.app, None
     if wanted("audit"):
         from vouching.cli import audit
 

@@ -15,6 +15,7 @@ import httpx2
 from vouching.client import requests
 from vouching.client.requests import Call, GivenSources, KeptSource
 from vouching.errors import ConfigError, ServerUnavailableError
+from vouching.evidence_windows import ScoredPair
 from vouching.inputs import ClaimLike, SourceLike, as_sources
 from vouching.methods.base import Outcome
 from vouching.repair import Rest
@@ -87,6 +88,12 @@ serve is running
     ) -> Report:
         """As :func:`vouching.check_response`."""
         return self._send(requests.response_call(response, sources, repair_rest, self._more(question=question)))
+
+    def score_pairs(
+        self, docs: Sequence[SourceLike | KeptSource], claims: Sequence[ClaimLike], max_words: int | None = None
+    ) -> list[ScoredPair]:
+        """As :func:`vouching.score_pairs`."""
+        return self._send(requests.pairs_call(docs, claims, self._more(max_words=max_words)))
 
     def stream_response(
         self, response: str, sources: GivenSources | None = None, question: str | None = None
@@ -197,6 +204,12 @@ serve is running
     ) -> Report:
         """As :func:`vouching.check_response`."""
         return await self._send(requests.response_call(response, sources, repair_rest, self._more(question=question)))
+
+    async def score_pairs(
+        self, docs: Sequence[SourceLike | KeptSource], claims: Sequence[ClaimLike], max_words: int | None = None
+    ) -> list[ScoredPair]:
+        """As :func:`vouching.score_pairs`."""
+        return await self._send(requests.pairs_call(docs, claims, self._more(max_words=max_words)))
 
     async def check_written(
         self, texts: AsyncIterator[str], sources: GivenSources | None = None, question: str | None = None

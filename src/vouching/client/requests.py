@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar, cast
 
 from vouching.client.problems import error_of
 from vouching.errors import ServerUnavailableError, VouchError
-from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, each_of
+from vouching.evidence_windows import ScoredPair, check_pairs
+from vouching.inputs import ClaimLike, SourceLike, SourcesLike, as_claim, as_sources, each_of
 from vouching.methods.base import Outcome
 from vouching.repair import Rest
 from vouching.types import Assurance, Claim, Ranking, Report, Source, Unverified, Verdict
@@ -66,6 +67,16 @@ def response_call(
 ) -> Call[Report]:
     """A whole response."""
     return Call("/v1/check-response", _body({"response": response, "repair": repair_rest}, sources, more), _report)
+
+
+def pairs_call(
+    docs: Sequence[SourceLike | KeptSource], claims: Sequence[ClaimLike], more: Mapping[str, Any]
+) -> Call[list[ScoredPair]]:
+    """As many documents as claims."""
+    check_pairs(docs, claims)
+    texts = [as_claim(claim, number).text for number, claim in enumerate(claims, 1)]
+    body = {"docs": _sources([*docs]) if docs else [], "claims": texts, **_given(more)}
+    return Call("/v1/pairs", body, read_pairs)
 
 
 def audit_call(response: str, sources: GivenSources, more: Mapping[str, Any]) -> Call[Report]:
@@ -152,6 +163,13 @@ def read_outcome(raw: str | bytes) -> Outcome:
     if json.loads(raw).get("kind") == "unverified":
         return from_json(Unverified, raw)
     return from_json(Verdict, raw)
+
+
+def read_pairs(raw: str | bytes) -> list[ScoredPair]:
+    """The scored pairs of an answer."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(list[ScoredPair]).validate_json(raw)
 
 
 def _report(raw: str | bytes) -> Report:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
+from vouching.evidence_windows import JudgedWindow
+from vouching.inputs import each_of
+from vouching.methods.base import Outcome
 from vouching.repair import Rest
+from vouching.rows.shapes import SOURCE_KEYS
+from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS
 from vouching.types.ledger import LedgerRow
 
 BRIDGE = {"text": "The bridge opened to traffic in 1973. It has three towers.", "id": "bridge.txt"}
@@ -31,14 +36,24 @@ class GivenSource(Body):
     digest: str | None = Field(
         None, pattern="^[0-9a-f]{64}$", description="Digest of a text that was uploaded to /v1/sources."
     )
-    id: str | None = Field(None, description="A name that the verdict refers to.")
+    id: str | None = Field(
+        None,
+        validation_alias=AliasChoices("id", "doc_id"),
+        description="A name that the verdict refers to; doc_id is accepted too.",
+    )
     title: str = Field("", description="Its title, if any.")
     url: str = Field("", description="Where it is, if known; it is never fetched.")
 
 
 Sources: TypeAlias = Annotated[
     list[str | GivenSource],
-    Field(default_factory=list, description="The documents to check against; none if the judge searches for them."),
+    BeforeValidator(each_of),
+    Field(
+        default_factory=list,
+        validation_alias=AliasChoices(*SOURCE_KEYS),
+        description="The documents to check against, or a single one; none if the judge searches for them. The names "
+        "contexts, documents and docs are accepted too.",
+    ),
 ]
 Judge: TypeAlias = Annotated[str, Field(max_length=100, description="Name of a judge of the server's policy.")]
 
@@ -51,6 +66,32 @@ class CheckBody(Body):
     sources: Sources
     question: str | None = Field(None, description="What the claim answers; used only to find sources.")
     judge: Judge = "default"
+
+
+class PairsBody(Body):
+    """As many documents as claims: each claim is judged against the document at its place."""
+
+    model_config = _example(
+        {"docs": [{"doc_id": "bridge.txt", "text": BRIDGE["text"]}], "claims": ["It opened in 1937."]}
+    )
+    docs: list[str | GivenSource] = Field(
+        validation_alias=AliasChoices("docs", "documents", "sources", "contexts"),
+        description="A document for each claim.",
+    )
+    claims: list[str] = Field(description="The statements.")
+    max_words: int = Field(PASSAGE_WORDS, ge=MIN_WORDS, description="Maximal number of words of a window.")
+    judge: Judge = "default"
+
+
+class Pair(BaseModel):
+    """A claim against its document, as a whole and window by window."""
+
+    model_config = ConfigDict(from_attributes=True)
+    label: int | None = Field(description="1 for Attributable, 0 for Not Attributable, null if the judge failed.")
+    score: float | None = Field(description="Probability that the document supports the claim; null as for label.")
+    window_scores: list[float | None] = Field(description="The score of each window alone, in the document's order.")
+    outcome: Outcome = Field(description="The verdict against the whole document, or the failure of the judge.")
+    windows: list[JudgedWindow] = Field(description="The windows, with offsets in the document.")
 
 
 class ResponseBody(Body):

@@ -29,7 +29,7 @@ App: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[N
 
 ROUTE_SCOPES: dict[str, Scope] = {
     "/v1/check": "check", "/v1/check-response": "check", "/v1/stream": "check", "/v1/audit": "check",
-    "/v1/follow": "check", "/v1/rank": "check", "/v1/challenge": "check", "/v1/sources": "check",
+    "/v1/pairs": "check", "/v1/follow": "check", "/v1/rank": "check", "/v1/challenge": "check", "/v1/sources": "check",
     "/v1/reward": "reward", "/v1/verdicts": "read", "/v1/reviews": "review", "/v1/page": "check", "/metrics": "metrics",
 }  # fmt: skip
 """The scope of each path, and of the paths below it."""

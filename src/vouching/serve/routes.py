@@ -12,6 +12,7 @@ from fastapi.security import HTTPBearer
 
 from vouching.client.problems import Problem, problem_of
 from vouching.errors import VouchError
+from vouching.evidence_windows import ScoredPair
 from vouching.methods.base import Outcome
 from vouching.serve import bodies
 from vouching.serve.gate import problem_json
@@ -66,6 +67,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     bearer = [Depends(HTTPBearer(auto_error=False, description="A key of vouch serve keys add"))]
     described: Any = {"responses": PROBLEMS, "dependencies": bearer}
     _add_checks(app, service, described)
+    _add_pairs(app, service, described)
     _add_other_methods(app, service, described)
     _add_rewards(app, service, described)
     add_history(app, service, described)
@@ -135,6 +137,22 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
         """Keep a text, so that requests can name it by its digest; what was not used for long is dropped."""
         digest = await asyncio.to_thread(service.kept.keep, body.text)
         return bodies.KeptSource(digest=digest, characters=len(body.text))
+
+
+def _add_pairs(app: FastAPI, service: Service, described: Any) -> None:
+    @app.post("/v1/pairs", response_model=list[bodies.Pair], **described)
+    async def pairs(body: bodies.PairsBody, request: Request) -> list[Any]:
+        """Check each claim against the document at its place, as a whole and window by window, as MiniCheck does."""
+        scored: list[ScoredPair] = []
+
+        def work(deadline: Deadline) -> list[Outcome]:
+            scored[:] = service.judges.pairs(body, deadline)
+            return [pair.outcome for pair in scored]
+
+        fields = body.model_dump(mode="json", exclude_none=True)
+        given = {"claim": fields["claims"], "sources": fields["docs"], "max_words": body.max_words}
+        await service.judge(work, Asked("check", given, _caller(request)))
+        return scored
 
 
 def _add_other_methods(app: FastAPI, service: Service, described: Any) -> None:

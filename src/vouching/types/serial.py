@@ -43,8 +43,8 @@ def to_json(record: AnyRecord, indent: int | None = None) -> str:
         return _adapter(type(record)).dump_json(record, indent=indent).decode()
 
 
-def to_line(record: AnyRecord) -> str:
-    """The record of a row as one line of JSON that starts with the row's id.
+def to_line(record: AnyRecord, **more: Any) -> str:
+    """The record of a row as one line of JSON that starts with the row's id and ends with ``more`` fields.
 
     >>> from vouching.types import Claim
     >>> to_line(Unverified(Claim("It rained.", "a"), "refused", "No."))[:28]
@@ -55,7 +55,7 @@ def to_line(record: AnyRecord) -> str:
     with _serializing(record):
         fields = to_python(record)
         name = fields.pop("id", None) if "claim" not in fields else fields["claim"]["id"]
-        return to_json({"id": name, **fields}, inf_nan_mode="null").decode()
+        return to_json({"id": name, **fields, **more}, inf_nan_mode="null").decode()
 
 
 @contextmanager
