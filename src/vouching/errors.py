@@ -17,6 +17,12 @@ class InputError(VouchError, ValueError):
     """What the caller passed cannot be used: an empty claim, a missing file, a binary file."""
 
 
+class OutputBusyError(InputError):
+    """Another process is writing the output."""
+
+    can_retry = True
+
+
 class ConfigError(VouchError, ValueError):
     """A setting is wrong; a retry cannot help."""
 

@@ -135,5 +135,5 @@ def test_data_alone_shows_what_there_is() -> None:
 
 
 def test_help_names_no_resume_where_there_is_none() -> None:
-    assert "--resume" not in CliRunner().invoke(app, ["data", "perturb", "--help"]).stdout
+    assert "--resume" not in CliRunner().invoke(app, ["data", "convert", "--help"]).stdout
     assert "--resume" in CliRunner().invoke(app, ["data", "annotate", "--help"]).stdout

@@ -16,8 +16,9 @@ from vouching.errors import ConfigError, ModelDeadlineError, ModelRefusedError, 
 from vouching.models import Message, Model, Sampling, ScriptedModel
 from vouching.models.cache import Cached
 from vouching.models.http import HttpModel
+from vouching.models.limits import Price
 from vouching.models.record import Recording
-from vouching.models.wrappers import Deadline, Limited, Metered, Price, Retrying, Traced, jitter
+from vouching.models.wrappers import Deadline, Limited, Metered, Retrying, Traced, jitter
 
 ASK = (Message("user", "Is it?"),)
 BUSY = of_json({"error": "busy"}, status=429)

@@ -124,10 +124,14 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import challenge
 
         yield challenge.app, None
-    if wanted("answer", "rank"):
+    if wanted("answer"):
         from vouching.cli import answer
 
         yield answer.app, None
+    if wanted("rank"):
+        from vouching.cli import rank
+
+        yield rank.app, None
     if wanted("index"):
         from vouching.cli import index
 

@@ -1,7 +1,4 @@
-"""``vouch audit``: ask for the values of an answer again, from the sources only and blind to the answer.
-
-Not supported: several processes.
-"""
+"""``vouch audit``: ask for the values of an answer again, from the sources only and blind to the answer."""
 
 from __future__ import annotations
 
@@ -31,6 +28,7 @@ from vouching.cli.options import (
     argument_text,
     panel,
 )
+from vouching.cli.spread import EngineName, Jobs, RayAddress, ShardOf, Spread
 from vouching.cli.streams import progress, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.judging.matching import Match
@@ -51,6 +49,8 @@ vouch audit "It opened in 1937 and has 2 towers." --source bridge.txt
 vouch audit --response answer.txt --source report.txt --model http://localhost:8000/v1#qwen --votes 3 --scope facts
 
 vouch audit --input answers.jsonl --output audits.jsonl --resume
+
+vouch audit --input lake --output audits --jobs 0
 
 **Exit status**: 0 done; 1 the sources give no value, a different value or several values for a number (only with
 --fail); 2 invalid command line or file; 3 a question was not asked or not answered, a row could not be used, there was
@@ -110,7 +110,11 @@ def audit_command(
     input: Input = None,
     output: Output = None,
     resume: Resume = False,
+    jobs: Jobs = 1,
     stop_on_error: StopOnError = False,
+    shard: ShardOf = None,
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
 ) -> None:
     """Audit an answer: derive each of its numbers a second time, using only the sources, and compare.
 
@@ -121,17 +125,19 @@ def audit_command(
         settings = {
             "scope": scope, "match": match, "votes": votes, "seed": seed, "max_tokens": max_tokens, "wording": wording,
         }  # fmt: skip
-        judging = Judging(model, "blinded", settings=settings)
-        keeping = Keeping("audit", ledger)
+        judging, keeping = Judging(model, "blinded", settings=settings), Keeping("audit", ledger)
         subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report, keeping)
-        subject.refuse((input, output, resume), {"--question": question}, of_rows={"--stop-on-error": stop_on_error})
+        spread = Spread(shard, engine, ray_address, jobs)
+        of_rows, files = {"--stop-on-error": stop_on_error, **spread.given}, (input, output, resume)
+        subject.refuse(files, {"--question": question}, of_rows=of_rows)
         if input is not None and output is not None:
             checker = judging.checker()  # an invalid setting shows before any file is created
             job = RowJob(
                 input, output, judging.waiting(checker), look_at(_count_pairs), judging.note("audit", checker),
-                ("response", "claim"), resume, stop_on_problem=stop_on_error,
+                ("response", "claim"), resume, stop_on_problem=stop_on_error, open_work=judging.opened,
+                waits=judging.waits(checker), table="records",
             )  # fmt: skip
-            raise typer.Exit(finish_rows(keeping.job(job), _PAIRS, fail, RowPage(report)))
+            raise typer.Exit(finish_rows(keeping.job(job), _PAIRS, fail, RowPage(report), spread))
         text, given = subject.read()
         if not given:
             raise InputError("no source was given: pass --source FILE or --source-text TEXT")

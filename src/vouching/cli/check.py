@@ -22,7 +22,6 @@ from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import (
     HOW,
     OUTPUT,
-    ROWS,
     Indexes,
     Input,
     Json,
@@ -38,10 +37,10 @@ from vouching.cli.options import (
     argument_text,
     panel,
 )
-from vouching.cli.spread import EngineName, RayAddress, ShardOf, Spread
+from vouching.cli.spread import EngineName, Jobs, RayAddress, ShardOf, Spread
 from vouching.cli.streams import Exit, progress, usage_errors, write_error
 from vouching.errors import InputError
-from vouching.rows import ROWS_AT_ONCE, BatchSummary, LookIn, RowJob, open_rows
+from vouching.rows import BatchSummary, LookIn, RowJob, open_rows
 from vouching.rows.shapes import TEXT_COLUMNS
 from vouching.search.options import SearchOptions
 from vouching.types import Report, Unverified, Verdict
@@ -114,9 +113,6 @@ _Method = Annotated[
     ),
 ]
 _Fail = Annotated[bool, panel(OUTPUT, "--fail", metavar="", help="Exit with status 1 if a claim is not attributable.")]
-_Jobs = Annotated[
-    int, panel(ROWS, metavar="N", min=0, help="Number of processes that check rows; 0 means one per core.")
-]
 
 
 @app.command("check", epilog=_EPILOG)
@@ -143,7 +139,7 @@ def check_command(
     input: Input = None,
     output: Output = None,
     resume: Resume = False,
-    jobs: _Jobs = 1,
+    jobs: Jobs = 1,
     stop_on_error: StopOnError = False,
     shard: ShardOf = None,
     engine: EngineName = "local",
@@ -159,14 +155,12 @@ def check_command(
         judging = Judging(model, method, threshold, settings, search, repair, min_confidence)
         keeping = Keeping("check", ledger)
         subject = Subject("CLAIM", claim, response, source or (), source_text or (), as_json, report, keeping)
-        of_rows = {
-            "--jobs": jobs != 1, "--stop-on-error": stop_on_error, "--shard": shard, "--engine": engine != "local",
-        }  # fmt: skip
+        spread = Spread(shard, engine, ray_address, jobs)
         files, asked_too = (input, output, resume), {"--question": question}
+        of_rows = {"--stop-on-error": stop_on_error, **spread.given}
         subject.refuse(files, asked_too, search.record, search.replay, of_rows=of_rows)
         if input is not None and output is not None:
-            job = keeping.job(check_job((input, output, resume), judging, jobs, stop_on_error))
-            spread = Spread(shard, engine, ray_address)
+            job = keeping.job(check_job((input, output, resume), judging, stop=stop_on_error))
             raise typer.Exit(_finish(job, fail, RowPage(report, search, threshold), model, spread))
         record = _check_text(subject, judging, question)
     if fail and isinstance(record, Report) and not record.findings:
@@ -218,19 +212,15 @@ def check_job(files: tuple[str, str, bool], judging: Judging, jobs: int = 1, sto
 
     Raises:
         ConfigError: an unknown model or an invalid setting; raised before any file is created.
-        InputError: several processes with a language model or a web search.
     """
     checker = judging.checker()
     waits = judging.waits(checker)
-    if waits and jobs != 1:
-        what = "a web engine" if checker.embedded else "a language model"
-        raise InputError(
-            f"--jobs {jobs} cannot be used with {what}: one process handles {ROWS_AT_ONCE} rows concurrently"
-        )
     work = judging.waiting(checker) if waits else judging
     input, output, resume = files
-    note = judging.note("check", checker)
-    return RowJob(input, output, work, LOOK, note, TEXT_COLUMNS, resume, jobs, stop, open_work=judging.opened)
+    return RowJob(
+        input, output, work, LOOK, judging.note("check", checker), TEXT_COLUMNS, resume, jobs, stop,
+        open_work=judging.opened, waits=waits, table="records",
+    )  # fmt: skip
 
 
 def _count(findings: list[dict[str, Any]]) -> Mapping[str, int]:

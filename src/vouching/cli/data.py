@@ -1,14 +1,13 @@
 """``vouch data``: make data for training and testing verifiers.
 
 ``annotate``, ``checklist``, ``gold`` and ``pairs`` keep the result of each row in a journal next to the output, from
-which an interrupted run resumes; the other files are rewritten from it each time. Not supported: resuming ``perturb``.
+which an interrupted run resumes; the other files are rewritten from it each time. For a folder of rows, the journal is
+a folder, which several processes can write. Not supported: resuming ``perturb`` for a single file.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import Counter
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
@@ -17,7 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from vouching.cli.convert import CONVERT_EXAMPLES, convert_command
 from vouching.cli.options import Indexes, WebEngines
+from vouching.cli.spread import EngineName, Jobs, RayAddress, ShardOf, Spread
 from vouching.cli.streams import Exit, RowProgress, cannot_write, show_rows, usage_errors, write_error
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import SeenRows, labelled_examples
@@ -44,7 +45,6 @@ _Strategies = Annotated[
 ]
 _PerRow = Annotated[int, typer.Option("--per-row", metavar="N", min=1, help="Maximum number of perturbations per row.")]
 _Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N perturbations.")]
-_RowLimit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Stop after N rows.")]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")]
 _Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the accepted rows: .jsonl.")]
 _Writer = Annotated[
@@ -128,62 +128,7 @@ def data(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-_Foreign = Annotated[
-    str,
-    typer.Option(
-        "--input",
-        metavar="ROWS",
-        help="Rows as another tool or a data set has them: .json, .jsonl, .jsonl.gz, .csv or .parquet, - for standard "
-        "input, a data set of the Hugging Face hub, hf:OWNER/NAME:SPLIT, or the folder of TaxCalcBench's cases.",
-    ),
-]
-_Pages = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="For FEVER: the unpacked wiki-pages, which have the evidence.")
-]
-_Converted = Annotated[
-    str, typer.Option("--output", metavar="PATH", help="New file for the converted rows: .jsonl; - prints them.")
-]
-
-
-@app.command(
-    "convert",
-    epilog=_epilog(
-        "vouch data convert --input ragas.csv --output rows.jsonl",
-        "vouch data convert --input hf:lytang/LLM-AggreFact:test --output - --limit 2",
-        "vouch data convert --input train.jsonl --pages wiki-pages --output fever.jsonl",
-        resumes=False,
-    ),
-)
-def convert_command(input: _Foreign, output: _Converted = "-", pages: _Pages = None, limit: _RowLimit = None) -> None:
-    """Show how rows of other tools and of training sets are read, and write them as rows of ours.
-
-    Rows to check: those of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, and chats
-    of OpenAI with documents; commands that check rows read them without this step. Rows to train on: ANLI, FEVER,
-    Nemotron's instructions, HotpotQA, 2WikiMultihopQA, MuSiQue, BioASQ, and the folder of TaxCalcBench's cases.
-    """
-    from vouching.bench.training_sets import converted_rows
-
-    counts: Counter[str] = Counter()
-    broken = 0
-    with usage_errors(), ExitStack() as open_files:
-        try:
-            sink = open_files.enter_context(new_output(output))
-            for one in converted_rows(input, pages, limit):
-                if one.problem:
-                    broken += 1
-                    write_error(one.problem)
-                    continue
-                counts[one.how] += len(one.rows)
-                for fields in one.rows:
-                    sink.write(f"{json.dumps(fields, ensure_ascii=False, default=str)}\n".encode())
-            sink.flush()
-        except OSError as error:
-            raise typer.Exit(cannot_write(error, output, "free some space and start again")) from None
-    for words, count in counts.items():
-        write_error(f"{_rows(count)}: {words}")
-    if broken:
-        write_error(f"{_rows(broken)} could not be used")
-    raise typer.Exit(Exit.INCOMPLETE if broken else Exit.OK)
+app.command("convert", epilog=_epilog(*CONVERT_EXAMPLES, resumes=False))(convert_command)
 
 
 def ended(made: Made) -> Exit:
@@ -198,34 +143,37 @@ def ended(made: Made) -> Exit:
     "perturb",
     epilog=_epilog(
         "vouch data perturb --input claims.jsonl --output probes.jsonl --strategies number_change,number_format",
-        resumes=False,
+        "vouch data perturb --input lake --output probes.jsonl --jobs 0",
     ),
 )
 def perturb_command(
     input: _Claims, output: _Probes, strategies: _Strategies = None, per_row: _PerRow = 4, seed: _Seed = 0,
-    limit: _Limit = None,
+    limit: _Limit = None, resume: _Resume = False, jobs: Jobs = 1, shard: ShardOf = None, engine: EngineName = "local",
+    ray_address: RayAddress = None,
 ) -> None:  # fmt: skip
     """Change Attributable claims: insert errors of known type and place, and rewrite with the same meaning.
 
     Each line is a row with claim, source and label that records the original claim, and where and how it was changed.
-    Rows labelled Not Attributable are skipped; rows without a label count as Attributable.
+    Rows labelled Not Attributable are skipped; rows without a label count as Attributable. Each block of a folder is
+    perturbed by itself.
     """
-    from vouching.perturb import STRATEGIES, Tally, perturb_rows, to_json
+    from vouching.perturb import STRATEGIES
 
-    seen, tally = SeenRows(), Tally()
-    with usage_errors(), ExitStack() as open_files:
-        chosen = [name.strip() for name in strategies.split(",")] if strategies is not None else [*STRATEGIES]
-        reader = open_files.enter_context(open_rows(input, ("claim",)))
-        progress = open_files.enter_context(RowProgress(reader.share))
-        examples = labelled_examples(reader, seen, progress.advance, progress.name)
-        made = perturb_rows(examples, cast("list[Strategy]", chosen), per_row=per_row, seed=seed, tally=tally)
-        try:
-            sink = open_files.enter_context(new_output(output))
-            for perturbation in islice(made, limit):
-                sink.write(f"{to_json(perturbation)}\n".encode())
-            sink.flush()
-        except OSError as error:
-            raise typer.Exit(cannot_write(error, output, "free some space and start again")) from None
+    with usage_errors():
+        names = [name.strip() for name in strategies.split(",")] if strategies is not None else [*STRATEGIES]
+        chosen, spread = cast("list[Strategy]", names), Spread(shard, engine, ray_address, jobs)
+        if spread.wanted(input):
+            if limit is not None:
+                raise InputError("--limit needs a single file of rows")
+            from vouching.train.perturb_blocks import Perturbing, perturb_files
+
+            files = MadeFiles(input, Path(output), resume, in_blocks=True)
+            how = Perturbing(tuple(chosen), per_row, seed)
+            seen, tally, whole = perturb_files(files, how, spread.made)
+        else:
+            if resume or jobs != 1:
+                raise InputError(f"{'--resume' if resume else '--jobs'} needs a folder of rows for --input")
+            seen, tally, whole = *_perturb_file(input, output, chosen, per_row, seed, limit), True
     if seen.counts["none"]:
         write_error(f"treated {_rows(seen.counts['none'])} without a label as Attributable: check that this is right")
     if seen.counts["Not Attributable"]:
@@ -234,7 +182,29 @@ def perturb_command(
         write_error(f"{_rows(seen.broken)} could not be used")
     print(_table(tally), file=sys.stderr)
     write_error(f"{_rows(sum(tally.kept.values()), 'perturbation')} of {_rows(sum(seen.counts.values()))}")
-    raise typer.Exit(Exit.INCOMPLETE if seen.broken else Exit.OK)
+    raise typer.Exit(Exit.OK if whole and not seen.broken else Exit.INCOMPLETE)
+
+
+def _perturb_file(
+    input: str, output: str, strategies: list[Strategy], per_row: int, seed: int, limit: int | None
+) -> tuple[SeenRows, Tally]:
+    """Perturb the rows of a single file, in order."""
+    from vouching.perturb import Tally, perturb_rows, to_json
+
+    seen, tally = SeenRows(), Tally()
+    with ExitStack() as open_files:
+        reader = open_files.enter_context(open_rows(input, ("claim",)))
+        progress = open_files.enter_context(RowProgress(reader.share))
+        examples = labelled_examples(reader, seen, progress.advance, progress.name)
+        made = perturb_rows(examples, strategies, per_row=per_row, seed=seed, tally=tally)
+        try:
+            sink = open_files.enter_context(new_output(output))
+            for perturbation in islice(made, limit):
+                sink.write(f"{to_json(perturbation)}\n".encode())
+            sink.flush()
+        except OSError as error:
+            raise typer.Exit(cannot_write(error, output, "free some space and start again")) from None
+    return seen, tally
 
 
 @app.command(
@@ -247,18 +217,20 @@ def perturb_command(
 def annotate_command(
     input: _Claims, output: _Output, model: _Writer, demand: _Demand = None, prompts: _Prompts = None,
     wording: _Wording = "ours", seed: _Seed = 0, max_tokens: _MaxTokens = 1024, resume: _Resume = False,
+    jobs: Jobs = 1, shard: ShardOf = None, engine: EngineName = "local", ray_address: RayAddress = None,
 ) -> None:  # fmt: skip
     """Let a language model write records that a smaller model learns from.
 
     The output has one chat per accepted row, as TRL's SFT expects it; rejected rows and the reasons go to another file.
     """
     with usage_errors():
-        from vouching.methods.structured.teacher import Teacher, annotate_rows
-        from vouching.models.open import open_model
+        from vouching.methods.structured.teacher import annotate_rows, open_teacher
 
         demands = tuple(name.strip() for name in demand.split(",")) if demand else ()
-        teacher = Teacher(open_model(model), cast("tuple[Demand, ...]", demands), seed, max_tokens)
-        raise typer.Exit(ended(annotate_rows(MadeFiles(input, output, resume), teacher, prompts, show_rows, wording)))
+        opens = partial(open_teacher, model, cast("tuple[Demand, ...]", demands), seed, max_tokens)
+        spread = Spread(shard, engine, ray_address, jobs)
+        files = MadeFiles(input, output, resume, spread.wanted(input))
+        raise typer.Exit(ended(annotate_rows(files, opens(), prompts, spread.made, wording, opens)))
 
 
 @app.command(
@@ -334,7 +306,8 @@ def evaluations(files: list[str]) -> list[str]:
 def pairs_command(
     input: _Questions, output: _Output, model: _Models = None, judge: _Judge = None, per_model: _PerModel = 2,
     wrong: _Wrong = 4, pairs: _Pairs = 6, search_model: _SearchModel = None, index: Indexes = None,
-    web: WebEngines = None, dpo: _Dpo = None, seed: _Seed = 0, resume: _Resume = False,
+    web: WebEngines = None, dpo: _Dpo = None, seed: _Seed = 0, resume: _Resume = False, jobs: Jobs = 1,
+    shard: ShardOf = None, engine: EngineName = "local", ray_address: RayAddress = None,
 ) -> None:  # fmt: skip
     """Make pairs of a better and a worse answer, each with its evidence: training data for a ranking model.
 
@@ -355,7 +328,10 @@ def pairs_command(
             "vouching": __version__,
         }  # fmt: skip
         work = partial(open_pair_maker, model or [], judge, per_model, wrong, pairs, search, search_model, seed)
-        raise typer.Exit(ended(make_pairs(MadeFiles(input, output, resume), work, settings, dpo, show_rows)))
+        spread, waits = Spread(shard, engine, ray_address, jobs), "a web engine" if search.waits else None
+        files = MadeFiles(input, output, resume, spread.wanted(input))
+        waits = "a language model" if model or judge or search_model else waits
+        raise typer.Exit(ended(make_pairs(files, work, settings, dpo, spread.made, waits)))
 
 
 def _rows(count: int, name: str = "row") -> str:

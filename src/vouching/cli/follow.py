@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,7 +13,6 @@ from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import (
     HOW,
     OUTPUT,
-    ROWS,
     Input,
     Json,
     MaxTokens,
@@ -31,12 +30,16 @@ from vouching.cli.options import (
     read_text,
     refuse_second_stdin,
 )
+from vouching.cli.spread import EngineName, Jobs, RayAddress, ShardOf, Spread
 from vouching.cli.streams import Exit, progress, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.judging.votes import Aggregate
-from vouching.rows import BatchSummary, RowJob
+from vouching.rows import BatchSummary, Line, RowJob
 from vouching.types import ChecklistItem, Report
 from vouching.version import __version__
+
+if TYPE_CHECKING:
+    from vouching.report.page import Record
 
 app = typer.Typer()
 
@@ -49,6 +52,8 @@ _EPILOG = """
 vouch follow "So be it." --instruction "Use no commas."
 
 vouch follow --method checklist --instruction "Write a haiku." --response answer.txt --model http://localhost:8000/v1#qwen
+
+vouch follow --input lake --output judged --jobs 0
 
 vouch follow --method holistic --input answers.jsonl --output judged.jsonl --model http://localhost:8000/v1#qwen
 
@@ -100,7 +105,6 @@ _Votes = Annotated[
     panel(HOW, "--votes", metavar="N", min=1, help="For checklist and holistic: number of replies per question."),
 ]
 _Fail = Annotated[bool, panel(OUTPUT, "--fail", metavar="", help="Exit with status 1 if an item failed.")]
-_Jobs = Annotated[int, panel(ROWS, metavar="N", min=0, help="For rules: number of processes; 0 means one per core.")]
 
 
 @app.command("follow", epilog=_EPILOG)
@@ -128,8 +132,11 @@ def follow_command(
     input: Input = None,
     output: Output = None,
     resume: Resume = False,
-    jobs: _Jobs = 1,
+    jobs: Jobs = 1,
     stop_on_error: StopOnError = False,
+    shard: ShardOf = None,
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
 ) -> None:
     """Judge how well answers follow their instructions: by exact rules, item by item, or as a whole.
 
@@ -143,27 +150,39 @@ def follow_command(
             "--seed": seed is not None, "--max-tokens": max_tokens, "--model": given_here(context, "model"),
             "--wording": wording,
         }  # fmt: skip
-        _refuse_unused(method, of_model, jobs)
+        _refuse_unused(method, of_model)
+        spread = Spread(shard, engine, ray_address, jobs)
         settings = {"votes": votes, "aggregate": aggregate, "seed": seed, "reasons": reasons}
         settings |= {"max_tokens": max_tokens, "wording": wording}
         items, keeping = _items(checklist, response, input), Keeping("follow", ledger)
-        of_rows, defaults = {"--stop-on-error": stop_on_error}, {} if items is None else {"checklist": items}
+        defaults = {} if items is None else {"checklist": items}
         judging = Judging(model, method, threshold, {} if method == "rules" else settings, row_defaults=defaults)
         subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report, keeping)
+        of_rows = {"--stop-on-error": stop_on_error, **spread.given}
         subject.refuse((input, output, resume), {"--instruction": instruction}, of_rows=of_rows)
         if input is not None and output is not None:
-            files = (input, output, resume)
-            raise typer.Exit(_follow_rows(files, judging, checklist, jobs, stop_on_error, fail, report, keeping))
-        text, given = subject.read(*filter(None, [checklist]))
-        if instruction is None:
-            raise InputError("the answer has no instruction: pass --instruction TEXT")
-        asked = argument_text(instruction, "--instruction")
-        checker = judging.checker()
-        with progress("Judging"):
-            record = checker.check_instruction(asked, text, items, given)
-            checker.close()
-        subject.finish(record, record.sources)
+            job, kind, make_record = _job((input, output, resume), judging, checklist, stop_on_error)
+            page = RowPage(report, make_record=make_record)
+            raise typer.Exit(finish_rows(keeping.job(job), kind, fail, page, spread))
+        record = _follow_text(subject, judging, instruction, checklist, items)
     raise typer.Exit(_status(record, fail))
+
+
+def _follow_text(
+    subject: Subject, judging: Judging, instruction: str | None, checklist: str | None,
+    items: tuple[ChecklistItem, ...] | None,
+) -> Report:  # fmt: skip
+    """Judge a single answer and print the record."""
+    text, given = subject.read(*filter(None, [checklist]))
+    if instruction is None:
+        raise InputError("the answer has no instruction: pass --instruction TEXT")
+    asked = argument_text(instruction, "--instruction")
+    checker = judging.checker()
+    with progress("Judging"):
+        record = checker.check_instruction(asked, text, items, given)
+        checker.close()
+    subject.finish(record, record.sources)
+    return record
 
 
 def _status(record: Report, fail: bool) -> Exit:
@@ -172,11 +191,10 @@ def _status(record: Report, fail: bool) -> Exit:
     return exit_status(record, fail)
 
 
-def _refuse_unused(method: _Method, of_model: Mapping[str, object], jobs: int) -> None:
+def _refuse_unused(method: _Method, of_model: Mapping[str, object]) -> None:
     """Raise InputError for an option that the method does not use."""
     unused = {name: value for name, value in of_model.items() if method == "rules" and value}
     unused |= {"--checklist": True} if method == "holistic" and of_model["--checklist"] else {}
-    unused |= {"--jobs": True} if method != "rules" and jobs != 1 else {}
     for name in unused:
         raise InputError(f"{name} cannot be used with --method {method}")
 
@@ -195,24 +213,26 @@ def _items(path: str | None, *others: str | None) -> tuple[ChecklistItem, ...] |
         raise InputError(f"--checklist {path}: {error}") from None
 
 
-def _follow_rows(
-    files: tuple[str, str, bool], judging: Judging, checklist: str | None, jobs: int, stop: bool, fail: bool,
-    report: str | None, keeping: Keeping,
-) -> Exit:  # fmt: skip
-    """Judge the rows of a file."""
+def _job(
+    files: tuple[str, str, bool], judging: Judging, checklist: str | None, stop: bool
+) -> tuple[RowJob, RowKind, Callable[[Line], Record] | None]:
+    """The job that judges rows, how to report on it, and what makes a record of a line that is none."""
     input, output, resume = files
     if judging.method == "rules":
         from vouching.methods.rules.verify import ruled_report, rules_work, seen_rules
 
         note = {"command": "follow", "method": "rules", "vouching": __version__}
-        job = RowJob(input, output, rules_work, seen_rules, note, ("response",), resume, jobs, stop)
-        return finish_rows(keeping.job(job), _RULES, fail, RowPage(report, make_record=ruled_report))
+        job = RowJob(
+            input, output, rules_work, seen_rules, note, ("response",), resume, stop_on_problem=stop, table="rules"
+        )
+        return job, _RULES, ruled_report
     checker = judging.checker()  # an invalid setting shows before any file is created
     note = {**judging.note("follow", checker), "checklist": checklist}
     job = RowJob(
-        input, output, judging.waiting(checker), look_at(_count), note, ("response",), resume, stop_on_problem=stop
-    )
-    return finish_rows(keeping.job(job), _ITEMS, fail, RowPage(report))
+        input, output, judging.waiting(checker), look_at(_count), note, ("response",), resume, stop_on_problem=stop,
+        open_work=judging.opened, waits=judging.waits(checker), table="records",
+    )  # fmt: skip
+    return job, _ITEMS, None
 
 
 def _count(findings: list[dict[str, Any]]) -> Mapping[str, int]:

@@ -20,7 +20,7 @@ from vouching.cli.options import (
     refuse_second_stdin,
 )
 from vouching.cli.spread import Spread
-from vouching.cli.streams import Exit, draw, show_rows, write_error, write_json, write_summary
+from vouching.cli.streams import Exit, draw, write_error, write_json, write_summary
 from vouching.errors import InputError
 from vouching.evidence_windows import judge_windows
 from vouching.inputs import row_sources
@@ -105,9 +105,11 @@ class Judging:
         checker = self.checker()
         return self.waiting(checker) if self.waits(checker) or checker.judges != "claims" else self()
 
-    def waits(self, checker: Checker) -> bool:
-        """Whether the work waits for others: a language model, or a web search engine."""
-        return not checker.embedded or self.search.waits
+    def waits(self, checker: Checker) -> str | None:
+        """What the work waits for: a language model, or a web search engine; None for nothing."""
+        if not checker.embedded:
+            return "a language model"
+        return "a web engine" if self.search.waits else None
 
     def note(self, command: str, checker: Checker) -> dict[str, str | float | bool | None]:
         """The settings that determine the lines, for the note next to them."""
@@ -321,12 +323,9 @@ def finish_rows(job: RowJob, kind: RowKind, fail: bool, page: RowPage, spread: S
         page: the HTML report.
         spread: how the rows are spread over processes and machines.
     """
-    if spread.wanted(str(job.input)):
-        if page.path is not None:
-            raise InputError("--report requires a single file of rows for --input")
-        summary = spread.run(job)
-    else:
-        summary = show_rows(job)
+    if page.path is not None and spread.wanted(str(job.input)):
+        raise InputError("--report requires a single file of rows for --input")
+    summary = spread.rows(job)
     write_summary(summary, kind.words(summary))
     if not page.write(job):
         return Exit.INCOMPLETE

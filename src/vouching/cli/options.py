@@ -99,11 +99,18 @@ Input = Annotated[
         ROWS,
         "--input",
         metavar="PATH|-",
-        help="File of rows: .json, .jsonl, .jsonl.gz, .csv or .parquet, or hf:OWNER/NAME:SPLIT (see docs/batch.md).",
+        help="Rows: a file (.json, .jsonl, .jsonl.gz, .csv or .parquet), a folder or pattern of such files, an address "
+        "(s3://, gs://, abfs://), or hf:OWNER/NAME:SPLIT (see docs/batch.md and docs/scale.md).",
     ),
 ]
 Output = Annotated[
-    str | None, panel(ROWS, "--output", metavar="PATH|-", help="File for the results, one line per row: .jsonl.")
+    str | None,
+    panel(
+        ROWS,
+        "--output",
+        metavar="PATH|-",
+        help="File for the results, one line per row: .jsonl. For a folder of rows: a folder; .parquet makes Parquet.",
+    ),
 ]
 Resume = Annotated[
     bool,

@@ -1,7 +1,7 @@
 """``vouch reward METHOD``: score rows of a file as training scores them; ``vouch calibrate``: calibrate scores.
 
 The options of ``reward`` are the parameters of the function ``reward_row`` of each method in
-``vouching.methods.METHODS``. Not supported: worker processes; calibrating the embedded verifier, which is calibrated
+``vouching.methods.METHODS``. Not supported: calibrating the embedded verifier, which is calibrated
 already, or rows whose sources are searched for, as a calibration is for one kind of evidence.
 """
 
@@ -19,6 +19,7 @@ import typer
 from vouching.cli.judge import Judging
 from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import HOW, OUTPUT, MaxTokens, Seed, Votes, panel
+from vouching.cli.spread import EngineName, Jobs, RayAddress, ShardOf, Spread
 from vouching.cli.streams import Exit, show_rows, usage_errors, write_error, write_summary
 from vouching.errors import InputError
 from vouching.judging.matching import Match
@@ -44,11 +45,18 @@ _Input = Annotated[
         HOW,
         "--input",
         metavar="ROWS",
-        help="Rows to score: replies, votes, audits, rankings or units (see docs/rewards.md); - is standard input.",
+        help="File or folder of rows to score: replies, votes, audits, rankings or units (see docs/rewards.md); - is "
+        "standard input.",
     ),
 ]
 _Output = Annotated[
-    str, panel(OUTPUT, "--output", metavar="REWARDS", help="File for the rewards: .jsonl; - prints them.")
+    str,
+    panel(
+        OUTPUT,
+        "--output",
+        metavar="REWARDS",
+        help="File for the rewards: .jsonl; - prints them. For a folder of rows: a folder; .parquet makes Parquet.",
+    ),
 ]
 _Resume = Annotated[bool, panel(OUTPUT, "--resume", metavar="", help="Resume an interrupted run.")]
 _Variant = Annotated[
@@ -178,6 +186,10 @@ def reward_command(
     intervention_cost: _InterventionCost = None,
     revision_cost: _RevisionCost = None,
     resume: _Resume = False,
+    jobs: Jobs = 1,
+    shard: ShardOf = None,
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
     ledger: LedgerTarget = None,
 ) -> None:
     """Score rows as training scores them: replies, votes, audits or decision units, part by part.
@@ -193,8 +205,8 @@ def reward_command(
         "intervention_cost": intervention_cost, "revision_cost": revision_cost,
     }  # fmt: skip
     with usage_errors():
-        job = Keeping("reward", ledger).job(reward_job(method, (input, output, resume), _settings_of(method, given)))
-        summary = show_rows(job)
+        job = reward_job(method, (input, output, resume), _settings_of(method, given))
+        summary = Spread(shard, engine, ray_address, jobs).rows(Keeping("reward", ledger).job(job))
     write_summary(summary, lines_of(method).summary(summary.counts))
     raise typer.Exit(Exit.OK if summary.complete else Exit.INCOMPLETE)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from typing import Any
 
 from vouching.errors import InputError
 from vouching.methods.table import METHODS, RewardLines, RowReward
-from vouching.rows import Fields, Line, Row, RowJob, Work, fields_of, json_work, looker
+from vouching.rows import Fields, Line, Row, RowJob, Seen, Work, fields_of, json_work, looker
 from vouching.version import __version__
 
 
@@ -41,11 +43,22 @@ def reward_job(method: str, files: tuple[str, str, bool], settings: Mapping[str,
 
     Raises as :func:`reward_work`.
     """
-    work = reward_work(method, settings)
+    reward_work(method, settings)  # a wrong setting shows before any file is created
     note = {"command": f"reward {method}", **settings, "vouching": __version__}
     input, output, resume = files
-    lines = lines_of(method)
-    return RowJob(input, output, lambda: work, looker(lines.counts), note, lines.columns, resume)
+    work, columns = partial(reward_work, method, settings), lines_of(method).columns
+    return RowJob(input, output, work, RewardLook(method), note, columns, resume, table="rewards")
+
+
+@dataclass(frozen=True, slots=True)
+class RewardLook:
+    """Reads the status of a reward line of a method; picklable."""
+
+    method: str
+
+    def __call__(self, input_name: str, line: Line) -> Seen:
+        """The status of a line."""
+        return looker(lines_of(self.method).counts)(input_name, line)
 
 
 def _group_of(fields: Fields) -> dict[str, Any]:

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
         Sampling,
     )
     from vouching.models.cache import Cached
+    from vouching.models.limits import Price
     from vouching.models.open import open_model
     from vouching.models.record import Recording, Replay
     from vouching.models.running import run
     from vouching.models.scripted import ScriptedModel
     from vouching.models.tools import Tool, ToolCall
-    from vouching.models.wrappers import Deadline, Limited, Metered, Price, Retrying, Traced
+    from vouching.models.wrappers import Deadline, Limited, Metered, Retrying, Traced
     from vouching.types import total_usage
 
 __all__ = [

@@ -17,6 +17,7 @@ from pathlib import Path
 from vouching.errors import ConfigError
 from vouching.models.base import Model
 from vouching.models.cache import Cached
+from vouching.models.limits import CallLimits
 from vouching.models.wrappers import Deadline, Limited, Retrying, Traced, WithFields, read_fields
 from vouching.types.visible import hint
 
@@ -35,6 +36,15 @@ def is_model(name: str) -> bool:
     (True, False)
     """
     return name.startswith(("http://", "https://", "openai/", "local:", "vllm:"))
+
+
+def is_in_process(name: str) -> bool:
+    """Whether the language model of a name runs in the process that opens it.
+
+    >>> is_in_process("local:/weights"), is_in_process("http://localhost:8000/v1#qwen")
+    (True, False)
+    """
+    return name.startswith(("local:", "vllm:"))
 
 
 def nearest_name(name: str, others: Sequence[str] = ()) -> str:
@@ -59,7 +69,8 @@ def open_model(
     spec: str | None = None,
     *,
     api_key: str | None = None,
-    at_once: int = 64,
+    at_once: int | None = None,
+    per_minute: float | None = None,
     attempts: int = 5,
     deadline: float = 600.0,
     cache: str | Path | None = None,
@@ -69,7 +80,8 @@ def open_model(
     Args:
         spec: its name, see ``FORMS``; None takes ``VOUCH_MODEL``.
         api_key: key of the server; None takes ``VOUCH_API_KEY``, and for ``openai/name`` also ``OPENAI_API_KEY``.
-        at_once: concurrent calls to a server.
+        at_once: concurrent calls to a server; None takes ``VOUCH_MAX_CALLS``, or 64.
+        per_minute: calls to a server in a minute; None takes ``VOUCH_CALLS_PER_MINUTE``, or has no limit.
         attempts: calls in all while a server is unavailable.
         deadline: seconds that a call may take, including retries.
         cache: file of cached answers; None takes ``VOUCH_CACHE``, "" has none.
@@ -94,7 +106,9 @@ def open_model(
         traced = Traced(model, "vllm" if kind == "vllm" else "transformers")
     else:
         server = _on_server(spec, api_key or os.environ.get("VOUCH_API_KEY"))
-        traced = Limited(Traced(Deadline(Retrying(server, attempts), deadline), "openai"), at_once)
+        limits = CallLimits.given()
+        inside = Traced(Deadline(Retrying(server, attempts), deadline), "openai")
+        traced = Limited(inside, limits.at_once if at_once is None else at_once, per_minute or limits.per_minute)
     path = os.environ.get("VOUCH_CACHE", "") if cache is None else cache
     cached = Cached(traced, path, weights, _cache_bytes()) if path else traced
     fields = read_fields(os.environ.get("VOUCH_EXTRA", ""))

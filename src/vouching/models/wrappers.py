@@ -11,14 +11,16 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
 from vouching.errors import ConfigError, ModelDeadlineError, ModelUnavailableError
 from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.limits import Price
 from vouching.models.running import PerLoop
 from vouching.types import Usage, total_usage
 
@@ -41,10 +43,11 @@ class Wrapper:
 
 
 class Limited(Wrapper):
-    """Limits concurrent calls to ``at_once``, within one process and one event loop.
+    """Limits concurrent calls to ``at_once``, and calls begun in a minute, within one process and one event loop.
 
-    Around ``Deadline`` and ``Retrying``, waiting in line does not count against the deadline, and a call that waits for
-    its retry keeps its place, so that a busy server gets fewer requests.
+    Calls are spread evenly over a minute: at 60, one may begin each second. Around ``Deadline`` and ``Retrying``,
+    waiting in line does not count against the deadline, and a call that waits for its retry keeps its place, so that a
+    busy server gets fewer requests; a retry is not a call of its own.
 
     >>> from vouching.models.scripted import ScriptedModel
     >>> model = Limited(ScriptedModel(["Yes."]), at_once=8)
@@ -52,15 +55,24 @@ class Limited(Wrapper):
     'Yes.'
     """
 
-    def __init__(self, model: Model, at_once: int) -> None:
+    def __init__(self, model: Model, at_once: int, per_minute: float | None = None) -> None:
         if at_once < 1:
             raise ConfigError(f"at_once must be at least 1, got {at_once}")
+        if per_minute is not None and not per_minute > 0:
+            raise ConfigError(f"per_minute must be above 0, got {per_minute}")
         super().__init__(model)
         self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
+        self._between = 60.0 / per_minute if per_minute else 0.0
+        self._next = 0.0
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """The completions of the model inside, once there is a place for the call."""
         async with self._slots.get():
+            if self._between:
+                now = time.monotonic()
+                begin = max(now, self._next)
+                self._next = begin + self._between
+                await asyncio.sleep(begin - now)
             return await self.model.generate(messages, sampling)
 
 
@@ -94,16 +106,6 @@ class Deadline(Wrapper):
             ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Prices of a million tokens, in any currency."""
-
-    prompt: float
-    """Of the prompt."""
-    completion: float
-    """Of the completions."""
-
-
 class Metered(Wrapper):
     """Adds up what successful calls cost. Around a cache, cached answers cost nothing.
 
@@ -126,8 +128,7 @@ class Metered(Wrapper):
         """The sum so far in the currency of the price; None without a price."""
         if self._price is None:
             return None
-        tokens = self.usage.prompt_tokens * self._price.prompt + self.usage.completion_tokens * self._price.completion
-        return tokens / 1e6
+        return self._price.of(self.usage.prompt_tokens, self.usage.completion_tokens)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """The completions of the model inside, counted."""

@@ -148,12 +148,28 @@ def perturb_rows(
     [('r1/date_shift-1', 'It opened in 1976.')]
     """
     check_strategies(strategies)
-    return _of_examples(examples, [*dict.fromkeys(strategies)], per_row, seed, tally or Tally())
+    each = _of_examples(examples, [*dict.fromkeys(strategies)], per_row, seed, tally or Tally())
+    return (made for _, of_one in each for made in of_one)
+
+
+def perturb_each(
+    examples: Iterable[Example],
+    strategies: Collection[Strategy] = STRATEGIES,
+    *,
+    per_row: int = 4,
+    seed: int = 0,
+    tally: Tally | None = None,
+) -> Iterator[tuple[Example, list[Perturbation]]]:
+    """Every example, in order, with what :func:`perturb_rows` makes of it, which may be nothing."""
+    check_strategies(strategies)
+    each = _of_examples(examples, [*dict.fromkeys(strategies)], per_row, seed, tally or Tally())
+    return ((example, [*of_one]) for example, of_one in each)
 
 
 def _of_examples(
     examples: Iterable[Example], strategies: Sequence[Strategy], per_row: int, seed: int, tally: Tally
-) -> Iterator[Perturbation]:
+) -> Iterator[tuple[Example, Iterator[Perturbation]]]:
+    """Each example with its perturbations, which are to be taken before the next example."""
     pool = CorpusPool(seed=seed)
     given = Counter[Strategy]()
     waiting: deque[Example] = deque()
@@ -166,15 +182,24 @@ def _of_examples(
         if not waiting:
             return
         example = waiting.popleft()
-        if example.label != "Attributable":
-            continue
-        source = "\n\n".join(source.text for source in example.sources)
-        work = _Work(Scene(example.claim, source), pool, random.Random(f"{seed} {example.id}"), tally)
-        rarest_first = sorted(strategies, key=given.__getitem__)
-        for made in islice(in_turns([work.done_by(strategy) for strategy in rarest_first]), per_row):
-            given[made.strategy] += 1
-            name = f"{example.id}/{made.strategy}-{given[made.strategy]}"
-            yield replace(made, id=name, group=example.group or example.id)
+        yield example, _of_one(example, strategies, pool, (per_row, seed), (given, tally))
+
+
+def _of_one(
+    example: Example, strategies: Sequence[Strategy], pool: CorpusPool, most: tuple[int, int],
+    counts: tuple[Counter[Strategy], Tally],
+) -> Iterator[Perturbation]:  # fmt: skip
+    """At most ``most[0]`` perturbations of an example, drawn with the seed ``most[1]``; counted."""
+    if example.label != "Attributable":
+        return
+    (per_row, seed), (given, tally) = most, counts
+    source = "\n\n".join(source.text for source in example.sources)
+    work = _Work(Scene(example.claim, source), pool, random.Random(f"{seed} {example.id}"), tally)
+    rarest_first = sorted(strategies, key=given.__getitem__)
+    for made in islice(in_turns([work.done_by(strategy) for strategy in rarest_first]), per_row):
+        given[made.strategy] += 1
+        name = f"{example.id}/{made.strategy}-{given[made.strategy]}"
+        yield replace(made, id=name, group=example.group or example.id)
 
 
 def in_turns(sources: Sequence[Iterator[Made]]) -> Iterator[Made]:

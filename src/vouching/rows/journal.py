@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from vouching.errors import InputError
+from vouching.errors import InputError, OutputBusyError
 from vouching.rows.read import Row
 
 
@@ -296,12 +296,12 @@ def _opened(path: Path, mode: str) -> IO[bytes]:
 
 
 def _lock(file: IO[bytes], path: str) -> None:
-    """Raise InputError if another process is writing the output, on systems with ``fcntl`` (not on Windows)."""
+    """Raise OutputBusyError if another process is writing the output, on systems with ``fcntl`` (not on Windows)."""
     try:
         import fcntl
     except ImportError:
         return
-    taken = InputError(f"{path} is being written by another process: wait for that process to finish, or stop it")
+    taken = OutputBusyError(f"{path} is being written by another process: wait for that process to finish, or stop it")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

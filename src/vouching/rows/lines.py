@@ -108,8 +108,13 @@ def _refused(row: Row, error: InputError, blank: Line | None) -> Line:
     return {"id": row.name, **(blank or {}), "problem": f"{row.place}: {error}"}
 
 
-def looker(count: Callable[[Line], Mapping[str, int]] = lambda line: {}) -> LookIn:
-    """A :data:`LookIn` for lines with an ``id`` and, if the row cannot be used, a ``problem``.
+def no_counts(line: Line) -> Mapping[str, int]:
+    """Counts nothing."""
+    return {}
+
+
+def looker(count: Callable[[Line], Mapping[str, int]] = no_counts) -> LookIn:
+    """A :data:`LookIn`, picklable if ``count`` is, for lines with an ``id`` and, for an unusable row, a ``problem``.
 
     Args:
         count: what the line of a usable row adds to the counts.
@@ -117,13 +122,19 @@ def looker(count: Callable[[Line], Mapping[str, int]] = lambda line: {}) -> Look
     >>> looker()("rows.jsonl", {"id": "a", "problem": "line 3: invalid JSON"}).problem
     'rows.jsonl, line 3: invalid JSON'
     """
+    return _Looker(count)
 
-    def look(input_name: str, line: Line) -> Seen:
+
+@dataclass(frozen=True, slots=True)
+class _Looker:
+    """What :func:`looker` returns."""
+
+    count: Callable[[Line], Mapping[str, int]]
+
+    def __call__(self, input_name: str, line: Line) -> Seen:
         if line.get("problem") is not None:
             return Seen(str(line["id"]), f"{input_name}, {line['problem']}")
-        return Seen(str(line["id"]), counts=count(line))
-
-    return look
+        return Seen(str(line["id"]), counts=self.count(line))
 
 
 def count_retryable(findings: Iterable[Mapping[str, Any]]) -> int:

@@ -12,13 +12,15 @@ from typing import IO, Any, TypeAlias
 from vouching.errors import InputError, VouchError
 from vouching.rows.journal import Settings
 from vouching.rows.lines import LookIn
-from vouching.rows.pool import AsyncWorkFactory
+from vouching.rows.pool import AnyWorkFactory, OpenWork
 from vouching.rows.read import STDIN
 from vouching.rows.run import BatchSummary, RowJob
 
 
-def journal_beside(input: str, output: Path, *others: Path) -> Path:
-    """The path of the journal of an output. Raises InputError if a file to be written belongs to something else.
+def journal_beside(input: str, output: Path, *others: Path, ending: str = ".journal.jsonl") -> Path:
+    """The path of the journal of an output, which ends in ``ending``.
+
+    Raises InputError if a file to be written belongs to something else.
 
     >>> journal_beside("rows.jsonl", Path("nowhere/gold.jsonl"), Path("nowhere/gold.rejected.jsonl")).name
     'gold.journal.jsonl'
@@ -27,7 +29,7 @@ def journal_beside(input: str, output: Path, *others: Path) -> Path:
     for path in written:
         if path.suffix != ".jsonl":
             raise InputError(f"{path}: the output file must end in .jsonl")
-    journal = output.with_suffix(".journal.jsonl")
+    journal = output.with_suffix(ending)
     places = [path.resolve() for path in (*written, journal, Path(input))]
     if len({*places}) < len(places):
         raise InputError(
@@ -55,6 +57,8 @@ class MadeFiles:
     output: Path
     """Path of the accepted rows."""
     resume: bool = False
+    in_blocks: bool = False
+    """Whether the rows are those of a folder: the journal is then a folder with a part for each block."""
 
     @property
     def rejected(self) -> Path:
@@ -63,13 +67,16 @@ class MadeFiles:
 
     def journal(self, *others: Path) -> Path:
         """Path of the journal; see :func:`journal_beside`."""
-        return journal_beside(self.input, self.output, self.rejected, *others)
+        ending = ".journal" if self.in_blocks else ".journal.jsonl"
+        return journal_beside(self.input, self.output, self.rejected, *others, ending=ending)
 
     def job(
-        self, work: AsyncWorkFactory, look: LookIn, settings: Settings, columns: Collection[str] = (), *others: Path
-    ) -> RowJob:
-        """The job that writes the journal."""
-        return RowJob(self.input, str(self.journal(*others)), work, look, settings, columns, self.resume)
+        self, work: AnyWorkFactory, look: LookIn, settings: Settings, columns: Collection[str] = (), *others: Path,
+        open_work: OpenWork | None = None, waits: str | None = "a language model",
+    ) -> RowJob:  # fmt: skip
+        """The job that writes the journal; see :class:`RowJob`."""
+        output = str(self.journal(*others))
+        return RowJob(self.input, output, work, look, settings, columns, self.resume, open_work=open_work, waits=waits)
 
 
 def json_output(path: Path, read: Callable[[Path], object], what: str) -> None:
@@ -103,9 +110,10 @@ def new_output(output: str) -> IO[bytes]:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a journal or another JSONL output of this package."""
-    with path.open(encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+    """The lines of a journal or another JSONL output of this package; those of a folder, part by part."""
+    for part in sorted(path.glob("parts/*.jsonl")) if path.is_dir() else (path,):
+        with part.open(encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -20,24 +20,22 @@ import json
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from vouching.errors import BackendError, InputError
 from vouching.rows.blocks import Block, block_bytes, plan_blocks, read_block
-from vouching.rows.columns import parquet_bytes
+from vouching.rows.columns import Table, parquet_bytes
+from vouching.rows.grouping import by_source
 from vouching.rows.journal import Settings, open_journal, refuse_other_settings
 from vouching.rows.lines import LookIn
 from vouching.rows.places import OutputFolder, found_files
-from vouching.rows.pool import AsyncWorkFactory
+from vouching.rows.pool import AsyncWorkFactory, OpenWork, StreamWorkFactory
 from vouching.rows.read import Row
 from vouching.rows.run import BatchSummary, run_batch
-from vouching.rows.worker import Work
 
-OpenWork: TypeAlias = Callable[[], Work | AsyncWorkFactory]
-"""Opens the verifier in the process that works; must be picklable."""
 RUN = "run.json"
 PARQUET = ".parquet"
 ID_BYTES = 8
@@ -58,6 +56,8 @@ class FolderJob:
     """The settings that determine the lines."""
     columns: tuple[str, ...] = ()
     """A table of rows must have one of these."""
+    table: Table | None = "records"
+    """The columns of Parquet parts; None if the lines have none."""
     size: int | None = None
     """Bytes of a block; None for one that suits the input."""
 
@@ -116,6 +116,8 @@ def planned(job: FolderJob, resume: bool) -> list[Block]:
     files = found_files(job.input)
     if _below(job.input, job.output):
         raise InputError(f"{job.output} is in the folder of the input: choose an output outside of it")
+    if job.ending == PARQUET and job.table is None:
+        raise InputError(f"{job.output}: the lines of this command have no columns; choose a name without {PARQUET}")
     folder = OutputFolder(job.output)
     plan = {
         "settings": dict(job.settings),
@@ -197,17 +199,19 @@ class BlockWorker:
 
     def _finish(self, block: Block) -> BlockResult:
         lines = self._lines_path(block)
-        places: list[str] = []
+        read: list[tuple[int, str]] = []
+        streams = isinstance(self._work, StreamWorkFactory)
+        if streams:  # a line depends on those before it, so the block starts again
+            lines.unlink(missing_ok=True)
         with (
             read_block(block, self._job.columns) as reader,
             open_journal(str(lines), self._job.settings, resume=True) as journal,
         ):
-            summary = run_batch(
-                _noted(reader, places), journal, self._factory(), lambda line: self._job.look(block.name, line)
-            )
+            rows = _noted(reader if streams else by_source(reader), read)
+            summary = run_batch(rows, journal, self._factory(), lambda line: self._job.look(block.name, line))
         if summary.stopped is not None:
             raise BackendError(summary.stopped)
-        result = self._publish(block, lines, places, summary)
+        result = self._publish(block, lines, read, summary)
         if not summary.left:
             for path in (lines, lines.with_name(f"{lines.name}.run.json")):
                 path.unlink(missing_ok=True)
@@ -215,7 +219,7 @@ class BlockWorker:
 
     def _factory(self) -> Any:
         work = self._work
-        return work if isinstance(work, AsyncWorkFactory) else lambda: work
+        return work if isinstance(work, AsyncWorkFactory | StreamWorkFactory) else lambda: work
 
     def _lines_path(self, block: Block) -> Path:
         if self._folder.remote:
@@ -226,12 +230,16 @@ class BlockWorker:
         place.mkdir(parents=True, exist_ok=True, mode=0o700 if self._folder.remote else 0o777)
         return place / f"{stem(block.number)}.jsonl"
 
-    def _publish(self, block: Block, lines: Path, places: Sequence[str], summary: BatchSummary) -> BlockResult:
-        """Write the part and what belongs to it, the result last."""
-        content, name = lines.read_bytes(), stem(block.number)
-        records: list[dict[str, Any]] = [json.loads(line) for line in content.splitlines()]
-        if len(records) != len(places):
+    def _publish(
+        self, block: Block, lines: Path, read: Sequence[tuple[int, str]], summary: BatchSummary
+    ) -> BlockResult:
+        """Write the part, in the order of the rows, and what belongs to it, the result last."""
+        written, name = lines.read_bytes().splitlines(keepends=True), stem(block.number)
+        if len(written) != len(read):
             raise InputError(f"{block.name} changed during the run: choose another output, and start again")
+        order = sorted(range(len(read)), key=lambda at: read[at][0])
+        places, content = [read[at][1] for at in order], b"".join(written[at] for at in order)
+        records: list[dict[str, Any]] = [json.loads(line) for line in content.splitlines()]
         seen = [self._job.look(block.name, record) for record in records]
         errors = [
             {"file": block.name, "row": place, "id": one.name, "reason": one.problem}
@@ -241,7 +249,7 @@ class BlockWorker:
         if errors:
             self._folder.write(f"errors/{name}.jsonl", "".join(json.dumps(one) + "\n" for one in errors).encode())
         self._folder.write(f"ids/{name}", b"".join(id_hash(one.name) for one in seen))
-        part = parquet_bytes(records) if self._job.ending == PARQUET else content
+        part = parquet_bytes(records, self._job.table) if self._job.table and self._job.ending == PARQUET else content
         self._folder.write(f"parts/{name}{self._job.ending}", part)
         counts = {key: count for key, count in summary.counts.items() if count}
         usage: Counter[str] = Counter()
@@ -259,9 +267,9 @@ def id_hash(name: str) -> bytes:
     return hashlib.blake2b(name.encode(), digest_size=ID_BYTES).digest()
 
 
-def _noted(rows: Iterator[Row] | Any, places: list[str]) -> Iterator[Row]:
+def _noted(rows: Iterable[Row], read: list[tuple[int, str]]) -> Iterator[Row]:
     for row in rows:
-        places.append(row.place)
+        read.append((row.number, row.place))
         yield row
 
 

@@ -63,6 +63,24 @@ class AsyncWorkFactory:
             await self.aclose()
 
 
+@dataclass(frozen=True, slots=True)
+class StreamWorkFactory:
+    """Work that needs the rows around a row: it sees all of an input, or of a block, and gives each row a line."""
+
+    work: Callable[[Iterable[Row]], Iterator[tuple[Row, str]]]
+    """Yields every row with its line, in order."""
+
+    def in_order(self, rows: Iterable[Row]) -> Generator[tuple[Row, str]]:
+        """Yield every row with its line, in order."""
+        yield from self.work(rows)
+
+
+AnyWorkFactory: TypeAlias = WorkFactory | AsyncWorkFactory | StreamWorkFactory
+"""What makes lines of rows."""
+OpenWork: TypeAlias = Callable[[], Work | AsyncWorkFactory | StreamWorkFactory]
+"""Opens the work in the process that does it; must be picklable."""
+
+
 async def _line(work: AsyncWork, row: Row) -> str:
     """The line of a row; unexpected errors get a note that names the row."""
     try:
@@ -93,20 +111,20 @@ def cores() -> int:
 
 
 def in_order(
-    make_work: WorkFactory | AsyncWorkFactory, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE
+    make_work: AnyWorkFactory, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE
 ) -> Generator[tuple[Row, str]]:
     """Process each row and yield it with its line, in order.
 
     Args:
         make_work: makes the function from a row to its line; must be picklable if there are several processes.
         rows: read as they are needed.
-        jobs: number of processes; asynchronous work always runs in one.
+        jobs: number of processes; asynchronous work, and work on a stream of rows, always run in one.
         patience: seconds of work in this process before workers are started.
 
     Raises:
         WorkerError: a worker process ended; the results before its rows have been yielded.
     """
-    if isinstance(make_work, AsyncWorkFactory):
+    if isinstance(make_work, AsyncWorkFactory | StreamWorkFactory):
         yield from make_work.in_order(rows)
         return
     waiting = iter(rows)
@@ -165,7 +183,7 @@ class _Workers:
         text = 0
         while len(chunk) < self._chunk_rows and text < CHUNK_TEXT and (row := next(rows, None)) is not None:
             chunk.append(row)
-            text += _text_size([row.fields, row.problem])
+            text += text_size([row.fields, row.problem])
         return chunk
 
     def _ask(self, chunk: list[Row]) -> ChunkResult:
@@ -180,12 +198,12 @@ class _Workers:
         return answer
 
 
-def _text_size(value: object) -> int:
+def text_size(value: object) -> int:
     """Number of characters in a nested value; anything but text counts one."""
     if isinstance(value, str | bytes):
         return len(value)
     if isinstance(value, dict):
-        return sum(_text_size(part) for pair in cast("dict[object, object]", value).items() for part in pair)
+        return sum(text_size(part) for pair in cast("dict[object, object]", value).items() for part in pair)
     if isinstance(value, list | tuple):
-        return sum(map(_text_size, cast("Iterable[object]", value)))
+        return sum(map(text_size, cast("Iterable[object]", value)))
     return 1

@@ -17,11 +17,12 @@ from tempfile import SpooledTemporaryFile
 from typing import TypeAlias
 
 from vouching.errors import BackendError, InputError
+from vouching.rows.columns import Table
 from vouching.rows.journal import Journal, Settings, open_journal
 from vouching.rows.lines import Look, LookIn, Seen
-from vouching.rows.pool import PATIENCE, AsyncWorkFactory, cores, in_order
+from vouching.rows.pool import PATIENCE, AnyWorkFactory, OpenWork, cores, in_order
 from vouching.rows.read import STDIN, Row, RowReader, open_rows
-from vouching.rows.worker import Work, WorkerError, WorkFactory
+from vouching.rows.worker import WorkerError
 
 _IN_MEMORY = 1 << 24
 """Bytes of rows to retry that are kept in memory; more are spooled to disk."""
@@ -77,7 +78,7 @@ class RowJob:
     """Path of the rows, "-" for JSONL on standard input, or the rows themselves."""
     output: str
     """Path of the lines, which ends in .jsonl, or "-" for standard output."""
-    work: WorkFactory | AsyncWorkFactory
+    work: AnyWorkFactory
     """Makes the function from a row, which may have a problem, to its line (a JSON object)."""
     look: LookIn
     """Reads the status of a line."""
@@ -93,8 +94,12 @@ class RowJob:
     """Whether to stop before the first row with a problem; a resumed run starts with it."""
     patience: float = PATIENCE
     """Seconds of work before worker processes are started."""
-    open_work: Callable[[], Work | AsyncWorkFactory] | None = None
-    """Opens the work in another process or on another machine; None if ``work`` does, or if nothing can."""
+    open_work: OpenWork | None = None
+    """Opens the work in another process or on another machine; None if ``work`` does."""
+    waits: str | None = None
+    """What the work waits for, such as "a language model": more processes do not help. None for nothing."""
+    table: Table | None = None
+    """The columns of its lines as Parquet; None if they have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +155,7 @@ def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: N
 
 
 def run_batch(
-    rows: Iterable[Row], journal: Journal, make_work: WorkFactory | AsyncWorkFactory, look: Look, *, jobs: int = 1,
+    rows: Iterable[Row], journal: Journal, make_work: AnyWorkFactory, look: Look, *, jobs: int = 1,
     stop_on_problem: bool = False, watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
 ) -> BatchSummary:  # fmt: skip
     """Process every row whose line is missing or open, and write the lines in the order of the rows.

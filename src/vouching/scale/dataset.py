@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vouching.errors import needed
 from vouching.scale.frames import FrameChecker
 from vouching.scale.session import ray_module
 
@@ -30,7 +31,7 @@ def check_dataset(
         A Dataset with the columns of :func:`vouching.scale.record_schema`. Its order is not that of the rows: compare
         by id.
     """
-    ray = ray_module()
+    ray, data = ray_module(), needed("ray.data", "ray", "checking a Dataset")
     most = actors or max(1, int(ray.cluster_resources().get("CPU", 1)))
     return dataset.repartition(target_num_rows_per_block=rows_per_block, strict=True).map_batches(
         FrameChecker,
@@ -38,6 +39,6 @@ def check_dataset(
         fn_constructor_kwargs=settings,
         batch_size=None,
         batch_format="pyarrow",
-        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=most, max_tasks_in_flight_per_actor=2),
+        compute=data.ActorPoolStrategy(min_size=1, max_size=most, max_tasks_in_flight_per_actor=2),
         num_cpus=1,
     )

@@ -1,22 +1,24 @@
-"""The engine ``ray``: blocks go to a pool of actors of Ray Data, each of which opens the verifier once.
+"""The engine ``ray``: blocks go to actors of a Ray cluster, each of which opens the verifier once.
 
 Only the names of blocks and their results pass through Ray: an actor reads its block and writes its part itself (see
-:mod:`vouching.rows.parts`), so neither the object store nor the size of Ray's own blocks depends on the rows. Ray
-starts a dead actor again and gives it the block again. Work that waits for a language model runs in one actor, whose
-limits on concurrent calls are then those of the whole run. Not supported: sending a block to the node that holds its
-file.
+:mod:`vouching.rows.parts`), so neither the object store nor the size of Ray's own blocks depends on the rows. An actor
+that dies, with its node or alone, is replaced, and its blocks are worked on again. Work that waits for a language model
+runs in one actor unless more are asked for; the limits on calls are divided among them. Not supported: sending a block
+to the node that holds its file; more actors when a cluster grows.
 """
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from vouching.errors import BackendError, VouchError
+from vouching.errors import BackendError, ConfigError, OutputBusyError, VouchError
+from vouching.models.limits import CallLimits
 from vouching.rows.blocks import Block
 from vouching.rows.parts import BlockResult, BlockWorker, FolderJob
 from vouching.rows.places import is_remote
@@ -24,6 +26,13 @@ from vouching.scale.session import check_nodes, ray_session
 
 AHEAD = 2
 """Blocks that an actor has or waits for."""
+DEATHS = 3
+"""Actors that may die of a block before the run ends."""
+POLL_SECONDS = 1.0
+BUSY_SECONDS = 60.0
+"""How long a block may be locked by an actor that is dead for Ray but not yet for its machine."""
+WAIT_SECONDS = 30.0
+"""After which a run without an actor says what it waits for."""
 
 
 class BlockActor:
@@ -31,20 +40,32 @@ class BlockActor:
 
     Args:
         job: what to work on.
+        environment: variables that the actor should have.
     """
 
-    def __init__(self, job: FolderJob) -> None:
-        self._worker = BlockWorker(job)
+    def __init__(self, job: FolderJob, environment: Mapping[str, str]) -> None:
+        self._job = job
+        self._environment = environment
+        self._worker: BlockWorker | None = None
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
-        """The results of a batch of blocks as JSON, or why one has none."""
-        return {"result": [self._answer(Block(**json.loads(str(block)))) for block in batch["block"]]}
-
-    def _answer(self, block: Block) -> str:
+    def open(self) -> str | None:
+        """Open the verifier; why that is not possible, None if it is."""
+        os.environ.update(self._environment)
         try:
-            return json.dumps(asdict(self._worker.finish(block)))
+            self._worker = BlockWorker(self._job)
         except VouchError as error:
-            return json.dumps({"error": str(error)})
+            return str(error)
+        return None
+
+    def finish(self, block: Block) -> dict[str, Any]:
+        """The result of a block, or "error", or "busy"."""
+        assert self._worker is not None
+        try:
+            return asdict(self._worker.finish(block))
+        except OutputBusyError as error:
+            return {"busy": str(error)}
+        except VouchError as error:
+            return {"error": str(error)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,49 +75,163 @@ class RayEngine:
     address: str | None = None
     """Of a running cluster; None starts one on this machine."""
     actors: int = 0
-    """Number of actors; 0 for one on each core of the cluster."""
+    """Number of actors; 0 for one on each core of the cluster, or on each GPU."""
+    calls: bool = False
+    """Whether the work calls a server of a language model: its limits on calls are divided among the actors."""
+    gpu: bool = False
+    """Whether an actor needs a GPU, if the cluster has any."""
+    tell: Callable[[str], object] = lambda words: None
+    """Gets what the run waits for."""
 
     def __call__(self, job: FolderJob, blocks: Sequence[Block]) -> Iterator[BlockResult]:
         """Yield the results as they are finished.
 
         Raises:
             MissingExtraError: Ray is not installed.
-            ConfigError: the cluster cannot be reached, or has other versions.
+            ConfigError: the cluster cannot be reached, has other versions, or cannot open the verifier.
             BackendError: a block could not be finished.
         """
-        with ray_session(self.address, self.actors) as ray:
+        if not blocks:
+            return
+        with ray_session(self.address, self.actors) as (ray, is_own):
             job = _absolute(job)
-            check_nodes(ray, job.output)
-            if blocks:
-                yield from self._results(ray, job, [_absolute_block(block) for block in blocks])
+            if not is_own:
+                check_nodes(ray, job.output)
+            there: dict[str, float] = ray.cluster_resources()
+            gpus = int(there.get("GPU", 0)) if self.gpu else 0
+            actors = min(len(blocks), self.actors or gpus or max(1, int(there.get("CPU", 1))))
+            pool = _Pool(ray, job, min(1, gpus), self.tell)
+            try:
+                yield from pool.results([_absolute_block(block) for block in blocks], _environments(actors, self.calls))
+            except ray.exceptions.RayError as error:
+                lines = str(error).strip().splitlines()
+                raise BackendError(f"the Ray cluster failed: {lines[-1] if lines else type(error).__name__}") from None
+            finally:
+                pool.close()
 
-    def _results(self, ray: Any, job: FolderJob, blocks: Sequence[Block]) -> Iterator[BlockResult]:
-        actors = min(len(blocks), self.actors or max(1, int(ray.cluster_resources().get("CPU", 1))))
-        _be_quiet(ray)
-        items = [{"block": json.dumps(asdict(block))} for block in blocks]
-        done = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
-            BlockActor,
-            fn_constructor_args=(job,),
-            batch_size=1,
-            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=actors, max_tasks_in_flight_per_actor=AHEAD),
-            num_cpus=1,
-        )
+
+@dataclass(slots=True, eq=False)
+class _Slot:
+    """A place for an actor."""
+
+    environment: Mapping[str, str]
+    actor: Any = None
+    is_open: bool = False
+    has: deque[Block] = field(default_factory=deque[Block])
+    """Its blocks, the one that it works on first."""
+
+
+class _Pool:
+    """Actors that work on blocks."""
+
+    def __init__(self, ray: Any, job: FolderJob, gpus: int, tell: Callable[[str], object]) -> None:
+        self._ray, self._job, self._tell = ray, job, tell
+        self._kind = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_task_retries=0)(BlockActor)
+        self._needs = "GPU" if gpus else "core"
+        self._slots: list[_Slot] = []
+        self._asked: dict[Any, tuple[_Slot, Any, Block | None]] = {}
+        """Slot, actor and block of each call; no block for its opening."""
+        self._waiting = deque[Block]()
+        self._locked: dict[int, float] = {}
+        """When a block was first found locked."""
+        self._died_of = Counter[int]()
+
+    def results(self, blocks: Sequence[Block], environments: Sequence[Mapping[str, str]]) -> Iterator[BlockResult]:
+        """The result of each block, as it is finished; there is an actor for each environment."""
+        self._waiting.extend(blocks)
+        self._slots = [_Slot(environment) for environment in environments]
+        for slot in self._slots:
+            self._start(slot)
+        left, started, said = len(blocks), time.monotonic(), False
+        while left:
+            self._hand_out()
+            done, _ = self._ray.wait([*self._asked], num_returns=1, timeout=POLL_SECONDS)
+            for call in done:
+                result = self._read(call)
+                if result is not None:
+                    left -= 1
+                    yield result
+            if not said and time.monotonic() - started > WAIT_SECONDS and not any(one.is_open for one in self._slots):
+                said = True
+                self._tell(f"waiting for a free {self._needs} of the Ray cluster")
+
+    def close(self) -> None:
+        """End the actors."""
+        for slot in self._slots:
+            self._ray.kill(slot.actor)
+
+    def _start(self, slot: _Slot) -> None:
+        slot.actor, slot.is_open = self._kind.remote(self._job, slot.environment), False
+        self._asked[slot.actor.open.remote()] = (slot, slot.actor, None)
+
+    def _hand_out(self) -> None:
+        """Give blocks to the open actors that have fewest."""
+        for depth in range(AHEAD):
+            for slot in self._slots:
+                if slot.is_open and len(slot.has) <= depth and self._waiting:
+                    block = self._waiting.popleft()
+                    slot.has.append(block)
+                    self._asked[slot.actor.finish.remote(block)] = (slot, slot.actor, block)
+
+    def _read(self, call: Any) -> BlockResult | None:
+        """The result of a call if it finished a block."""
+        slot, actor, block = self._asked.pop(call)
         try:
-            for row in done.iter_rows():
-                result = json.loads(row["result"])
-                if "error" in result:
-                    raise BackendError(result["error"])
-                yield BlockResult(**result)
-        except ray.exceptions.RayError as error:
-            lines = str(error).strip().splitlines()
-            raise BackendError(f"the Ray cluster failed: {lines[-1] if lines else type(error).__name__}") from None
+            found = self._ray.get(call)
+        except self._ray.exceptions.RayActorError as error:
+            if slot.actor is actor:
+                self._replace(slot, error)
+            return None
+        if block is None:
+            if found is not None:
+                raise ConfigError(f"an actor cannot open the verifier: {found}")
+            slot.is_open = True
+            return None
+        slot.has.remove(block)
+        if "busy" in found:
+            self._wait_for(block, found["busy"])
+            return None
+        if "error" in found:
+            raise BackendError(found["error"])
+        return BlockResult(**found)
+
+    def _replace(self, slot: _Slot, error: Exception) -> None:
+        """Start another actor in place of a dead one, whose blocks come first."""
+        if slot.has:
+            first = slot.has[0]
+            self._died_of[first.number] += 1
+            if self._died_of[first.number] >= DEATHS:
+                raise BackendError(
+                    f"{DEATHS} actors died while they worked on block {first.number} ({first.name}), perhaps of too "
+                    "little memory: use smaller files or row groups, or fewer actors (--jobs)"
+                )
+        elif not slot.is_open:
+            self._died_of[-1] += 1
+            if self._died_of[-1] >= DEATHS * len(self._slots):
+                raise BackendError(f"actors die before they work: {str(error).strip().splitlines()[0]}")
+        self._waiting.extendleft(reversed(slot.has))
+        slot.has.clear()
+        self._start(slot)
+
+    def _wait_for(self, block: Block, why: str) -> None:
+        """Put back a block that another process holds. Raises BackendError if it holds it for too long."""
+        since = self._locked.setdefault(block.number, time.monotonic())
+        if time.monotonic() - since > BUSY_SECONDS:
+            raise BackendError(why)
+        if len(self._waiting) == 0:
+            time.sleep(POLL_SECONDS)
+        self._waiting.append(block)
 
 
-def _be_quiet(ray: Any) -> None:
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = context.print_on_execution_start = False
-    for name in ("ray.data", "ray"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+def _environments(actors: int, calls: bool) -> list[dict[str, str]]:
+    """The variables of each actor: those of this process that are ours, but for keys, and its share of the calls."""
+    given = {name: value for name, value in os.environ.items() if name.startswith("VOUCH_")}
+    ours = {name: value for name, value in given.items() if "KEY" not in name}
+    if not calls:
+        return [ours] * actors
+    limits = CallLimits.given()
+    count = limits.most(actors)
+    return [{**ours, **limits.share(number, count).environment} for number in range(count)]
 
 
 def _absolute(job: FolderJob) -> FolderJob:

@@ -29,14 +29,14 @@ def ray_module() -> Any:
     """The module ray, which sends nothing about its use anywhere. Raises MissingExtraError."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what goes wrong is reported by its exception
-    ray = needed("ray", "ray", "the engine ray")
-    needed("ray.data", "ray", "the engine ray")
-    return ray
+    return needed("ray", "ray", "the engine ray")
 
 
 @contextmanager
-def ray_session(address: str | None, jobs: int) -> Generator[Any]:
+def ray_session(address: str | None, jobs: int) -> Generator[tuple[Any, bool]]:
     """Ray for the length of a run: the one that this process uses already, a cluster, or a new one on this machine.
+
+    Yields the module, connected, and whether it is a new one.
 
     Args:
         address: of a running cluster; None starts one.
@@ -48,7 +48,7 @@ def ray_session(address: str | None, jobs: int) -> Generator[Any]:
     """
     ray = ray_module()
     if ray.is_initialized():
-        yield ray
+        yield ray, False
         return
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
     try:
@@ -67,7 +67,7 @@ def ray_session(address: str | None, jobs: int) -> Generator[Any]:
             f"versions of this machine (Ray {ray.__version__}, Python {platform.python_version()})"
         ) from None
     try:
-        yield ray
+        yield ray, not address
     finally:
         ray.shutdown()
 

@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -203,16 +204,17 @@ def _side(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 def make_pairs(
     files: MadeFiles, work: Callable[[], tuple[PairMaker, Callable[[], Awaitable[None]]]], settings: Settings,
-    dpo: Path | None = None, run: RunJob = run_rows,
+    dpo: Path | None = None, run: RunJob = run_rows, waits: str | None = "a language model",
 ) -> Made:  # fmt: skip
     """Make the pairs of a file of questions, and write what was rejected and why.
 
     Args:
         files: questions with a reference, and where the pairs go.
-        work: opens what makes pairs, and what closes it.
+        work: opens what makes pairs, and what closes it; picklable, if other processes do the work.
         settings: recorded beside the output.
         dpo: path of the preferences for TRL's DPO; None for none.
         run: runs the questions.
+        waits: what the work waits for; None for nothing.
 
     Raises:
         InputError: the input or an output cannot be used.
@@ -220,8 +222,19 @@ def make_pairs(
     """
     others = [dpo] if dpo else []
     journal = files.journal(*others)
+    opens = partial(_opened, work, Path(files.input).name.partition(".")[0])
+    summary = run(files.job(opens(), _look, settings, (), *others, open_work=opens, waits=waits))
+    writers = [(files.output, pairs_in), (files.rejected, rejects_in), *((path, preferences_in) for path in others)]
+    for path, rows in writers:
+        lines = (line for line in read_lines(journal) if "problem" not in line)
+        write_lines(path, (row for line in lines for row in rows(line)))
+    notes = [f"rows that cannot be used: {summary.problems:,}"] if summary.problems else []
+    return summary.complete, [*notes, *_counts_in_words(summary.counts, files.rejected)]
+
+
+def _opened(work: Callable[[], tuple[PairMaker, Callable[[], Awaitable[None]]]], place: str) -> AsyncWorkFactory:
+    """From a row to the pairs of its question, as a line; ``place`` names the data set."""
     maker, close = work()
-    place = Path(files.input).name.partition(".")[0]
 
     async def make(row: Row) -> str:
         try:
@@ -230,13 +243,7 @@ def make_pairs(
             made = {"problem": f"{row.place}: {error}"}
         return json.dumps({"row": row.name, **made}, ensure_ascii=False)
 
-    summary = run(files.job(AsyncWorkFactory(lambda: make, close), _look, settings, (), *others))
-    lines = [line for line in read_lines(journal) if "problem" not in line]
-    writers = [(files.output, pairs_in), (files.rejected, rejects_in), *((path, preferences_in) for path in others)]
-    for path, rows in writers:
-        write_lines(path, (row for line in lines for row in rows(line)))
-    notes = [f"rows that cannot be used: {summary.problems:,}"] if summary.problems else []
-    return summary.complete, [*notes, *_counts_in_words(summary.counts, files.rejected)]
+    return AsyncWorkFactory(lambda: make, close)
 
 
 def _look(input_name: str, line: Line) -> Seen:

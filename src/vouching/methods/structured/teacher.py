@@ -9,9 +9,10 @@ rationalise the gold one; the next attempt starts over. Not supported: sources t
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -23,6 +24,7 @@ from vouching.methods.structured.prompt import StructuredPrompt, Wording, struct
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply, reply_schema
 from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.open import open_model
 from vouching.rows import AsyncWorkFactory, Line, Made, MadeFiles, Row, RunJob, async_work, looker, read_lines, run_rows
 from vouching.types import Claim, Label, Source, Unverified
 from vouching.version import __version__
@@ -148,6 +150,11 @@ class Teacher:
             yield "grounded", " ".join(w.message for w in reading.warnings if w.kind == "ungrounded").rstrip(".")
 
 
+def open_teacher(model: str, demands: Collection[Demand], seed: int, max_tokens: int) -> Teacher:
+    """A teacher whose model is opened by name. Raises ConfigError."""
+    return Teacher(open_model(model), demands, seed, max_tokens)
+
+
 @dataclass(frozen=True, slots=True)
 class _Case:
     """A row, and its records of the right form."""
@@ -197,17 +204,41 @@ _KNOWN = ("error_type", "original")
 
 
 def annotate_rows(
-    files: MadeFiles, teacher: Teacher, prompts: Path | None = None, run: RunJob = run_rows, wording: Wording = "ours"
-) -> Made:
-    """Annotate the rows of a file; accepted rows become chats, as TRL's SFT reads them.
+    files: MadeFiles, teacher: Teacher, prompts: Path | None = None, run: RunJob = run_rows, wording: Wording = "ours",
+    open_teacher: Callable[[], Teacher] | None = None,
+) -> Made:  # fmt: skip
+    """Annotate the rows of a file or a folder; accepted rows become chats, as TRL's SFT reads them.
 
-    ``prompts`` is the path of the prompts alone, for GRPO; ``wording`` is that of the student's prompt.
+    Args:
+        files: rows with claim and source, and where the chats go.
+        teacher: annotates them.
+        prompts: path of the prompts alone, for GRPO.
+        run: runs the rows.
+        wording: of the student's prompt.
+        open_teacher: opens the teacher in another process; must be picklable.
     """
     demands, asked = teacher.demands, structured_prompt(wording=wording)
     settings = {
         "command": "data annotate", "model": teacher.model.name, "demands": ",".join(sorted(demands)),
         **teacher.settings, "prompt": teacher_prompt().digest, "student": asked.digest, "vouching": __version__,
     }  # fmt: skip
+
+    others = (prompts,) if prompts else ()
+    opens = None if open_teacher is None else partial(_opened, open_teacher, wording)
+    job = files.job(_work(teacher, wording), looker(_counts), settings, ("claim",), *others, open_work=opens)
+    summary = run(job)
+    _split(files, prompts)
+    problems = [f"{summary.problems:,} row{'s' * (summary.problems != 1)} cannot be used"] if summary.problems else []
+    return summary.complete, [*problems, *_summary(summary.counts, demands, files.rejected)]
+
+
+def _opened(open_teacher: Callable[[], Teacher], wording: Wording) -> AsyncWorkFactory:
+    return _work(open_teacher(), wording)
+
+
+def _work(teacher: Teacher, wording: Wording) -> AsyncWorkFactory:
+    """From a row to its annotation, as a line."""
+    asked = structured_prompt(wording=wording)
 
     async def annotate(row: Row) -> Line:
         found = labelled_row(row)
@@ -228,12 +259,7 @@ def annotate_rows(
             "completion": training_reply(made.record, wording) if made.record else None,
         }
 
-    others = (prompts,) if prompts else ()
-    work = AsyncWorkFactory(lambda: async_work(annotate), teacher.model.aclose)
-    summary = run(files.job(work, looker(_counts), settings, ("claim",), *others))
-    _split(files, prompts)
-    problems = [f"{summary.problems:,} row{'s' * (summary.problems != 1)} cannot be used"] if summary.problems else []
-    return summary.complete, [*problems, *_summary(summary.counts, demands, files.rejected)]
+    return AsyncWorkFactory(lambda: async_work(annotate), teacher.model.aclose)
 
 
 def _counts(line: Line) -> dict[str, int]:
