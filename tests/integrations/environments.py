@@ -64,6 +64,10 @@ ENVIRONMENTS = {
         "attributes of spans", ("arize-phoenix-otel==0.17.2", "opentelemetry-sdk==1.45.2"), "test_telemetry.py"
     ),
     "verifiers": Environment("rewards", ("verifiers==0.3.1",), "test_verifiers.py"),
+    "label-studio": Environment(
+        "review tasks", ("label-studio-sdk==2.1.2", "sqlalchemy", "alembic"), "test_label_studio.py"
+    ),
+    "argilla": Environment("review records", ("argilla==2.8.0", "sqlalchemy", "alembic"), "test_argilla.py"),
 }
 
 

@@ -8,7 +8,7 @@ from vouching import shortcuts
 from vouching.cli.check import check_command
 from vouching.cli.evolve import reflect_command
 from vouching.cli.follow import follow_command
-from vouching.cli.reward import calibrate_command
+from vouching.cli.calibrate import calibrate_command
 from vouching.errors import ConfigError
 from vouching.methods import METHODS
 from vouching.models import ScriptedModel

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "check", "windows", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
-    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "proxy", "ledger", "policy", "schema",
-    "rows",
+    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "proxy", "ledger", "review", "policy",
+    "schema", "rows",
 )  # fmt: skip
 """The commands, of which only one is loaded if it is the first argument."""
 
@@ -148,10 +148,14 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import data
 
         yield data.app, "data"
-    if wanted("reward", "calibrate"):
+    if wanted("reward"):
         from vouching.cli import reward
 
         yield reward.app, None
+    if wanted("calibrate"):
+        from vouching.cli import calibrate
+
+        yield calibrate.app, None
     if wanted("diagnose", "train", "runs"):
         from vouching.cli import train
 
@@ -185,6 +189,10 @@ def _guards(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | No
         from vouching.cli import ledger
 
         yield ledger.app, "ledger"
+    if wanted("review"):
+        from vouching.cli import review
+
+        yield review.app, "review"
     if wanted("policy"):
         from vouching.cli import guard
 

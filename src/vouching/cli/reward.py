@@ -1,8 +1,7 @@
-"""``vouch reward METHOD``: score rows of a file as training scores them; ``vouch calibrate``: calibrate scores.
+"""``vouch reward METHOD``: score rows of a file as training scores them.
 
 The options of ``reward`` are the parameters of the function ``reward_row`` of each method in
-``vouching.methods.METHODS``. Not supported: calibrating the embedded verifier, which is calibrated
-already, or rows whose sources are searched for, as a calibration is for one kind of evidence.
+``vouching.methods.METHODS``.
 """
 
 from __future__ import annotations
@@ -10,17 +9,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
-from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from vouching.cli.judge import Judging
 from vouching.cli.keeping import Keeping, LedgerTarget
-from vouching.cli.options import HOW, OUTPUT, MaxTokens, Seed, Votes, panel
+from vouching.cli.options import HOW, OUTPUT, panel
 from vouching.cli.spread import EngineName, Jobs, RayAddress, ShardOf, Spread
-from vouching.cli.streams import Exit, show_rows, usage_errors, write_error, write_summary
+from vouching.cli.streams import Exit, usage_errors, write_summary
 from vouching.errors import InputError
 from vouching.judging.matching import Match
 from vouching.judging.votes import Aggregate
@@ -28,7 +24,6 @@ from vouching.methods import METHODS
 from vouching.methods.blinded.reward import Scale
 from vouching.methods.rewards import lines_of, reward_job
 from vouching.methods.structured.reward_weights import Calibration, Rules, Split
-from vouching.rows import json_output
 from vouching.types.visible import hint
 
 app = typer.Typer()
@@ -226,127 +221,3 @@ def _settings_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-_Labelled = Annotated[
-    str, typer.Option("--input", metavar="ROWS", help="At least 20 rows with claim, source and label.")
-]
-_CalibrationFile = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the calibration: .json.")]
-_Calibrated = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        envvar="VOUCH_MODEL",
-        help="Language model (http://host:8000/v1#name, openai/name), scorer (see vouch models) or embedded verifier.",
-    ),
-]
-_Verdicts = Annotated[
-    str | None,
-    typer.Option(metavar="PATH", help="Verdicts of vouch check on these rows, used instead of new verdicts."),
-]
-_CurveKind = Annotated[
-    Literal["temperature", "platt", "isotonic"] | None,
-    typer.Option(
-        help="Calibration curve: one parameter (temperature, for language models), a line (platt, for scorers), or any "
-        "rising curve (isotonic, for a few hundred rows or more)."
-    ),
-]
-_Asking = Annotated[
-    Literal["structured", "label"],
-    typer.Option(help="What the model is asked for: a full record, or only label and confidence."),
-]
-_CALIBRATE_EPILOG = """
-**Examples**
-
-vouch calibrate --input dev.jsonl --model http://localhost:8000/v1#qwen --output calibrations/qwen.json
-
-vouch calibrate --input dev.jsonl --model discriminative:runs/rank/model --output calibrations/rank.json
-
-vouch calibrate --input dev.jsonl --model embedded --output calibrations/embedded.json
-
-export VOUCH_CALIBRATION=calibrations    # a file or a folder; applied by model name from now on
-
-**Exit status**: 0 done; 2 invalid command line or file; 3 the model could not be reached (run the command again;
-finished verdicts are kept next to the output).
-"""
-
-
-@app.command("calibrate", epilog=_CALIBRATE_EPILOG)
-def calibrate_command(
-    input: _Labelled,
-    output: _CalibrationFile,
-    model: _Calibrated = None,
-    verdicts: _Verdicts = None,
-    kind: _CurveKind = None,
-    method: _Asking = "structured",
-    votes: Votes = 1,
-    seed: Seed = None,
-    max_tokens: MaxTokens = None,
-) -> None:
-    """Calibrate the scores of a language model or a scorer, and measure the gain on held-out rows.
-
-    A calibration maps scores to probabilities. Verdicts are kept next to the output, as NAME.verdicts.jsonl: run the
-    command again to resume an interrupted run.
-    """
-    from vouching.judging.calibration import calibrate, load_calibration
-    from vouching.methods.calibrate import calibrated_scorer, labelled_verdicts, scores_beside
-    from vouching.methods.discriminative.open import is_scorer
-    from vouching.methods.embedded.verify import is_embedded
-
-    with usage_errors():
-        json_output(output, load_calibration, "calibration")
-        if model is not None and "," in model:
-            raise InputError(f"--model {model} is a cascade: calibrate each of its models separately")
-        if verdicts is None and model is not None and (is_scorer(model) or is_embedded(model)):
-            run = partial(show_rows, again=f"start again: finished scores are kept in {scores_beside(output)}")
-            curve = kind or ("temperature" if is_embedded(model) else "platt")
-            calibration = calibrated_scorer(model, (input, output), curve, run, write_error)
-            if calibration is None:
-                raise typer.Exit(Exit.INCOMPLETE)
-        else:
-            if verdicts is None:
-                if model is None:
-                    raise InputError("missing --model or --verdicts: pass a language model or finished verdicts")
-                verdicts = str(output.with_suffix(".verdicts.jsonl"))
-                settings = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
-                _ask(input, verdicts, Judging(model, method, settings=settings))
-            found, missing = labelled_verdicts(input, verdicts)
-            if missing:
-                write_error(f"skipped {missing:,} rows without a label or a verdict")
-            if not found:
-                raise InputError(f"{verdicts} contains no verdict on a labelled row; its lines give the reasons")
-            calibration = calibrate(found, kind or "temperature")
-        try:
-            calibration.save(output)
-        except OSError as error:
-            raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
-    measured = calibration.measured
-    write_error(f"{output}: {calibration.name} for {calibration.model}, fitted on {measured['rows']:,.0f} rows")
-    for name, title in (("ece", "ECE"), ("brier", "Brier score")):
-        after = measured.get(f"{name}_held_out")
-        words = "too few rows to measure the gain" if after is None else f"{after:.3f} after, on held-out rows"
-        before = f"{measured[name]:.3f} before, " if name in measured else ""
-        write_error(f"{title}: {before}{words}")
-    if calibration.threshold is not None:
-        write_error(f"threshold: {calibration.threshold:.3f}, where balanced accuracy is highest")
-    write_error(f"a cascade asks the next model below a confidence of {measured['confident_from']:.3f}")
-    if "brier" in measured and measured.get("brier_held_out", 0.0) >= measured["brier"]:
-        write_error("no gain on held-out rows: label more rows, or do not use this calibration")
-
-
-def _ask(input: str, output: str, judging: Judging) -> None:
-    """Verify the remaining rows; ends the command if that stops early."""
-    from vouching.cli.check import CLAIMS, check_job
-    from vouching.judging.calibration import VARIABLE
-    from vouching.methods.calibrate import refuse_too_few_labels
-
-    refuse_too_few_labels(input)
-    checker = judging.checker()
-    if checker.decoding is not None and checker.decoding["calibrator"] is not None:
-        raise InputError(
-            f"{VARIABLE} already contains a calibration for {judging.model}: unset {VARIABLE}, or move that file"
-        )
-    summary = show_rows(check_job((input, output, True), judging), "start again: finished verdicts are kept")
-    write_summary(summary, CLAIMS.words(summary))
-    if summary.stopped is not None:
-        raise typer.Exit(Exit.INCOMPLETE)

@@ -138,8 +138,12 @@ class ReviewQueue:
         with self.ledger.store.write() as connection:
             connection.execute(delete(REVIEW_LOCKS).where(REVIEW_LOCKS.c.reviewer == reviewer))
 
-    def decide(self, reviewer: str, item: ItemId, decision: Decision) -> ReviewItem:
+    def decide(
+        self, reviewer: str, item: ItemId, decision: Decision, taken: tuple[Policy, int] | None = None
+    ) -> ReviewItem:
         """Confirm or correct a verdict; returns it with its new state.
+
+        ``taken`` is the policy and the seed by which it was taken elsewhere, for a decision that comes from outside.
 
         Raises ItemTakenError if the reviewer no longer has it in hand and others took it, and InputError for a decision
         that does not fit the verdict.
@@ -154,6 +158,8 @@ class ReviewQueue:
             "span": None if decision.span is None else list(decision.span), "fix": decision.fix, "note": decision.note,
             "before": verdict,
         }  # fmt: skip
+        if taken is not None:
+            said |= {"policy": taken[0], "seed": taken[1]}
         self._append(reviewer, item, current.stream, "decide", said)
         return self.get(item)
 
@@ -212,7 +218,7 @@ class ReviewQueue:
     ) -> list[ItemLine]:  # fmt: skip
         """Verdicts in the order of a policy, without texts; by default of every state."""
         self.refresh()
-        asked = select(REVIEW_ITEMS).where(*conditions_of(filters), *(() if state is None else (self._in(state),)))
+        asked = select(REVIEW_ITEMS).where(*conditions_of(filters), *(() if state is None else (self.is_state(state),)))
         with self.ledger.store.read() as connection:
             rows = connection.execute(asked.order_by(*self._order(policy)).limit(limit).offset(offset)).mappings()
             return [line_of(row, self.state(dict(row))) for row in rows]
@@ -224,7 +230,7 @@ class ReviewQueue:
         with self.ledger.store.read() as connection:
             numbers = [
                 connection.execute(
-                    select(func.count()).select_from(REVIEW_ITEMS).where(self._in(state), *conditions_of(filters))
+                    select(func.count()).select_from(REVIEW_ITEMS).where(self.is_state(state), *conditions_of(filters))
                 ).scalar_one()
                 for state in states
             ]
@@ -250,7 +256,8 @@ class ReviewQueue:
             return "disputed"
         return "final" if row["decided"] >= self.reviewers else "open"
 
-    def _in(self, state: ReviewState) -> ColumnElement[bool]:
+    def is_state(self, state: ReviewState) -> ColumnElement[bool]:
+        """The condition that an item is in a state."""
         disputed = or_(REVIEW_ITEMS.c.contested, REVIEW_ITEMS.c.objected)
         if state == "disputed":
             return disputed
@@ -274,7 +281,7 @@ class ReviewQueue:
         skipped = exists().where(theirs, REVIEW_EVENTS.c.action == "skip")
         decided = exists().where(theirs, REVIEW_EVENTS.c.action == "decide")
         objected = exists().where(theirs, REVIEW_EVENTS.c.action == "object")
-        wanted = self._in("disputed") if policy == "disputed" else ~self._in("final")
+        wanted = self.is_state("disputed") if policy == "disputed" else ~self.is_state("final")
         asked = select(REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding).where(
             wanted, has_texts, ~skipped, ~objected, or_(~decided, REVIEW_ITEMS.c.objected), *conditions_of(filters)
         )
@@ -325,7 +332,7 @@ class ReviewQueue:
             kept = {
                 "action": action, "finding": item.finding,
                 "policy": (held["policy"] or None) if held else None, "seed": held["seed"] if held else None,
-                **{name: said[name] for name in ("label", "error_type", "undoes") if name in said},
+                **{name: said[name] for name in ("label", "error_type", "undoes", "policy", "seed") if name in said},
             }  # fmt: skip
             record = {"kind": "review", **kept, **said}
             entry = Entry(stream, "review", {}, record, reviewer, provenance={"review": kept}, about=item.row)

@@ -195,7 +195,7 @@ def _doubt(verdict: Verdict) -> str:
     return "a part of it differs" if differs else ""
 
 
-REVIEWED_VERSION = "1.0"
+REVIEWED_VERSION = "1.1"
 """Version of the record's JSON. Changes within 1.x only add fields."""
 
 
@@ -237,6 +237,10 @@ class ReviewedVerdict:
     """Other remarks, for people: never part of a prompt."""
     group: str | None = None
     """Document, or response, of the claim; rows of one group must not be split."""
+    spans: tuple[Span, ...] = ()
+    """The wrong parts of the claim, if the reviewer marked any."""
+    question: str | None = None
+    """The question of the response, if any."""
     kind: Literal["reviewed"] = "reviewed"
     """Distinguishes records in JSON."""
     version: str = REVIEWED_VERSION

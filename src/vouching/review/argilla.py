@@ -1,0 +1,166 @@
+"""Argilla 2: verdicts as records with suggestions, and responses back as decisions.
+
+An export is a folder with ``settings.json``, for ``rg.Settings.from_json``, and ``records.json``, for
+``dataset.records.from_json``. What ``dataset.records.to_json`` writes is read back. Not supported: drafts and discarded
+responses are not told apart from submitted ones, since Argilla's JSON does not say which they are; several spans (the
+first one counts).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from vouching.review.exchange import (
+    Answer,
+    Imported,
+    apply_answers,
+    item_and_taken,
+    named,
+    newest_decisions,
+    offered,
+    read_objects,
+    sources_text,
+    span_of,
+    text_of,
+    write_files,
+)
+from vouching.review.queue import ReviewQueue
+from vouching.types.review import Decision, Policy, QueueFilters, ReviewItem
+from vouching.types.spans import ERROR_TYPES, Label
+
+_LABELS: tuple[Label, ...] = ("Attributable", "Not Attributable")
+_WRONG = "wrong"
+_GUIDELINES = "Do the sources support the whole claim? A claim that they do not support may still be true."
+
+
+def settings(reviewers: int = 1) -> dict[str, Any]:
+    """The settings of the dataset, as ``rg.Settings.to_json`` writes them."""
+    return {
+        "guidelines": _GUIDELINES,
+        "fields": [_field("claim", True), _field("sources", True), _field("question", False)],
+        "questions": [
+            _question("label", {"type": "label_selection", "options": _options(_LABELS)}, True),
+            _question("error_type", {"type": "label_selection", "options": _options(ERROR_TYPES)}, False),
+            _question(
+                "span", {"type": "span", "field": "claim", "allow_overlapping": False, "options": _options((_WRONG,))},
+                False,
+            ),
+            _question("fix", {"type": "text", "use_markdown": False}, False),
+            _question("note", {"type": "text", "use_markdown": False}, False),
+        ],
+        "metadata": [
+            _metadata("policy", {"type": "terms"}),
+            _metadata("seed", {"type": "integer"}),
+            _metadata("confidence", {"type": "float"}),
+        ],
+        "vectors": [],
+        "allow_extra_metadata": False,
+        "distribution": {"strategy": "overlap", "min_submitted": reviewers},
+        "mapping": None,
+    }  # fmt: skip
+
+
+def _field(name: str, required: bool) -> dict[str, Any]:
+    return {"name": name, "title": name, "required": required, "settings": {"type": "text", "use_markdown": False}}
+
+
+def _question(name: str, kind: Mapping[str, Any], required: bool) -> dict[str, Any]:
+    return {"name": name, "title": name.replace("_", " "), "required": required, "settings": kind}
+
+
+def _metadata(name: str, kind: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": name, "title": name, "visible_for_annotators": False, "settings": kind}
+
+
+def _options(values: tuple[str, ...]) -> list[dict[str, str]]:
+    return [{"value": value, "text": value.replace("_", " ")} for value in values]
+
+
+def export_records(
+    queue: ReviewQueue, folder: Path, policy: Policy = "uncertain", filters: QueueFilters | None = None,
+    limit: int = 100, names: Mapping[str, str] | None = None,
+) -> int:  # fmt: skip
+    """Write the next verdicts by a policy as records to a new folder; returns their number.
+
+    ``names`` are reviewers by the id of their user in Argilla: their decisions become responses.
+    """
+    ids = {name: id for id, name in (names or {}).items()}
+    records = [_record(item, policy, queue.seed, ids) for item in offered(queue, policy, filters, limit)]
+    write_files(folder, {
+        "settings.json": json.dumps(settings(queue.reviewers), indent=1) + "\n",
+        "records.json": json.dumps(records, indent=1) + "\n",
+    })  # fmt: skip
+    return len(records)
+
+
+def import_records(queue: ReviewQueue, path: Path, names: Mapping[str, str] | None = None) -> Imported:
+    """Take the responses of a file of records as decisions.
+
+    ``names`` are reviewers by the id of their user; others are called "argilla:ID". Raises InputError for a file that
+    is no export.
+    """
+    records = read_objects(path, "records that Argilla exported as JSON")
+    return apply_answers(queue, (answer for record in records for answer in _answers(record, names or {})))
+
+
+def _record(item: ReviewItem, policy: Policy, seed: int, ids: Mapping[str, str]) -> dict[str, Any]:
+    verdict = item.verdict
+    fields = {"claim": verdict.claim.text, "sources": sources_text(item)}
+    guessed: dict[str, Any] = {"label": verdict.label}
+    guessed |= {"error_type": verdict.error_type} if verdict.error_type else {}
+    guessed |= {"fix": verdict.revised_claim} if verdict.revised_claim else {}
+    agent = "".join(sign if sign.isalnum() or sign in "-_ .:/" else "-" for sign in verdict.provenance.model)
+    responses: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for name, one in newest_decisions(item).items():
+        if name in ids:
+            for question, value in _values(one.label, one.error_type, one.span, one.fix, one.note).items():
+                responses[question].append({"value": value, "user_id": ids[name]})
+    return {
+        "id": str(item.id),
+        "fields": fields | ({"question": item.question} if item.question else {}),
+        "metadata": {"policy": policy, "seed": seed, "confidence": verdict.confidence},
+        "suggestions": {
+            question: {"value": value, "score": verdict.confidence if question == "label" else None, "agent": agent}
+            for question, value in guessed.items()
+        },
+        "responses": dict(responses),
+        "vectors": {},
+    }  # fmt: skip
+
+
+def _values(
+    label: str | None, kind: str | None, span: tuple[int, int] | None, fix: str | None, note: str
+) -> dict[str, Any]:
+    """The answers of a decision by question."""
+    marked = [{"start": span[0], "end": span[1], "label": _WRONG}] if span is not None else None
+    given = {"label": label, "error_type": kind, "span": marked, "fix": fix, "note": note or None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _answers(record: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Answer]:
+    metadata, responses = record.get("metadata"), record.get("responses")
+    known = cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
+    about = item_and_taken({**known, "id": record.get("id")})
+    if about is None or not isinstance(responses, dict):
+        return
+    by_user: dict[str, dict[str, Any]] = defaultdict(dict)
+    for question, given in cast("dict[str, Any]", responses).items():
+        for one in cast("list[Any]", given) if isinstance(given, list) else []:
+            if isinstance(one, dict):
+                said = cast("dict[str, Any]", one)
+                by_user[str(said.get("user_id"))][question] = said.get("value")
+    for user, said in by_user.items():
+        if said.get("label") not in _LABELS:
+            continue
+        spans = said.get("span")
+        marked = cast("list[Any]", spans) if isinstance(spans, list) else []
+        kind = said.get("error_type") if said["label"] == "Not Attributable" else None
+        decision = Decision(
+            said["label"], kind, span_of(marked[0]) if marked else None, text_of(said.get("fix")),
+            text_of(said.get("note")) or "",
+        )  # fmt: skip
+        yield Answer(named(names, (user,), "argilla"), about[0], decision, about[1])
