@@ -7,7 +7,7 @@ from its own file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -216,6 +216,8 @@ class Plan:
     """The metric on ``dev`` that selects the best checkpoint."""
     scored_by: Game | None = None
     """The game played on ``dev``; None for ``game``."""
+    aclose: Callable[[], Coroutine[Any, Any, None]] | None = None
+    """Releases what the game has opened, such as connections to a judge; None if there is nothing."""
 
 
 @dataclass(frozen=True, slots=True)

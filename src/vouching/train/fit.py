@@ -23,6 +23,7 @@ from pathlib import Path
 
 from vouching.methods.base import Game, Row
 from vouching.methods.training import GrpoConfig, Plan
+from vouching.models.running import run
 from vouching.settings import refuse_missing
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of, train_from
 from vouching.train.engine import end_training, make_trainer, measure, on_step, prompt_lengths, training_arguments
@@ -90,6 +91,8 @@ def train_game(
             say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
     finally:
         end_training(trainer)
+        if plan.aclose is not None:
+            run(plan.aclose())
     return out / MODEL
 
 

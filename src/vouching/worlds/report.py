@@ -38,33 +38,6 @@ class PaperClaim:
     expects: Expects = "more"
 
 
-CLAIMS: tuple[PaperClaim, ...] = (
-    PaperClaim("binary reward does not improve labels", "SEVA Table 6: F1 64.9 to < 65",
-               "binary", "initial", "oracle/right", expects="no more"),
-    PaperClaim("binary reward does not improve the format", "SEVA Table 6: 72 % to 72 %",
-               "binary", "initial", "oracle/readable", expects="no more"),
-    PaperClaim("process reward improves labels more than binary", "SEVA Table 6: F1 69.0, < 65",
-               "process", "binary", "oracle/right"),
-    PaperClaim("process reward improves the alignment", "SEVA Table 6: R_a .917 to .997",
-               "process", "initial", "oracle/aligned"),
-    PaperClaim("process reward gains labels by more than format", "ours, against Prop. 2",
-               "process", "binary-format", "oracle/right"),
-    PaperClaim("process reward gains alignment by more than format", "ours, against Prop. 2",
-               "process", "binary-format", "oracle/aligned"),
-    PaperClaim("70/30 gives better labels than 90/10", "SEVA Table 21", "process", "split-90-10", "oracle/right"),
-    PaperClaim("70/30 gives better labels than 30/70", "SEVA Table 21", "process", "split-30-70", "oracle/right"),
-    PaperClaim("beta of .01 holds the policy back", "SEVA 3.1", "process", "kl-0.01", "oracle/right"),
-    PaperClaim("R_d raises false alarms", "SEVA 4.2: 35.9 % false positives", "process", "normalised",
-               "oracle/false_alarm"),
-    PaperClaim("R_cal raises false alarms", "SEVA C.5", "process", "no-calibration", "oracle/false_alarm"),
-    PaperClaim("grounded reward aligns better than the paper's", "ours", "grounded", "process", "oracle/aligned"),
-    PaperClaim("linear R_cal states confidence worse than Brier", "ours", "process", "brier", "oracle/brier"),
-    PaperClaim("16 records per claim give better labels than 4", "SEVA 2.3: more samples do not help",
-               "g16", "g4", "oracle/right", expects="no more"),
-)  # fmt: skip
-"""The claims of SEVA that the world of facts can test."""
-
-
 def read_outcomes(folder: Path) -> Outcomes:
     """All outcomes in a folder. Raises InputError for a file that is not one of outcomes."""
     found: dict[str, dict[int, dict[str, dict[str, float]]]] = {}

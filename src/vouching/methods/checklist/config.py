@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from vouching.errors import ConfigError, InputError
@@ -14,11 +15,13 @@ from vouching.inputs import check_text
 from vouching.judging.votes import Aggregate
 from vouching.methods.base import Game
 from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay, task_of
+from vouching.methods.checklist.prompt import item_messages
 from vouching.methods.checklist.reward import ChecklistRules
 from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
 from vouching.methods.checklist.verify import ChecklistConfig, open_checklist
 from vouching.methods.read import read_files
 from vouching.methods.training import GrpoConfig, Plan, require
+from vouching.prompts import Wording, check_wording
 from vouching.rows.read import with_unique_ids
 from vouching.types.visible import shown_json, shown_keys
 
@@ -52,10 +55,13 @@ class ChecklistSettings:
     """Share of training items drawn from the gold; the others are replayed. Not published."""
     replay: int = 4096
     """Capacity of the replay buffer, newest items first; 0 learns from gold alone. Not published."""
+    wording: Wording = "ours"
+    """Prompt for an item: ours, or as the paper prints it (App. A.3.1)."""
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a value out of range or settings that contradict each other."""
         require(self, above=("judge_tokens", "votes"), at_least=("lambda_v", "lambda_p", "replay"))
+        check_wording(self.wording)
         _ = self.rules
         if not 0 <= self.gold_share <= 1:
             raise ConfigError(f"gold_share must be in [0, 1], got {self.gold_share}")
@@ -82,8 +88,9 @@ class ChecklistSettings:
     def outside(self, seed: int) -> ChecklistConfig:
         """How an outside judge is asked."""
         return ChecklistConfig(
-            self.tau, self.votes, self.aggregate, seed=seed, max_tokens=self.judge_tokens, holistic=self.holistic
-        )
+            self.tau, self.votes, self.aggregate, seed=seed, max_tokens=self.judge_tokens, holistic=self.holistic,
+            wording=self.wording,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +108,18 @@ class ChecklistRunConfig(GrpoConfig):
         """
         settings, size = self.checklist, self.sampling.group_size
         rows, dev = read_tasks(self.rows), read_tasks(self.dev)
+        aclose = None
         if settings.judge:
             judge = open_checklist(settings.judge, settings.outside(self.seed))
             game: Game = ChecklistGame(judge, size, settings.rules)
+            aclose = judge.aclose
         else:
             gold = read_gold(settings.gold) if settings.lambda_v else []
             replay = Replay(gold, settings.replay, settings.gold_share, self.seed) if settings.lambda_v else None
             itself = SelfVerification(settings.votes, settings.lambda_v, settings.lambda_p, settings.rules)
-            game = SelfVerifyGame(size, itself, replay)
+            game = SelfVerifyGame(size, itself, replay, partial(item_messages, wording=settings.wording))
         ruled = all(row.get("instruction_id_list") for row in dev)
-        return Plan(game, rows, dev, best_by="oracle/rules" if ruled else "reward/generator/total")
+        return Plan(game, rows, dev, best_by="oracle/rules" if ruled else "reward/generator/total", aclose=aclose)
 
 
 def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:

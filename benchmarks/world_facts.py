@@ -1,0 +1,54 @@
+"""SEVA's ablations in the world of facts: arms, the imperfect start, and what the oracle says of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.world_runs import Outcomes, World, sampled, write_lines
+from vouching.worlds.facts import PIECES, FactsWorld, chats, oracle
+
+WORLD = FactsWorld(facts=2)
+WRONG, BROKEN = 0.25, 0.3
+"""What the initial level is taught: shares of wrong labels and of broken records."""
+ARMS: Mapping[str, tuple[str, ...]] = {
+    "process": (),
+    "binary": ("reward.variant=binary",),
+    "binary-format": ("reward.variant=binary-format",),
+    "grounded": ("reward.variant=grounded",),
+    "normalised": ("reward.normalise=range",),
+    "no-calibration": ("reward.calibration=off",),
+    "symmetric": ("reward.calibration=symmetric",),
+    "brier": ("reward.calibration=brier",),
+    **{f"split-{one.replace('/', '-')}": (f"reward.split={one}",) for one in ("90/10", "50/50", "30/70", "0/100")},
+    "g4": ("sampling.group_size=4", "batch_prompts=16"),
+    "g16": ("sampling.group_size=16", "batch_prompts=4"),
+    "kl-0": ("kl=0",),
+    "kl-0.01": ("kl=0.01",),
+}
+"""Settings of each arm over recipes/worlds/facts.toml; all have 64 rollouts per step."""
+TOKENS = 80
+"""Of a record, at most, as in training; the longest right one has 68."""
+
+
+def write_rows(folder: Path, count: int) -> list[str]:
+    """Rows of the arms and chats of the start; returns the texts that a tokenizer is trained on."""
+    rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 2, seed=3)
+    write_lines(folder / "right.jsonl", chats(rows, 0, wrong=0.0, broken=0.0))
+    write_lines(folder / "imperfect.jsonl", chats(others, 0, WRONG, BROKEN))
+    write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
+    return [line["messages"][0]["content"] + line["messages"][1]["content"] for line in chats(rows, 0, 0.5, 0.0)]
+
+
+def judge(model: Path, count: int, seed: int) -> Outcomes:
+    """What the oracle says of one record for each of ``count`` held-out prompts."""
+    rows: Sequence[Mapping[str, Any]] = WORLD.rows(count, seed=2, part="held-out")
+    replies = sampled(model, [row["prompt"] for row in rows], TOKENS, seed)
+    return {row["id"]: oracle(reply, row) for row, reply in zip(rows, replies, strict=True)}
+
+
+FACTS = World(
+    name="facts", method="structured", arms=ARMS, write_rows=write_rows, judge=judge,
+    policy={"context": 256, "vocabulary": 640, "width": 128, "layers": 3, "pieces": PIECES},
+)  # fmt: skip

@@ -1,0 +1,94 @@
+"""Soft-RLVR and Soft-SVeRL in the world of instructions: arms, the imperfect start, and what the oracle says."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.world_judge import PORT, noisy_judge
+from benchmarks.world_runs import Outcomes, World, sampled, write_lines
+from vouching.worlds.instructions import (
+    InstructionsWorld,
+    chats,
+    constraints_of,
+    followed,
+    judging,
+    labelled,
+    oracle,
+    pieces,
+)
+
+WORLD = InstructionsWorld()
+SLIPS, MISSED, PASSED = 0.25, 0.127, 0.283
+"""What the initial level is taught: slips of responses, and judgments with the p' = .873 and q' = .717 of the paper."""
+GOLD = 400
+"""Labelled items; the paper's number is not published."""
+JUDGE = f"http://127.0.0.1:{PORT}/v1#"
+OUTSIDE = ("checklist.gold=[]", "checklist.lambda_v=0", "checklist.lambda_p=0", "checklist.votes=1")
+NAIVE = ("checklist.gold=[]", "checklist.lambda_v=0", "checklist.lambda_p=0")
+ARMS: Mapping[str, tuple[str, ...]] = {
+    "rules": (f"checklist.judge={JUDGE}items-1-1", *OUTSIDE),
+    "outside": (f"checklist.judge={JUDGE}items-0.873-0.717", *OUTSIDE),
+    "holistic": (
+        f"checklist.judge={JUDGE}whole-0.477-0.662", "checklist.holistic=true", "checklist.wording=ours", *OUTSIDE,
+    ),
+    "naive": NAIVE,
+    "full": (),
+    "no-partition": ("checklist.lambda_p=0",),
+    "partition-0.5": ("checklist.lambda_p=0.5",),
+    "partition-1": ("checklist.lambda_p=1",),
+    "gold-only": ("checklist.replay=0",),
+    "votes-1": ("checklist.votes=1",),
+    "votes-8": ("checklist.votes=8",),
+}  # fmt: skip
+"""Settings of each arm over recipes/worlds/instructions.toml; all have 32 responses per step."""
+TOKENS = 12
+"""Of a response, at most, as in training."""
+
+
+def write_rows(folder: Path, count: int) -> list[str]:
+    """Rows of the arms, chats of the start and gold items; returns the texts that a tokenizer is trained on."""
+    rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 2, seed=3)
+    right = [*chats(rows, 0, slips=0.0)]
+    write_lines(folder / "right.jsonl", right)
+    write_lines(folder / "imperfect.jsonl", chats(others, 0, SLIPS, MISSED, PASSED))
+    write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
+    write_lines(folder / "gold.jsonl", labelled(WORLD.rows(GOLD, seed=4), seed=4))
+    return [turn["content"] for line in right for turn in line["messages"]]
+
+
+def judge(model: Path, count: int, seed: int) -> Outcomes:
+    """The oracle on one response to each held-out prompt, and on the model's judgments.
+
+    ``oracle/judged``: whether its judgment of a made response to the prompt is right; ``oracle/lenient``, of items that
+    do not hold only: whether it says yes; ``oracle/overrates``: yes to an item of its own response (1 or 0), less
+    whether that holds.
+    """
+    rows = WORLD.rows(count, seed=2, part="held-out")
+    responses = sampled(model, [row["prompt"] for row in rows], TOKENS, seed)
+    made, draw = labelled(rows, seed=5), random.Random(seed)
+    own = [
+        {"x": row["prompt"][0]["content"], "y": response, "c": draw.choice(row["checklist"])}
+        for row, response in zip(rows, responses, strict=True)
+    ]
+    asked = [[{"role": one.role, "content": one.content} for one in judging(item)] for item in (*made, *own)]
+    said = [reply.strip() == "yes" for reply in sampled(model, asked, 4, seed + 100)]
+    found: dict[str, dict[str, float]] = {}
+    for number, (row, response) in enumerate(zip(rows, responses, strict=True)):
+        holds, itself = bool(made[number]["l"]), own[number]
+        found[row["id"]] = {
+            **oracle(response, row),
+            "oracle/judged": float(said[number] == holds),
+            "oracle/overrates": said[count + number] - float(followed(constraints_of(itself["c"])[0], itself["y"])),
+            **({} if holds else {"oracle/lenient": float(said[number])}),
+        }
+    return found
+
+
+INSTRUCTIONS = World(
+    name="instructions", method="checklist", arms=ARMS, write_rows=write_rows,
+    judge=judge, during=noisy_judge,
+    policy={"context": 160, "vocabulary": 400, "width": 96, "layers": 3, "pieces": pieces()},
+    epochs=6.0,
+)  # fmt: skip

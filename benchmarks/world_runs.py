@@ -1,0 +1,120 @@
+"""How arms of a small world are started, trained, resumed and judged."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tests.train.tiny_qwen import write_tiny_qwen  # beside the tests
+from vouching.models.base import Message, Sampling
+
+ROOT = Path(__file__).parents[1]
+RECIPES = ROOT / "recipes/worlds"
+INITIAL = "initial"
+"""The model that every arm starts from, judged like an arm."""
+Outcomes: TypeAlias = Mapping[str, Mapping[str, float]]
+"""Numbers of the oracle by prompt and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A world's experiment: arms over the recipe of its name, its start, and its oracle."""
+
+    name: str
+    method: str
+    """Of ``vouch train``."""
+    arms: Mapping[str, tuple[str, ...]]
+    write_rows: Callable[[Path, int], list[str]]
+    """Writes right.jsonl, imperfect.jsonl and train.jsonl of about so many rows; returns texts for a tokenizer."""
+    judge: Callable[[Path, int, int], Outcomes]
+    """The oracle on a model: folder, number of held-out prompts, seed."""
+    policy: Mapping[str, Any]
+    """Size of the random model, as write_tiny_qwen takes it."""
+    during: Callable[[], AbstractContextManager[object]] = nullcontext
+    """What has to run while an arm is trained, such as a judge."""
+    epochs: float = 4.0
+    """Of right chats, before the one epoch of imperfect ones."""
+
+
+def start(world: World, folder: Path, count: int, epochs: float | None = None) -> None:
+    """Rows, random weights, and the imperfect level: right chats first, then one epoch of imperfect ones."""
+    from vouching.train.trainers import train
+
+    said = world.write_rows(folder, count)
+    if not (folder / "random").is_dir():
+        write_tiny_qwen(folder / "random", said, **world.policy)
+    stages = (("right", "random", f"epochs={epochs or world.epochs}"), ("imperfect", "right/model", "epochs=1"))
+    for name, model, length in stages:
+        settings = [f'rows=["{folder}/{name}.jsonl"]', f"model={folder / model}", length]
+        train("sft", RECIPES / f"{world.name}-sft.toml", settings, folder / name, resume=(folder / name).is_dir())
+
+
+def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, steps: int, held_out: int) -> None:
+    """Train one arm, or resume it, and write what the oracle says of it. Does nothing if the result is there."""
+    from vouching.train.trainers import train
+
+    result, out = results / f"{arm}-{seed}.json", folder / f"{arm}-{seed}"
+    if result.is_file():
+        return
+    started, model = time.process_time(), folder / "imperfect/model"
+    settings = [f'rows=["{folder}/train.jsonl"]', f"model={model}", f"max_steps={steps}", f"seed={seed}"]
+    if arm != INITIAL:
+        own = [setting.replace("{folder}", str(folder)) for setting in world.arms[arm]]
+        with world.during():
+            train(world.method, RECIPES / f"{world.name}.toml", [*settings, *own], out, resume=out.is_dir())
+        model = out / "model"
+    outcomes = world.judge(model, held_out, seed)
+    results.mkdir(parents=True, exist_ok=True)
+    if arm != INITIAL:
+        shutil.copy(out / "metrics.jsonl", results / f"{arm}-{seed}.metrics.jsonl")
+    record = {
+        "arm": arm, "seed": seed, "settings": [*world.arms.get(arm, ())], "steps": 0 if arm == INITIAL else steps,
+        "command": f"python benchmarks/worlds.py arms --world {world.name}",
+        "machine": f"{platform.machine()}, one thread", "date": f"{datetime.date.today():%Y-%m-%d}",
+        "cpu_seconds": round(time.process_time() - started, 1),
+        "outcomes": {
+            prompt: {name: round(value, 4) for name, value in found.items()} for prompt, found in outcomes.items()
+        },
+    }  # fmt: skip
+    result.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    sys.stderr.write(f"{result} written\n")
+
+
+def sampled(model: Path, prompts: Sequence[Sequence[Mapping[str, Any]]], tokens: int, seed: int) -> list[str]:
+    """One reply of a model to each prompt, sampled at temperature 1 as in training."""
+    return asyncio.run(_sampled(model, prompts, tokens, seed))
+
+
+async def _sampled(model: Path, prompts: Sequence[Sequence[Mapping[str, Any]]], tokens: int, seed: int) -> list[str]:
+    from vouching.models.local import LocalModel
+
+    player, found = LocalModel(model, device="cpu"), list[str]()
+    try:
+        for at in range(0, len(prompts), 64):
+            asked = [
+                player.generate(
+                    [Message(one["role"], one["content"]) for one in prompt],
+                    Sampling(max_tokens=tokens, temperature=1.0, seed=1000 * seed + at + number),
+                )
+                for number, prompt in enumerate(prompts[at : at + 64])
+            ]
+            found += [said[0].text for said in await asyncio.gather(*asked)]
+        return found
+    finally:
+        await player.aclose()
+
+
+def write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+    """Write objects as a JSONL file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
