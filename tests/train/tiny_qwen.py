@@ -12,26 +12,30 @@ TEMPLATE = "{% for message in messages %}{{ message['content'] + '<end>' }}{% en
 
 def write_tiny_qwen(
     folder: Path, texts: Iterable[str], context: int = CONTEXT, vocabulary: int = 512, width: int = 64, layers: int = 2,
-    pieces: Sequence[str] = (),
+    pieces: Sequence[str] = (), template: str = TEMPLATE, unread: str = "",
 ) -> Path:  # fmt: skip
     """A folder that transformers can load: about 107,000 weights, with 512 tokens, which are trained on ``texts``.
 
-    ``pieces`` are texts that are one token each, beside the vocabulary.
+    ``pieces`` are texts that are one token each, beside the vocabulary; what matches the regular expression ``unread``
+    is read as "<".
     """
     import torch
-    from tokenizers import ByteLevelBPETokenizer
+    from tokenizers import ByteLevelBPETokenizer, Regex
+    from tokenizers.normalizers import Replace
     from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, logging
 
     logging.disable_progress_bar()
     folder.mkdir(parents=True, exist_ok=True)
     trained = ByteLevelBPETokenizer()
+    if unread:
+        trained.normalizer = Replace(Regex(unread), "<")  # pyright: ignore[reportAttributeAccessIssue]
     trained.train_from_iterator(texts, vocab_size=vocabulary, special_tokens=["<end>", "<pad>"], show_progress=False)
     trained.add_tokens([*pieces])
     trained.save(str(folder / "tokenizer.json"))
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=str(folder / "tokenizer.json"), eos_token="<end>", pad_token="<pad>"
     )
-    tokenizer.chat_template = TEMPLATE
+    tokenizer.chat_template = template
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     config = Qwen2Config(

@@ -9,6 +9,8 @@ import pytest
 
 from vouching.errors import InputError
 from vouching.worlds.claims import CLAIMS
+from vouching.worlds.documents import DocumentsWorld
+from vouching.worlds.documents import oracle as documents_oracle
 from vouching.worlds.facts import FactsWorld
 from vouching.worlds.facts import oracle as facts_oracle
 from vouching.worlds.instructions import InstructionsWorld
@@ -70,6 +72,7 @@ def test_the_claims_name_measures_that_their_oracles_have() -> None:
     facts = facts_oracle("", FactsWorld(wrong=0.0).rows(1, 0)[0])
     instructions = instructions_oracle("owl", InstructionsWorld().rows(1, 0)[0])
     judgments = ("oracle/judged", "oracle/lenient")  # of benchmarks/world_instructions.py
-    measures = {"facts": {*facts}, "instructions": {*instructions, *judgments}}
+    documents = documents_oracle("", DocumentsWorld(absent=0.0).rows(1, 0)[0])
+    measures = {"facts": {*facts}, "instructions": {*instructions, *judgments}, "documents": {*documents}}
     for world, claims in CLAIMS.items():
         assert {claim.measure for claim in claims} <= measures[world]

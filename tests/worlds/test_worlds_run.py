@@ -9,21 +9,29 @@ import pytest
 
 pytest.importorskip("trl", reason="the extra train is not installed")
 
+from benchmarks.world_documents import DOCUMENTS
 from benchmarks.world_facts import FACTS
 from benchmarks.world_instructions import INSTRUCTIONS
 from benchmarks.world_runs import INITIAL, RECIPES, World, run_arm, start
 from benchmarks.worlds import analyse
+from vouching.methods.blinded.config import BlindedRunConfig
 from vouching.methods.checklist.config import ChecklistRunConfig
 from vouching.methods.structured.config import StructuredRunConfig
 from vouching.settings import read_settings
 from vouching.worlds.claims import CLAIMS
 
-WORLDS: dict[str, World] = {"facts": FACTS, "instructions": INSTRUCTIONS}
-CONFIGS = {"structured": (StructuredRunConfig, 64), "checklist": (ChecklistRunConfig, 32)}
+WORLDS: dict[str, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS}
+CONFIGS = {
+    "structured": (StructuredRunConfig, 64),
+    "checklist": (ChecklistRunConfig, 32),
+    "blinded": (BlindedRunConfig, 32),
+}
 """Settings of each method, and rollouts per step in its world."""
 
 
-@pytest.mark.parametrize(("name", "arm", "step"), [("facts", "binary", 1), ("instructions", "outside", 1)])
+@pytest.mark.parametrize(
+    ("name", "arm", "step"), [("facts", "binary", 1), ("instructions", "outside", 1), ("documents", "full", 1)]
+)
 def test_an_arm_is_trained_judged_on_held_out_prompts_and_compared(
     name: str, arm: str, step: int, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from vouching.worlds.report import PaperClaim
 
-World: TypeAlias = Literal["facts", "instructions"]
+World: TypeAlias = Literal["facts", "instructions", "documents"]
 
 CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
     "facts": (
@@ -58,6 +58,20 @@ CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
                    "full", "partition-1", "oracle/all"),
         PaperClaim("eight votes give better responses than three", "Soft-SVeRL Fig. 4: 77.0, 76.3",
                    "votes-8", "full", "oracle/all"),
+    ),
+    "documents": (
+        PaperClaim("joint training improves answers", "MARCH: 55.2 to 74.9 on RAGTruth and FaithBench",
+                   "full", "initial", "oracle/right"),
+        PaperClaim("joint training lowers hallucinations", "MARCH: the same", "initial", "full", "oracle/hallucinated"),
+        PaperClaim("both roles give better answers than the solver alone", "MARCH Table 6: 37.8, 31.6",
+                   "full", "solver-only", "oracle/right"),
+        PaperClaim("-1/0 gives better answers than 0/1", "MARCH: 59.1, 50.4", "full", "scale-01", "oracle/right"),
+        PaperClaim("zero tolerance gives better answers than the error rate", "MARCH section 3.4",
+                   "full", "error-rate", "oracle/right"),
+        PaperClaim("without a guard of questions the solver falls silent", "MARCH App. B.4",
+                   "no-guard", "full", "oracle/silent"),
+        PaperClaim("many irrelevant documents hold training back", "ours; MARCH trains on .24 to .88",
+                   "irrelevant-24", "irrelevant-88", "oracle/right"),
     ),
 }  # fmt: skip
 """The claims that each world can test."""

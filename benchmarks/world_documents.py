@@ -1,0 +1,60 @@
+"""MARCH in the world of documents: arms, the imperfect start, and what the oracle says of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.world_runs import Outcomes, World, sampled, write_lines
+from vouching.answering.prompt import answer_messages
+from vouching.types import Source
+from vouching.worlds.documents import BOUNDARY, PIECES, TEMPLATE, DocumentsWorld, chats, oracle
+
+WORLD = DocumentsWorld()
+WRONG = 0.35
+"""How often the initial solver is taught a wrong number."""
+SHARES = (0.24, 0.88)
+"""Shares of irrelevant documents that the paper trains on, beside the .5 of the other arms."""
+ARMS: Mapping[str, tuple[str, ...]] = {
+    "full": (),
+    "solver-only": ("game.checker_learns=false",),
+    "scale-01": ("game.scale=0/1",),
+    "error-rate": ("game.scale=error-rate",),
+    "no-guard": ("game.min_questions=0", "game.min_numbers=0"),
+    **{f"irrelevant-{round(100 * one)}": (f'rows=["{{folder}}/train-{one:g}.jsonl"]',) for one in SHARES},
+}
+"""Settings of each arm over recipes/worlds/documents.toml; all have 32 responses per step."""
+TOKENS = 40
+"""Of a reply, at most; the longest right one has about 36."""
+
+
+def write_rows(folder: Path, count: int) -> list[str]:
+    """Rows of the arms and chats of the start; returns the texts that a tokenizer is trained on."""
+    rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
+    right = [*chats(rows, 0, wrong=0.0)]
+    write_lines(folder / "right.jsonl", right)
+    write_lines(folder / "imperfect.jsonl", chats(others, 0, WRONG))
+    write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
+    for share in SHARES:
+        write_lines(folder / f"train-{share:g}.jsonl", DocumentsWorld(share).rows(count, seed=1))
+    return [turn["content"] for line in right for turn in line["messages"] if turn["role"] != "system"]
+
+
+def judge(model: Path, count: int, seed: int) -> Outcomes:
+    """What the oracle says of one response to each of ``count`` held-out questions."""
+    rows = WORLD.rows(count, seed=2, part="held-out")
+    asked = [
+        answer_messages(row["question"], [Source(text, f"source-{n}") for n, text in enumerate(row["sources"], 1)])
+        for row in rows
+    ]
+    prompts = [[{"role": one.role, "content": one.content} for one in messages] for messages in asked]
+    replies = sampled(model, prompts, TOKENS, seed)
+    return {row["id"]: oracle(reply, row) for row, reply in zip(rows, replies, strict=True)}
+
+
+DOCUMENTS = World(
+    name="documents", method="blinded", arms=ARMS, write_rows=write_rows, judge=judge,
+    policy={"context": 320, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES, "template": TEMPLATE,
+            "unread": BOUNDARY},
+    epochs=6.0,
+)  # fmt: skip

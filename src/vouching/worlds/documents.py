@@ -1,0 +1,174 @@
+"""A world of documents: questions about numbers that some of several documents state, for MARCH's game.
+
+Each document states one number. A question asks for one or two numbers of a place; the other documents are about other
+places, or about other things there. Some of what is asked stands in no document. A small policy can be taught to play
+all three roles, with a solver that takes numbers from the wrong document at a known rate. The oracle reads responses on
+its own and shares no code with rewards. Places of the held-out part never occur in the training part. Not supported:
+numbers with units, documents that contradict each other, questions that need arithmetic.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vouching.answering.prompt import answer_messages
+from vouching.errors import ConfigError
+from vouching.judging.windows import ScreenedSources
+from vouching.methods.blinded.prompt import check_messages, propose_messages
+from vouching.models.base import Message
+from vouching.types import Question, Source
+from vouching.worlds.facts import Part, places
+
+THINGS = ("ships", "mills", "wells", "towers", "farms", "inns")
+BOUNDARY = r"<<<[0-9a-f]{16} "
+"""Before the name of a delimited text: a small policy's tokenizer leaves the digits out."""
+PIECES = (
+    *(f"<source {number}>>>" for number in range(1, 9)), *(f"<end of source {number}>>>" for number in range(1, 9)),
+    *(f"<document {number}>>>" for number in range(1, 9)),
+    *(f"<end of document {number}>>>" for number in range(1, 9)),
+    "<question>>>", "<end of question>>>", "<questions>>>", "<end of questions>>>", "<answer>>>", "<end of answer>>>",
+    "Answer the question from the sources.", "Response: ", "- Question: How many ", " [Answer: ", ". Evidence: ",
+    "none", "Cannot answer", "How many ",
+)  # fmt: skip
+"""Fixed parts of prompts and replies, one token each in a small policy's tokenizer."""
+TEMPLATE = (
+    "{% for message in messages %}{% if message['role'] != 'system' %}{{ message['content'] + '<end>' }}{% endif %}"
+    "{% endfor %}"
+)
+"""A chat template without the system's message, which is constant and most of a prompt."""
+_NUMBERS = range(2, 30)
+_STATED = re.compile(r"(\w+) has (\d+) (\w+)\.")
+_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsWorld:
+    """How hard the world is. Raises ConfigError for a number out of range."""
+
+    irrelevant: float = 0.5
+    """Share of documents that do not answer the question, in [0, .88]; at most eight documents."""
+    absent: float = 0.15
+    """Share of what is asked that stands in no document, in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        for name, most in (("irrelevant", 0.88), ("absent", 1.0)):
+            if not 0 <= getattr(self, name) <= most:
+                raise ConfigError(f"{name} must be in [0, {most:g}], got {getattr(self, name)}")
+
+    def rows(self, count: int, seed: int, part: Part = "train") -> list[dict[str, Any]]:
+        """Rows for ``vouch train blinded``; the same seed gives the same rows.
+
+        Beside ``question`` and ``sources`` a row has ``place`` and ``asked``: the number of each thing asked for, None
+        if no document states it.
+
+        >>> row = DocumentsWorld(irrelevant=0.5).rows(1, seed=3)[0]
+        >>> row["question"], row["asked"]
+        ('How many wells are in Belness?', {'wells': 10})
+        >>> row["sources"]
+        ['Belness has 10 wells.', 'Kirholm has 11 wells.']
+        """
+        draw = random.Random(f"{seed} {part}")
+        return [self._row(f"{part}-{seed}-{number}", draw, places(part)) for number in range(count)]
+
+    def _row(self, name: str, draw: random.Random, names: Sequence[str]) -> dict[str, Any]:
+        place, *others = draw.sample(names, 5)
+        things = draw.sample(THINGS, 4)
+        asked = {
+            thing: None if draw.random() < self.absent else draw.choice(_NUMBERS)
+            for thing in things[: draw.choice((1, 2))]
+        }
+        stated = [f"{place} has {number} {thing}." for thing, number in asked.items() if number is not None]
+        wanted = round(max(1, len(stated)) * self.irrelevant / (1 - self.irrelevant))
+        elsewhere = [(other, thing) for other in others for thing in asked] + [(place, thing) for thing in things[2:]]
+        draw.shuffle(elsewhere)
+        rest = elsewhere[: max(min(wanted, _MOST - len(stated)), int(not stated))]
+        sources = stated + [f"{where} has {draw.choice(_NUMBERS)} {thing}." for where, thing in rest]
+        draw.shuffle(sources)
+        return {
+            "id": name, "question": f"How many {' and '.join(asked)} are in {place}?", "sources": sources,
+            "place": place, "asked": asked,
+        }  # fmt: skip
+
+
+def response_of(row: Mapping[str, Any], numbers: Mapping[str, int | None]) -> str:
+    """A response that states these numbers and leaves out what has none.
+
+    >>> response_of({"place": "Orham"}, {"ships": 4, "mills": None})
+    'Orham has 4 ships. The mills are not stated.'
+    """
+    return " ".join(
+        f"The {thing} are not stated." if number is None else f"{row['place']} has {number} {thing}."
+        for thing, number in numbers.items()
+    )
+
+
+def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float) -> Iterator[dict[str, Any]]:
+    """Chats for ``vouch train sft``: for each row a solver's, a proposer's and a checker's.
+
+    ``wrong`` is how often the solver states a wrong number: one of another document, or any number for what is not
+    stated. Proposer and checker are always right. Raises ConfigError for a share out of range.
+    """
+    if not 0 <= wrong <= 1:
+        raise ConfigError(f"wrong must be in [0, 1], got {wrong}")
+    draw = random.Random(seed)
+    for row in rows:
+        numbers: dict[str, int | None] = {}
+        found = [int(number) for source in row["sources"] for _, number, _ in _STATED.findall(source)]
+        for thing, number in row["asked"].items():
+            others = [one for one in found if one != number] or [one for one in _NUMBERS if one != number]
+            numbers[thing] = draw.choice(others) if draw.random() < wrong else number
+        response = response_of(row, numbers)
+        sources = [Source(text, f"source-{number}") for number, text in enumerate(row["sources"], 1)]
+        yield _chat(answer_messages(row["question"], sources), f"Response: {response}")
+        stated = {thing: number for thing, number in numbers.items() if number is not None}
+        if not stated:
+            continue
+        asked = [f"How many {thing} are in {row['place']}?" for thing in stated]
+        pairs = [f"- Question: {one} [Answer: {n}]" for one, n in zip(asked, stated.values(), strict=True)]
+        yield _chat(propose_messages(response), "\n".join(pairs))
+        [window] = ScreenedSources(sources).windows(10_000)
+        lines = [_checked(row, thing, number) for number, thing in enumerate(stated, 1)]
+        yield _chat(check_messages([Question(one) for one in asked], window), "\n".join(lines))
+
+
+def oracle(response: str, row: Mapping[str, Any]) -> dict[str, float]:
+    """What is right in a response.
+
+    ``oracle/right``: whether every number that is asked for and stated in the documents is there, and no other;
+    ``oracle/hallucinated``: share of the numbers of the response that are not those of the documents, 0 without
+    numbers; ``oracle/complete``: share of the numbers asked for that the response has, absent if no document has one;
+    ``oracle/silent``: whether there is no number, absent likewise.
+
+    >>> row = {"place": "Orham", "asked": {"ships": 4, "mills": None}}
+    >>> oracle("Orham has 4 ships. Orham has 9 mills.", row)["oracle/hallucinated"]
+    0.5
+    """
+    known = {thing: number for thing, number in row["asked"].items() if number is not None}
+    said = [(where == row["place"] and known.get(thing) == int(n)) for where, n, thing in _STATED.findall(response)]
+    loose = len(re.findall(r"\d+", response)) - len(said)
+    total = len(said) + loose
+    told = {thing for where, n, thing in _STATED.findall(response)
+            if where == row["place"] and known.get(thing) == int(n)}  # fmt: skip
+    found = {
+        "oracle/right": float(told == {*known} and total == len(told)),
+        "oracle/hallucinated": (total - sum(said)) / total if total else 0.0,
+    }
+    if known:
+        found |= {"oracle/complete": len(told) / len(known), "oracle/silent": float(not total)}
+    return found
+
+
+def _checked(row: Mapping[str, Any], thing: str, number: int) -> str:
+    true = row["asked"].get(thing)
+    if true is None:
+        return f"{number}. Evidence: none [Answer: Cannot answer]"
+    return f'{number}. Evidence: "{row["place"]} has {true} {thing}." [Answer: {true}]'
+
+
+def _chat(asked: Sequence[Message], said: str) -> dict[str, Any]:
+    turns = [{"role": one.role, "content": one.content} for one in asked]
+    return {"messages": [*turns, {"role": "assistant", "content": said}]}
