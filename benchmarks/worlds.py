@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.world_documents import DOCUMENTS  # noqa: E402
 from benchmarks.world_facts import FACTS  # noqa: E402
+from benchmarks.world_forms import FORMS  # noqa: E402
 from benchmarks.world_instructions import INSTRUCTIONS  # noqa: E402
 from benchmarks.world_runs import INITIAL, World, run_arm, start  # noqa: E402
 from vouching.worlds.claims import CLAIMS  # noqa: E402
@@ -29,7 +30,8 @@ from vouching.worlds.claims import World as Name  # noqa: E402
 from vouching.worlds.report import read_outcomes, table_of  # noqa: E402
 
 RESULTS = ROOT / "docs/results/reproductions"
-WORLDS: Mapping[Name, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS}
+WORLDS: Mapping[Name, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,
+                                "forms": FORMS}  # fmt: skip
 
 
 def main() -> None:

@@ -73,6 +73,11 @@ def test_the_claims_name_measures_that_their_oracles_have() -> None:
     instructions = instructions_oracle("owl", InstructionsWorld().rows(1, 0)[0])
     judgments = ("oracle/judged", "oracle/lenient")  # of benchmarks/world_instructions.py
     documents = documents_oracle("", DocumentsWorld(absent=0.0).rows(1, 0)[0])
-    measures = {"facts": {*facts}, "instructions": {*instructions, *judgments}, "documents": {*documents}}
+    measures = {
+        "facts": {*facts},
+        "instructions": {*instructions, *judgments},
+        "documents": {*documents},
+        "forms": {f"oracle/{name}" for name in ("lines", "drafts", "repaired", "challenge")} | {"case/1"},
+    }
     for world, claims in CLAIMS.items():
         assert {claim.measure for claim in claims} <= measures[world]

@@ -11,22 +11,26 @@ pytest.importorskip("trl", reason="the extra train is not installed")
 
 from benchmarks.world_documents import DOCUMENTS
 from benchmarks.world_facts import FACTS
+from benchmarks.world_forms import FORMS
 from benchmarks.world_instructions import INSTRUCTIONS
 from benchmarks.world_runs import INITIAL, RECIPES, World, run_arm, start
 from benchmarks.worlds import analyse
+from vouching.methods.assurance.config import AssuranceRunConfig
 from vouching.methods.blinded.config import BlindedRunConfig
 from vouching.methods.checklist.config import ChecklistRunConfig
 from vouching.methods.structured.config import StructuredRunConfig
 from vouching.settings import read_settings
 from vouching.worlds.claims import CLAIMS
 
-WORLDS: dict[str, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS}
+WORLDS: dict[str, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,
+                            "forms": FORMS}  # fmt: skip
 CONFIGS = {
     "structured": (StructuredRunConfig, 64),
     "checklist": (ChecklistRunConfig, 32),
     "blinded": (BlindedRunConfig, 32),
+    "assurance": (AssuranceRunConfig, 0),
 }
-"""Settings of each method, and rollouts per step in its world."""
+"""Settings of each method, and rollouts per step in its world; 0 where arms differ in it, with 4 prompts each."""
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_every_arm_has_settings_that_can_be_read_and_the_same_rollouts_per_step(
     world = WORLDS[name]
     kind, rollouts = CONFIGS[world.method]
     config = read_settings(kind, RECIPES / f"{name}.toml", world.arms[arm])
-    assert config.batch_prompts * config.sampling.group_size == rollouts
+    assert config.batch_prompts * config.sampling.group_size == (rollouts or 4 * config.sampling.group_size)
 
 
 @pytest.mark.parametrize("name", CLAIMS)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from vouching.worlds.report import PaperClaim
 
-World: TypeAlias = Literal["facts", "instructions", "documents"]
+World: TypeAlias = Literal["facts", "instructions", "documents", "forms"]
 
 CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
     "facts": (
@@ -72,6 +72,29 @@ CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
                    "no-guard", "full", "oracle/silent"),
         PaperClaim("many irrelevant documents hold training back", "ours; MARCH trains on .24 to .88",
                    "irrelevant-24", "irrelevant-88", "oracle/right"),
+    ),
+    "forms": (
+        PaperClaim("the paired game improves what is submitted", "DPA-GRPO Table 1: .41 to .53",
+                   "paired", "initial", "oracle/lines"),
+        PaperClaim("GRPO on the generator alone improves what is submitted", "DPA-GRPO Table 1: .41 to .52",
+                   "grpo", "initial", "oracle/lines"),
+        PaperClaim("the paired game gives more than GRPO alone", "DPA-GRPO Table 1: .53, .52",
+                   "paired", "grpo", "oracle/lines"),
+        PaperClaim("the paired game gives more than DAPO alone", "DPA-GRPO Table 1: .53, .47",
+                   "paired", "dapo", "oracle/lines"),
+        PaperClaim("the paired game gives more than GSPO alone", "DPA-GRPO Table 1: .53, .46",
+                   "paired", "gspo", "oracle/lines"),
+        PaperClaim("the gain is better drafts", "DPA-GRPO: case 1 27.4 to 42.4 %", "paired", "initial",
+                   "oracle/drafts"),
+        PaperClaim("the gain is better repairs", "DPA-GRPO section 5", "paired", "initial", "oracle/repaired"),
+        PaperClaim("the verifier learns whom to challenge", "DPA-GRPO Lemma 1", "paired", "initial",
+                   "oracle/challenge"),
+        PaperClaim("drafts learn more with the update of proposals", "DPA-GRPO Algorithm 1, line 19",
+                   "paired", "pairs-only", "oracle/drafts"),
+        PaperClaim("costs make sound lines pass unchallenged", "DPA-GRPO: case 1 needs costs",
+                   "costs", "paired", "case/1"),
+        PaperClaim("an oracle that errs in a tenth holds training back", "ours", "paired", "noisy-oracle",
+                   "oracle/lines"),
     ),
 }  # fmt: skip
 """The claims that each world can test."""
