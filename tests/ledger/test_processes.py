@@ -4,39 +4,55 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import IO
 
 from tests.ledger.conftest import KEY
 from tests.ledger.entries import small
 from vouching.ledger import Entry, Ledger, open_ledger
 
-WRITER = """
-import sys
-from vouching.ledger import Entry, open_ledger
-target, key, name, batches = sys.argv[1:]
-with open_ledger(target, key=key) as ledger:
-    for number in range(int(batches)):
-        streams = ("shared", name) if number % 2 else (name, "shared")  # two orders, which must not deadlock
-        ledger.append([Entry(stream, "check", {"claim": f"{name} {number}"}, {}) for stream in streams])
-        print(number, flush=True)
-"""
+
+@dataclass
+class Writer:
+    """A process that appends, and the numbers of the batches that it reported as kept, one a line."""
+
+    pid: int
+    reports: IO[str]
+
+    def wait(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
-def started(target: str, name: str, batches: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", WRITER, target, KEY, name, str(batches)], stdout=subprocess.PIPE, env=os.environ
-    )
+def started(target: str, name: str, batches: int) -> Writer:
+    """A fork: it has the modules already, and opens its own connections."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.close(reading)
+            _append(target, name, batches, writing)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    return Writer(pid, open(reading, encoding="ascii"))
+
+
+def _append(target: str, name: str, batches: int, reports: int) -> None:
+    with open_ledger(target, key=KEY) as ledger:
+        for number in range(batches):
+            streams = ("shared", name) if number % 2 else (name, "shared")  # two orders, which must not deadlock
+            ledger.append([Entry(stream, "check", {"claim": f"{name} {number}"}, {}) for stream in streams])
+            os.write(reports, f"{number}\n".encode())
 
 
 def test_processes_that_open_an_empty_database_at_once_keep_one_valid_chain(target: str) -> None:
     writers = [started(target, f"writer {number}", 12) for number in range(3)]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
     for writer in writers:
-        assert writer.stdout is not None
-        writer.stdout.close()
+        writer.reports.close()
     with open_ledger(target, key=KEY) as ledger:
         found = ledger.verify()
         assert (found.intact, found.streams, found.rows) == (True, 4, 72)
@@ -47,12 +63,12 @@ def test_processes_that_open_an_empty_database_at_once_keep_one_valid_chain(targ
 
 def test_what_a_killed_process_reported_as_kept_is_in_the_ledger(target: str) -> None:
     writer = started(target, "killed", 100_000)
-    assert writer.stdout is not None
-    reported = [int(writer.stdout.readline()) for _ in range(10)]
+    reported = [int(writer.reports.readline()) for _ in range(10)]
     time.sleep(0.05)
     os.kill(writer.pid, signal.SIGKILL)
-    rest, _ = writer.communicate()
-    reported += [int(line) for line in rest.splitlines() if line]
+    assert writer.wait() == -signal.SIGKILL
+    with writer.reports as reports:
+        reported += [int(line) for line in reports if line.endswith("\n")]
     with open_ledger(target, key=KEY) as ledger:
         ledger.append([small(1, "killed")])
         found = ledger.verify()

@@ -12,8 +12,8 @@ from uvicorn import Config, Server
 from vouching.serve.app import build_app
 from vouching.serve.listening import open_socket, url_of
 from vouching.serve.policy import JudgeSettings, LimitSettings, Policy, ServeSettings
+from vouching.serve.protocol import LONGEST_HEADERS, TimedProtocol
 from vouching.serve.service import Service
-from vouching.serve.workers import TimedProtocol
 
 BRIDGE = {"text": "The bridge opened to traffic in 1973. It has three towers.", "id": "bridge.txt"}
 
@@ -28,9 +28,10 @@ def policy(limits: dict[str, Any] | None = None, **serve: Any) -> Policy:
 def served(given: Policy) -> Generator[tuple[str, Service]]:
     """The address of a running server, and its service."""
     app = build_app(given)
+    TimedProtocol.obey(given.limits)
     config = Config(
         app, http=TimedProtocol, log_config=None, access_log=False, lifespan="on",
-        h11_max_incomplete_event_size=32_768, limit_concurrency=given.limits.connections,
+        h11_max_incomplete_event_size=LONGEST_HEADERS, limit_concurrency=given.limits.connections,
     )  # fmt: skip
     server = Server(config)
     with open_socket("127.0.0.1:0") as listening:

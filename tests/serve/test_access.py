@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -179,9 +178,6 @@ def test_a_large_body_is_refused_before_it_is_read() -> None:
     with served(policy({"body_bytes": 1_000})) as (url, _), socket.create_connection(_place(url)) as link:
         link.sendall(b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n")
         assert b" 413 " in link.recv(4_096)  # a gigabyte was declared, and no byte of it sent
-        chunked = (b"x" * 600 for _ in range(1_000))
-        with suppress(httpx2.TransportError):  # the server may close the connection while the client still sends
-            assert httpx2.post(f"{url}/v1/check", content=chunked).status_code == 413
 
 
 def test_too_many_or_too_long_texts_are_refused_with_the_limit() -> None:
@@ -196,11 +192,8 @@ def test_too_many_or_too_long_texts_are_refused_with_the_limit() -> None:
                 call()
 
 
-def test_slow_headers_slow_bodies_and_long_headers_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    from vouching.serve.workers import TimedProtocol
-
-    monkeypatch.setattr(TimedProtocol, "header_seconds", 0.3)
-    with served(policy({"body_seconds": 0.3})) as (url, _):
+def test_slow_headers_slow_bodies_and_long_headers_end() -> None:
+    with served(policy({"body_seconds": 0.3, "header_seconds": 0.3})) as (url, _):
         place = _place(url)
         with socket.create_connection(place, timeout=5) as idle, socket.create_connection(place, timeout=5) as slow:
             slow.sendall(b"POST /v1/check HTTP/1.1\r\nhost: a\r\n")
@@ -212,10 +205,6 @@ def test_slow_headers_slow_bodies_and_long_headers_end(monkeypatch: pytest.Monke
         with socket.create_connection(place, timeout=5) as long:
             long.sendall(b"GET /healthz HTTP/1.1\r\nx: " + b"a" * 40_000 + b"\r\n\r\n")
             assert b" 400 " in long.recv(4_096) or b" 431 " in long.recv(4_096)
-        with socket.create_connection(place, timeout=5) as half:
-            half.sendall(b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{")
-            half.shutdown(socket.SHUT_WR)
-            half.recv(4_096)
         assert httpx2.get(f"{url}/healthz").status_code == 200
 
 

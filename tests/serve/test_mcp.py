@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,10 @@ pytest.importorskip("mcp", reason="the extra serve is not installed")
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from typer.testing import CliRunner
 
 from tests.cli.chat_server import chat_server
+from vouching.cli.app import app_for
 from vouching.errors import ConfigError
 from vouching.serve.mcp_server import McpConfig, build_mcp
 from vouching.types import Verdict
@@ -139,11 +141,8 @@ def test_without_sources_an_index_is_searched(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "bridge.txt").write_text(BRIDGE["text"], encoding="utf-8")
-    built = subprocess.run(
-        [sys.executable, *COMMAND[:-1], "index", "build", str(tmp_path / "index"), str(notes)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert built.returncode == 0, built.stderr
+    built = CliRunner().invoke(app_for("index"), ["index", "build", str(tmp_path / "index"), str(notes)])
+    assert built.exit_code == 0, built.output
     server = build_mcp(McpConfig("embedded:rules", search=(f"index:{tmp_path / 'index'}",)))
     claim, found = called(
         server,
@@ -166,12 +165,13 @@ def test_over_stdio_the_real_command_answers() -> None:
     assert asyncio.run(session()).structured_content["label"] == "Not Attributable"
 
 
-@contextmanager
-def served(*options: str) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def http() -> Iterator[str]:
     """The address of the real command over HTTP, at a free port."""
     started = subprocess.Popen(
-        [sys.executable, *COMMAND, "--http", "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, *COMMAND, "--http", "127.0.0.1:0", "--model", "embedded:rules"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     assert started.stderr is not None
     try:
         line = started.stderr.readline()
@@ -184,7 +184,7 @@ def served(*options: str) -> Iterator[str]:
         started.stderr.close()
 
 
-def test_over_http_the_real_command_answers_many_clients_at_once() -> None:
+def test_over_http_the_real_command_answers_many_clients_at_once(http: str) -> None:
     @asynccontextmanager
     async def connected(url: str) -> AsyncIterator[Client]:
         async with Client(url) as client:
@@ -194,20 +194,18 @@ def test_over_http_the_real_command_answers_many_clients_at_once() -> None:
         async with connected(url) as client:
             return await client.call_tool(tool, CALLS[tool])
 
-    async def all_of(url: str) -> list[Any]:
-        return await asyncio.gather(*(ask(url, tool) for tool in CALLS))
+    async def all_of() -> list[Any]:
+        return await asyncio.gather(*(ask(http, tool) for tool in CALLS))
 
-    with served("--model", "embedded:rules") as url:
-        results = asyncio.run(all_of(url))
+    results = asyncio.run(all_of())
     assert [result.is_error for result in results] == [False] * len(CALLS)
 
 
-def test_a_page_of_another_site_cannot_reach_the_server() -> None:
+def test_a_page_of_another_site_cannot_reach_the_server(http: str) -> None:
     import httpx2
 
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accepted = {"accept": "application/json, text/event-stream"}
-    with served("--model", "embedded:rules") as url:
-        for foreign in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
-            answered = httpx2.post(url, json=asked, headers={**accepted, **foreign})
-            assert answered.status_code in (403, 421), answered.text
+    for foreign in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+        answered = httpx2.post(http, json=asked, headers={**accepted, **foreign})
+        assert answered.status_code in (403, 421), answered.text

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,10 +19,13 @@ pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
 import httpx2
+from typer.testing import CliRunner
 
 from tests.serve.served import BRIDGE
 from vouching import Client, VouchError
+from vouching.cli.app import app_for
 from vouching.ledger import open_ledger
+from vouching.types.ledger import Filters
 
 COMMAND = (sys.executable, "-m", "vouching", "serve", "--address", "127.0.0.1:0", "--model", "embedded:rules")
 
@@ -48,39 +51,49 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
     return [int(one) for one in below if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
 
 
-def test_a_killed_worker_is_replaced_and_every_answer_is_in_the_ledger(tmp_path: Path) -> None:
-    target = str(tmp_path / "verdicts.db")
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, subprocess.Popen[str], str]]:
+    """The command with two workers: its address, its process and its ledger. Starting three processes takes long."""
+    target = str(tmp_path_factory.mktemp("ledger") / "verdicts.db")
+    with command("--workers", "2", "--ledger", target) as (url, process):
+        yield url, process, target
+
+
+def test_a_killed_worker_is_replaced_and_every_answer_is_in_the_ledger(
+    running: tuple[str, subprocess.Popen[str], str],
+) -> None:
+    url, process, target = running
     answered: list[str] = []
     failed: list[VouchError] = []
-    with command("--workers", "2", "--ledger", target) as (url, process):
 
-        def ask(number: int) -> None:
+    def ask(number: int) -> None:
+        with Client(url, timeout=60) as client:
             for n in range(25):
                 claim = f"The bridge has {100 * number + n} towers."
                 try:
-                    with Client(url, timeout=30) as client:
-                        client.check(claim, BRIDGE)
+                    client.check(claim, BRIDGE)
                 except VouchError as error:
                     failed.append(error)
                 else:
                     answered.append(claim)
 
-        threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        while len(answered) < 20:
-            time.sleep(0.02)
-        before = workers_of(process)
-        os.kill(before[0], signal.SIGKILL)
-        for thread in threads:
-            thread.join()
-        deadline = time.monotonic() + 30
-        while len(after := workers_of(process)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert len(after) == 2
-        assert before[0] not in after
-        with Client(url, timeout=30) as client:
-            client.check("The bridge has three towers.", BRIDGE)
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    while len(answered) < 20:
+        assert process.poll() is None
+        time.sleep(0.02)
+    before = workers_of(process)
+    os.kill(before[0], signal.SIGKILL)
+    for thread in threads:
+        thread.join()
+    deadline = time.monotonic() + 30
+    while len(after := workers_of(process)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(after) == 2
+    assert before[0] not in after
+    with Client(url, timeout=60) as client:
+        client.check("The bridge has three towers.", BRIDGE)
     # Requests that the killed worker had may have failed, all in a way that says to try again; most were answered.
     assert all(error.can_retry for error in failed)
     assert len(answered) + len(failed) == 100
@@ -92,35 +105,42 @@ def test_a_killed_worker_is_replaced_and_every_answer_is_in_the_ledger(tmp_path:
     assert len(kept) == len({*kept})
 
 
-def test_a_stop_ends_what_was_begun(tmp_path: Path) -> None:
-    target = str(tmp_path / "verdicts.db")
+def test_a_stop_ends_what_was_begun(running: tuple[str, subprocess.Popen[str], str]) -> None:
+    url, process, target = running
     results: list[int] = []
-    with command("--ledger", target) as (url, process):
+    claim = "The bridge has three towers. "
 
-        def ask() -> None:
-            with Client(url, timeout=60) as client:
-                results.append(len(client.check_response("The bridge has three towers. " * 250, BRIDGE).findings))
+    def ask() -> None:
+        with Client(url, timeout=60) as client:
+            results.append(len(client.check_response(claim * 250, BRIDGE).findings))
 
-        thread = threading.Thread(target=ask)
-        thread.start()
-        while not httpx2.get(f"{url}/healthz", timeout=60).json()["waiting"]:
-            time.sleep(0.01)
-        process.terminate()  # while the long request is judged
-        assert process.wait(60) == 0
-        thread.join()
+    thread = threading.Thread(target=ask)
+    thread.start()
+    # Either worker may answer this; only the one with the long request has it waiting.
+    while not httpx2.get(f"{url}/healthz", timeout=60).json()["waiting"]:
+        time.sleep(0.01)
+    process.terminate()  # while the long request is judged
+    assert process.wait(60) == 0
+    thread.join()
     assert results == [250]
     with open_ledger(target) as ledger:
-        assert ledger.count() == 1
+        assert len(ledger.search(Filters(kind="check-response"))) == 1
 
 
-def test_a_wrong_policy_ends_at_once_with_one_line(tmp_path: Path) -> None:
-    for options, words in (
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
         (["--address", "0.0.0.0:0"], "serve.keys is empty"),
-        (["--model", "nothing-like-it"], "nothing-like-it"),
-        (["--config", str(tmp_path / "none.toml")], "cannot read"),
+        (["--config", "none.toml"], "cannot read"),
         (["--address", "127.0.0.1"], "HOST:PORT"),
-    ):
-        run = subprocess.run([*COMMAND, *options], capture_output=True, text=True, timeout=60)
-        assert run.returncode == 2, run.stderr
-        assert words in run.stderr
-        assert "Traceback" not in run.stderr
+        (["--address", "127.0.0.1:0", "--workers", "2", "--model", "nothing-like-it"], "nothing-like-it"),
+    ],
+)
+def test_a_wrong_policy_ends_at_once_with_one_line(
+    options: list[str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("VOUCH_SERVE_POLICY", "VOUCH_SERVE_FOLDER"):
+        monkeypatch.setenv(name, "")  # what the command sets for its workers is undone
+    ended = CliRunner().invoke(app_for("serve"), ["serve", *options])
+    assert ended.exit_code == 2, ended.output
+    assert words in ended.output

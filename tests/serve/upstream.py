@@ -6,14 +6,15 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import uvicorn
 
 from vouching.serve.listening import open_socket, url_of
-from vouching.serve.policy import JudgeSettings, LimitSettings, Policy
+from vouching.serve.policy import JudgeSettings, LimitSettings, Policy, ServeSettings
+from vouching.serve.protocol import TimedProtocol
 from vouching.serve.proxy import build_proxy
 from vouching.serve.proxy_messages import parsed_object
 from vouching.serve.proxy_settings import ProxySettings
@@ -29,6 +30,10 @@ class Upstream:
         self.sends_done = True
         self.raw: bytes | None = None
         self.tool_calls: list[dict[str, Any]] | None = None
+        self.pause = 0.0
+        """Seconds between the events of a stream, and before a whole answer."""
+        self.left = threading.Event()
+        """Set when a caller closed its connection before the answer was sent."""
         self.asked: list[tuple[str, dict[str, str], Any]] = []
         self.url = ""
 
@@ -48,6 +53,8 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             if upstream.status != 200 or upstream.raw is not None:
                 body = upstream.raw or b'{"error": {"message": "slow down", "type": "rate"}}'
                 self._send(upstream.status, "application/json", body, {"retry-after": "7", "x-upstream": "yes"})
+            elif upstream.pause and not asked.get("stream"):
+                self._wait_for_the_caller_to_leave()
             elif asked.get("stream"):
                 self._stream(_response_events(upstream) if self.path.endswith("responses") else _chunks(upstream))
             elif self.path.endswith("responses"):
@@ -71,6 +78,15 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
+        def _wait_for_the_caller_to_leave(self) -> None:
+            self.connection.settimeout(upstream.pause)
+            try:
+                if not self.connection.recv(1):
+                    upstream.left.set()
+            except TimeoutError:
+                pass
+            self.close_connection = True
+
         def _stream(self, events: list[bytes]) -> None:
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
@@ -79,6 +95,13 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             for event in events[: len(events) // 2] if upstream.broken else events:
                 for part in (event[:7], event[7:]):  # an event may come in pieces
                     self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+                if upstream.pause:
+                    self.connection.settimeout(upstream.pause)
+                    with suppress(TimeoutError):
+                        if not self.connection.recv(1):
+                            upstream.left.set()
+                            self.close_connection = True
+                            return
             if upstream.broken:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
@@ -144,8 +167,12 @@ def upstream_server() -> Iterator[Upstream]:
 def proxy_before(upstream: str, **settings: Any) -> Iterator[str]:
     """The base URL of a proxy before a server."""
     judges = {"default": JudgeSettings(settings.pop("model", "embedded:rules"))}
-    policy = Policy(judges=judges, limits=LimitSettings(100_000), proxy=ProxySettings(upstream=upstream, **settings))
-    server = uvicorn.Server(uvicorn.Config(build_proxy(policy), log_level="warning"))
+    limits = LimitSettings(100_000, **settings.pop("limits", {}))
+    serve = ServeSettings(**settings.pop("serve", {}))
+    policy = Policy(serve, limits, judges, ProxySettings(upstream=upstream, **settings))
+    TimedProtocol.obey(limits)
+    config = uvicorn.Config(build_proxy(policy), log_level="warning", http=TimedProtocol)
+    server = uvicorn.Server(config)
     listening = open_socket("127.0.0.1:0")
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

@@ -162,7 +162,7 @@ def proxy_command(
         served = build_proxy(policy)
         with open_socket(policy.proxy.address) as listening:
             write_error(f"proxy at {url_of(listening)} for {policy.proxy.upstream}")
-            run_app(served, listening)
+            run_app(served, listening, policy.limits)
     raise typer.Exit(Exit.OK)
 
 

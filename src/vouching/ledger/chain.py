@@ -79,10 +79,17 @@ def content_text(content: Mapping[str, Any], what: str) -> str:
     '{"claim":"café \\ud800","score":null}'
     """
     try:
-        text = json.dumps(defined(dict(content)), ensure_ascii=False, separators=(",", ":"))
+        try:
+            text = _json(dict(content))
+        except ValueError:  # it may have a nan or an infinity, which are rare
+            text = _json(defined(dict(content)))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{what} cannot be kept: expected plain JSON ({error})") from None
-    return _SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isascii() else _SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def new_salt() -> str:

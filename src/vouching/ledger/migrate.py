@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ def _scripts() -> Any:
     return needed("alembic.script", "ledger", "the ledger").ScriptDirectory(str(_FOLDER))
 
 
+@cache
 def newest() -> str:
-    """The revision of this version of the library."""
+    """The revision of this version of the library; found once, since Alembic compiles the scripts each time."""
     return str(_scripts().get_current_head())
 
 

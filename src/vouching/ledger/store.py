@@ -21,8 +21,22 @@ _PATIENCE = 60
 _EXPECTED = "expected a path, sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE"
 
 
+_PASSING = {5, 6, 7, 9, 10, 13, 14}
+"""Codes of SQLite that may pass: busy, locked, out of memory, interrupted, an I/O error, disk full, cannot open."""
+_PASSING_CLASSES = ("08", "40", "53", "55", "57")
+"""Classes of PostgreSQL that may pass: connection, rollback, resources, state of an object, the administrator."""
+
+
 class LedgerError(BackendError):
-    """The database of the ledger failed: it is down, locked or full. Nothing of the call was kept; retry it."""
+    """The database of the ledger failed, and nothing of the call was kept.
+
+    ``can_retry`` says whether the same call may succeed later: so where the database is down, locked or full, and not
+    where it is damaged, read-only or lacks its tables.
+    """
+
+    def __init__(self, message: str, can_retry: bool) -> None:
+        super().__init__(f"{message}; {'try again' if can_retry else 'the same call will fail again'}")
+        self.can_retry = can_retry
 
 
 class Store:
@@ -105,12 +119,21 @@ class Store:
     def _errors(self) -> Generator[None]:
         try:
             yield
-        except OperationalError as error:
-            raise LedgerError(f"the ledger {self.name} is not available: {_first_line(error)}; try again") from error
         except DBAPIError as error:
-            if error.connection_invalidated:
-                raise LedgerError(f"the connection to the ledger {self.name} broke; try again") from error
-            raise LedgerError(f"the ledger {self.name} failed: {_first_line(error)}") from error
+            passing = error.connection_invalidated or _may_pass(error)
+            state = "is not available" if passing else "failed"
+            raise LedgerError(f"the ledger {self.name} {state}: {_first_line(error)}", passing) from error
+
+
+def _may_pass(error: DBAPIError) -> bool:
+    """Whether the same call may succeed later; where the database does not say why it failed, it may."""
+    if not isinstance(error, OperationalError):
+        return False
+    code: int | None = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in _PASSING
+    state: str | None = getattr(error.orig, "sqlstate", None)
+    return state is None or state.startswith(_PASSING_CLASSES)
 
 
 def _url(target: str) -> URL:

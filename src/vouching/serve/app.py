@@ -49,8 +49,6 @@ def build_app(policy: Policy, folder: Path | None = None) -> FastAPI:
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="vouch-serve-")))
     service = Service(policy, folder)
     resources.callback(service.close)
-    if service.keys is not None:
-        _ = service.keys.keys  # a broken file is an error at the start
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:

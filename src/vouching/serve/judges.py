@@ -26,6 +26,9 @@ from vouching.text.sentences import sentence_spans
 from vouching.types import Assurance, Claim, Ranking, Report, Source
 from vouching.types.visible import hint, shown_json
 
+_SHORT_CLAIM = 10
+"""Characters of a short claim."""
+
 Show = Callable[[Outcome], object]
 """Sees each outcome as soon as it is known."""
 
@@ -91,7 +94,8 @@ class Judges:
 
         checker = self._checker(body.judge)
         one_by_one = checker.embedded or show is not None
-        if not one_by_one:  # a model on a server answers several at once
+        # Counted before any is judged, unless they are judged one by one and so few that counting costs more.
+        if not one_by_one or len(body.response) > _SHORT_CLAIM * self.policy.limits.claims:
             self._few(len(decompose(check_text(body.response, "the response"), body.question).claims), "claims")
         watched = watch if one_by_one else None
         return run(checker.acheck_response(body.response, sources, body.question, body.repair, watched))

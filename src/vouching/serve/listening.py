@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vouching.errors import ConfigError, InputError, needed
+
+if TYPE_CHECKING:
+    from vouching.serve.policy import LimitSettings
 
 
 def open_socket(address: str) -> socket.socket:
@@ -41,8 +44,15 @@ def url_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def run_app(app: Callable[..., Any], listening: socket.socket) -> None:
-    """Serve until interrupted; open requests get five seconds to end."""
+def run_app(app: Callable[..., Any], listening: socket.socket, limits: LimitSettings | None = None) -> None:
+    """Serve until interrupted, within the limits of connections, if given; open requests get five seconds to end."""
     uvicorn = needed("uvicorn", "serve", "an HTTP server")
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, server_header=False)
+    more: dict[str, Any] = {}
+    if limits is not None:
+        from vouching.serve.protocol import LONGEST_HEADERS, TimedProtocol
+
+        TimedProtocol.obey(limits)
+        more = {"http": TimedProtocol, "limit_concurrency": limits.connections}
+        more["h11_max_incomplete_event_size"] = LONGEST_HEADERS
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, server_header=False, **more)
     uvicorn.Server(config).run(sockets=[listening])

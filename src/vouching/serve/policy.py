@@ -76,6 +76,8 @@ class LimitSettings:
     """Longest time until a body has arrived."""
     header_seconds: float = 10.0
     """Longest time until the first headers of a connection have arrived."""
+    answer_seconds: float = 30.0
+    """Longest time that a client may leave an answer unread; the connection is then closed."""
     connections: int = 1000
     """Open connections of a worker; further ones are answered with status 503."""
     characters: int = 2_000_000
@@ -92,8 +94,8 @@ class LimitSettings:
     def __post_init__(self) -> None:
         _at_least(self, 1, "body_bytes", "connections", "characters", "sources", "claims", "kept_bytes")
         _at_least(self, 0, "requests_per_minute")
-        if min(self.body_seconds, self.header_seconds) <= 0:
-            raise ConfigError("body_seconds and header_seconds must be above 0")
+        if min(self.body_seconds, self.header_seconds, self.answer_seconds) <= 0:
+            raise ConfigError("body_seconds, header_seconds and answer_seconds must be above 0")
 
 
 @dataclass(frozen=True, slots=True)

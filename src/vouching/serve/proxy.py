@@ -8,8 +8,9 @@ sockets, and compressed answers, which are asked for uncompressed.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard, worst
 from vouching.serve.proxy_messages import Asked, answers_of, members, object_of, parsed_object, read_request
 from vouching.serve.proxy_streams import HeldChat, annotation, held_responses, stream_after
+from vouching.serve.work import Pool
 from vouching.types import Source
 
 if TYPE_CHECKING:
@@ -43,8 +45,9 @@ class Proxy:
 
     def __init__(self, policy: Policy) -> None:
         self.settings = settings = policy.proxy
-        self.guard = Guard(settings, policy.judges[settings.judge])
-        self._max_bytes = policy.limits.body_bytes
+        pool = Pool(policy.serve.threads, policy.serve.queue)
+        self.guard = Guard(settings, policy.judges[settings.judge], pool)
+        self._limits = policy.limits
         self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(settings.upstream_seconds, connect=10.0))
 
     async def aclose(self) -> None:
@@ -53,28 +56,31 @@ class Proxy:
         self.guard.close()
 
     async def forward(self, request: Request) -> Response:
-        """Any request."""
+        """Any request. If its caller leaves, the upstream request and the check end."""
+        from starlette.requests import ClientDisconnect
+
+        try:
+            raw = await self._body(request)
+            return await _while_connected(request, self._forward(request, raw))
+        except _RefusedError as refused:
+            return _problem(refused.status, str(refused), refused.kind)
+        except ClientDisconnect:
+            return _problem(499, "the caller left before its body had arrived", "invalid_request_error")
+
+    async def _forward(self, request: Request, raw: bytes) -> Response:
         from starlette.responses import StreamingResponse
 
-        raw = await self._body(request)
-        if raw is None:
-            return _problem(413, f"the body of a request may have {self._max_bytes:,} bytes", "invalid_request_error")
         asked: Asked | None = None
         body = parsed_object(raw) if request.method == "POST" and request.url.path in _GUARDED else None
         if body is not None:
             try:
                 asked = read_request(body, self.settings.documents)
             except InputError as error:
-                return _problem(400, f"the documents of the request cannot be read: {error}", "invalid_request_error")
+                raise _RefusedError(400, f"the documents of the request cannot be read: {error}") from None
             if "documents" in body and not self.settings.forward_documents:
                 del body["documents"]
                 raw = json.dumps(body).encode()
-        try:
-            answer = await self._send(request, raw)
-        except httpx2.TimeoutException:
-            return _problem(504, "the upstream server did not answer in time", "upstream_timeout")
-        except httpx2.HTTPError as error:
-            return _problem(502, f"the upstream server cannot be reached: {type(error).__name__}", "upstream_error")
+        answer = await self._send(request, raw)
         headers = _headers(answer.headers, _NOT_RETURNED)
         kind = answer.headers.get("content-type", "")
         if asked is None or answer.status_code != 200 or not kind.startswith(("application/json", "text/event-stream")):
@@ -83,23 +89,38 @@ class Proxy:
             return StreamingResponse(self._guarded_stream(answer, asked, request.url.path), 200, headers)
         return await self._guarded(answer, asked, headers)
 
-    async def _body(self, request: Request) -> bytes | None:
-        """The body of a request; None if it is too large."""
-        read = bytearray()
-        async for chunk in request.stream():
-            read += chunk
-            if len(read) > self._max_bytes:
-                return None
+    async def _body(self, request: Request) -> bytes:
+        """The body of a request. Raises _RefusedError if it is too large or too slow."""
+        limits, read = self._limits, bytearray()
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                async for chunk in request.stream():
+                    read += chunk
+                    if len(read) > limits.body_bytes:
+                        raise _RefusedError(413, f"the body of a request may have {limits.body_bytes:,} bytes")
+        except TimeoutError:
+            words = f"only {len(read):,} bytes of the body arrived within {limits.body_seconds:g} s: send it faster"
+            raise _RefusedError(408, words) from None
         return bytes(read)
 
     async def _send(self, request: Request, raw: bytes) -> httpx2.Response:
-        """The answer of the upstream server, with its body still to be read."""
+        """The answer of the upstream server, with its body still to be read. Raises _RefusedError if there is none."""
         path = request.url.path.removeprefix("/v1")
         url = f"{self.settings.upstream.rstrip('/')}{path}"
         query = f"?{request.url.query}" if request.url.query else ""
         headers = {**_headers(request.headers, _NOT_FORWARDED), "accept-encoding": "identity"}
         asked = self._client.build_request(request.method, url + query, headers=headers, content=raw)
-        return await self._client.send(asked, stream=True)
+        try:
+            return await self._client.send(asked, stream=True)
+        except httpx2.HTTPError as error:
+            raise self._failed(error, f"cannot be reached: {type(error).__name__}") from None
+
+    def _failed(self, error: httpx2.HTTPError, words: str) -> _RefusedError:
+        """The refusal for an upstream server that is silent, or that failed in some other way."""
+        if isinstance(error, httpx2.TimeoutException):
+            silent = f"was silent for {self.settings.upstream_seconds:g} s: try again, or raise upstream_seconds"
+            return _RefusedError(504, f"the upstream server {silent}", "upstream_timeout")
+        return _RefusedError(502, f"the upstream server {words}; try again", "upstream_error")
 
     async def _guarded(self, answer: httpx2.Response, asked: Asked, headers: dict[str, str]) -> Response:
         """A whole answer, checked."""
@@ -107,14 +128,14 @@ class Proxy:
 
         try:
             raw = await answer.aread()
-        except httpx2.HTTPError:
-            return _problem(502, "the answer of the upstream server broke off", "upstream_error")
+        except httpx2.HTTPError as error:
+            raise self._failed(error, "broke off its answer") from None
         finally:
             await answer.aclose()
         body = parsed_object(raw)
         if body is None:
             if self.settings.unverified == "block":
-                return _problem(502, "the answer of the upstream server cannot be read", "upstream_error")
+                raise _RefusedError(502, "the answer of the upstream server cannot be read", "upstream_error")
             return Response(raw, 200, {**headers, "x-vouch-outcome": "unchecked"})
         decisions: list[Decision] = []
         for text, replace in [*answers_of(body)]:
@@ -147,8 +168,8 @@ class Proxy:
         """LiteLLM's Generic Guardrail API: texts in, an action out."""
         from starlette.responses import JSONResponse
 
-        body = parsed_object(await self._body(request) or b"")
-        if body is None or body.get("input_type") not in ("request", "response"):
+        body = await self._read(request)
+        if body.get("input_type") not in ("request", "response"):
             return _problem(400, 'expected an object with "input_type" request or response', "invalid_request_error")
         texts = [text for text in members(body.get("texts")) if isinstance(text, str)]
         if body["input_type"] == "request" or not texts:
@@ -165,6 +186,13 @@ class Proxy:
             return JSONResponse({"action": "GUARDRAIL_INTERVENED", "texts": [one.text for one in decisions]})
         return JSONResponse({"action": "NONE"})
 
+    async def _read(self, request: Request) -> dict[str, Any]:
+        """The JSON object of a request; an empty one for a body that is refused or none."""
+        try:
+            return parsed_object(await self._body(request)) or {}
+        except _RefusedError:
+            return {}
+
     def _asked_of_litellm(self, body: Mapping[str, Any]) -> Asked:
         """The documents of the messages, and those of the parameters of the guardrail."""
         read = read_request({"messages": body.get("structured_messages") or []}, self.settings.documents)
@@ -177,7 +205,7 @@ class Proxy:
         """Promptfoo's assertion "webhook": the output and the variables in, pass, score and reason out."""
         from starlette.responses import JSONResponse
 
-        body = parsed_object(await self._body(request) or b"") or {}
+        body = await self._read(request)
         variables = object_of(object_of(body.get("context")).get("vars"))
         try:
             sources = as_sources(row_sources(variables))
@@ -211,6 +239,28 @@ async def _until_broken(answer: httpx2.Response) -> AsyncIterator[bytes]:
             yield chunk
     except httpx2.HTTPError:
         return
+
+
+class _RefusedError(Exception):
+    """A request that gets an error of the proxy's own."""
+
+    def __init__(self, status: int, message: str, kind: str = "invalid_request_error") -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+
+
+async def _while_connected(request: Request, work: Coroutine[Any, Any, Response]) -> Response:
+    """The answer of ``work``, which is cancelled if the caller leaves before there is one."""
+    answering, leaving = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            raise _RefusedError(499, "the caller left before there was an answer")
+        return await answering
+    finally:
+        for task in (answering, leaving):
+            task.cancel()
 
 
 def _problem(status: int, message: str, kind: str) -> Response:

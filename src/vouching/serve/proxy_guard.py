@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from vouching.checker import Checker
-from vouching.errors import ConfigError, VouchError
+from vouching.errors import ConfigError, ModelDeadlineError, VouchError
+from vouching.models.running import run
 from vouching.serve.policy import JudgeSettings
 from vouching.serve.proxy_messages import Asked
 from vouching.serve.proxy_settings import ProxySettings
+from vouching.serve.work import Deadline, Pool
 from vouching.types import Report
 from vouching.types.serial import finding_json
 
@@ -44,10 +45,14 @@ class Decision:
 
 
 class Guard:
-    """Decides by a policy. Raises ConfigError for a judge that does not judge claims, or that searches."""
+    """Decides by a policy, in its pool of threads: an answer that finds the pool full is not verified.
 
-    def __init__(self, settings: ProxySettings, judge: JudgeSettings) -> None:
+    Raises ConfigError for a judge that does not judge claims, or that searches.
+    """
+
+    def __init__(self, settings: ProxySettings, judge: JudgeSettings, pool: Pool) -> None:
         self.settings = settings
+        self.pool = pool
         self._checker = Checker(judge.model, judge.threshold, min_confidence=judge.min_confidence)
         if self._checker.judges != "claims" or judge.search:
             raise ConfigError(f"proxy.judge {settings.judge!r} must judge claims, and must not search")
@@ -59,11 +64,10 @@ class Guard:
             return self._final(
                 "unchecked", settings.undocumented == "block", text, None, "the request has no documents"
             )
-        rest = settings.rest if settings.action == "repair" else None
+        deadline = Deadline(settings.check_seconds)
         try:
-            checking = asyncio.to_thread(self._checker.check_response, text, asked.sources, asked.question, rest)
-            report = await asyncio.wait_for(checking, settings.check_seconds)
-        except TimeoutError:
+            report = await self.pool.run(lambda: self._checked(text, asked, deadline), deadline)
+        except ModelDeadlineError:
             words = f"the check took longer than {settings.check_seconds:g} s"
             return self._final("unverified", settings.unverified == "block", text, None, words)
         except VouchError as error:
@@ -78,13 +82,20 @@ class Guard:
             return self._final("unverified", settings.unverified == "block", text, report)
         return Decision("passed", "none", text, report)
 
+    def _checked(self, text: str, asked: Asked, deadline: Deadline) -> Report:
+        """The report. The embedded verifier looks at the deadline, and whether the caller left, after each claim."""
+        rest = self.settings.rest if self.settings.action == "repair" else None
+        watch = deadline.look if self._checker.embedded else None
+        return run(self._checker.acheck_response(text, asked.sources, asked.question, rest, watch))
+
     def _final(self, outcome: Outcome, block: bool, text: str, report: Report | None, message: str = "") -> Decision:
         if block:
             return Decision(outcome, "blocked", self.settings.blocked_text, report, message)
         return Decision(outcome, "none", text, report, message)
 
     def close(self) -> None:
-        """Close the connections of the judge."""
+        """Start no further check, and close the connections of the judge."""
+        self.pool.close()
         self._checker.close()
 
 

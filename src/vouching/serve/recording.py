@@ -1,7 +1,9 @@
 """Keeping what was judged, before it is answered: a caller never has a verdict that the ledger lacks.
 
 Requests that end while a transaction runs share the next one, so that a disk which needs milliseconds for each does not
-limit the rate. If the ledger fails, the caller gets an error that says to try again, and no verdict.
+limit the rate. While others wait to be judged, a transaction also waits a moment for more entries: it costs more
+processor time than the rows in it. If the ledger fails, the caller gets an error that says whether to try again, and no
+verdict.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from vouching.errors import BackendError, InputError, ServerUnavailableError, needed
+from vouching.errors import BackendError, InputError, ServerUnavailableError, VouchError, needed
 from vouching.types.ledger import Entry, EntryKind
 from vouching.types.serial import to_json
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _RETRY_SECONDS = 5
+_GATHER_STEPS = 10
+_GATHER_SECONDS = 0.005
+"""A busy server gathers entries for at most so many steps of so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +48,25 @@ class Recorder:
 
     Args:
         target: the ledger, as for :func:`vouching.ledger.open_ledger`.
+        busy: whether further requests wait to be judged, so that more entries will soon come.
 
     Raises:
         ConfigError: it cannot be used.
     """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, busy: Callable[[], bool] = lambda: False) -> None:
+        self._busy = busy
         self.ledger: Ledger = needed("vouching.ledger", "serve", "a ledger").open_ledger(target)
         self._executor = ThreadPoolExecutor(1, "vouch-ledger")
         self._waiting: list[tuple[Entry, asyncio.Future[int]]] = []
         self._task: asyncio.Task[None] | None = None
 
     async def keep(self, entry: Entry) -> int:
-        """Append an entry; its id. Raises ServerUnavailableError if the ledger fails, InputError for the entry."""
+        """Append an entry; its id.
+
+        Raises ServerUnavailableError if the ledger fails for now, VouchError if it fails for good, and InputError for
+        an entry that cannot be kept.
+        """
         kept: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append((entry, kept))
         if self._task is None or self._task.done():
@@ -76,6 +87,10 @@ class Recorder:
 
     async def _append_all(self) -> None:
         while self._waiting:
+            for _ in range(_GATHER_STEPS):
+                if not self._busy():
+                    break
+                await asyncio.sleep(_GATHER_SECONDS)
             together, self._waiting = self._waiting, []
             try:
                 await self._append(together)
@@ -102,8 +117,9 @@ class Recorder:
                     kept.set_result(id)
 
 
-def _unavailable(error: BackendError) -> ServerUnavailableError:
-    return ServerUnavailableError(f"nothing was answered: {error}", _RETRY_SECONDS, 503)
+def _unavailable(error: BackendError) -> VouchError:
+    words = f"nothing was answered: {error}"
+    return ServerUnavailableError(words, _RETRY_SECONDS, 503) if error.can_retry else VouchError(words)
 
 
 def _fail(together: Sequence[tuple[Entry, asyncio.Future[int]]], error: Exception) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 from fastapi.security import HTTPBearer
+from pydantic import TypeAdapter
 
-from vouching.client.problems import Problem, problem_of
+from vouching.client.problems import MEDIA_TYPE, Problem, problem_of
 from vouching.errors import VouchError
 from vouching.evidence_windows import ScoredPair
 from vouching.methods.base import Outcome
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+json": {}}}
+# By reference: with the type, FastAPI would build its schema again for each status of each route.
+_PROBLEM: dict[str, Any] = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {**_PROBLEM, "description": words}
     for code, words in {
@@ -73,6 +75,14 @@ def add_routes(app: FastAPI, service: Service) -> None:
     add_history(app, service, described)
     _add_state(app, service)
     add_page(app, service, described)
+    plain = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        described = plain()
+        described["components"]["schemas"].setdefault("Problem", TypeAdapter(Problem).json_schema())
+        return described
+
+    app.openapi = openapi
 
 
 def _caller(request: Request) -> str:

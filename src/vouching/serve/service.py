@@ -29,6 +29,9 @@ class Service:
     Args:
         policy: how the server runs and judges.
         folder: what its workers share; it must exist.
+
+    Raises:
+        ConfigError: a model is unknown or does not judge claims, or the keys or the ledger cannot be used.
     """
 
     def __init__(self, policy: Policy, folder: Path) -> None:
@@ -36,10 +39,12 @@ class Service:
         self.kept = KeptSources(folder, policy.limits.kept_bytes)
         self.rates = Rates(folder)
         self.keys = KeyFile(Path(policy.serve.keys)) if policy.serve.keys else None
+        if self.keys is not None:
+            _ = self.keys.keys  # a broken file is an error at the start
         self.measures = Measures()
         self.pool = Pool(policy.serve.threads, policy.serve.queue)
         self.judges = Judges(policy, self.kept)
-        self.recorder = Recorder(policy.serve.ledger) if policy.serve.ledger else None
+        self.recorder = Recorder(policy.serve.ledger, self.pool.has_waiting) if policy.serve.ledger else None
 
     async def judge(self, work: Callable[[Deadline], T], asked: Asked | None = None) -> T:
         """The result of ``work`` in the pool, counted, and kept in the ledger if there is one and it was ``asked``.

@@ -102,6 +102,10 @@ class Pool:
         """Whether every place is taken."""
         return self.taken >= self.threads + self.queue
 
+    def has_waiting(self) -> bool:
+        """Whether requests wait for a thread."""
+        return self.taken > self.threads
+
     def refuse_if_full(self) -> None:
         """Raise ServerUnavailableError if every place is taken."""
         if self.is_full:

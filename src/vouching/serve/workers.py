@@ -5,7 +5,6 @@ A worker gets the policy and the shared folder by the environment, since it star
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import signal
@@ -17,12 +16,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from uvicorn import Config, Server
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
 from vouching.errors import needed
 from vouching.serve.app import build_app
 from vouching.serve.policy import Policy
+from vouching.serve.protocol import LONGEST_HEADERS, TimedProtocol
+from vouching.serve.service import Service
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -30,46 +30,8 @@ if TYPE_CHECKING:
 _POLICY = "VOUCH_SERVE_POLICY"
 _FOLDER = "VOUCH_SERVE_FOLDER"
 _NUMBERS = "PROMETHEUS_MULTIPROC_DIR"
-_LONGEST_HEADERS = 32_768
-"""Bytes of the request line and headers together."""
-
-
-class TimedProtocol(H11Protocol):
-    """HTTP/1.1 that closes a connection whose headers do not arrive: a slow client holds no place for long."""
-
-    header_seconds = 10.0
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start to wait for the first headers."""
-        self.access_log = False  # a query may hold a secret; the gate logs routes
-        super().connection_made(transport)  # pyright: ignore[reportArgumentType]
-        self._headers: asyncio.TimerHandle | None = None
-        self._wait_for_headers()
-
-    def data_received(self, data: bytes) -> None:
-        """Wait for the rest of the headers if the data does not complete them."""
-        super().data_received(data)
-        self._wait_for_headers()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        if self._headers is not None:
-            self._headers.cancel()
-        super().connection_lost(exc)
-
-    def _wait_for_headers(self) -> None:
-        if self._headers is None and self._between_requests:
-            self._headers = self.loop.call_later(self.header_seconds, self._close_if_slow)
-
-    @property
-    def _between_requests(self) -> bool:
-        # The cycle is None before the first request.
-        return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
-
-    def _close_if_slow(self) -> None:
-        self._headers = None
-        if self._between_requests and self.timeout_keep_alive_task is None and not self.transport.is_closing():
-            self.transport.close()
+_START_SECONDS = 120
+"""Time that a worker gets to start while another one is replaced."""
 
 
 def worker_app() -> FastAPI:
@@ -77,7 +39,7 @@ def worker_app() -> FastAPI:
     from pydantic import TypeAdapter
 
     policy = TypeAdapter(Policy).validate_json(os.environ[_POLICY])
-    TimedProtocol.header_seconds = policy.limits.header_seconds
+    TimedProtocol.obey(policy.limits)
     if numbers := os.environ.get(_NUMBERS):
         _forget_dead(Path(numbers))
     return build_app(policy, Path(os.environ[_FOLDER]))
@@ -95,10 +57,24 @@ def serve(policy: Policy, listening: socket.socket) -> None:
             signal.signal(signal.SIGTERM, _stopped)  # uvicorn raises the signal again once it has stopped
             Server(_config(policy, worker_app())).run(sockets=[listening])
             return
-        build_app(policy, Path(folder)).state.service.close()  # an error shows here, before any worker starts
+        Service(policy, Path(folder)).close()  # an error shows here, before any worker starts
         os.environ[_NUMBERS] = str(Path(folder) / "numbers")
         Path(os.environ[_NUMBERS]).mkdir()
-        Multiprocess(_config(policy, "vouching.serve.workers:worker_app"), sockets=[listening]).run()
+        _Supervisor(_config(policy, "vouching.serve.workers:worker_app"), sockets=[listening]).run()
+
+
+class _Supervisor(Multiprocess):
+    """Replaces workers that ended.
+
+    uvicorn also asks each worker every half second whether it lives, and ends one that does not answer in time: on a
+    busy machine it ends workers that only load slowly, again and again, and cannot be stopped while it waits. The
+    answer comes from a thread of its own, so that it says little about a worker.
+    """
+
+    def keep_subprocess_alive(self) -> None:
+        """Ask only where a worker has ended."""
+        if not all(worker.process.is_alive() for worker in self.processes):
+            super().keep_subprocess_alive()
 
 
 def _stopped(number: int, frame: FrameType | None) -> None:
@@ -116,9 +92,10 @@ def _config(policy: Policy, app: Any) -> Config:
         server_header=False,
         proxy_headers=False,
         limit_concurrency=policy.limits.connections,
-        h11_max_incomplete_event_size=_LONGEST_HEADERS,
+        h11_max_incomplete_event_size=LONGEST_HEADERS,
         timeout_graceful_shutdown=policy.serve.shutdown_seconds,
         ws="none",
+        timeout_worker_healthcheck=_START_SECONDS,
     )
 
 
