@@ -27,10 +27,11 @@ demo: $(VENV)/.core ## check the shipped examples and print a verdict (core depe
 test: $(VENV)/.train ## run every test and doctest, also those of training (they need torch)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-check: $(VENV)/.dev ## lint, formatting, types
+check: $(VENV)/.dev ## lint, formatting, types, known vulnerabilities of dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --warnings
+	$(BIN)/python -m pytest -q -rs tests/house/test_audit.py
 
 bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_DATA), write docs/figures.md
 	$(BIN)/python benchmarks/speed.py --model embedded:rules

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
-schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
+pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
 import httpx2
+import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -46,28 +49,33 @@ def test_every_path_is_in_the_description(described: tuple[str, Any]) -> None:
     assert len(operations) >= 16
 
 
+def asked(operation: Any, mode: Any, examples: int) -> set[int]:
+    """The statuses of generated requests to an operation; each answer is compared with the description."""
+    statuses: set[int] = set()
+
+    @settings(
+        max_examples=examples, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )  # fmt: skip
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def ask(case: Any) -> None:
+        answer = case.call()
+        statuses.add(answer.status_code)
+        assert answer.status_code < 500, (operation.label, case.body, answer.text)
+        case.validate_response(answer, checks=DESCRIBED)
+
+    with suppress(Unsatisfiable):  # nothing can be wrong in a request that has neither parameters nor a body
+        ask()
+    return statuses
+
+
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_no_request_makes_the_server_fail_and_every_answer_is_as_described(
     described: tuple[str, Any], mode: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # schemathesis keeps notes in the working directory
     _, operations = described
-    statuses: dict[str, set[int]] = {}
     examples = EXAMPLES if mode == GenerationMode.POSITIVE else EXAMPLES // 3
-    for label, operation in operations.items():
-
-        @settings(
-            max_examples=examples, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
-            suppress_health_check=[*HealthCheck],
-        )  # fmt: skip
-        @given(case=operation.as_strategy(generation_mode=mode))
-        def ask(case: Any, label: str = label) -> None:
-            answer = case.call()
-            statuses.setdefault(label, set()).add(answer.status_code)
-            assert answer.status_code < 500, (label, case.body, answer.text)
-            case.validate_response(answer, checks=DESCRIBED)
-
-        ask()
-    assert len(statuses) == len(operations)
-    if mode == GenerationMode.NEGATIVE:
-        assert 422 in set().union(*statuses.values())
+    statuses = {label: asked(operation, mode, examples) for label, operation in operations.items()}
+    found: set[int] = set().union(*statuses.values())
+    assert {200, 422} <= found if mode == GenerationMode.POSITIVE else 422 in found

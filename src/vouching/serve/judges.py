@@ -97,6 +97,7 @@ class Judges:
         # Counted before any is judged, unless they are judged one by one and so few that counting costs more.
         if not one_by_one or len(body.response) > _SHORT_CLAIM * self.policy.limits.claims:
             self._few(len(decompose(check_text(body.response, "the response"), body.question).claims), "claims")
+            deadline.look()
         watched = watch if one_by_one else None
         return run(checker.acheck_response(body.response, sources, body.question, body.repair, watched))
 
