@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -54,19 +54,14 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
                 body = upstream.raw or b'{"error": {"message": "slow down", "type": "rate"}}'
                 self._send(upstream.status, "application/json", body, {"retry-after": "7", "x-upstream": "yes"})
             elif upstream.pause and not asked.get("stream"):
-                self._wait_for_the_caller_to_leave()
+                _left(self.connection, upstream)
+                self.close_connection = True
             elif asked.get("stream"):
                 self._stream(_response_events(upstream) if self.path.endswith("responses") else _chunks(upstream))
             elif self.path.endswith("responses"):
                 self._answer(_response(upstream.says))
             else:
-                message: dict[str, Any] = {"role": "assistant", "content": upstream.says}
-                if upstream.tool_calls:
-                    message = {"role": "assistant", "content": None, "tool_calls": upstream.tool_calls}
-                choice = {"index": 0, "message": message, "finish_reason": "stop"}
-                self._answer(
-                    {"id": "c", "object": "chat.completion", "created": 1, "model": "tiny", "choices": [choice]}
-                )
+                self._answer(_completion(upstream))
 
         def _answer(self, value: Any) -> None:
             self._send(200, "application/json", json.dumps(value).encode(), {})
@@ -78,15 +73,6 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
-        def _wait_for_the_caller_to_leave(self) -> None:
-            self.connection.settimeout(upstream.pause)
-            try:
-                if not self.connection.recv(1):
-                    upstream.left.set()
-            except TimeoutError:
-                pass
-            self.close_connection = True
-
         def _stream(self, events: list[bytes]) -> None:
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
@@ -95,13 +81,9 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             for event in events[: len(events) // 2] if upstream.broken else events:
                 for part in (event[:7], event[7:]):  # an event may come in pieces
                     self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
-                if upstream.pause:
-                    self.connection.settimeout(upstream.pause)
-                    with suppress(TimeoutError):
-                        if not self.connection.recv(1):
-                            upstream.left.set()
-                            self.close_connection = True
-                            return
+                if upstream.pause and _left(self.connection, upstream):
+                    self.close_connection = True
+                    return
             if upstream.broken:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
@@ -112,6 +94,25 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             pass
 
     return Handler
+
+
+def _left(link: socket.socket, upstream: Upstream) -> bool:
+    """Whether the caller closes its connection during the pause."""
+    link.settimeout(upstream.pause)
+    try:
+        if not link.recv(1):
+            upstream.left.set()
+    except TimeoutError:
+        pass
+    return upstream.left.is_set()
+
+
+def _completion(upstream: Upstream) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": upstream.says}
+    if upstream.tool_calls:
+        message = {"role": "assistant", "content": None, "tool_calls": upstream.tool_calls}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return {"id": "c", "object": "chat.completion", "created": 1, "model": "tiny", "choices": [choice]}
 
 
 def _chunks(upstream: Upstream) -> list[bytes]:
