@@ -93,6 +93,30 @@ def die_once() -> Callable[[Row], str]:
     return work
 
 
+def name_node() -> Callable[[Row], str]:
+    """Tells on which node of Ray it was done, and takes a while."""
+    import ray
+
+    node = ray.get_runtime_context().get_node_id()
+
+    def work(row: Row) -> str:
+        time.sleep(0.05)
+        return json.dumps({"id": row.name, "problem": row.problem, "node": node})
+
+    return work
+
+
+def always_die() -> Callable[[Row], str]:
+    """Is killed at the row with the id "id-3"."""
+
+    def work(row: Row) -> str:
+        if row.name == "id-3":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return json.dumps({"id": row.name, "problem": row.problem})
+
+    return work
+
+
 def seen_in(name: str, line: dict[str, str | None]) -> Seen:
     """As ``seen``, with the name of the file."""
     problem = line["problem"]

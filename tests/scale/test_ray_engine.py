@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +20,10 @@ from vouching.rows.folder import LocalEngine, check_folder, run_folder
 from vouching.rows.parts import FolderJob
 from vouching.scale import check_dataset
 from vouching.scale.engine import RayEngine
-from vouching.scale.session import check_nodes, ray_module
+from vouching.scale.session import check_nodes
 
 pytest.importorskip("ray")
 CLAIMS = [json.loads(line) for line in Path("examples/claims.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-@pytest.fixture(scope="module")
-def ray() -> Iterator[Any]:
-    """One Ray for the tests of this module: two cores and a store of 100 MB."""
-    module = ray_module()
-    module.init(
-        address="local", num_cpus=2, object_store_memory=100 << 20, include_dashboard=False, log_to_driver=False
-    )
-    yield module
-    module.shutdown()
 
 
 def claims_in(folder: Path, rows: int, files: int) -> Path:
@@ -94,6 +82,14 @@ def test_a_killed_actor_loses_and_doubles_no_row(ray: Any, tmp_path: Path) -> No
     assert check_folder(job.output).faults == ()
 
 
+def test_a_block_that_kills_every_actor_ends_the_run_and_is_named(ray: Any, tmp_path: Path) -> None:
+    (folder := tmp_path / "rows").mkdir()
+    (folder / "a.jsonl").write_text("".join(f'{{"id": "id-{number}"}}\n' for number in range(6)))
+    job = FolderJob(str(folder), str(tmp_path / "out"), works.always_die, works.seen_in, {})
+    with pytest.raises(BackendError, match=r"3 actors died while they worked on block 0 \(a\.jsonl\)"):
+        run_folder(job, RayEngine(actors=1))
+
+
 def test_a_block_that_cannot_be_finished_ends_the_run_with_its_reason(ray: Any, tmp_path: Path) -> None:
     job = check_job(claims_in(tmp_path / "rows", 20, 1), tmp_path / "out")
     (tmp_path / "out").mkdir()
@@ -112,12 +108,13 @@ def test_another_version_or_an_output_that_a_node_does_not_see_is_told_before_wo
 
 
 def test_small_files_of_a_dataset_do_not_become_one_block_of_one_actor(ray: Any, tmp_path: Path) -> None:
-    dataset = ray.data.read_json(str(claims_in(tmp_path / "rows", 160, 8)))
-    checked = check_dataset(dataset.select_columns(["id", "claim", "source"]), "embedded:rules", rows_per_block=20)
-    made = checked.materialize()
-    assert made.num_blocks() >= 8  # 160 rows by 20
+    import ray.data
+
+    dataset = ray.data.read_json(str(claims_in(tmp_path / "rows", 80, 4))).select_columns(["id", "claim", "source"])
+    made = check_dataset(dataset, "embedded:rules", rows_per_block=20, actors=1).materialize()
+    assert made.num_blocks() >= 4  # 80 rows by 20
     rows = made.take_all()
-    assert Counter(row["id"] for row in rows) == Counter(f"r{number}" for number in range(160))
+    assert Counter(row["id"] for row in rows) == Counter(f"r{number}" for number in range(80))
     assert made.schema().names == record_schema().names
     assert {row["label"] for row in rows} == {"Attributable", "Not Attributable"}
 
