@@ -1,11 +1,13 @@
 """Rates, memory and losses of a folder of rows: the local runner and Ray in one run, and runs that are killed.
 
-    python benchmarks/scale.py [--rows 20000] [--kills 10] [--output docs/results/scale.json]
+    python benchmarks/scale.py [--rows 200000] [--long 5000] [--kills 10] [--parts short,long,killed,nodes,skewed]
 
-All runs are the real command on generated rows, with two processes or actors. The verdicts of both runners are
-compared by a digest that leaves out the seconds. Then a run with Ray is killed (SIGKILL) at random points, each time
-one of: the driver, an actor, and the raylet, which is the process that stands for a node; after every kill of the
-command, it is started again with --resume. Memory is the peak of each process (VmHWM). Not supported: systems other
+All runs are the real command on generated rows, with as many processes or actors as --jobs says. The verdicts of both
+runners are compared by a digest that leaves out the seconds. In "killed", a run with Ray is killed (SIGKILL) at random
+points, each time one of: the driver, an actor, and the raylet, which is the process that stands for a node; after every
+kill of the command, it is started again with --resume. In "nodes", one of two nodes of a cluster is removed midway. In
+"skewed", one source of 5 MB is among the short rows. Memory is the peak of each process (VmHWM). Results go to
+docs/results/scale.json, and benchmarks/render_scale.py writes docs/scale.md from them. Not supported: systems other
 than Linux.
 """
 
@@ -29,7 +31,12 @@ from pathlib import Path
 from typing import Any
 
 import vouching
-from vouching.scale import FrameChecker, check_dataset
+from vouching.cli.check import LOOK
+from vouching.cli.judge import Judging
+from vouching.rows.folder import check_folder, run_folder
+from vouching.rows.parts import FolderJob
+from vouching.scale import FrameChecker
+from vouching.scale.engine import RayEngine
 from vouching.scale.session import ray_module
 
 MODEL = "embedded:rules"
@@ -37,10 +44,14 @@ FILES = 8
 POLL_SECONDS = 0.1
 LONG_SENTENCES = 400
 KINDS = ("driver", "actor", "raylet")
+PARTS = ("short", "long", "killed", "nodes", "skewed")
+BROKEN_EVERY = 100
+"""One of this many rows is broken."""
+SKEWED_BYTES = 5_000_000
 
 
 def write_rows(folder: Path, rows: int, sentences: int = 1) -> None:
-    """Rows in files: one of a hundred is broken; the source has that many sentences."""
+    """Rows in files: the last of every hundred is broken; the source has that many sentences."""
     folder.mkdir()
     for file in range(FILES):
         with (folder / f"part-{file}.jsonl").open("w", encoding="utf-8") as out:
@@ -50,13 +61,18 @@ def write_rows(folder: Path, rows: int, sentences: int = 1) -> None:
                 source = f"Bridge {number} opened in {year}. {rest}".strip()
                 claim = f"Bridge {number} opened in {year + number % 2}."
                 row = json.dumps({"id": f"r{number}", "claim": claim, "source": source})
-                out.write(("{broken" if number % 100 == 99 else row) + "\n")
+                out.write(("{broken" if number % BROKEN_EVERY == BROKEN_EVERY - 1 else row) + "\n")
 
 
-def command(rows: Path, output: Path, *more: str) -> list[str]:
+def exit_of(rows: int) -> int:
+    """The exit status of a run over so many rows: 3 if one of them is broken."""
+    return 3 if rows >= BROKEN_EVERY else 0
+
+
+def command(rows: Path, output: Path, jobs: int, *more: str) -> list[str]:
     """The real command."""
     return [sys.executable, "-m", "vouching", "check", "--input", str(rows), "--output", str(output), "--model", MODEL,
-            "--jobs", "2", *more]  # fmt: skip
+            "--jobs", str(jobs), *more]  # fmt: skip
 
 
 def family(root: int) -> dict[int, str]:
@@ -79,20 +95,22 @@ def family(root: int) -> dict[int, str]:
     return found
 
 
-def timed(rows: Path, output: Path, *more: str) -> dict[str, float]:
-    """Seconds of a whole command, and the largest peak of memory of one of its processes that check rows, in MB."""
-    start, peak = time.perf_counter(), 0
-    running = subprocess.Popen(command(rows, output, *more), stderr=subprocess.DEVNULL)
+def timed(rows: Path, output: Path, status: int, jobs: int, *more: str) -> dict[str, float]:
+    """Seconds of a whole command, and to its first block, and the peak memory of a process that checks rows, in MB."""
+    start, peak, first = time.perf_counter(), 0, 0.0
+    running = subprocess.Popen(command(rows, output, jobs, *more), stderr=subprocess.DEVNULL)
     while running.poll() is None:
+        if not first and (output / "blocks").is_dir() and any((output / "blocks").iterdir()):
+            first = time.perf_counter() - start
         for process, name in family(running.pid).items():
             if "BlockActor" in name or "rows.worker" in name:
                 peak = max(peak, peak_of(process))
         time.sleep(POLL_SECONDS)
-    assert running.returncode == 3, running.returncode  # the broken rows
+    assert running.returncode == status, running.returncode
     seconds = [json.loads(path.read_text())["usage"] for path in (output / "blocks").iterdir()]
     inside = sum(one.get("seconds", 0.0) for one in seconds)
-    return {"seconds": round(time.perf_counter() - start, 1), "verifier_seconds": round(inside, 1),
-            "peak_mb": round(peak / 1024)}  # fmt: skip
+    return {"seconds": round(time.perf_counter() - start, 1), "first_block_seconds": round(first, 1),
+            "verifier_seconds": round(inside, 1), "peak_mb": round(peak / 1024)}  # fmt: skip
 
 
 def peak_of(process: int) -> int:
@@ -122,23 +140,40 @@ def digest(output: Path) -> str:
     return hashlib.blake2b("\n".join(sorted(records)).encode(), digest_size=16).hexdigest()
 
 
-def compared(folder: Path, rows: int, sentences: int) -> dict[str, Any]:
+def compared(folder: Path, rows: int, sentences: int, jobs: int) -> dict[str, Any]:
     """The local runner and Ray on the same rows."""
     source = folder / f"rows-{sentences}"
     write_rows(source, rows, sentences)
-    runs = {name: timed(source, folder / f"{name}-{sentences}", *more)
-            for name, more in (("local", ()), ("ray", ("--engine", "ray")))}  # fmt: skip
-    outputs = [folder / f"{name}-{sentences}" for name in runs]
+    return measured(folder, source, rows, jobs) | {"sentences": sentences}
+
+
+def measured(folder: Path, source: Path, rows: int, jobs: int) -> dict[str, Any]:
+    """The local runner and Ray on a folder of rows."""
+    outputs = [folder / f"{source.name}-{name}" for name in ("local", "ray")]
+    runs = {name: timed(source, output, exit_of(rows), jobs, "--engine", name)
+            for name, output in zip(("local", "ray"), outputs, strict=True)}  # fmt: skip
     size = sum(path.stat().st_size for path in (outputs[0] / "parts").iterdir())
-    found = {"rows": rows, "sentences": sentences, "bytes_out_per_row": round(size / rows), 
-             "same_verdicts": digest(outputs[0]) == digest(outputs[1]),
+    found = {"rows": rows, "bytes_in_per_row": round(sum(p.stat().st_size for p in source.iterdir()) / rows),
+             "bytes_out_per_row": round(size / rows), "same_verdicts": digest(outputs[0]) == digest(outputs[1]),
              "once_each": set(ids_of(outputs[1]).values()) == {1}}  # fmt: skip
     for run in runs.values():
         run["rows_per_second"] = round(rows / run["seconds"], 1)
     return {**found, **runs, "ray_to_local": round(runs["local"]["seconds"] / runs["ray"]["seconds"], 2)}
 
 
-def killed(folder: Path, rows: int, kills: int, seed: int) -> dict[str, Any]:
+def skewed(folder: Path, rows: int, jobs: int) -> dict[str, Any]:
+    """Short rows with one source of 5 MB among them."""
+    source = folder / "rows-skewed"
+    write_rows(source, rows)
+    sentence = "The span of the bridge is {} metres long. "
+    text = "".join(sentence.format(at) for at in range(SKEWED_BYTES // len(sentence))) + "The bridge opened in 1973."
+    row = json.dumps({"id": "large", "claim": "The bridge opened in 1937.", "source": text})
+    with (source / "part-0.jsonl").open("a", encoding="utf-8") as out:
+        out.write(f"{row}\n")
+    return measured(folder, source, rows + 1, jobs)
+
+
+def killed(folder: Path, rows: int, kills: int, seed: int, jobs: int) -> dict[str, Any]:
     """A run with Ray in which processes are killed until it is done; the number of starts, and what is lost."""
     chance, source, output = random.Random(seed), folder / "rows-killed", folder / "killed"
     write_rows(source, rows)
@@ -146,7 +181,8 @@ def killed(folder: Path, rows: int, kills: int, seed: int) -> dict[str, Any]:
     starts = 0
     while True:
         starts += 1
-        running = subprocess.Popen(command(source, output, "--engine", "ray", "--resume"), stderr=subprocess.DEVNULL)
+        asked = command(source, output, jobs, "--engine", "ray", "--resume")
+        running = subprocess.Popen(asked, stderr=subprocess.DEVNULL)
         while running.poll() is None and sum(done.values()) < kills:
             before = len(list((output / "blocks").iterdir())) if (output / "blocks").is_dir() else 0
             time.sleep(chance.uniform(0.5, 4.0))
@@ -161,63 +197,79 @@ def killed(folder: Path, rows: int, kills: int, seed: int) -> dict[str, Any]:
             if kind != "actor":
                 break
         status = running.wait()
-        if status == 3 and not list((output / "work").glob("*.jsonl")) and (output / "manifest.json").exists():
+        if (
+            status == exit_of(rows)
+            and not list((output / "work").glob("*.jsonl"))
+            and (output / "manifest.json").exists()
+        ):
             break
     ids = ids_of(output)
     return {"rows": rows, "kills": dict(done), "starts": starts, "lines": sum(ids.values()),
             "lost": rows - len(ids), "doubled": sum(ids.values()) - len(ids)}  # fmt: skip
 
 
-def node_removed(folder: Path, rows: int) -> dict[str, Any]:
-    """A Dataset checked on a cluster of two nodes, one of which is removed while it works."""
+def nodes(folder: Path, rows: int) -> dict[str, Any]:
+    """A folder checked on a cluster of two nodes, one of which is removed while it works."""
     ray = ray_module()
     from ray.cluster_utils import Cluster
 
-    source = folder / "rows-nodes"
+    source, output = folder / "rows-nodes", folder / "nodes"
     write_rows(source, rows)
-    kept = [line for path in source.iterdir() for line in path.open(encoding="utf-8") if not line.startswith("{broken")]
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 100 << 20})
-    second = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+    size = {"num_cpus": 1, "object_store_memory": 100 << 20}
+    cluster = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
+    second = cluster.add_node(**size)
     ray.init(address=cluster.address, log_to_driver=False)
-    checked = check_dataset(ray.data.from_items([json.loads(line) for line in kept]), MODEL, actors=2)
-    ids: Counter[str] = Counter()
-    for number, row in enumerate(checked.iter_rows()):
-        ids[row["id"]] += 1
-        if number == len(kept) // 4:
+    removed: list[int] = []
+
+    def watch(result: Any, share: float) -> None:
+        if share > 0.25 and not removed:
             cluster.remove_node(second, allow_graceful=False)
+            removed.append(result.block)
+
+    job = FolderJob(str(source), str(output), Judging(MODEL).opened, LOOK, {"model": MODEL})
+    run_folder(job, RayEngine(actors=2), watch=watch)
     ray.shutdown()
     cluster.shutdown()
-    return {"rows": len(kept), "lines": sum(ids.values()), "lost": len(kept) - len(ids),
-            "doubled": sum(ids.values()) - len(ids)}  # fmt: skip
+    ids = ids_of(output)
+    return {"rows": rows, "lines": sum(ids.values()), "lost": rows - len(ids), "doubled": sum(ids.values()) - len(ids),
+            "faults": list(check_folder(str(output)).faults)}  # fmt: skip
 
 
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--long", type=int, default=500)
+    parser.add_argument("--rows", type=int, default=200_000, help="short rows")
+    parser.add_argument("--long", type=int, default=5_000, help=f"rows with sources of {LONG_SENTENCES} sentences")
+    parser.add_argument("--faults", type=int, default=20_000, help="rows of killed, nodes and skewed")
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--nodes", type=int, default=0, help="rows for the cluster of two nodes; 0 for none")
+    parser.add_argument("--parts", default=",".join(PARTS), help="what to measure, with commas")
     parser.add_argument("--output", type=Path, default=Path("docs/results/scale.json"))
     given = parser.parse_args()
+    wanted = given.parts.split(",")
+    if unknown := [name for name in wanted if name not in PARTS]:
+        parser.error(f"unknown part {unknown[0]!r}: expected some of {', '.join(PARTS)}")
     folder = Path(tempfile.mkdtemp())
     FrameChecker(MODEL)  # fails now if the verifier is not there
     found: dict[str, Any] = {
-        "date": datetime.date.today().isoformat(), "machine": platform.machine(), "cores": os.cpu_count(),
-        "load": [round(load, 1) for load in os.getloadavg()], "python": platform.python_version(),
+        "command": " ".join(["python benchmarks/scale.py", *sys.argv[1:]]), "date": datetime.date.today().isoformat(),
+        "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
+        "cores": os.cpu_count(), "jobs": given.jobs, "load": [round(load, 1) for load in os.getloadavg()],
         "ray": ray_module().__version__, "vouching": vouching.__version__, "model": MODEL,
     }  # fmt: skip
-    parts = {"short": lambda: compared(folder, given.rows, 1),
-             "long": lambda: compared(folder, given.long, LONG_SENTENCES),
-             "killed": lambda: killed(folder, given.rows, given.kills, given.seed)}  # fmt: skip
-    if given.nodes:
-        parts["node_removed"] = lambda: node_removed(folder, given.nodes)
-    for name, part in parts.items():
-        found[name] = part()
-        print(name, json.dumps(found[name]), file=sys.stderr)
-        given.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    shutil.rmtree(folder)
+    parts = {"short": lambda: compared(folder, given.rows, 1, given.jobs),
+             "long": lambda: compared(folder, given.long, LONG_SENTENCES, given.jobs),
+             "killed": lambda: killed(folder, given.faults, given.kills, given.seed, given.jobs),
+             "nodes": lambda: nodes(folder, given.faults),
+             "skewed": lambda: skewed(folder, given.faults, given.jobs)}  # fmt: skip
+    try:
+        for name in wanted:
+            found[name] = parts[name]()
+            print(name, json.dumps(found[name]), file=sys.stderr)
+            given.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
