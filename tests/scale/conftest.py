@@ -13,15 +13,26 @@ STORE = 100 << 20
 """Bytes of the object store of a node."""
 
 
+def started(attempts: int = 4) -> Any:
+    """A cluster; Ray gives a node 30 seconds to start, which a busy machine may exceed."""
+    from ray.cluster_utils import Cluster
+
+    head = {"num_cpus": 2, "object_store_memory": STORE, "include_dashboard": False}
+    for _ in range(attempts - 1):
+        try:
+            return Cluster(initialize_head=True, head_node_args=head)
+        except Exception as error:
+            if "timed out during startup" not in str(error):
+                raise
+    return Cluster(initialize_head=True, head_node_args=head)
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     """A running cluster that this process has joined; ``cluster.address`` is for others."""
     pytest.importorskip("ray")
     ray = ray_module()
-    from ray.cluster_utils import Cluster
-
-    head = {"num_cpus": 2, "object_store_memory": STORE, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args=head)
+    made = started()
     ray.init(address=made.address, log_to_driver=False)
     yield made
     ray.shutdown()

@@ -13,6 +13,7 @@ import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ DEATHS = 3
 POLL_SECONDS = 1.0
 BUSY_SECONDS = 60.0
 """How long a block may be locked by an actor that is dead for Ray but not yet for its machine."""
+_OPENING = -1
+"""Stands for the opening of an actor, which is no block."""
 WAIT_SECONDS = 30.0
 """After which a run without an actor says what it waits for."""
 
@@ -75,7 +78,7 @@ class RayEngine:
     address: str | None = None
     """Of a running cluster; None starts one on this machine."""
     actors: int = 0
-    """Number of actors; 0 for one on each core of the cluster, or on each GPU."""
+    """Number of actors; 0 for one on each core of the cluster, or for ``gpu`` on each GPU, without any one in all."""
     calls: bool = False
     """Whether the work calls a server of a language model: its limits on calls are divided among the actors."""
     gpu: bool = False
@@ -99,8 +102,9 @@ class RayEngine:
                 check_nodes(ray, job.output)
             there: dict[str, float] = ray.cluster_resources()
             gpus = int(there.get("GPU", 0)) if self.gpu else 0
-            actors = min(len(blocks), self.actors or gpus or max(1, int(there.get("CPU", 1))))
-            pool = _Pool(ray, job, min(1, gpus), self.tell)
+            most = gpus or (1 if self.gpu else max(1, int(there.get("CPU", 1))))
+            actors = min(len(blocks), self.actors or most)
+            pool = Pool(ray, job, min(1, gpus), self.tell)
             try:
                 yield from pool.results([_absolute_block(block) for block in blocks], _environments(actors, self.calls))
             except ray.exceptions.RayError as error:
@@ -121,8 +125,15 @@ class _Slot:
     """Its blocks, the one that it works on first."""
 
 
-class _Pool:
-    """Actors that work on blocks."""
+class Pool:
+    """Actors that work on blocks; one that dies is replaced, and what it had left is worked on again.
+
+    Args:
+        ray: the module, connected.
+        job: what they work on.
+        gpus: how many GPUs each needs.
+        tell: gets what the run waits for.
+    """
 
     def __init__(self, ray: Any, job: FolderJob, gpus: int, tell: Callable[[str], object]) -> None:
         self._ray, self._job, self._tell = ray, job, tell
@@ -147,8 +158,7 @@ class _Pool:
             self._hand_out()
             done, _ = self._ray.wait([*self._asked], num_returns=1, timeout=POLL_SECONDS)
             for call in done:
-                result = self._read(call)
-                if result is not None:
+                for result in self._read(call):
                     left -= 1
                     yield result
             if not said and time.monotonic() - started > WAIT_SECONDS and not any(one.is_open for one in self._slots):
@@ -173,45 +183,50 @@ class _Pool:
                     slot.has.append(block)
                     self._asked[slot.actor.finish.remote(block)] = (slot, slot.actor, block)
 
-    def _read(self, call: Any) -> BlockResult | None:
-        """The result of a call if it finished a block."""
+    def _read(self, call: Any) -> list[BlockResult]:
+        """The blocks that a call finished; none if it opened an actor, or if its block has to wait."""
         slot, actor, block = self._asked.pop(call)
         try:
             found = self._ray.get(call)
         except self._ray.exceptions.RayActorError as error:
-            if slot.actor is actor:
-                self._replace(slot, error)
-            return None
-        if block is None:
-            if found is not None:
-                raise ConfigError(f"an actor cannot open the verifier: {found}")
-            slot.is_open = True
-            return None
+            return self._replace(slot, actor, block, error)
+        if block is not None:
+            return self._finished(slot, block, found)
+        if found is not None:
+            raise ConfigError(f"an actor cannot open the verifier: {found}")
+        slot.is_open = True
+        return []
+
+    def _finished(self, slot: _Slot, block: Block, found: dict[str, Any]) -> list[BlockResult]:
         slot.has.remove(block)
         if "busy" in found:
             self._wait_for(block, found["busy"])
-            return None
+            return []
         if "error" in found:
             raise BackendError(found["error"])
-        return BlockResult(**found)
+        return [BlockResult(**found)]
 
-    def _replace(self, slot: _Slot, error: Exception) -> None:
-        """Start another actor in place of a dead one, whose blocks come first."""
-        if slot.has:
-            first = slot.has[0]
-            self._died_of[first.number] += 1
-            if self._died_of[first.number] >= DEATHS:
-                raise BackendError(
-                    f"{DEATHS} actors died while they worked on block {first.number} ({first.name}), perhaps of too "
-                    "little memory: use smaller files or row groups, or fewer actors (--jobs)"
-                )
-        elif not slot.is_open:
-            self._died_of[-1] += 1
-            if self._died_of[-1] >= DEATHS * len(self._slots):
-                raise BackendError(f"actors die before they work: {str(error).strip().splitlines()[0]}")
+    def _replace(self, slot: _Slot, actor: Any, block: Block | None, error: Exception) -> list[BlockResult]:
+        """Start another actor in place of a dead one, whose unfinished blocks come first; the ones that it finished."""
+        results: list[BlockResult] = []
+        for call in [call for call, (_, its, _) in self._asked.items() if its is actor]:
+            _, _, other = self._asked.pop(call)
+            assert other is not None
+            with suppress(self._ray.exceptions.RayActorError):  # all calls of a dead actor have ended
+                results += self._finished(slot, other, self._ray.get(call))
+        died_of = slot.has[0].number if block is not None else _OPENING
+        self._died_of[died_of] += 1
+        if block is None and self._died_of[died_of] >= DEATHS * len(self._slots):
+            raise BackendError(f"actors die before they work: {str(error).strip().splitlines()[0]}")
+        if block is not None and self._died_of[died_of] >= DEATHS:
+            raise BackendError(
+                f"{DEATHS} actors died while they worked on block {died_of} ({slot.has[0].name}), perhaps of too "
+                "little memory: use smaller files or row groups, or fewer actors (--jobs)"
+            )
         self._waiting.extendleft(reversed(slot.has))
         slot.has.clear()
         self._start(slot)
+        return results
 
     def _wait_for(self, block: Block, why: str) -> None:
         """Put back a block that another process holds. Raises BackendError if it holds it for too long."""

@@ -60,7 +60,7 @@ def ray_session(address: str | None, jobs: int) -> Generator[tuple[Any, bool]]:
                 address="local", num_cpus=jobs or cores(), object_store_memory=STORE_BYTES, include_dashboard=False,
                 **quiet,
             )  # fmt: skip
-    except (OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # Ray raises the base class if a node does not start in 30 seconds
         where = f"the Ray cluster at {address}" if address else "Ray on this machine"
         raise ConfigError(
             f"{where} cannot be used: {visible_line(str(error))}; check --ray-address, and that the cluster has the "
