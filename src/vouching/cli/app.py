@@ -156,6 +156,12 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import calibrate
 
         yield calibrate.app, None
+    yield from _trainers(wanted)
+    yield from _guards(wanted)
+
+
+def _trainers(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | None]]:
+    """The commands that train, and that look at what was trained."""
     if wanted("diagnose", "train", "runs"):
         from vouching.cli import train
 
@@ -164,7 +170,6 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import evolve
 
         yield evolve.app, "evolve"
-    yield from _guards(wanted)
 
 
 def _guards(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | None]]:
