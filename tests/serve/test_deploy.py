@@ -52,7 +52,7 @@ def test_the_container_copies_files_that_exist_and_does_not_run_as_root() -> Non
         word for line in lines if line.startswith("COPY ") and "--from" not in line for word in line.split()[1:-1]
     ]
     assert [word for word in copied if not (ROOT / word).exists()] == []
-    assert lines.index("USER vouch") < next(n for n, line in enumerate(lines) if line.startswith("ENTRYPOINT"))
+    assert lines.index("USER 10001") < next(n for n, line in enumerate(lines) if line.startswith("ENTRYPOINT"))
 
 
 def test_the_unit_runs_the_command_and_stops_later_than_the_server() -> None:
