@@ -11,7 +11,7 @@ from vouching.metrics.intervals import wilson
 NOTE = """
 There are {returns:,} correct returns with {lines:,} lines; the engine and a second implementation differ on
 {differing} of these lines, and the rules challenge {challenged} of them. Checking a return takes {median} ms
-(median) and at most {slowest} ms. The named mistakes are those of [taxes.md](taxes.md); the random corruptions were
+(median) and at most {slowest} ms. The named mistakes are those of [assurance.md](assurance.md#tax-returns); the random corruptions were
 added after the rules, which were not changed for them. The first wrong line is the line on which the mistake was
 made.
 

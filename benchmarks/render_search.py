@@ -1,6 +1,6 @@
 """The section of docs/figures.md on local search, from the results of search.py.
 
-Not shown: the questions that settings were chosen on, and search in several steps, which docs/agent.md shows.
+Not shown: the questions that settings were chosen on, and search in several steps, which docs/search.md shows.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ _Prompt = Annotated[
     Style, typer.Option(help="Prompt style: direct (plain), step by step (cot), or with examples (few-shot).")
 ]
 _Shots = Annotated[
-    str | None, typer.Option(metavar="ROWS", help="File with your examples for --prompt few-shot (see docs/answer.md).")
+    str | None, typer.Option(metavar="ROWS", help="File with your examples for --prompt few-shot (see docs/blinded.md).")
 ]
 _Generations = Annotated[
     int, typer.Option(metavar="N", min=1, help="Number of drafts; the most frequent answer is used.")
@@ -60,7 +60,7 @@ _Generations = Annotated[
 _Method = Annotated[
     AuditMethod,
     typer.Option(
-        help="How drafts are audited: with blind questions (blinded), or claim by claim (see docs/answer.md)."
+        help="How drafts are audited: with blind questions (blinded), or claim by claim (see docs/blinded.md)."
     ),
 ]
 _Judge = Annotated[

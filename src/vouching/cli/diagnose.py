@@ -84,7 +84,7 @@ _Labels = Annotated[
     typer.Option(
         metavar="ROWS",
         help="With --items and --whole: reports of --method rules, or rows with id and one label per item. "
-        "Without them: completions with labels and votes (see docs/theory.md).",
+        "Without them: completions with labels and votes (see docs/checklist.md).",
     ),
 ]
 _Tau = Annotated[float, typer.Option(metavar="T", help="Minimum share of yes votes for a judgment of yes.")]

@@ -4,7 +4,7 @@ Every metric takes ``weights`` of shape (..., N), how often each of the N rows c
 function thus gives the point value (None: every row once), ten thousand bootstrap values and the jackknife. Truth,
 predictions and ``right`` are (N,) booleans, True for Attributable or right; scores are (N,) finite numbers. Undefined
 values are nan, never 0. Arrays that are empty, of different length or of another type raise InputError. See
-``docs/metrics.md`` for what each number means.
+``docs/bench.md`` for what each number means.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ FORMS = (
     "http://host:8000/v1#name (on an OpenAI-compatible server), openai/name, local:/path (transformers, in this "
     "process) and vllm:/path"
 )
-"""The forms of a model's name; see ``docs/models.md``."""
+"""The forms of a model's name; see ``docs/judges.md``."""
 
 
 def is_model(name: str) -> bool:
