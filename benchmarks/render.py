@@ -1,9 +1,9 @@
-"""Write the measured figures into README.md and docs/figures.md, between their ``<!-- figures -->`` marks.
+"""Write the measured figures into README.md, docs/figures.md and docs/how-good.md, between ``<!-- figures -->`` marks.
 
     python benchmarks/render.py [ROOT]
 
-Reads the results below ROOT, by default this repository, and measures nothing. Sections without a result file are
-omitted.
+Reads the results below ROOT, by default this repository, and measures nothing; draws the pictures of docs/how-good.md.
+Sections without a result file are omitted.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from render_engine import cost_lines, games_lines, learning_lines
 from render_evolve import evolve_lines
 from render_probes import probe_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
+from render_quality import pictures, quality_lines
 from render_rankings import ranking_lines
 from render_search import search_lines
 from render_tables import RULES, Figures, interval, number, origin, table
@@ -53,6 +54,9 @@ FILES = {
     "evolve": "benchmarks/results/evolve.json",
     "encoder": "src/vouching/encoder/weights/encoder.json",
     "rules": "src/vouching/methods/embedded/weights/rules.json",
+    "contrast": "benchmarks/results/contrast_test.json",
+    "voices": "benchmarks/results/voices_test_embedded.json",
+    "languages": "benchmarks/results/languages.json",
     "combined": "src/vouching/methods/embedded/weights/combined.json",
 }
 """Every file that is read, relative to ROOT."""
@@ -270,7 +274,7 @@ def rewrite(page: Path, body: str) -> None:
 
 
 def main() -> None:
-    """Rewrite both pages."""
+    """Rewrite the pages and draw the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=Path, nargs="?", default=Path(__file__).parents[1])
     root: Path = parser.parse_args().root
@@ -279,6 +283,10 @@ def main() -> None:
     written = ["\n".join(wrapped(lines)) for lines in sections(found)]
     rewrite(root / "README.md", "\n".join(wrapped(short_lines(found))))
     rewrite(root / "docs/figures.md", "\n\n".join(text for text in written if text))
+    rewrite(root / "docs/how-good.md", "\n".join(wrapped(quality_lines(found))))
+    for name, svg in pictures(found):
+        (root / "docs/images").mkdir(exist_ok=True)
+        (root / "docs/images" / name).write_text(svg, encoding="utf-8")
 
 
 if __name__ == "__main__":
