@@ -14,7 +14,7 @@ endif
 # Of the benchmarks only encoder_speed.py needs the extra "train": `make test` installs it, or name a Python with it.
 TORCH_PYTHON ?= $(BIN)/python
 
-.PHONY: help demo test check bench docs integrations clean
+.PHONY: help demo test quick check bench docs examples integrations clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -26,6 +26,10 @@ demo: $(VENV)/.core ## check the shipped examples and print a verdict (core depe
 # Small models run best on one thread; two of them under load can be a hundred times slower.
 test: $(VENV)/.train ## run every test and doctest, also those of training (they need torch)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# The files that take longest, by their measured times: docs/development.md says how to measure again.
+quick: $(VENV)/.dev ## run the tests that take seconds, for each change (the full run is `make test`)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --quick
 
 check: $(VENV)/.dev ## lint, formatting, types, known vulnerabilities of dependencies
 	$(BIN)/ruff check .
@@ -52,14 +56,17 @@ bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_
 	$(TORCH_PYTHON) benchmarks/encoder_speed.py
 	$(BIN)/python benchmarks/render.py
 
-docs: $(VENV)/.dev ## run every example of README.md and docs/
-	$(BIN)/python -m pytest -q tests/house/test_documents_run.py tests/house/test_command_tree.py
+docs: $(VENV)/.dev ## build the site of the documentation into site/, offline, with every link checked
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
+
+examples: $(VENV)/.dev ## run every example of README.md, docs/ and the notebook
+	$(BIN)/python -m pytest -q tests/house/test_documents_run.py tests/house/test_command_tree.py tests/house/test_notebook.py
 
 integrations: $(VENV)/.core ## test the adapters, each in an environment with its package; write docs/integrations.md
 	$(BIN)/python -m tests.integrations.environments
 
 clean: ## remove the environment and what the targets wrote
-	rm -rf $(VENV) demo-out bench-out dist
+	rm -rf $(VENV) demo-out bench-out dist site
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -24,7 +24,7 @@ from render_public import calibration_lines, error_type_lines, sets_lines, spans
 from render_quality import pictures, quality_lines
 from render_rankings import ranking_lines
 from render_search import search_lines
-from render_tables import RULES, Figures, interval, number, origin, table
+from render_tables import RULES, Figures, number, origin, table
 from render_wrap import wrapped
 
 FILES = {
@@ -75,35 +75,38 @@ memory while the machine was busy with other work; ignore its rate."""
 
 
 def short_lines(found: Mapping[str, Figures]) -> Iterator[str]:
-    """The few figures of README.md."""
-    speeds, public, comparison = speeds_of(found), results_of(found), found.get("against rules")
-    for model, record in speeds.items():
-        source = record["long_sources"]["20,000 words"]
+    """The few figures of README.md: one honest figure each."""
+    speeds, public, contrast = speeds_of(found), results_of(found), found.get("contrast")
+    if speeds:
+        model, record = next(iter(speeds.items()))
         yield (
-            f"- `{model}`: {record['short_claims']['claims_per_second']} short claims per second on one core; a whole "
-            f"`vouch check` takes {record['cold_command']['seconds']:.2f} s."
-        )
-        yield (
-            f"  With a source of 20,000 words, the first claim takes {source['cold_seconds']:.2f} s and each "
-            f"further claim {1000 * source['warm_seconds']:.0f} ms."
+            f"- **Fast and free**: {record['short_claims']['claims_per_second']} short claims a second on one core "
+            f"(`{model}`); a whole command takes {record['cold_command']['seconds']:.1f} s."
         )
     if public:
         sound = [one for one in public["sets"].values() if not one["remark"] and one["difference"]]
         count, better, worse = tally(one["difference"] for one in sound)
         model = public["settings"]["model"]
-        yield f"- `{model}` separates supported from unsupported claims better than word overlap on {better} of {count}"
-        yield f"  public test sets and worse on {worse or 'none'}; on the others the difference is not significant."
-    if public and comparison and comparison["mean_of_sets"]:
-        pairs = {name: pair for name, pair in comparison["sets"].items() if not public["sets"][name]["remark"]}
-        count, better, worse = tally(pair["auroc"]["difference"] for pair in pairs.values())
-        mean = comparison["mean_of_sets"]["auroc"]
-        yield f"- `{model}` is better than `{RULES}` on {better} of {count} sets and worse on {worse or 'none'}; on the"
-        yield f"  others the difference is not significant. The mean AUROC is {number(mean['second'])} for `{model}`"
-        yield f"  and {number(mean['first'])} for `{RULES}`, a difference of {interval(mean['difference'], '+')}."
-    if speeds:
-        last = max(speeds.values(), key=lambda record: record["date"])
-        yield f"- Speed was measured on {last['date']} on {last['machine']}."
-        yield "  All figures: [docs/figures.md](docs/figures.md)."
+        yield (
+            f"- **Better than word overlap**, at telling supported from unsupported claims, on {better} of {count} "
+            f"public sets, and worse on {worse or 'none'}; on the others the difference is not significant (`{model}`)."
+        )
+        if flagged := public["sets"].get("ragtruth"):
+            figures = flagged["metrics"]
+            yield (
+                f"- **Cautious**: it flags {100 * figures['na_recall']['estimate']:.0f} % of the faulty answers of "
+                f"RAGTruth, but {100 * (1 - figures['na_precision']['estimate']):.0f} % of the answers that it flags "
+                "have no fault."
+            )
+    if contrast:
+        figures, (low, high) = (
+            contrast["models"]["embedded"],
+            contrast["models"]["embedded"]["balanced_accuracy_interval"],
+        )
+        yield (
+            "- **Bad at fine differences**: on pairs of claims that differ in one thing, its balanced accuracy is "
+            f"{figures['by_construction']['all']['balanced_accuracy']:.2f} [{low:.2f}, {high:.2f}]; a coin gives .50."
+        )
 
 
 def tally(differences: Iterable[Figures]) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""Draw the picture of a verdict in README.md: a real run, in the words and colours of ``vouch check``.
+"""Draw the picture of a verdict in docs/index.md: a real run, in the words and colours of ``vouch check``.
 
     python docs/images/draw_verdict.py
 
@@ -30,8 +30,12 @@ def draw() -> str:
     console.print(Text(f'      --source-text "{SOURCE}"\n'))
     print_verdict(console, vouching.check(CLAIM, SOURCE))
     console.print()
-    svg = console.export_svg(title="vouch check", unique_id="vouch")
-    # Rich fetches its font from the web; a picture in a page must not fetch anything.
+    return picture(console, "vouch check")
+
+
+def picture(console: Console, title: str) -> str:
+    """What a console has recorded, as an SVG that refers to nothing outside itself: Rich fetches its font."""
+    svg = console.export_svg(title=title, unique_id="vouch")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"font-family: [^;]+;", f"font-family: {FONTS};", svg)
     return re.sub(r"<!--.*?-->\s*", "", svg)

@@ -1,4 +1,4 @@
-"""Hook of mkdocs: links out of docs/ become names of files of the repository, and pages that do not exist leave the tree.
+"""Hook of mkdocs: links out of docs/ become names of files; pages that do not exist yet leave the tree.
 
 Set ``VOUCH_REPOSITORY`` to the address of the repository's files (``https://host/owner/name/blob/main``) to link them.
 """
