@@ -17,7 +17,7 @@ from vouching.claims import about_sources, check_min_confidence, claims_report, 
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
 from vouching.methods import method_for
-from vouching.methods.base import Outcome, ThresholdConfig
+from vouching.methods.base import ClaimVerifier, Outcome, ThresholdConfig
 from vouching.methods.embedded.verify import is_embedded, open_embedded
 from vouching.methods.instructed import instructed
 from vouching.models.base import Model
@@ -49,8 +49,8 @@ class Checker:
         model: "embedded" (the default: rules and a shipped encoder, offline, no language model), "embedded:rules" (the
             rules alone: about five times as fast, blind to paraphrase), "embedded:FOLDER" (weights learnt by ``vouch
             evolve``), a language model or its name, e.g. "http://host:8000/v1#name" (see
-            :func:`vouching.models.open.open_model`), or the name of a scorer, e.g. "minicheck:/weights" (see
-            :func:`vouching.methods.discriminative.open.open_scorer`).
+            :func:`vouching.models.open.open_model`), the name of a scorer, e.g. "minicheck:/weights" (see
+            :func:`vouching.methods.discriminative.open.open_scorer`), or a ClaimVerifier of your own.
         threshold: score in [0, 1] from which a claim is Attributable, or an item passes.
         method: one of ``METHODS``, or a variant: "label" (structured, the label alone) and "holistic" (checklist, one
             question about the whole). None for what suits the model: "embedded", "discriminative" for a scorer,
@@ -77,7 +77,7 @@ class Checker:
 
     def __init__(
         self,
-        model: str | Model = "embedded",
+        model: str | Model | ClaimVerifier = "embedded",
         threshold: float = 0.5,
         *,
         method: str | None = None,

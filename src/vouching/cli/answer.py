@@ -52,7 +52,8 @@ _Prompt = Annotated[
     Style, typer.Option(help="Prompt style: direct (plain), step by step (cot), or with examples (few-shot).")
 ]
 _Shots = Annotated[
-    str | None, typer.Option(metavar="ROWS", help="File with your examples for --prompt few-shot (see docs/blinded.md).")
+    str | None,
+    typer.Option(metavar="ROWS", help="File with your examples for --prompt few-shot (see docs/blinded.md)."),
 ]
 _Generations = Annotated[
     int, typer.Option(metavar="N", min=1, help="Number of drafts; the most frequent answer is used.")

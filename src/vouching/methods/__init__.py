@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vouching.methods.assurance.task import as_proposal, as_task
     from vouching.methods.assurance.theory import TabularGame, even_logits, soft_best_response, worse_action_bound
     from vouching.methods.assurance.verify import challenge, fill
-    from vouching.methods.base import ScriptedSampler
+    from vouching.methods.base import ClaimVerifier, ScriptedSampler
     from vouching.methods.blinded.game import BlindedGame
     from vouching.methods.blinded.model import ModelChecker, ModelProposer
     from vouching.methods.blinded.reward import BlindedRules, report_reward
@@ -53,14 +53,20 @@ if TYPE_CHECKING:
 
 
 def method_for(
-    model: str | Model, named: str | None = None, settings: Mapping[str, Any] | None = None
+    model: str | Model | ClaimVerifier, named: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> tuple[Method, dict[str, Any]]:
     """The method for a model, and its settings; without a name, the method that suits the model.
 
     Raises ConfigError for an unknown method or model, or one that does not fit the other.
     """
+    from vouching.methods.base import ClaimVerifier
     from vouching.methods.embedded.verify import is_embedded
 
+    if isinstance(model, ClaimVerifier):
+        if named is not None:
+            raise ConfigError(f"method {named!r} cannot be used with a verifier of your own: omit the method")
+        places = {"verifier": "vouching.methods.base:open_own", "settings": "vouching.methods.base:OwnConfig"}
+        return Method(name=type(model).__name__, paper="", judges="claims", **places), dict(settings or {})
     variants = {name: method for method in METHODS.values() for name in method.variants}
     if named is not None and named not in METHODS and named not in variants:
         near = get_close_matches(named, known := [*METHODS, *variants], n=1)
@@ -109,8 +115,8 @@ def _fitting(model: str | Model) -> str:
 
 __all__ = [
     "METHODS", "RULES", "AssuranceConfig", "AssuranceGame", "AssuranceVerifier", "BlindedGame", "BlindedRules",
-    "BlindedVerifier", "ChecklistConfig", "ChecklistGame", "ChecklistVerifier", "EmbeddedVerifier", "LabelScale",
-    "Method", "ModelChecker", "ModelGenerator", "ModelProposer", "ScriptedSampler", "SelfVerification",
+    "BlindedVerifier", "ChecklistConfig", "ChecklistGame", "ChecklistVerifier", "ClaimVerifier", "EmbeddedVerifier",
+    "LabelScale", "Method", "ModelChecker", "ModelGenerator", "ModelProposer", "ScriptedSampler", "SelfVerification",
     "SelfVerifyGame", "StructuredGame", "StructuredVerifier", "TabularGame", "UnitState", "VerifierQuality",
     "as_proposal", "as_task", "best_of", "bias_condition", "binary_reward", "bind", "case_quality", "challenge",
     "encoder_similarity", "even_logits", "evidence_fault", "expected_variances", "fill", "find_rules", "followed",

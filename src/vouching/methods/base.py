@@ -24,8 +24,12 @@ Outcome: TypeAlias = Verdict | Unverified
 """A verdict, or Unverified if the judge failed; Unverified is not a label."""
 
 
+@runtime_checkable
 class ClaimVerifier(Protocol):
-    """Judges claims against sources; all sources belong to every claim."""
+    """Judges claims against sources; all sources belong to every claim.
+
+    A class that inherits from it needs only ``verify``, and can be passed to ``Checker``.
+    """
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One outcome per claim, in order."""
@@ -50,6 +54,16 @@ class ThresholdConfig:
     def __post_init__(self) -> None:
         if not _is_share(self.threshold):
             raise ConfigError(f"threshold must be in [0, 1], got {self.threshold!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnConfig:
+    """The settings of a verifier that was passed as an object: none, for it has its own."""
+
+
+def open_own(verifier: ClaimVerifier, config: OwnConfig) -> ClaimVerifier:
+    """A verifier that was passed as an object, as it is."""
+    return verifier
 
 
 def _is_share(value: object) -> bool:

@@ -14,7 +14,6 @@ from inspect import signature
 from typing import Any, Literal, Protocol, TypeAlias
 
 from vouching.errors import ConfigError
-from vouching.models.base import Model
 from vouching.types import Reward, Unverified
 from vouching.types.visible import hint
 
@@ -93,7 +92,7 @@ class Method:
         module, _, name = place.partition(":")
         return getattr(import_module(module), name)
 
-    def open(self, model: str | Model, settings: Mapping[str, Any] | None = None) -> Any:
+    def open(self, model: object, settings: Mapping[str, Any] | None = None) -> Any:
         """The verifier for a model.
 
         >>> from vouching.methods import METHODS
