@@ -67,7 +67,7 @@ def _legend(names: Sequence[str]) -> Iterator[str]:
     for number, name in enumerate(names):
         yield _shape(number, x + 4, 33)
         yield f'<text x="{x + 13:.0f}" y="37" fill="#57606a">{escape(name)}</text>'
-        x += 26 + 6.4 * len(name)
+        x += 28 + 7 * len(name)
 
 
 def _axis(axis: tuple[float, float, float], bottom: int, mark: float | None) -> Iterator[str]:
