@@ -2,8 +2,8 @@
 
 A line that adds amounts rounds their sum; lines computed from lines add the rounded lines; worksheets compute exactly
 and round once, where their result enters the form (2024 Instructions for Form 1040, Rounding Off to Whole Dollars). Not
-tax advice. Not supported: everything that ``docs/assurance.md`` lists as refused; penalties; the alternative minimum tax,
-which the supported kinds of income and the standard deduction cannot cause.
+tax advice. Not supported: everything that ``docs/assurance.md`` lists as refused; penalties; the alternative minimum
+tax, which the supported kinds of income and the standard deduction cannot cause.
 
 The Tax Table and the EIC Table are computed as the IRS does it: from the middle of each row, in whole dollars. Rows of
 the EIC Table in which its slope changes or ends could not be checked; a return that needs one is refused.

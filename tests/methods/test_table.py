@@ -5,10 +5,10 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 
 from vouching import shortcuts
+from vouching.cli.calibrate import calibrate_command
 from vouching.cli.check import check_command
 from vouching.cli.evolve import reflect_command
 from vouching.cli.follow import follow_command
-from vouching.cli.calibrate import calibrate_command
 from vouching.errors import ConfigError
 from vouching.methods import METHODS
 from vouching.models import ScriptedModel

@@ -65,8 +65,7 @@ def method_for(
     if isinstance(model, ClaimVerifier):
         if named is not None:
             raise ConfigError(f"method {named!r} cannot be used with a verifier of your own: omit the method")
-        places = {"verifier": "vouching.methods.base:open_own", "settings": "vouching.methods.base:OwnConfig"}
-        return Method(name=type(model).__name__, paper="", judges="claims", **places), dict(settings or {})
+        return _own(type(model).__name__), dict(settings or {})
     variants = {name: method for method in METHODS.values() for name in method.variants}
     if named is not None and named not in METHODS and named not in variants:
         near = get_close_matches(named, known := [*METHODS, *variants], n=1)
@@ -94,6 +93,12 @@ def method_for(
     if unused:
         raise NoLanguageModelError(str(model), tuple(unused))
     return chosen or METHODS[fitting], given
+
+
+def _own(name: str) -> Method:
+    """The method of a verifier that was passed as an object."""
+    base = "vouching.methods.base"
+    return Method(name, "", "claims", verifier=f"{base}:open_own", settings=f"{base}:OwnConfig")
 
 
 def _fitting(model: str | Model) -> str:
