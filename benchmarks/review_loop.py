@@ -56,7 +56,7 @@ class Loop:
     """Data set of attribution/train."""
     model: str = "embedded"
     reviews: int = 300
-    evaluated: int = 600
+    evaluated: int = 400
     """Most rows to measure on."""
     error: float = 0.1
     """Probability that a simulated reviewer gives the wrong label."""
@@ -93,7 +93,7 @@ def review(queue: ReviewQueue, gold: Mapping[int, Label], loop: Loop) -> None:
 
 def calibrated(rows: Sequence[LabelledVerdict], kind: CalibratorKind, seed: int | None = None) -> Calibrator:
     """The calibrator of reviewed verdicts, as ``vouch calibrate`` fits it; with a seed, of shuffled reviews."""
-    labels = [row.gold for row in rows]
+    labels: list[Label] = [row.gold for row in rows]
     if seed is not None:
         random.Random(seed).shuffle(labels)
     scores = [LabelledScore(gold, row.verdict.score, row.group) for gold, row in zip(labels, rows, strict=True)]
@@ -137,7 +137,7 @@ def run(loop: Loop, data: Path, folder: Path) -> dict[str, Any]:
         of_reviews = reliability(queue)
         intact = ledger.verify().intact
     plain_checker = Checker(loop.model)
-    verdicts = [plain_checker.check(row["claim"], row["source"]) for row in others]
+    verdicts: list[object] = [plain_checker.check(row["claim"], row["source"]) for row in others]
     judged = [n for n, verdict in enumerate(verdicts) if isinstance(verdict, Verdict)]
     plain = [verdict.score for verdict in verdicts if isinstance(verdict, Verdict)]
     truth = [others[n]["label"] == "Attributable" for n in judged]
@@ -161,9 +161,9 @@ def run(loop: Loop, data: Path, folder: Path) -> dict[str, Any]:
 def main() -> None:
     """Run it and write the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--set", nargs="+", default=["faithdial"])
+    parser.add_argument("--set", nargs="+", default=["faithdial", "fool_me_twice"])
     parser.add_argument("--reviews", type=int, default=300)
-    parser.add_argument("--evaluated", type=int, default=600)
+    parser.add_argument("--evaluated", type=int, default=400)
     parser.add_argument("--error", type=float, default=0.1)
     parser.add_argument("--output", type=Path, default=Path("docs/results/review_loop.json"))
     given = parser.parse_args()

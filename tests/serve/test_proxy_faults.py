@@ -20,7 +20,8 @@ pytest.importorskip("starlette", reason="the extra serve is not installed")
 
 from tests.serve.test_faults import place_of, silent, until
 from tests.serve.upstream import Upstream, proxy_before, upstream_server
-from vouching.serve.policy import JudgeSettings
+from vouching.serve.blocking import Blocking
+from vouching.serve.policy import JudgeSettings, Policy
 from vouching.serve.proxy_guard import Guard
 from vouching.serve.proxy_messages import Asked
 from vouching.serve.proxy_settings import ProxySettings
@@ -88,7 +89,7 @@ def test_a_caller_who_leaves_before_a_whole_answer_ends_the_request_to_the_serve
 def test_a_caller_who_leaves_ends_the_check_of_its_answer() -> None:
     """The same check, once to its end and once left after a fifth of that time: its thread is free soon after."""
     pool = Pool(threads=1, queue=0)
-    guard = Guard(ProxySettings(), JudgeSettings("embedded:rules"), pool)
+    guard = Guard(ProxySettings(), JudgeSettings("embedded:rules"), pool, Blocking(Policy()))
     long, asked = "The bridge has three towers. " * 300, Asked("When?", (Source(DOCUMENTS[0]),))
 
     async def seconds(limit: float | None) -> float:

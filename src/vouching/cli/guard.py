@@ -131,6 +131,16 @@ _Stream = Annotated[
 _ProxyModel = Annotated[
     str | None, panel(HOW, "--model", metavar="NAME", envvar="VOUCH_MODEL", help="The judge, as for vouch check.")
 ]
+_Ledger = Annotated[
+    str | None,
+    panel(
+        _SERVER,
+        "--ledger",
+        metavar="TARGET",
+        envvar="VOUCH_LEDGER",
+        help="Keep the results, to be reviewed: a path, or an address of PostgreSQL.",
+    ),
+]
 
 
 @app.command("proxy", epilog=_PROXY_EPILOG)
@@ -142,6 +152,7 @@ def proxy_command(
     unverified: _Unverified = None,
     stream: _Stream = None,
     model: _ProxyModel = None,
+    ledger: _Ledger = None,
 ) -> None:
     """Guard the answers of an OpenAI-compatible server, by the documents of each request.
 
@@ -155,13 +166,16 @@ def proxy_command(
         given = {
             "upstream": upstream, "address": address, "action": action, "unverified": unverified, "stream": stream,
         }  # fmt: skip
-        policy = read_policy(config, [f"proxy.{name}={value}" for name, value in given.items() if value is not None])
+        overrides = [f"proxy.{name}={value}" for name, value in given.items() if value is not None]
+        policy = read_policy(config, [*overrides, *([] if ledger is None else [f"serve.ledger={ledger}"])])
         if model is not None:
             judge = replace(policy.judges[policy.proxy.judge], model=model)
             policy = replace(policy, judges={**policy.judges, policy.proxy.judge: judge})
         served = build_proxy(policy)
         with open_socket(policy.proxy.address) as listening:
             write_error(f"proxy at {url_of(listening)} for {policy.proxy.upstream}")
+            if served.state.warning:
+                write_error(f"warning: {served.state.warning}")
             run_app(served, listening, policy.limits)
     raise typer.Exit(Exit.OK)
 
@@ -169,11 +183,16 @@ def proxy_command(
 @policy_app.command("check", epilog=_CHECK_EPILOG)
 def check_command(file: Annotated[Path, typer.Argument(help="The policy file.")]) -> None:
     """Check the policy file of vouch serve and vouch proxy, and open its judges."""
-    from vouching.serve.policy import check_policy
+    from vouching.serve.policy import check_policy, read_policy
 
     with usage_errors():
         names = check_policy(file)
+        policy = read_policy(file)
     write_error(f"{file} is valid; judges: {', '.join(names)}")
+    if policy.proxy.blocks and not policy.serve.ledger:
+        write_error(
+            "warning: the proxy blocks answers, but no ledger is set (serve.ledger), so nothing can be reviewed"
+        )
 
 
 @policy_app.command("schema", epilog=_SCHEMA_EPILOG)

@@ -18,6 +18,7 @@ import httpx2
 
 from vouching.errors import ConfigError, InputError, needed
 from vouching.inputs import as_sources, row_sources
+from vouching.serve.blocking import Blocking
 from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard, worst
 from vouching.serve.proxy_messages import Asked, answers_of, members, object_of, parsed_object, read_request
@@ -46,7 +47,8 @@ class Proxy:
     def __init__(self, policy: Policy) -> None:
         self.settings = settings = policy.proxy
         pool = Pool(policy.serve.threads, policy.serve.queue)
-        self.guard = Guard(settings, policy.judges[settings.judge], pool)
+        self.blocking = Blocking(policy)
+        self.guard = Guard(settings, policy.judges[settings.judge], pool, self.blocking)
         self._limits = policy.limits
         self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(settings.upstream_seconds, connect=10.0))
 
@@ -289,4 +291,6 @@ def build_proxy(policy: Policy) -> Starlette:
         routing.Route("/promptfoo", proxy.promptfoo, methods=["POST"]),
         routing.Route("/{path:path}", proxy.forward, methods=methods),
     ]
-    return starlette.Starlette(routes=routes, lifespan=lifespan)
+    served = starlette.Starlette(routes=routes, lifespan=lifespan)
+    served.state.warning = proxy.blocking.warning()
+    return served

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+import time
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from vouching.checker import Checker
 from vouching.errors import ConfigError, ModelDeadlineError, VouchError
 from vouching.models.running import run
+from vouching.serve.blocking import Blocking
 from vouching.serve.policy import JudgeSettings
 from vouching.serve.proxy_messages import Asked
 from vouching.serve.proxy_settings import ProxySettings
@@ -15,6 +18,8 @@ from vouching.serve.work import Deadline, Pool
 from vouching.types import Report
 from vouching.types.serial import finding_json
 
+_LEAST_SECONDS = 1.0
+"""Time to keep a report, however late it is."""
 Outcome = Literal["passed", "failed", "unverified", "unchecked"]
 
 
@@ -32,6 +37,8 @@ class Decision:
     """The findings."""
     message: str = ""
     """Why the answer was not verified or not checked."""
+    warning: str = ""
+    """What is not known about a policy that blocks; empty if it is known, or nothing is blocked."""
 
     @property
     def blocked(self) -> bool:
@@ -50,24 +57,31 @@ class Guard:
     Raises ConfigError for a judge that does not judge claims, or that searches.
     """
 
-    def __init__(self, settings: ProxySettings, judge: JudgeSettings, pool: Pool) -> None:
+    def __init__(self, settings: ProxySettings, judge: JudgeSettings, pool: Pool, blocking: Blocking) -> None:
         self.settings = settings
         self.pool = pool
+        self._blocking = blocking
         self._checker = Checker(judge.model, judge.threshold, min_confidence=judge.min_confidence)
         if self._checker.judges != "claims" or judge.search:
             raise ConfigError(f"proxy.judge {settings.judge!r} must judge claims, and must not search")
 
     async def decide(self, text: str, asked: Asked) -> Decision:
-        """The decision on an answer; a fault of the check counts as not verified, never as passed."""
+        """The decision on an answer; a fault of the check or of the ledger counts as not verified, never as passed."""
+        return replace(await self._decide(text, asked), warning=await self._blocking.awarning())
+
+    async def _decide(self, text: str, asked: Asked) -> Decision:
         settings = self.settings
         if not asked.sources:
             return self._final(
                 "unchecked", settings.undocumented == "block", text, None, "the request has no documents"
             )
         deadline = Deadline(settings.check_seconds)
+        started = time.perf_counter()
         try:
             report = await self.pool.run(lambda: self._checked(text, asked, deadline), deadline)
-        except ModelDeadlineError:
+            async with asyncio.timeout(max(deadline.remaining, _LEAST_SECONDS)):
+                await self._blocking.keep(text, asked, report, time.perf_counter() - started)
+        except (ModelDeadlineError, TimeoutError):
             words = f"the check took longer than {settings.check_seconds:g} s"
             return self._final("unverified", settings.unverified == "block", text, None, words)
         except VouchError as error:
@@ -94,9 +108,10 @@ class Guard:
         return Decision(outcome, "none", text, report, message)
 
     def close(self) -> None:
-        """Start no further check, and close the connections of the judge."""
+        """Start no further check, and close the connections of the judge and the ledger."""
         self.pool.close()
         self._checker.close()
+        self._blocking.close()
 
 
 def worst(decisions: list[Decision]) -> Outcome:

@@ -42,6 +42,8 @@ class ProxySettings:
     """What a caller gets instead of a blocked answer."""
     judge: str = "default"
     """Name of the judge, of the table ``judges``."""
+    caller: str = "proxy"
+    """Name under which results are kept in ``serve.ledger``, and whose reviews blocking rests on."""
     check_seconds: float = 30.0
     """Longest time of a check; after it, the answer counts as not verified."""
     upstream_seconds: float = 600.0
@@ -55,3 +57,8 @@ class ProxySettings:
             raise ConfigError(f"documents must be of {', '.join(get_args(Origin))}, got {unknown[0]!r}")
         if min(self.check_seconds, self.upstream_seconds) <= 0:
             raise ConfigError("check_seconds and upstream_seconds must be above 0")
+
+    @property
+    def blocks(self) -> bool:
+        """Whether a verdict, or the lack of one, can block an answer."""
+        return "block" in (self.action, self.unverified)

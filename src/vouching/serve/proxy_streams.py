@@ -57,7 +57,11 @@ def annotation(decisions: list[Decision]) -> dict[str, Any]:
     """The record of all decisions on an answer."""
     actions = [decision.action for decision in decisions if decision.action != "none"]
     records = [decision.record() for decision in decisions]
-    return {"outcome": worst(decisions), "action": actions[0] if actions else "none", "answers": records}
+    found: dict[str, Any] = {
+        "outcome": worst(decisions), "action": actions[0] if actions else "none", "answers": records,
+    }  # fmt: skip
+    warnings = [*dict.fromkeys(decision.warning for decision in decisions if decision.warning)]
+    return found | ({"warnings": warnings} if warnings else {})
 
 
 async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked) -> AsyncIterator[bytes]:
@@ -85,7 +89,9 @@ async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked)
             for text in texts or [""]
         ]
     # The text is out already, so nothing was done to it.
-    record = annotation([Decision(one.outcome, "none", one.text, one.report, one.message) for one in decisions])
+    record = annotation(
+        [Decision(one.outcome, "none", one.text, one.report, one.message, one.warning) for one in decisions]
+    )
     yield verdict_event(record, first if chat else None)
     if done:
         yield DONE

@@ -1,0 +1,79 @@
+"""Whether a policy that blocks answers rests on an audit, and the results of the proxy in the ledger that has it.
+
+Until the ledger has enough reviews for the proxy's caller (:mod:`vouching.review.audits`), the proxy warns at its start
+and in every checked answer. Blocking goes on: the warning says what is not known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import asdict
+
+from vouching.errors import VouchError
+from vouching.serve.policy import Policy
+from vouching.serve.proxy_messages import Asked
+from vouching.serve.recording import Asked as Kept
+from vouching.serve.recording import Recorder
+from vouching.types import Report
+
+_FRESH_SECONDS = 60.0
+
+
+class Blocking:
+    """What the ledger of a policy says about blocking, read again every minute.
+
+    Raises ConfigError for a ledger that cannot be used.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._settings = settings = policy.proxy
+        self._stream = policy.serve.stream
+        self._model = policy.judges[settings.judge].model
+        self._recorder = Recorder(policy.serve.ledger) if policy.serve.ledger else None
+        self._blocks = settings.blocks
+        self._read = (float("-inf"), "")
+
+    def warning(self) -> str:
+        """What to say about blocking; empty if nothing is blocked, or enough was reviewed."""
+        if not self._blocks:
+            return ""
+        read, found = self._read
+        if time.monotonic() - read > _FRESH_SECONDS:
+            found = self._ask()
+            self._read = (time.monotonic(), found)
+        return found
+
+    async def awarning(self) -> str:
+        """The same, without holding up other answers."""
+        return await asyncio.to_thread(self.warning) if self._blocks else ""
+
+    def _ask(self) -> str:
+        if self._recorder is None:
+            return (
+                "it is not known how often right claims are blocked: no ledger is set, so nothing can be reviewed; set "
+                "serve.ledger in the policy file"
+            )
+        from vouching.review.audits import blocking_audit
+        from vouching.review.queue import ReviewQueue
+
+        model = None if "," in self._model else self._model  # of a cascade, any of its models
+        try:
+            audit = blocking_audit(ReviewQueue(self._recorder.ledger), self._settings.caller, model)
+        except VouchError as error:
+            return f"it is not known how often right claims are blocked: {error}"
+        return audit.warning or ""
+
+    async def keep(self, text: str, asked: Asked, report: Report, seconds: float) -> None:
+        """Keep the report on an answer, if there is a ledger. Raises ServerUnavailableError if it fails."""
+        if self._recorder is None:
+            return
+        inputs = {"response": text, "sources": [asdict(source) for source in asked.sources]}
+        inputs |= {"question": asked.question} if asked.question else {}
+        kept = Kept("check-response", inputs, self._settings.caller)
+        await self._recorder.keep(kept.entry(self._stream, report, seconds))
+
+    def close(self) -> None:
+        """Close the ledger."""
+        if self._recorder is not None:
+            self._recorder.close()
