@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import inspect
+from types import SimpleNamespace
 
 import pytest
 
+from tests.integrations.bare_package import module_of
 from tests.methods.structured.replies import CLAIM, SOURCE, reply, supported
 from vouching.errors import ConfigError, InputError
 from vouching.integrations.verl import structured_score
@@ -48,6 +52,29 @@ def test_settings_of_the_configuration_are_checked() -> None:
 
 
 def test_verl_finds_it_by_the_path_that_the_docstring_shows() -> None:
-    loader = pytest.importorskip("verl.utils.import_utils", reason="verl is not installed")
+    loader = module_of("verl.utils.import_utils", "verl", "verl.utils", DataProto=object)
     found = loader.load_extern_object(module_path="pkg://vouching.integrations.verl", object_name="structured_score")
     assert found is importlib.import_module("vouching.integrations.verl").structured_score
+
+
+@pytest.mark.parametrize("name", ["structured_score", "blinded_score"])
+def test_verls_own_configuration_calls_it_with_its_settings(name: str) -> None:
+    """``get_custom_reward_fn`` of verl/trainer/ppo/reward.py (github.com/verl-project/verl) makes what is called.
+
+    The keywords of the call are those of ``NaiveRewardManager.run_single`` in
+    verl/experimental/reward_loop/reward_manager/naive.py, which awaits coroutine functions.
+    """
+    module_of("verl.utils.import_utils", "verl", "verl.utils", DataProto=object)
+    trainer = importlib.import_module("verl.trainer.ppo.reward")
+    settings = {"structured_score": {"variant": "grounded"}, "blinded_score": {"scale": "error-rate"}}[name]
+    chosen = {"path": "pkg://vouching.integrations.verl", "name": name, "reward_kwargs": settings}
+    compute_score = trainer.get_custom_reward_fn(SimpleNamespace(reward={"custom_reward_function": chosen}))
+    row = {"claim": CLAIM, "source": SOURCE, "question": "What?", "sources": ["It has three towers."], "num_turns": 1}
+    said = {"structured_score": reply(), "blinded_score": "It has 2 towers."}[name]
+    called = compute_score(
+        data_source="anli", solution_str=said, ground_truth="Not Attributable", extra_info={**row, "num_turns": None}
+    )
+    result = asyncio.run(called) if inspect.iscoroutine(called) else called
+    # A perfect record earns 1 + .15 * .8; the only number is wrong: -1 of 1.
+    assert result["score"] == {"structured_score": 1.12, "blinded_score": -1.0}[name]
+    assert inspect.iscoroutinefunction(compute_score) is (name == "blinded_score")

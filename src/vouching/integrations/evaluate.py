@@ -2,10 +2,10 @@
 
     metric = Attributable(); metric.compute(predictions=[...], references=[[...], ...])
     dataset.map(judged_columns, batched=True)
-    process_results: !function task.process_results           # lm-eval; task.py imports it from here
+    process_results: !function task.process_results           # lm-eval; task.py imports it from here, and judged_mean
 
-Rows that could not be judged do not count in a mean, and are reported as a share. Tested with evaluate 0.4 and datasets
-5.2.
+Rows that could not be judged do not count in a mean, and are reported as a share. Tested with evaluate 0.4, datasets
+5.2 and lm-eval 0.4.13.
 """
 # pyright: basic, reportMissingImports=false
 
@@ -19,7 +19,7 @@ from vouching.errors import needed
 from vouching.inputs import row_sources
 from vouching.integrations.judged_text import JudgedText, judge_text
 
-__all__ = ["attributable_metric", "judged_columns", "process_results"]
+__all__ = ["attributable_metric", "judged_columns", "judged_mean", "process_results"]
 
 
 def attributable_metric(model: str = "embedded") -> Any:
@@ -79,6 +79,16 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str], model: str =
     {'attributable': 1.0, 'unverified': 0.0}
     """
     return _mean([judge_text(results[0], row_sources(doc), doc.get("question"), model=model)])
+
+
+def judged_mean(values: Sequence[float]) -> float:
+    """The aggregation for lm-eval: the mean of what could be judged; NaN if nothing could.
+
+    >>> judged_mean([1.0, math.nan, 0.0])
+    0.5
+    """
+    judged = [value for value in values if not math.isnan(value)]
+    return math.fsum(judged) / len(judged) if judged else math.nan
 
 
 def _text(row: Mapping[str, Any]) -> str:
