@@ -20,7 +20,7 @@ NEEDS = {
     "guardrails_validator": "guardrails", "ragas_metric": "ragas", "deepeval_metric": "deepeval",
     "inspect_ai_scorer": "inspect_ai", "evaluate_metric": "evaluate", "opentelemetry_span": "opentelemetry.sdk",
     "trl_grpo": "trl", "verl_reward": "vouching", "mcp_client": "mcp", "proxy_client": "starlette",
-    "test_runner": "pytest", "pairs": "vouching",
+    "pytest_assertion": "pytest", "pairs": "vouching",
 }  # fmt: skip
 """The package of each example; the others in the folder are configurations, which tests of their own use."""
 
@@ -52,7 +52,7 @@ def test_an_example_prints_what_it_says(name: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
     command = [sys.executable, str(path)]
     done = subprocess.run(
-        command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=1200, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.strip().splitlines()[-len(printed_by(path).splitlines()) :] == printed_by(path).splitlines()

@@ -32,7 +32,7 @@ def evaluated(tmp_path: Path, url: str) -> dict[str, tuple[bool, str]]:
         "PROMPTFOO_DISABLE_REMOTE_GENERATION": "1",
     }  # fmt: skip
     command = [str(PROMPTFOO), "eval", "-c", str(CONFIG), "-o", str(made), "--no-cache", "--no-table"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200, check=False)
     assert made.exists(), done.stdout + done.stderr
     results = json.loads(made.read_text(encoding="utf-8"))["results"]["results"]
     return {

@@ -28,7 +28,7 @@ DOCUMENTS = {"documents": [{"doc_id": "bridge.txt", "text": "The bridge opened i
 ASKED: list[Any] = [{"role": "user", "content": "When did it open?"}]
 WRONG, RIGHT = "The bridge opened in 1937.", "The bridge opened in 1973."
 TEMPLATE = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
-SECONDS = 300.0
+SECONDS = 900.0
 """How long a busy machine may take to load the server."""
 
 

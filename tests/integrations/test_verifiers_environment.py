@@ -42,7 +42,7 @@ def evaluated(tmp_path: Path, url: str, *options: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
     paths = os.pathsep.join([str(FOLDER), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "KEY_OF_TEST": "none", "HOME": str(tmp_path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     lines = (tmp_path / "run" / "traces.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
@@ -55,7 +55,7 @@ def test_its_own_evaluation_gives_the_rewards_of_the_library(tmp_path: Path) -> 
     found = {trace["task"]["data"]["claim"]: trace for trace in traces}
     columns = {name: [row[name] for row in ROWS[:3]] for name in ("gold", "claim", "source")}
     here = trl_reward("structured", variant="grounded")(completions=SAID, **columns)
-    assert [found[row["claim"]]["rewards"]["process"]["score"] for row in ROWS[:3]] == here
+    assert [found[row["claim"]]["rewards"]["record"]["score"] for row in ROWS[:3]] == here
     assert here[1] == 0.0  # a reply without a record earns nothing
     assert found[ROWS[0]["claim"]]["metrics"]["structured/label"] == 1.0
     assert found[ROWS[1]["claim"]]["metrics"]["words"] == 2.0

@@ -34,7 +34,7 @@ class ClaimTask(vf.Task[ClaimData, vf.State, ClaimTaskConfig]):
     """A claim to judge."""
 
     @vf.reward(weight=1.0)
-    async def process(self, trace: vf.Trace) -> float:
+    async def record(self, trace: vf.Trace) -> float:
         """The reward of the record; its parts are metrics structured/PART."""
         return await trace_reward("structured", variant=self.config.variant)(self.data, trace)
 
