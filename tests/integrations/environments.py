@@ -100,9 +100,7 @@ ENVIRONMENTS = {
     "argilla": Environment("review records", ("argilla==2.8.0", "sqlalchemy", "alembic"), ("test_argilla.py",)),
     "openrlhf": Environment("remote reward", ("openrlhf==0.11.2",), ("test_openrlhf.py",), extras="serve", kind="bare"),
     "verl": Environment("reward functions", ("verl==0.9.1",), ("test_verl.py",), "verl_reward", kind="bare"),
-    "litellm": Environment(
-        "guardrail of the proxy", ("litellm==1.110.2",), ("test_litellm.py",), relaxed=OLDER_CLIENTS, extras="serve"
-    ),
+    "litellm": Environment("guardrail of the proxy", ("litellm==1.110.2",), ("test_litellm.py",), extras="serve"),
     "trl": Environment(
         "rewards",
         ("trl==1.16.0", "torch==2.13.0", "transformers==5.23.0"),

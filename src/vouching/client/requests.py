@@ -49,7 +49,7 @@ class KeptSource:
         return {"digest": self.digest, "id": self.id, "title": self.title, "url": self.url}
 
 
-GivenSources = SourcesLike | KeptSource | Sequence[KeptSource]
+GivenSources = SourcesLike | KeptSource | Sequence[SourceLike | KeptSource]
 
 
 def check_call(claim: ClaimLike | Sequence[ClaimLike], sources: GivenSources | None, more: Mapping[str, Any]) -> Any:
@@ -75,7 +75,7 @@ def pairs_call(
     """As many documents as claims."""
     check_pairs(docs, claims)
     texts = [as_claim(claim, number).text for number, claim in enumerate(claims, 1)]
-    body = {"docs": _sources([*docs]) if docs else [], "claims": texts, **_given(more)}
+    body = {"docs": _sources(docs), "claims": texts, **_given(more)}
     return Call("/v1/pairs", body, read_pairs)
 
 

@@ -63,9 +63,8 @@ def print_windows(console: Console, windows: Sequence[tuple[Span, float | None]]
     """
     console.print("Each window alone")
     for span, score in windows:
-        start = (
-            f"  {'   -' if score is None else f'{score:.2f}'}  {visible_line(span.source_id)} {span.start}-{span.end}  "
-        )
+        shown = "   -" if score is None else f"{score:.2f}"
+        start = f"  {shown}  {visible_line(span.source_id or '')} {span.start}-{span.end}  "
         console.print(Text(start + shorten(visible_line(span.text), max(20, console.width - len(start)))))
 
 
