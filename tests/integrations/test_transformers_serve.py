@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 
@@ -33,10 +34,10 @@ SECONDS = 900.0
 
 
 def taught_model(folder: Path) -> Path:
-    """A Qwen2 of some thousand parameters that answers the question with ``WRONG``."""
+    """A Llama of some thousand parameters, which answers the question with ``WRONG``."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     words = sorted({*f"{ASKED[0]['content']}\n{WRONG}".replace(" ", "Ġ")})
     vocabulary = {word: number for number, word in enumerate(["<eos>", "<pad>", "Ċ", *words])}
@@ -45,11 +46,11 @@ def taught_model(folder: Path) -> Path:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, eos_token="<eos>", pad_token="<pad>")
     tokenizer.chat_template = TEMPLATE
     torch.manual_seed(0)
-    config = Qwen2Config(
+    config = LlamaConfig(
         vocab_size=len(vocabulary), hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
         num_key_value_heads=4, max_position_embeddings=256, eos_token_id=0, pad_token_id=1, bos_token_id=0,
     )  # fmt: skip
-    model = Qwen2ForCausalLM(config)
+    model = LlamaForCausalLM(config)
     prompt = tokenizer(f"{ASKED[0]['content']}\n")["input_ids"]
     answer = [*tokenizer(WRONG)["input_ids"], 0]
     tokens = torch.tensor([[*prompt, *answer]])
@@ -78,22 +79,26 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     program = Path(sys.executable).with_name("transformers")
     command = [str(program), "serve", str(folder), "--device", "cpu", "--host", "127.0.0.1", "--port", str(port)]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    url = f"http://127.0.0.1:{port}/v1"
+    with (folder / "server.log").open("w+", encoding="utf-8") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            end = time.monotonic() + SECONDS
+            while not is_healthy(port):
+                log.seek(0)
+                assert process.poll() is None, log.read()[-3000:]
+                assert time.monotonic() < end, "transformers serve did not start in time"
+                time.sleep(1)
+            yield f"http://127.0.0.1:{port}/v1", str(folder)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def is_healthy(port: int) -> bool:
     try:
-        end = time.monotonic() + SECONDS
-        with openai.OpenAI(base_url=url, api_key="none", max_retries=0) as client:
-            while time.monotonic() < end:
-                assert process.poll() is None, process.stdout.read() if process.stdout else ""
-                try:
-                    client.models.list()
-                    break
-                except openai.APIError:
-                    time.sleep(1)
-        yield url, str(folder)
-    finally:
-        process.kill()
-        process.wait()
+        return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=10).status_code == 200
+    except httpx2.HTTPError:
+        return False
 
 
 def request(name: str, **more: Any) -> dict[str, Any]:

@@ -69,10 +69,13 @@ def test_verls_own_configuration_calls_it_with_its_settings(name: str) -> None:
     settings = {"structured_score": {"variant": "grounded"}, "blinded_score": {"scale": "error-rate"}}[name]
     chosen = {"path": "pkg://vouching.integrations.verl", "name": name, "reward_kwargs": settings}
     compute_score = trainer.get_custom_reward_fn(SimpleNamespace(reward={"custom_reward_function": chosen}))
-    row = {"claim": CLAIM, "source": SOURCE, "question": "What?", "sources": ["It has three towers."], "num_turns": 1}
+    rows = {"structured_score": {"claim": CLAIM, "source": SOURCE}, "blinded_score": {"sources": ["It has 3 towers."]}}
     said = {"structured_score": reply(), "blinded_score": "It has 2 towers."}[name]
     called = compute_score(
-        data_source="anli", solution_str=said, ground_truth="Not Attributable", extra_info={**row, "num_turns": None}
+        data_source="anli",
+        solution_str=said,
+        ground_truth="Not Attributable",
+        extra_info={**rows[name], "question": "What?", "num_turns": None},
     )
     result = asyncio.run(called) if inspect.iscoroutine(called) else called
     # A perfect record earns 1 + .15 * .8; the only number is wrong: -1 of 1.
