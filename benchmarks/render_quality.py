@@ -94,7 +94,7 @@ def _sets_picture(public: Figures, rules: Figures | None) -> str:
 def _published_picture(public: Figures) -> str:
     rows: list[tuple[str, list[Point]]] = []
     for name, one in _sound(public):
-        figures = [figure for figure in one["published"] if figure["metric"] in one["metrics"]]
+        figures = [figure for figure in one.get("published", ()) if figure["metric"] in one["metrics"]]
         for metric in dict.fromkeys(figure["metric"] for figure in figures):
             rows.append((f"{name}, {metric.replace('_', ' ')}", [_point(SHOWN, one["metrics"][metric])]))
             theirs = [figure for figure in figures if figure["metric"] == metric]
