@@ -108,8 +108,9 @@ def test_both_models_stand_beside_each_other_and_beside_word_overlap(root: Path)
     difference = r"\+0\.200 \[\+0\.\d{3}, \+0\.\d{3}\] better"
     assert re.search(rf"^\| wice \| 40 \| 20 \| 1\.000 \| 0\.800 \| {difference} \| 0\.500 \| \+0\.500 ", figures, re.M)
     assert re.search(rf"^\| mean of sets \| 80 \| \| 1\.000 \| 0\.800 \| {difference} \| 0\.500 ", figures, re.M)
+    # Word overlap is constant there: its differences have no interval, so that none of the sets counts.
     assert (
-        "- **Better than word overlap**, at telling supported from unsupported claims, on 2 of 2 public sets" in readme
+        "- **Better than word overlap**, at telling supported from unsupported claims, on 0 of 0 public sets" in readme
     )
 
 
