@@ -122,21 +122,27 @@ def test_a_file_that_cannot_be_read_is_named_and_the_form_keeps_what_it_has(
     shown.close()
 
 
-def test_a_server_with_keys_asks_for_one_and_keeps_it_for_the_tab_alone(browser: Any, tmp_path: Path) -> None:
+def test_a_server_with_keys_takes_one_for_a_cookie_that_scripts_cannot_read(browser: Any, tmp_path: Path) -> None:
     secret, _ = KeyFile(tmp_path / "keys.json").add("reader", ["check"])
     with served(policy(keys=str(tmp_path / "keys.json"))) as (address, _):
         shown = opened(browser, address)
-        shown.fill("#key", "vouch_wrong")
-        shown.fill("#said", ANSWER)
-        shown.fill("#pasted", SOURCE)
-        shown.click("#check")
+        shown.fill("#secret", "vouch_wrong")
+        shown.click("button[type=submit]")
         shown.wait_for_selector("#status.fault")
         assert "key" in shown.inner_text("#status")
-        shown.fill("#key", secret)
+        shown.fill("#secret", secret)
+        shown.click("button[type=submit]")
+        shown.wait_for_selector("#ask")
         check(shown)
-        stored = shown.evaluate("[document.cookie, localStorage.length, sessionStorage.getItem('vouch-key')]")
+        [cookie] = shown.context.cookies()
+        stored = shown.evaluate("[document.cookie, localStorage.length, sessionStorage.length]")
+        assert (cookie["httpOnly"], cookie["sameSite"], secret in cookie["value"]) == (True, "Strict", False)
+        assert shown.inner_text(".who bdi") == "reader"
+        shown.click("#sign-out")
+        shown.wait_for_selector("#sign-in")
+        assert shown.context.cookies() == []
         shown.close()
-    assert stored == ["", 0, secret]
+    assert stored == ["", 0, 0]
 
 
 def test_without_a_text_or_a_source_nothing_is_sent(page: Any) -> None:

@@ -61,7 +61,7 @@ def build_app(policy: Policy, folder: Path | None = None) -> FastAPI:
     app.state.service = service
     _add_problems(app)
     add_routes(app, service)
-    app.add_middleware(Gate, limits=policy.limits, keys=service.keys, rates=service.rates, measures=service.measures)
+    app.add_middleware(Gate, service=service)
     if policy.serve.cors_origins:
         from starlette.middleware.cors import CORSMiddleware
 

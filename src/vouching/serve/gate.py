@@ -1,4 +1,4 @@
-"""What every request passes before its route: the key and its scope, the rate of the key, the size of the body.
+"""What every request passes before its route: its origin, the key or session and its scope, the rate, the body's size.
 
 Scopes are looked up by path in one table, so that a route without a scope cannot be served by mistake: a path under
 /v1/ that the table lacks is refused. A refused request is answered before its body is read.
@@ -11,16 +11,17 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from vouching.client.problems import MEDIA_TYPE, Problem, problem_of
 from vouching.errors import AccessError, InputError, ServerUnavailableError, VouchError
-from vouching.serve.keys import ANYONE, Key, KeyFile, Scope
-from vouching.serve.measures import Measures, span
-from vouching.serve.policy import LimitSettings
-from vouching.serve.shared_folder import Rates
+from vouching.serve.keys import ANYONE, STRANGER, Key, Scope
+from vouching.serve.measures import span
+from vouching.serve.origins import SAFE, from_elsewhere, from_here, is_named_elsewhere
+from vouching.serve.service import Service
+from vouching.serve.sessions import Session, token_of
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -33,6 +34,8 @@ ROUTE_SCOPES: dict[str, Scope] = {
     "/v1/reward": "reward", "/v1/verdicts": "read", "/v1/reviews": "review", "/v1/page": "check", "/metrics": "metrics",
 }  # fmt: skip
 """The scope of each path, and of the paths below it."""
+PAGES = ("/", "/history", "/review", "/dashboard", "/v1/session")
+"""Paths that show a stranger how to sign in; what they show others depends on the scopes of their key."""
 
 logger = logging.getLogger("vouching.serve")
 
@@ -45,7 +48,7 @@ def scope_of(path: str) -> Scope | None:
     """
     if path == "/metrics":
         return "metrics"
-    if not path.startswith("/v1"):
+    if not path.startswith("/v1") or path == "/v1/session":
         return None
     if (route := route_of(path)) in ROUTE_SCOPES:
         return ROUTE_SCOPES[route]
@@ -60,18 +63,20 @@ def route_of(path: str) -> str:
     """
     parts = path.split("/")
     route = "/".join(parts[:3])
-    return route if route in ROUTE_SCOPES or path in ("/healthz", "/readyz") else "other"
+    if route in ROUTE_SCOPES or path in ("/healthz", "/readyz", "/v1/session"):
+        return route
+    return f"/{parts[1]}" if f"/{parts[1]}" in PAGES else "other"
 
 
 class Gate:
     """The ASGI middleware."""
 
-    def __init__(self, app: App, limits: LimitSettings, keys: KeyFile | None, rates: Rates, measures: Measures) -> None:
+    def __init__(self, app: App, service: Service) -> None:
         self.app = app
-        self.limits = limits
-        self.keys = keys
-        self.rates = rates
-        self.measures = measures
+        self.service = service
+        self.limits = service.policy.limits
+        self.measures = service.measures
+        self._origins = service.policy.serve.cors_origins
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Serve a request, or answer it with a problem."""
@@ -92,9 +97,9 @@ class Gate:
         attributes = {"http.request.method": scope["method"], "http.route": route}
         with self.measures.open.track_inprogress(), span(f"{scope['method']} {route}", **attributes) as own:
             try:
-                key = self._admit(scope)
+                key, session = self._admit(scope)
                 caller = key.id
-                scope.setdefault("state", {})["key"] = key
+                scope.setdefault("state", {}).update(key=key, session=session)
                 body = await self._body(scope, receive)
                 await self.app(scope, _replayed(body, receive), sending)
             except Rejected as error:
@@ -111,25 +116,70 @@ class Gate:
                 self.measures.seconds.labels(route).observe(seconds)
                 logger.info("%s %s %d %.0f ms key %s", scope["method"], route, status, 1000 * seconds, caller)
 
-    def _admit(self, scope: MutableMapping[str, Any]) -> Key:
-        """The key of the caller. Raises AccessError or ServerUnavailableError."""
+    def _admit(self, scope: MutableMapping[str, Any]) -> tuple[Key, Session | None]:
+        """The key of the caller, and the session. Raises AccessError, Rejected or ServerUnavailableError."""
         needed = scope_of(scope["path"])
-        if needed is None or self.keys is None:
-            return ANYONE
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._refuse_foreign(scope["method"], headers)
+        if needed is None and route_of(scope["path"]) not in PAGES:
+            return ANYONE, None
+        if b"authorization" in headers and self.service.keys is not None:
+            key, session = self._keyed(scope), None
+        else:
+            key, session = self._signed_in(scope)
+            if session is not None and scope["method"] not in SAFE and not from_here(headers):
+                raise Rejected("a request with a session must come from a page of this server", HTTPStatus.FORBIDDEN)
+        if needed is None:
+            return key, session
+        if key is STRANGER:
+            raise AccessError("the request has no API key: send the header  Authorization: Bearer KEY")
+        if not key.allows(needed):
+            scopes = ", ".join(key.scopes)
+            raise AccessError(f"the API key {key.id} has the scopes {scopes}, but this call needs {needed}", 403)
+        self._within_rate(key)
+        return key, session
+
+    def _refuse_foreign(self, method: str, headers: dict[bytes, bytes]) -> None:
+        """Raises Rejected for a request that a page of somebody else sent."""
+        if method not in SAFE and from_elsewhere(headers, self._origins):
+            raise Rejected(
+                "the request comes from a page of another origin: name it in serve.cors_origins to allow it",
+                HTTPStatus.FORBIDDEN,
+            )
+        if self.service.keys is None and (name := is_named_elsewhere(headers, self._origins)):
+            raise Rejected(
+                f"this server has no keys and answers to names of this machine only, not to {name[:100]!r}: ask "
+                "127.0.0.1, use keys, or name the origin in serve.cors_origins",
+                HTTPStatus.FORBIDDEN,
+            )
+
+    def _keyed(self, scope: MutableMapping[str, Any]) -> Key:
+        """The key in the header of a request. Raises AccessError."""
+        assert self.service.keys is not None
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         kind, _, secret = given[0].decode("latin-1").partition(" ") if len(given) == 1 else ("", "", "")
         if kind.lower() != "bearer" or not secret:
             raise AccessError("the request has no API key: send the header  Authorization: Bearer KEY")
-        key = self.keys.find(secret.strip())
-        if not key.allows(needed):
-            scopes = ", ".join(key.scopes)
-            raise AccessError(f"the API key {key.id} has the scopes {scopes}, but this call needs {needed}", 403)
+        return self.service.keys.find(secret.strip())
+
+    def _signed_in(self, scope: MutableMapping[str, Any]) -> tuple[Key, Session | None]:
+        """The key of the session of a request, or, without one, of anyone or a stranger."""
+        token = token_of(scope["headers"])
+        session = self.service.sessions.find(token) if token else None
+        if self.service.keys is None:
+            return (replace(ANYONE, name=session.name) if session else ANYONE), session
+        key = self.service.keys.keys.get(session.key) if session else None
+        return (STRANGER, None) if key is None or key.revoked is not None else (key, session)
+
+    def _within_rate(self, key: Key) -> None:
+        """Raises ServerUnavailableError if the key has used its requests."""
+        if self.service.keys is None:
+            return
         limit = self.limits.requests_per_minute if key.requests_per_minute is None else key.requests_per_minute
-        wait = self.rates.wait(key.id, limit)
+        wait = self.service.rates.wait(key.id, limit)
         if wait:
             message = f"the API key {key.id} has used its {limit:,} requests per minute: try again in {wait:.1f} s"
             raise ServerUnavailableError(message, wait, 429)
-        return key
 
     async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
         """The whole body. Raises Rejected if it is large or slow, ConnectionError if it is cut off."""

@@ -53,6 +53,8 @@ class Key:
 
 ANYONE = Key("anyone", "anyone", "", SCOPES)
 """The caller of a server without keys."""
+STRANGER = Key("-", "", "", ())
+"""Whoever has not signed in, on a server with keys."""
 _ABSENT = "0" * 64
 
 

@@ -1,9 +1,7 @@
-"""The web page of a server: check a text against sources, watch its claims arrive, and read the result.
+"""The page on which a text is checked: its sources are pasted, uploaded or, where the judge searches, found.
 
-The page is one file that loads nothing; it calls the API of the server that sent it, with the key that its reader
-enters where the server has keys. The key is kept for the tab alone and sent as a header, never as a cookie, so that no
-other page can use it. Results are drawn here with the templates of the HTML report: the browser never turns a text of
-a claim or a source into markup.
+Claims are shown as they arrive; the result is drawn here with the templates of the HTML report: the browser never turns
+a text of a claim or a source into markup.
 
 Not supported: pictures of scanned pages; web addresses, which a server would have to open for any caller.
 """
@@ -11,7 +9,6 @@ Not supported: pictures of scanned pages; web addresses, which a server would ha
 from __future__ import annotations
 
 import asyncio
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -20,8 +17,8 @@ from pydantic import BaseModel
 
 from vouching.errors import InputError
 from vouching.report.page import workspace_html
-from vouching.report.skeleton import TEMPLATES, environment
 from vouching.search.sections import document_sources, kind_of
+from vouching.serve.frame import HEADERS, page
 from vouching.serve.work import Deadline
 from vouching.text.encoding import decode_text
 from vouching.types import Report
@@ -29,15 +26,6 @@ from vouching.types.serial import from_json
 
 if TYPE_CHECKING:
     from vouching.serve.service import Service
-
-_HEADERS = {
-    "cache-control": "no-cache",
-    "content-security-policy": "frame-ancestors 'none'",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-}
-"""The rest of the policy is in the page itself, with the hashes of its style and script."""
 
 
 class ReadText(BaseModel):
@@ -49,11 +37,14 @@ class ReadText(BaseModel):
 
 def add_page(app: FastAPI, service: Service, described: Any) -> None:
     """Add the page and what it calls besides the API."""
+    judges = {name: bool(judge.search) for name, judge in service.policy.judges.items()}
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
-    async def page() -> Response:
-        keyed = service.keys is not None
-        return HTMLResponse(_page(keyed, tuple(service.policy.judges)), headers=_HEADERS)
+    async def check(request: Request) -> Response:
+        searched = [name for name, searches in judges.items() if searches]
+        return page(
+            request, service, "check", "check.html.jinja", title="Check a text", judges=[*judges], searched=searched
+        )
 
     @app.post("/v1/page/read", response_model=list[ReadText], **described)
     async def read(request: Request, name: str) -> list[ReadText]:
@@ -66,17 +57,7 @@ def add_page(app: FastAPI, service: Service, described: Any) -> None:
         """A report of /v1/check-response as HTML: its claims beside their sources."""
         raw = await request.body()
         html = await asyncio.to_thread(lambda: workspace_html(from_json(Report, raw)))
-        return HTMLResponse(html, headers=_HEADERS)
-
-
-@cache
-def _page(keyed: bool, judges: tuple[str, ...]) -> str:
-    folder = TEMPLATES.parents[1] / "serve/templates"
-    return (
-        environment(folder)
-        .get_template("page.html.jinja")
-        .render(title="Check a text", lead="", keyed=keyed, judges=judges, connects=True)
-    )
+        return HTMLResponse(html, headers=HEADERS)
 
 
 def _texts(raw: bytes, name: str, deadline: Deadline) -> list[ReadText]:

@@ -58,12 +58,15 @@ class ServeSettings:
     """The chain of the ledger that the results are appended to."""
     cors_origins: tuple[str, ...] = ()
     """Web origins whose pages may call the server; none by default."""
+    session_minutes: float = 480.0
+    """Time until somebody who signed in to the pages must do so again."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "workers", "threads", "shutdown_seconds")
         _at_least(self, 0, "queue")
-        if not self.timeout_seconds > 0:
-            raise ConfigError(f"timeout_seconds must be above 0, got {self.timeout_seconds}")
+        if not self.timeout_seconds > 0 or not self.session_minutes > 0:
+            got = f"{self.timeout_seconds} and {self.session_minutes}"
+            raise ConfigError(f"timeout_seconds and session_minutes must be above 0, got {got}")
 
 
 @dataclass(frozen=True, slots=True)

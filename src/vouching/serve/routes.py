@@ -22,6 +22,7 @@ from vouching.serve.judges import Show
 from vouching.serve.keys import Key
 from vouching.serve.page import add_page
 from vouching.serve.recording import Asked
+from vouching.serve.signing_in import add_sessions
 from vouching.serve.trainers import rewards_of, trainer_rows
 from vouching.serve.work import Deadline
 from vouching.types import Assurance, Ranking, Report, Unverified, Verdict
@@ -74,6 +75,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     _add_rewards(app, service, described)
     add_history(app, service, described)
     _add_state(app, service)
+    add_sessions(app, service, described)
     add_page(app, service, described)
     plain = app.openapi
 

@@ -14,6 +14,7 @@ from vouching.serve.keys import KeyFile
 from vouching.serve.measures import Measures
 from vouching.serve.policy import Policy
 from vouching.serve.recording import Asked, Recorder
+from vouching.serve.sessions import Sessions
 from vouching.serve.shared_folder import KeptSources, Rates
 from vouching.serve.work import Deadline, Pool, too_late
 
@@ -38,6 +39,7 @@ class Service:
         self.policy = policy
         self.kept = KeptSources(folder, policy.limits.kept_bytes)
         self.rates = Rates(folder)
+        self.sessions = Sessions(folder, policy.serve.session_minutes)
         self.keys = KeyFile(Path(policy.serve.keys)) if policy.serve.keys else None
         if self.keys is not None:
             _ = self.keys.keys  # a broken file is an error at the start

@@ -1,34 +1,17 @@
 "use strict";
 // Sends a text and its sources to the server's API, shows each claim when it is judged, then the whole result.
 (() => {
-  const byId = (id) => document.getElementById(id);
+  const { byId, tell } = vouch;
   const form = byId("ask");
   const [said, question, pasted, files, added] = ["said", "question", "pasted", "files", "added"].map(byId);
-  const [key, judge, check, stop, status] = ["key", "judge", "check", "stop", "status"].map(byId);
+  const [judge, check, stop] = ["judge", "check", "stop"].map(byId);
   const [arriving, result] = ["arriving", "result"].map(byId);
   const signs = { match: "✓", mismatch: "✗", not_found: "∅", unverified: "?" };
   let sources = [];
   let running = null;
   let shown = null;
-
-  const tell = (words, fault = false) => {
-    status.textContent = words;
-    status.className = fault ? "fault" : "quiet";
-  };
-  const remember = (value) => {
-    try { sessionStorage.setItem("vouch-key", value); } catch { /* a private tab may have no storage */ }
-  };
-  if (key) {
-    try { key.value = sessionStorage.getItem("vouch-key") || ""; } catch { /* as above */ }
-  }
-  const call = async (path, body, headers = {}) => {
-    const own = key ? { authorization: `Bearer ${key.value.trim()}` } : {};
-    const answer = await fetch(path, { method: "POST", body, headers: { ...own, ...headers }, signal: running?.signal });
-    if (answer.ok) return answer;
-    let detail = `the server answered with status ${answer.status}`;
-    try { detail = (await answer.json()).detail || detail; } catch { /* no problem object */ }
-    throw new Error(detail);
-  };
+  const call = (path, body, headers) => vouch.call("POST", path, body, { headers, signal: running?.signal });
+  const searches = () => (judge ? judge.selectedOptions[0] : check).dataset.searches;
 
   // Files
   const list = () => {
@@ -124,8 +107,7 @@
   const run = async () => {
     const given = [...(pasted.value.trim() ? [{ id: "pasted text", text: pasted.value }] : []), ...sources];
     if (!said.value.trim()) return tell("Enter a text to check.", true);
-    if (!given.length) return tell("Paste a source, or add a file.", true);
-    if (key) remember(key.value);
+    if (!given.length && !searches()) return tell("Paste a source, or add a file.", true);
     running = new AbortController();
     check.disabled = true;
     stop.hidden = false;
