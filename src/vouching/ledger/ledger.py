@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -153,15 +154,16 @@ class Ledger:
 
         Args:
             filters: what the row must be.
-            text: words that occur in what was judged or in the fix, without case; sources are not searched.
+            text: words that all occur in what was judged, in the fix or in a note, without case, in any order; a phrase
+                in double quotes must occur as a whole. Sources are not searched.
             limit: maximum number of rows, at least 1.
             before: only rows with a smaller id, for the next page: the last id of the page before.
         """
         if limit < 1:
             raise InputError(f"limit must be at least 1, got {limit}")
         asked = select(*_COLUMNS).select_from(_JOINED).where(*conditions(filters))
-        if text:
-            asked = asked.where(CONTENTS.c.words.contains(words_of({"": text}, {}), autoescape=True))
+        for words in re.findall(r'"([^"]+)"|(\S+)', text or ""):
+            asked = asked.where(CONTENTS.c.words.contains(words_of({"": max(words)}, {}), autoescape=True))
         if before is not None:
             asked = asked.where(ROWS.c.id < min(max(before, 0), _LARGEST))
         asked = asked.order_by(ROWS.c.id.desc()).limit(min(limit, _LARGEST))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Query, Request
@@ -22,25 +23,25 @@ def add_history(app: FastAPI, service: Service, described: Any) -> None:
 
     @app.get("/v1/verdicts", response_model=bodies.Rows, **described)
     async def verdicts(
-        filters: Annotated[_Asked, Query()],
+        filters: Annotated[Asked, Query()],
     ) -> bodies.Rows:
         """What was judged, the newest first: filter it, search in its texts, and page through it."""
-        return await _page(service, filters, None)
+        return await rows_of(service, filters, None)
 
     @app.get("/v1/verdicts/{id}", response_model=LedgerRow, **described)
     async def verdict(id: int) -> LedgerRow:
         """One row, with its inputs and record unless they were erased or never kept."""
-        return await _ledger(service).reads(lambda ledger: ledger.get(id))
+        return await ledger_of(service).reads(lambda ledger: ledger.get(id))
 
     @app.get("/v1/reviews", response_model=bodies.Rows, **described)
-    async def reviews(filters: Annotated[_Asked, Query()]) -> bodies.Rows:
+    async def reviews(filters: Annotated[Asked, Query()]) -> bodies.Rows:
         """The reviews, the newest first; `about` names the row that they are about."""
-        return await _page(service, filters, "review")
+        return await rows_of(service, filters, "review")
 
     @app.post("/v1/reviews", response_model=LedgerRow, status_code=201, **described)
     async def review(body: bodies.ReviewBody, request: Request) -> LedgerRow:
         """Confirm or correct a verdict. The row itself stays as it is."""
-        recorder = _ledger(service)
+        recorder = ledger_of(service)
         row = await recorder.reads(lambda ledger: ledger.get(body.about))
         record = {"kind": "review", **body.model_dump(mode="json", exclude={"about"})}
         entry = Entry(row.stream, "review", {}, record, request.state.key.name, about=row.id)
@@ -48,8 +49,8 @@ def add_history(app: FastAPI, service: Service, described: Any) -> None:
         return await recorder.reads(lambda ledger: ledger.get(kept))
 
 
-class _Asked(bodies.Body):
-    """What to find."""
+class Asked(bodies.Body):
+    """What to find; ``text`` as for :meth:`vouching.ledger.Ledger.search`."""
 
     text: str | None = None
     caller: str | None = None
@@ -67,17 +68,19 @@ class _Asked(bodies.Body):
     before: Annotated[int | None, Query(ge=1)] = None
 
 
-def _ledger(service: Service) -> Recorder:
+def ledger_of(service: Service) -> Recorder:
+    """The ledger of a server. Raises ConfigError if it keeps none."""
     if service.recorder is None:
         raise ConfigError("this server keeps no ledger: set serve.ledger in its policy file, or pass --ledger")
     return service.recorder
 
 
-async def _page(service: Service, asked: _Asked, kind: str | None) -> bodies.Rows:
-    given: dict[str, Any] = asked.model_dump(exclude={"text", "limit", "before"})
+async def rows_of(service: Service, asked: Asked, kind: str | None) -> bodies.Rows:
+    """A page of the rows that match, of one kind or of all."""
+    given: dict[str, Any] = {field.name: getattr(asked, field.name) for field in fields(Filters)}
     given["kind"] = kind or asked.kind
     filters = Filters(**given)
-    rows = await _ledger(service).reads(
+    rows = await ledger_of(service).reads(
         lambda ledger: ledger.search(filters, asked.text, asked.limit + 1, asked.before)
     )
     shown = rows[: asked.limit]

@@ -18,6 +18,7 @@ from vouching.methods.base import Outcome
 from vouching.serve import bodies
 from vouching.serve.gate import problem_json
 from vouching.serve.history import add_history
+from vouching.serve.history_page import add_history_page
 from vouching.serve.judges import Show
 from vouching.serve.keys import Key
 from vouching.serve.page import add_page
@@ -76,6 +77,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     add_history(app, service, described)
     _add_state(app, service)
     add_sessions(app, service, described)
+    add_history_page(app, service)
     add_page(app, service, described)
     plain = app.openapi
 
