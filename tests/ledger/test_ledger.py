@@ -71,6 +71,14 @@ def test_an_entry_that_cannot_be_kept_is_refused(tmp_path: Path, entry: Entry) -
         ledger.append([entry])
 
 
+def test_a_search_needs_every_word_in_any_order_and_a_quoted_phrase_as_a_whole(ledger: Ledger) -> None:
+    claims = ["The bridge opened in 1973.", "In 1973 the old bridge was closed."]
+    first, second = ledger.append([Entry("s", "check", {"claim": claim}, {}) for claim in claims])
+    texts = ("1973 BRIDGE", "bridge opened", '"the bridge"', "1973 harbour", "%")
+    found = [[row.id for row in ledger.search(text=text)] for text in texts]
+    assert found == [[second, first], [first], [first], [], []]
+
+
 def test_any_text_comes_back_as_it_was(ledger: Ledger) -> None:
     inputs = {"claim": 'NUL \0, surrogate \ud800, "quotes", \n, café, \U0001f600', "number": 1e-300, "big": 2**70}
     [id] = ledger.append([Entry("s", "check", inputs, {"score": float("nan"), "label": "a\0"})])

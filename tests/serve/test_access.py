@@ -37,6 +37,15 @@ ROUTES = {
     "/v1/verdicts": None,
     "/v1/verdicts/1": None,
     "/v1/reviews": None,
+    "/v1/pairs": {},
+    "/v1/queue": None,
+    "/v1/queue/audit": None,
+    "/v1/queue/next": {},
+    "/v1/queue/undo": {},
+    "/v1/queue/release": {},
+    "/v1/queue/1/take": {},
+    "/v1/queue/1/decide": {},
+    "/v1/queue/1/skip": {},
     "/v1/page/read": {},
     "/v1/page/draw": {},
     "/metrics": None,
@@ -254,9 +263,8 @@ def test_work_that_takes_too_long_ends_between_claims() -> None:
 def test_paths_lead_to_no_file(locked: tuple[str, dict[str, str], KeyFile], path: str) -> None:
     url, secrets, _ = locked
     with socket.create_connection(_place(url), timeout=5) as link:
-        head = (
-            f"GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {secrets['check']}\r\nconnection: close\r\n\r\n"
-        )
+        fields = f"host: localhost\r\nauthorization: Bearer {secrets['check']}\r\nconnection: close"
+        head = f"GET {path} HTTP/1.1\r\n{fields}\r\n\r\n"
         link.sendall(head.encode())
         received = b"".join(iter(lambda: link.recv(65_536), b""))
     status = int(received.split(b" ", 2)[1])

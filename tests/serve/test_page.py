@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.report.test_page_in_browser import BROWSER
+from tests.search.test_documents import pdf_of
+from tests.serve.browsing import ATTACKS, faults_of_access, opened
 from tests.serve.served import policy, served
+from vouching.search.index_writer import create_index
 from vouching.serve.keys import KeyFile
+from vouching.serve.policy import JudgeSettings
+from vouching.types import Source
 
-playwright: Any = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe: Any = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser found")
-
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
-GRAVE = ("serious", "critical")
 ANSWER = "The bridge opened in 1937. It has three towers."
 SOURCE = "The bridge opened to traffic in 1973. It has three towers."
-ATTACKS = ["<img src=x onerror=hit()>", "</script><script>hit()</script>", "\"><svg onload=hit()>", "{{ 7*7 }}",
-           "<iframe srcdoc='<script>parent.hit()</script>'>", "javascript:hit()",
-           "<style>*{display:none}</style>"]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Generator[Any]:
-    with playwright.sync_playwright() as library:
-        opened = library.chromium.launch(executable_path=BROWSER, args=QUIET)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def address() -> Generator[str]:
-    with served(policy()) as (url, _):
-        yield url
 
 
 @pytest.fixture
@@ -100,12 +81,29 @@ def test_files_become_sources_and_can_be_taken_back(page: Any, tmp_path: Path) -
     assert [cell.inner_text() for cell in page.query_selector_all(".drawn tbody tr:first-child td")] == ["Aster", "20"]
 
 
-def opened(browser: Any, address: str, **settings: Any) -> Any:
-    """A page in which refused requests are no fault."""
-    shown = browser.new_page(viewport={"width": 1280, "height": 900}, **settings)
-    shown.set_default_timeout(60_000)
-    shown.goto(address)
-    return shown
+def test_pdf_and_html_become_sources_that_name_their_page(page: Any, tmp_path: Path) -> None:
+    report, web = tmp_path / "report.pdf", tmp_path / "news.html"
+    report.write_bytes(pdf_of("The bridge opened to traffic in 1973.", "It has three towers."))
+    web.write_text("<html><script>hit()</script><p>The bridge is painted blue.</p></html>", encoding="utf-8")
+    page.set_input_files("#files", [str(report), str(web)])
+    page.wait_for_selector("#added li:nth-child(3)")
+    page.fill("#said", "It has two towers.")
+    page.click("#check")
+    page.wait_for_selector(".finding.on")
+    assert page.inner_text(".finding.on a.place").startswith("report.pdf#page=2")
+
+
+def test_a_server_with_an_index_finds_the_sources_itself(browser: Any, tmp_path: Path) -> None:
+    with create_index(tmp_path / "towns") as writer:
+        writer.add(Source(SOURCE, id="bridge.txt"))
+    searching = replace(
+        policy(), judges={"default": JudgeSettings("embedded:rules", search=(f"index:{tmp_path}/towns",))}
+    )
+    with served(searching) as (address, _):
+        shown = opened(browser, address)
+        check(shown, "The bridge opened in 1937.", "")
+        assert shown.inner_text(".text.on mark[data-lit=mismatch]") == "1973"
+        shown.context.close()
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_form_keeps_what_it_has(
@@ -167,9 +165,8 @@ def test_texts_that_are_markup_stay_texts_wherever_they_are_shown(page: Any, tmp
 def test_no_serious_fault_of_accessibility_is_found(browser: Any, address: str, scheme: str) -> None:
     shown = opened(browser, address, color_scheme=scheme)
     check(shown)
-    found = axe.Axe().run(shown).response["violations"]
+    assert faults_of_access(shown) == []
     shown.close()
-    assert [(one["id"], [node["html"][:90] for node in one["nodes"]]) for one in found if one["impact"] in GRAVE] == []
 
 
 def test_on_a_phone_the_page_does_not_scroll_aside_and_the_claim_opens_over_the_list(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from vouching.cli.options import HOW, Json, panel
+from vouching.cli.options import AGAINST, HOW, Json, panel
 from vouching.cli.streams import Exit, usage_errors, write_error, write_json, write_result
 from vouching.errors import needed
 
@@ -24,6 +24,8 @@ _SERVE_EPILOG = """
 vouch serve
 
 vouch serve --config vouch.toml
+
+vouch serve --ledger verdicts.db --index notes
 
 vouch serve --address 0.0.0.0:8400 --workers 4 --keys keys.json
 
@@ -60,6 +62,15 @@ _Ledger = Annotated[
         help="Keep every result before it is answered: a path, or an address of PostgreSQL.",
     ),
 ]
+_Index = Annotated[
+    list[str] | None,
+    panel(
+        AGAINST,
+        "--index",
+        metavar="PATH",
+        help="Index of your documents that the default judge searches, or opensearch:URL. Can be repeated.",
+    ),
+]
 _Model = Annotated[
     str | None,
     panel(HOW, "--model", metavar="NAME", envvar="VOUCH_MODEL", help="The default judge, as for vouch check."),
@@ -74,6 +85,7 @@ def serve_command(
     workers: _Workers = None,
     keys: _Keys = None,
     ledger: _Ledger = None,
+    index: _Index = None,
     model: _Model = None,
 ) -> None:
     """Serve the checks over HTTP. Options take precedence over the policy file.
@@ -88,9 +100,13 @@ def serve_command(
     with usage_errors():
         given = {"address": address, "workers": workers, "keys": keys and str(keys.absolute()), "ledger": ledger}
         policy = read_policy(config, [f"serve.{name}={value}" for name, value in given.items() if value is not None])
+        default = policy.judges["default"]
         if model is not None:
-            default = replace(policy.judges["default"], model=model)
-            policy = replace(policy, judges={**policy.judges, "default": default})
+            default = replace(default, model=model)
+        if index:
+            searched = tuple(one if one.startswith("opensearch:") else f"index:{one}" for one in index)
+            default = replace(default, search=searched)
+        policy = replace(policy, judges={**policy.judges, "default": default})
         needed("uvicorn", "serve", "vouch serve")
         from vouching.serve.workers import serve
 

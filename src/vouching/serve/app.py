@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from vouching.client.problems import problem_of
 from vouching.errors import InputError, VouchError, needed
-from vouching.serve.gate import Gate, problem_headers, problem_json
+from vouching.serve.gate import Gate, Rejected, problem_headers, problem_json
 from vouching.serve.policy import Policy
 from vouching.serve.service import Service
 from vouching.types.visible import shown_json
@@ -86,7 +86,7 @@ def _add_problems(app: FastAPI) -> None:
 
     async def deliberate(request: Request, error: Exception) -> Response:
         assert isinstance(error, VouchError)
-        return answer(error)
+        return answer(error, error.status if isinstance(error, Rejected) else None)
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)

@@ -18,7 +18,7 @@ BRIDGE = {"text": "The bridge opened to traffic in 1973. It has three towers.", 
 """The source of the examples."""
 
 
-def _example(fields: Any) -> ConfigDict:
+def example(fields: Any) -> ConfigDict:
     """The configuration of a request with an example, which /openapi.json shows."""
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [fields]})
 
@@ -61,7 +61,7 @@ Judge: TypeAlias = Annotated[str, Field(max_length=100, description="Name of a j
 class CheckBody(Body):
     """A claim, or a list of claims, and the sources of them all."""
 
-    model_config = _example({"claim": "The bridge opened in 1937.", "sources": [BRIDGE]})
+    model_config = example({"claim": "The bridge opened in 1937.", "sources": [BRIDGE]})
     claim: str | list[str] = Field(description="A statement, or a list of statements; a list is answered by a list.")
     sources: Sources
     question: str | None = Field(None, description="What the claim answers; used only to find sources.")
@@ -71,7 +71,7 @@ class CheckBody(Body):
 class PairsBody(Body):
     """As many documents as claims: each claim is judged against the document at its place."""
 
-    model_config = _example(
+    model_config = example(
         {"docs": [{"doc_id": "bridge.txt", "text": BRIDGE["text"]}], "claims": ["It opened in 1937."]}
     )
     docs: list[str | GivenSource] = Field(
@@ -97,7 +97,7 @@ class Pair(BaseModel):
 class ResponseBody(Body):
     """A whole response and its sources."""
 
-    model_config = _example(
+    model_config = example(
         {"response": "It opened in 1937. It has three towers.", "sources": [BRIDGE], "repair": "mark"}
     )
     response: str = Field(description="The text to check.")
@@ -110,7 +110,7 @@ class ResponseBody(Body):
 class StreamBody(Body):
     """A response that is still being written, as far as it goes."""
 
-    model_config = _example({"response": "It opened in 1937. It has thr", "sources": [BRIDGE]})
+    model_config = example({"response": "It opened in 1937. It has thr", "sources": [BRIDGE]})
     response: str = Field(description="Everything written so far.")
     checked: int = Field(
         0, ge=0, description="Number of characters that earlier calls have checked; see the end event."
@@ -126,7 +126,7 @@ class StreamBody(Body):
 class AuditBody(Body):
     """A response whose numbers are asked for again, from the sources only and blind to the response."""
 
-    model_config = _example({"response": "The bridge has 2 towers.", "sources": [BRIDGE]})
+    model_config = example({"response": "The bridge has 2 towers.", "sources": [BRIDGE]})
     response: str = Field(description="The answer whose numbers are audited.")
     sources: Sources
     question: str | None = Field(None, description="The question that it answers, if any.")
@@ -137,7 +137,7 @@ class AuditBody(Body):
 class FollowBody(Body):
     """A response and its instruction."""
 
-    model_config = _example({"instruction": "Use no commas.", "response": "So it is."})
+    model_config = example({"instruction": "Use no commas.", "response": "So it is."})
     instruction: str = Field(description="What the response was asked to do.")
     response: str = Field(description="The response to judge.")
     method: Literal["rules", "checklist", "holistic"] = Field(
@@ -151,7 +151,7 @@ class FollowBody(Body):
 class RankBody(Body):
     """The answers to one question."""
 
-    model_config = _example({"question": "When did it open?", "answers": ["In 1937.", "In 1973."], "sources": [BRIDGE]})
+    model_config = example({"question": "When did it open?", "answers": ["In 1937.", "In 1973."], "sources": [BRIDGE]})
     question: str = Field(description="What was asked.")
     answers: list[str] = Field(min_length=1, description="The answers to rank.")
     sources: Sources
@@ -169,7 +169,7 @@ _TASK: Any = {
 class ChallengeBody(Body):
     """Structured work: a task and the values proposed for it."""
 
-    model_config = _example({"task": _TASK, "proposal": {"values": {"total": 41}}})
+    model_config = example({"task": _TASK, "proposal": {"values": {"total": 41}}})
     task: dict[str, Any] = Field(description="The task, as for vouch challenge.")
     proposal: dict[str, Any] = Field(description="The proposed values, as for vouch challenge.")
     judge: Judge = "default"
@@ -213,7 +213,7 @@ class Rewards(BaseModel):
 class SourceBody(Body):
     """A text to keep."""
 
-    model_config = _example({"text": BRIDGE["text"]})
+    model_config = example({"text": BRIDGE["text"]})
     text: str = Field(description="The text.")
 
 
@@ -227,7 +227,7 @@ class KeptSource(BaseModel):
 class ReviewBody(Body):
     """What a person says about a row of the ledger. A row can have several reviews; the newest is the last word."""
 
-    model_config = _example({"about": 1, "label": "Not Attributable", "note": "The source says 1973."})
+    model_config = example({"about": 1, "label": "Not Attributable", "note": "The source says 1973."})
     about: int = Field(ge=1, description="Id of the row.")
     label: Literal["Attributable", "Not Attributable"] | None = Field(
         None, description="The right label; null confirms the verdict."

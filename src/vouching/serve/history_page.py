@@ -14,11 +14,13 @@ from fastapi.responses import HTMLResponse, Response
 from vouching.errors import InputError
 from vouching.inputs import as_sources, row_sources
 from vouching.report.page import Entry, workspace_html
+from vouching.review.projection import verdicts_in
 from vouching.rows.shapes import as_row
 from vouching.serve.frame import json_text, page, piece
 from vouching.serve.history import Asked, ledger_of, rows_of
 from vouching.types import Report, Source, Unverified, Verdict
 from vouching.types.ledger import EntryKind, Filters, LedgerRow
+from vouching.types.review import ItemId
 from vouching.types.serial import from_json
 from vouching.types.spans import ERROR_TYPES
 from vouching.types.visible import shorten, visible_line
@@ -81,7 +83,7 @@ def add_history_page(app: FastAPI, service: Service) -> None:
         return page(
             request, service, "read", "entry.html.jinja", title=line_of(row).text or f"Entry {id}", row=row,
             reviews=[one for one in about if one.kind == "review"], workspace=_workspace(service, row),
-            raw=json_text(row), reviewable=row.kind in ("check", "check-response") and row.record is not None,
+            raw=json_text(row), reviewable=_reviewable(row),
         )  # fmt: skip
 
 
@@ -128,16 +130,23 @@ def entries_of(row: LedgerRow, sources: Sequence[Source]) -> list[Entry]:
     return found
 
 
+def _reviewable(row: LedgerRow) -> str:
+    """The id in the review queue of the first verdict that is Not Attributable, else of the first one; else empty."""
+    found = verdicts_in(row.record or {}) if row.kind in ("check", "check-response") else {}
+    first = sorted(found, key=lambda place: (found[place].get("label") == "Attributable", place))
+    return str(ItemId(row.id, first[0])) if first else ""
+
+
 def _workspace(service: Service, row: LedgerRow) -> str:
     """The findings beside their sources as HTML; empty for an entry without such."""
     try:
-        entries = entries_of(row, _sources(service, row))
+        entries = entries_of(row, sources_of_row(service, row))
     except InputError:  # a record of an older or a newer version: its JSON is shown
         return ""
     return workspace_html(entries) if entries else ""
 
 
-def _sources(service: Service, row: LedgerRow) -> Sequence[Source]:
+def sources_of_row(service: Service, row: LedgerRow) -> Sequence[Source]:
     """What was judged against, as far as the ledger or the server still has it."""
     fields: dict[str, Any] = dict(row.inputs or {})
     sources = fields.get("sources")

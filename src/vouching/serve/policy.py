@@ -58,15 +58,21 @@ class ServeSettings:
     """The chain of the ledger that the results are appended to."""
     cors_origins: tuple[str, ...] = ()
     """Web origins whose pages may call the server; none by default."""
+    reviewers: int = 1
+    """People who decide each verdict of the review queue, 1 or 2."""
+    lock_seconds: float = 600.0
+    """Time for which a verdict of the queue is reserved to whoever took it."""
     session_minutes: float = 480.0
     """Time until somebody who signed in to the pages must do so again."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "workers", "threads", "shutdown_seconds")
         _at_least(self, 0, "queue")
-        if not self.timeout_seconds > 0 or not self.session_minutes > 0:
-            got = f"{self.timeout_seconds} and {self.session_minutes}"
-            raise ConfigError(f"timeout_seconds and session_minutes must be above 0, got {got}")
+        if self.reviewers not in (1, 2):
+            raise ConfigError(f"reviewers must be 1 or 2, got {self.reviewers}")
+        for name in ("timeout_seconds", "lock_seconds", "session_minutes"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True, slots=True)

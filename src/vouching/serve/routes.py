@@ -23,6 +23,8 @@ from vouching.serve.judges import Show
 from vouching.serve.keys import Key
 from vouching.serve.page import add_page
 from vouching.serve.recording import Asked
+from vouching.serve.review_page import add_review_page
+from vouching.serve.reviewing import add_reviewing
 from vouching.serve.signing_in import add_sessions
 from vouching.serve.trainers import rewards_of, trainer_rows
 from vouching.serve.work import Deadline
@@ -78,6 +80,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
     _add_state(app, service)
     add_sessions(app, service, described)
     add_history_page(app, service)
+    add_reviewing(app, service, described)
+    add_review_page(app, service)
     add_page(app, service, described)
     plain = app.openapi
 

@@ -23,6 +23,7 @@ _LONGEST_NAME = 80
 class SignIn(bodies.Body):
     """Who signs in: the API key, or a name where the server has no keys."""
 
+    model_config = bodies.example({"name": "Ada"})
     key: str | None = Field(None, max_length=500, description="An API key, where the server has keys.")
     name: str | None = Field(None, max_length=500, description="A name for reviews, where it has none.")
 

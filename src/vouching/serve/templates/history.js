@@ -4,6 +4,7 @@
   const { byId, call, isTyped, tell } = vouch;
   const form = byId("search");
   const found = byId("found");
+  if (matchMedia("(min-width: 820px)").matches) document.querySelector(".filters").open = true;
   let asking = null;
   let waiting = 0;
 
