@@ -46,6 +46,7 @@ ROUTES = {
     "/v1/queue/1/take": {},
     "/v1/queue/1/decide": {},
     "/v1/queue/1/skip": {},
+    "/v1/dashboard": None,
     "/v1/page/read": {},
     "/v1/page/draw": {},
     "/metrics": None,

@@ -1,4 +1,4 @@
-"""History and review in a real browser against a real server, each test with verdicts of its own caller."""
+"""History, review and dashboard in a real browser against a real server, each test with verdicts of its own caller."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vouching.serve.service import Service
 
 Site = tuple[str, "Service"]
-PAGES = ("/history", "/history/1", "/review")
+PAGES = ("/history", "/history/1", "/review", "/dashboard")
 
 
 def judged(site: Site, caller: str, *verdicts: Verdict, source_id: str = "bridge.txt") -> list[int]:
@@ -143,6 +143,27 @@ def test_a_span_is_counted_in_characters_also_where_a_browser_counts_two(browser
     page.context.close()
 
 
+def test_the_dashboard_draws_rates_and_reviews(browser: Any, site: Site) -> None:
+    queue, mine = queue_of(site), QueueFilters(caller="rates")
+    judged(site, "rates", *[wrong_year()] * 3, *[supported()] * 3)
+    for _ in range(6):
+        item = queue.take("Ada", "sampled", mine)
+        assert item is not None
+        queue.decide("Ada", item.id, Decision(label="Attributable"))
+    page = opened(browser, site[0], "/dashboard?caller=rates", "Ada")
+    charts = {one.get_attribute("aria-label"): one.text_content() for one in page.query_selector_all("svg.chart")}
+    assert {*charts} == {
+        "Error types", "Labels", "Share Not Attributable", "Reliability", "False positives by caller",
+        "False positives by verbatim overlap"}  # fmt: skip
+    # Three of six are Not Attributable, and the reviewer confirms all six as Attributable: all three are wrong.
+    assert "50 %" in charts["Share Not Attributable"]
+    numbers = page.request.get(f"{site[0]}/v1/dashboard?caller=rates").json()
+    [caller] = numbers["by_caller"]
+    assert (caller["attributable"], caller["rejected"], numbers["drift"]["alarm"]) == (6, 3, None)
+    assert "Too few rows" in page.inner_text(".drift")
+    page.context.close()
+
+
 def test_markup_stays_text_on_every_page(browser: Any, site: Site) -> None:
     attack, name = " ".join(ATTACKS), f"Eve {ATTACKS[0]}"
     verdict = wrong_year(Claim(f"The bridge opened in 1937. {attack}"))
@@ -157,7 +178,7 @@ def test_markup_stays_text_on_every_page(browser: Any, site: Site) -> None:
     page.keyboard.press("f")  # the fix that is suggested
     assert page.input_value("#fix") == attack
     queries = {"text": ATTACKS[0], "caller": ATTACKS[2]}
-    for path in ("/history", f"/history/{row}"):
+    for path in ("/history", f"/history/{row}", "/dashboard"):
         page.goto(f"{site[0]}{path}?{urlencode(queries if path == '/history' else {})}")
         assert page.query_selector("main img, main iframe, section img, section iframe, .who img, [onload]") is None
         assert page.evaluate("window.wasHit") is None

@@ -36,6 +36,7 @@ HEADERS = {
 """The rest of the policy is in the page itself, with the hashes of its styles and scripts."""
 _PAGES: tuple[tuple[str, str, Scope], ...] = (
     ("/", "Check", "check"), ("/history", "History", "read"), ("/review", "Review", "review"),
+    ("/dashboard", "Dashboard", "read"),
 )  # fmt: skip
 
 
