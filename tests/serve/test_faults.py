@@ -38,8 +38,8 @@ def place_of(url: str) -> tuple[str, int]:
 
 def raw_post(path: str, body: bytes) -> bytes:
     """A request as it is on the wire."""
-    head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    fields = f"host: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+    return f"POST {path} HTTP/1.1\r\n{fields}\r\n\r\n".encode() + body
 
 
 def until(reached: Callable[[], bool], seconds: float = 30) -> bool:

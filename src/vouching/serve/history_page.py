@@ -28,8 +28,8 @@ from vouching.types.visible import shorten, visible_line
 if TYPE_CHECKING:
     from vouching.serve.service import Service
 
-_ROWS = 100
-"""Entries on a page."""
+_REVIEWS = 100
+"""Reviews of an entry that are shown."""
 _LONGEST_LINE = 300
 _LABELS = ("Attributable", "Not Attributable", "passed", "failed", "unverified")
 _STATES = {
@@ -56,7 +56,7 @@ def add_history_page(app: FastAPI, service: Service) -> None:
     """Add the page and its entries to an application."""
 
     @app.get("/history", response_class=HTMLResponse, include_in_schema=False)
-    async def history(request: Request, asked: Annotated[_Listed, Query()]) -> Response:
+    async def history(request: Request, asked: Annotated[Asked, Query()]) -> Response:
         if service.recorder is None or not request.state.key.allows("read"):
             return page(request, service, "read", "history.html.jinja")
         listed = asked.model_copy(update={name: None for name, value in asked if value == ""})
@@ -66,7 +66,7 @@ def add_history_page(app: FastAPI, service: Service) -> None:
             "older": f"/history?{_query(listed, found.next)}" if found.next else "",
             "newest": f"/history?{_query(listed, None)}" if listed.before else "",
         }
-        if listed.part:
+        if "x-part" in request.headers:  # the list alone, for the script of the page
             return piece("history_rows.html.jinja", **values)
         return page(
             request, service, "read", "history.html.jinja", title="History", given=listed, kinds=get_args(EntryKind),
@@ -78,21 +78,13 @@ def add_history_page(app: FastAPI, service: Service) -> None:
         if service.recorder is None or not request.state.key.allows("read"):
             return page(request, service, "read", "entry.html.jinja")
         row, about = await ledger_of(service).reads(
-            lambda ledger: (ledger.get(id), ledger.search(Filters(about=id), limit=_ROWS))
+            lambda ledger: (ledger.get(id), ledger.search(Filters(about=id), limit=_REVIEWS))
         )
         return page(
             request, service, "read", "entry.html.jinja", title=line_of(row).text or f"Entry {id}", row=row,
             reviews=[one for one in about if one.kind == "review"], workspace=_workspace(service, row),
             raw=json_text(row), reviewable=_reviewable(row),
         )  # fmt: skip
-
-
-class _Listed(Asked):
-    """What to list."""
-
-    limit: Annotated[int, Query(ge=1, le=_ROWS)] = _ROWS
-    part: bool = False
-    """Only the list, for the page's script."""
 
 
 def line_of(row: LedgerRow) -> Line:
@@ -172,6 +164,6 @@ def _with_text(service: Service, source: str | dict[str, Any], number: int) -> d
     return {"id": f"source-{number}", **given}
 
 
-def _query(asked: _Listed, before: int | None) -> str:
-    given = asked.model_dump(exclude={"part", "limit", "before"}, exclude_none=True)
+def _query(asked: Asked, before: int | None) -> str:
+    given = asked.model_dump(exclude={"limit", "before"}, exclude_none=True)
     return urlencode(given if before is None else {**given, "before": before})

@@ -129,7 +129,15 @@ class NextBody(bodies.Body):
     until: str | None = None
 
 
-class _Listed(NextBody):
+class _Listed(bodies.Body):
+    policy: Policy = "uncertain"
+    stream: str | None = None
+    caller: str | None = None
+    model: str | None = None
+    label: str | None = None
+    error_type: str | None = None
+    since: str | None = None
+    until: str | None = None
     state: ReviewState | None = None
     limit: Annotated[int, Query(ge=1, le=500)] = 100
     offset: Annotated[int, Query(ge=0)] = 0
@@ -244,7 +252,7 @@ async def _taken(
     return Taken(item=None if item is None else Item.model_validate(item), counts=counts)
 
 
-def _filters(body: NextBody) -> QueueFilters:
+def _filters(body: NextBody | _Listed) -> QueueFilters:
     return QueueFilters(**{field.name: getattr(body, field.name) or None for field in fields(QueueFilters)})
 
 

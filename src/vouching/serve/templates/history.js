@@ -12,7 +12,7 @@
     asking?.abort();
     asking = new AbortController();
     try {
-      const answer = await call("GET", `/history?part=true&${query}`, undefined, { signal: asking.signal });
+      const answer = await call("GET", `/history?${query}`, undefined, { headers: { "x-part": "list" }, signal: asking.signal });
       // Drawn by the server's templates, which escape every text.
       found.innerHTML = await answer.text();
       history.replaceState(null, "", `${location.pathname}${query ? `?${query}` : ""}`);
