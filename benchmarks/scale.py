@@ -215,8 +215,8 @@ def nodes(folder: Path, rows: int) -> dict[str, Any]:
 
     source, output = folder / "rows-nodes", folder / "nodes"
     write_rows(source, rows)
-    size = {"num_cpus": 1, "object_store_memory": 100 << 20}
-    cluster = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
+    size: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 100 << 20}
+    cluster: Any = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
     second = cluster.add_node(**size)
     ray.init(address=cluster.address, log_to_driver=False)
     removed: list[int] = []

@@ -108,9 +108,8 @@ def test_another_version_or_an_output_that_a_node_does_not_see_is_told_before_wo
 
 
 def test_small_files_of_a_dataset_do_not_become_one_block_of_one_actor(ray: Any, tmp_path: Path) -> None:
-    import ray.data
-
-    dataset = ray.data.read_json(str(claims_in(tmp_path / "rows", 80, 4))).select_columns(["id", "claim", "source"])
+    data = pytest.importorskip("ray.data")
+    dataset = data.read_json(str(claims_in(tmp_path / "rows", 80, 4))).select_columns(["id", "claim", "source"])
     made = check_dataset(dataset, "embedded:rules", rows_per_block=20, actors=1).materialize()
     assert made.num_blocks() >= 4  # 80 rows by 20
     rows = made.take_all()
