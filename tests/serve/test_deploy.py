@@ -11,6 +11,7 @@ import yaml
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 
+from benchmarks.faults import render, results
 from tests.house.source_tree import ROOT
 from vouching.serve.policy import Policy, read_policy
 
@@ -60,3 +61,11 @@ def test_the_unit_runs_the_command_and_stops_later_than_the_server() -> None:
     unit.read(DEPLOY / "vouch.service", encoding="utf-8")
     assert "vouch serve --config" in unit["Service"]["ExecStart"]
     assert int(unit["Service"]["TimeoutStopSec"]) > Policy().serve.shutdown_seconds
+
+
+def test_the_table_of_faults_in_the_guide_is_that_of_the_results() -> None:
+    page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    found = results()
+    assert render(page, found) == page
+    rows = {} if found is None else found["rows"]
+    assert {row["result"].partition(":")[0] for row in rows.values()} <= {"passed", "skipped"}

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,7 +21,7 @@ from tests.serve.test_faults import place_of, silent, until
 from tests.serve.upstream import Upstream, proxy_before, upstream_server
 from vouching.serve.blocking import Blocking
 from vouching.serve.policy import JudgeSettings, Policy
-from vouching.serve.proxy_guard import Guard
+from vouching.serve.proxy_guard import Decision, Guard
 from vouching.serve.proxy_messages import Asked
 from vouching.serve.proxy_settings import ProxySettings
 from vouching.serve.work import Pool
@@ -104,21 +103,19 @@ def test_a_caller_who_leaves_ends_the_check_of_its_answer() -> None:
     guard.close()
 
 
-def test_an_answer_that_finds_every_thread_taken_is_not_verified(upstream: Upstream) -> None:
-    upstream.says = "The bridge has three towers. " * 300
-    with proxy_before(upstream.url, serve={"queue": 0}, unverified="block", blocked_text="No.") as url:
-        outcomes: list[str] = []
+def test_an_answer_that_finds_every_thread_taken_is_not_verified() -> None:
+    settings = ProxySettings(unverified="block", blocked_text="No.")
+    guard = Guard(settings, JudgeSettings("embedded:rules"), Pool(threads=1, queue=0), Blocking(Policy()))
+    long, asked = "The bridge has three towers. " * 100, Asked("When?", (Source(DOCUMENTS[0]),))
 
-        def ask() -> None:
-            record = httpx2.post(f"{url}/chat/completions", json=BODY, timeout=120).json()
-            outcomes.append(f"{record['vouch']['outcome']} {record['choices'][0]['message']['content'][:3]}")
+    async def all_at_once() -> list[Decision]:
+        return await asyncio.gather(*(guard.decide(long, asked) for _ in range(3)))
 
-        threads = [threading.Thread(target=ask) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert sorted(outcomes) == ["failed The", "unverified No.", "unverified No."]
+    first, *others = asyncio.run(all_at_once())
+    guard.close()
+    assert (first.outcome, first.text) == ("failed", long)
+    assert [(one.outcome, one.text) for one in others] == [("unverified", "No.")] * 2
+    assert "the server is busy" in others[0].message
 
 
 def test_slow_large_and_half_sent_requests_end(upstream: Upstream) -> None:
