@@ -31,7 +31,7 @@ PAGE = ROOT / "docs" / "integrations.md"
 
 NO_TELEMETRY = {
     "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true", "HAYSTACK_TELEMETRY_ENABLED": "False",
-    "GUARDRAILS_RUN_SYNC": "true",
+    "GUARDRAILS_RUN_SYNC": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
 }  # fmt: skip
 
 
