@@ -23,12 +23,13 @@ WRONG, RIGHT = "The bridge opened in 1937.", "The bridge opened in 1973."
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
-def guarded(url: str, text: str, **settings: Any) -> Any:
-    """The texts that LiteLLM goes on with."""
+def guarded(url: str, text: str, *tools: str, **settings: Any) -> Any:
+    """The texts that LiteLLM goes on with; ``tools`` are what the tools of the request returned."""
     guardrail = hook.GenericGuardrailAPI(
         api_base=url.removesuffix("/v1"), guardrail_name="vouch", event_hook="post_call", default_on=True, **settings
     )
-    messages = [{"role": "tool", "content": RIGHT, "tool_call_id": "t"}, {"role": "user", "content": "When?"}]
+    messages = [{"role": "tool", "content": said, "tool_call_id": "t"} for said in tools]
+    messages.append({"role": "user", "content": "When?"})
     inputs = {"texts": [text], "structured_messages": messages}
     asked = guardrail.apply_guardrail(
         inputs=inputs, request_data={"messages": messages}, input_type="response", logging_obj=None
@@ -39,12 +40,12 @@ def guarded(url: str, text: str, **settings: Any) -> Any:
 def test_an_answer_passes_is_repaired_or_blocked() -> None:
     for action, said in (("annotate", WRONG), ("repair", RIGHT)):
         with proxy_before(NOWHERE, action=action) as url:
-            assert guarded(url, WRONG) == [said]
-            assert guarded(url, RIGHT) == [RIGHT]
+            assert guarded(url, WRONG, RIGHT) == [said]
+            assert guarded(url, RIGHT, RIGHT) == [RIGHT]
     with proxy_before(NOWHERE, action="block") as url:
         with pytest.raises(Exception, match="Change 1937 to 1973") as raised:
-            guarded(url, WRONG)
-        assert guarded(url, RIGHT) == [RIGHT]
+            guarded(url, WRONG, RIGHT)
+        assert guarded(url, RIGHT, RIGHT) == [RIGHT]
     assert "guardrail" in type(raised.value).__name__.lower()
 
 
@@ -54,12 +55,12 @@ def test_sources_may_be_parameters_of_the_guardrail_and_a_failed_judge_is_policy
         assert guarded(url, "The bridge opened in 1974.", **more) == ["The bridge opened in 1974."]
     with chat_server(lambda prompt: "who knows") as name:
         with proxy_before(NOWHERE, model=name) as url:
-            assert guarded(url, RIGHT) == [RIGHT]
+            assert guarded(url, RIGHT, RIGHT) == [RIGHT]
         with (
             proxy_before(NOWHERE, model=name, unverified="block", action="block") as url,
-            pytest.raises(Exception, match="unparsable"),
+            pytest.raises(Exception, match=r"(?i)unparsable|verif"),
         ):
-            guarded(url, RIGHT)
+            guarded(url, RIGHT, RIGHT)
 
 
 def test_the_example_names_the_guardrail_as_litellm_does() -> None:
