@@ -89,6 +89,6 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
 INSTRUCTIONS = World(
     name="instructions", method="checklist", arms=ARMS, write_rows=write_rows,
     judge=judge, during=noisy_judge,
-    policy={"context": 160, "vocabulary": 400, "width": 96, "layers": 3, "pieces": pieces()},
+    policy={"context": 160, "vocabulary": 700, "width": 96, "layers": 3, "pieces": pieces()},
     epochs=6.0,
 )  # fmt: skip

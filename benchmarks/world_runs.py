@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tests.train.tiny_qwen import write_tiny_qwen  # beside the tests
+from tests.train.tiny_qwen import read_less, write_tiny_qwen  # beside the tests
 from vouching.models.base import Message, Sampling
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +40,8 @@ class World:
     """The oracle on a model: folder, number of held-out prompts, seed."""
     policy: Mapping[str, Any]
     """Size of the random model, as write_tiny_qwen takes it."""
+    read_as: tuple[str, str] | None = None
+    """Chat template of the small policy, and a regular expression of what it does not read."""
     during: Callable[[], AbstractContextManager[object]] = nullcontext
     """What has to run while an arm is trained, such as a judge."""
     epochs: float = 4.0
@@ -53,6 +55,8 @@ def start(world: World, folder: Path, count: int, epochs: float | None = None) -
     said = world.write_rows(folder, count)
     if not (folder / "random").is_dir():
         write_tiny_qwen(folder / "random", said, **world.policy)
+        if world.read_as is not None:
+            read_less(folder / "random", *world.read_as)
     stages = (("right", "random", f"epochs={epochs or world.epochs}"), ("imperfect", "right/model", "epochs=1"))
     for name, model, length in stages:
         settings = [f'rows=["{folder}/{name}.jsonl"]', f"model={folder / model}", length]

@@ -14,8 +14,8 @@ LAYERS = [
     "version", "lazy", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder",
     "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report", "recording", "checker",
     "shortcuts", "evidence_windows",
-    "bench", "train", "evolve", "worlds", "ledger", "review", "scale", "client", "__init__", "integrations", "serve", "cli",
-    "__main__",
+    "bench", "train", "evolve", "worlds", "ledger", "review", "scale", "client", "__init__", "integrations", "serve",
+    "cli", "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: nothing above it may import it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,30 +13,26 @@ TEMPLATE = "{% for message in messages %}{{ message['content'] + '<end>' }}{% en
 
 def write_tiny_qwen(
     folder: Path, texts: Iterable[str], context: int = CONTEXT, vocabulary: int = 512, width: int = 64, layers: int = 2,
-    pieces: Sequence[str] = (), template: str = TEMPLATE, unread: str = "",
+    pieces: Sequence[str] = (),
 ) -> Path:  # fmt: skip
     """A folder that transformers can load: about 107,000 weights, with 512 tokens, which are trained on ``texts``.
 
-    ``pieces`` are texts that are one token each, beside the vocabulary; what matches the regular expression ``unread``
-    is read as "<".
+    ``pieces`` are texts that are one token each, beside the vocabulary.
     """
     import torch
-    from tokenizers import ByteLevelBPETokenizer, Regex
-    from tokenizers.normalizers import Replace
+    from tokenizers import ByteLevelBPETokenizer
     from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, logging
 
     logging.disable_progress_bar()
     folder.mkdir(parents=True, exist_ok=True)
     trained = ByteLevelBPETokenizer()
-    if unread:
-        trained.normalizer = Replace(Regex(unread), "<")  # pyright: ignore[reportAttributeAccessIssue]
     trained.train_from_iterator(texts, vocab_size=vocabulary, special_tokens=["<end>", "<pad>"], show_progress=False)
     trained.add_tokens([*pieces])
     trained.save(str(folder / "tokenizer.json"))
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=str(folder / "tokenizer.json"), eos_token="<end>", pad_token="<pad>"
     )
-    tokenizer.chat_template = template
+    tokenizer.chat_template = TEMPLATE
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     config = Qwen2Config(
@@ -45,6 +42,19 @@ def write_tiny_qwen(
     )  # fmt: skip
     Qwen2ForCausalLM(config).save_pretrained(folder)
     return folder
+
+
+def read_less(folder: Path, template: str, unread: str) -> None:
+    """Give a folder's tokenizer another chat template, and let it read what matches ``unread`` as "<"."""
+    from transformers import AutoTokenizer
+
+    path = folder / "tokenizer.json"
+    settings = json.loads(path.read_text("utf-8"))
+    settings["normalizer"] = {"type": "Replace", "pattern": {"Regex": unread}, "content": "<"}
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(folder)
 
 
 def imitate(model: Any, tokenizer: Any, optimizer: Any, chosen: Sequence[tuple[str, str]]) -> None:

@@ -203,6 +203,10 @@ class MemorySettings:
             raise ConfigError(f"memory.vllm_share must be below 1, got {self.vllm_share}")
 
 
+async def _release_nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The game of a run and its rows."""
@@ -216,8 +220,8 @@ class Plan:
     """The metric on ``dev`` that selects the best checkpoint."""
     scored_by: Game | None = None
     """The game played on ``dev``; None for ``game``."""
-    aclose: Callable[[], Coroutine[Any, Any, None]] | None = None
-    """Releases what the game has opened, such as connections to a judge; None if there is nothing."""
+    aclose: Callable[[], Coroutine[Any, Any, None]] = _release_nothing
+    """Releases what the game has opened, such as connections to a judge."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,7 @@ def train_game(
             say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
     finally:
         end_training(trainer)
-        if plan.aclose is not None:
-            run(plan.aclose())
+        run(plan.aclose())
     return out / MODEL
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import check_text
 from vouching.judging.votes import Aggregate
-from vouching.methods.base import Game
 from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay, task_of
 from vouching.methods.checklist.prompt import item_messages
 from vouching.methods.checklist.reward import ChecklistRules
@@ -108,18 +107,16 @@ class ChecklistRunConfig(GrpoConfig):
         """
         settings, size = self.checklist, self.sampling.group_size
         rows, dev = read_tasks(self.rows), read_tasks(self.dev)
-        aclose = None
+        ruled = all(row.get("instruction_id_list") for row in dev)
+        best_by = "oracle/rules" if ruled else "reward/generator/total"
         if settings.judge:
             judge = open_checklist(settings.judge, settings.outside(self.seed))
-            game: Game = ChecklistGame(judge, size, settings.rules)
-            aclose = judge.aclose
-        else:
-            gold = read_gold(settings.gold) if settings.lambda_v else []
-            replay = Replay(gold, settings.replay, settings.gold_share, self.seed) if settings.lambda_v else None
-            itself = SelfVerification(settings.votes, settings.lambda_v, settings.lambda_p, settings.rules)
-            game = SelfVerifyGame(size, itself, replay, partial(item_messages, wording=settings.wording))
-        ruled = all(row.get("instruction_id_list") for row in dev)
-        return Plan(game, rows, dev, best_by="oracle/rules" if ruled else "reward/generator/total", aclose=aclose)
+            return Plan(ChecklistGame(judge, size, settings.rules), rows, dev, best_by, aclose=judge.aclose)
+        gold = read_gold(settings.gold) if settings.lambda_v else []
+        replay = Replay(gold, settings.replay, settings.gold_share, self.seed) if settings.lambda_v else None
+        itself = SelfVerification(settings.votes, settings.lambda_v, settings.lambda_p, settings.rules)
+        game = SelfVerifyGame(size, itself, replay, partial(item_messages, wording=settings.wording))
+        return Plan(game, rows, dev, best_by)
 
 
 def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
