@@ -54,7 +54,7 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
 
 DOCUMENTS = World(
     name="documents", method="blinded", arms=ARMS, write_rows=write_rows, judge=judge,
-    policy={"context": 320, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES},
+    policy={"context": 448, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES},
     read_as=(TEMPLATE, BOUNDARY),
     epochs=6.0,
 )  # fmt: skip

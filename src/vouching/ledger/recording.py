@@ -6,15 +6,15 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from vouching.ledger.ledger import Ledger, open_ledger
-from vouching.rows import AsyncWorkFactory, Row, RowJob, Work
+from vouching.rows import AsyncWorkFactory, Row, RowJob
+from vouching.rows.pool import OpenWork, StreamWorkFactory
 from vouching.types.ledger import Entry, EntryKind
 
 
-class _Opens(Protocol):
-    def __call__(self) -> Work | AsyncWorkFactory: ...
+_NO_VERDICTS = "work on a stream of rows makes no verdicts that a ledger could keep"
 
 
 def keep_result(target: str, kind: EntryKind, inputs: Mapping[str, Any], record: Mapping[str, Any]) -> int:
@@ -32,6 +32,8 @@ def kept_job(job: RowJob, target: str, kind: EntryKind) -> RowJob:
     opens = None if job.open_work is None else _KeptWork(job.open_work, target, kind)
     if isinstance(job.work, AsyncWorkFactory):
         return replace(job, work=_kept_async(job.work, target, kind), open_work=opens)
+    if isinstance(job.work, StreamWorkFactory):
+        raise TypeError(_NO_VERDICTS)
     return replace(job, work=_KeptWork(job.work, target, kind), open_work=opens)
 
 
@@ -39,7 +41,7 @@ def kept_job(job: RowJob, target: str, kind: EntryKind) -> RowJob:
 class _KeptWork:
     """A factory of work that appends; also used in worker processes, each with a connection of its own."""
 
-    make: _Opens
+    make: OpenWork
     target: str
     kind: EntryKind
 
@@ -47,6 +49,8 @@ class _KeptWork:
         work = self.make()
         if isinstance(work, AsyncWorkFactory):
             return _kept_async(work, self.target, self.kind)
+        if isinstance(work, StreamWorkFactory):
+            raise TypeError(_NO_VERDICTS)
         ledger = open_ledger(self.target)
 
         def kept(row: Row) -> str:
