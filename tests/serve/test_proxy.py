@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 import socket
@@ -252,6 +253,66 @@ def test_promptfoo_gets_pass_score_and_reason(upstream: Upstream) -> None:
             answered = httpx2.post(place, json={"output": output, "context": {"vars": {"context": RIGHT}}}).json()
             assert (answered["pass"], answered["score"]) == (passed, float(passed))
         assert "not checked" in httpx2.post(place, json={"output": RIGHT}).json()["reason"]
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions/", "/v1//chat/completions", "//v1/chat//completions/"])
+def test_no_spelling_of_a_path_goes_unchecked(upstream: Upstream, path: str) -> None:
+    with proxy_before(upstream.url, action="block") as url:
+        answered = httpx2.post(url.removesuffix("/v1") + path, json={"messages": ASKED, **DOCUMENTS})
+    assert answered.json()["vouch"]["action"] == "blocked"
+    assert upstream.asked[0][0] == "/v1/chat/completions"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/chat/completions", 404, "below /v1/"),
+        ("/v1", 404, "below /v1/"),
+        ("/v1@169.254.169.254/latest", 404, "below /v1/"),
+        ("/v1/%2e%2e/admin", 400, "segments"),
+        ("/v1/x/..%2fchat/completions", 400, "segments"),
+        ("/v1/x/..%5Cchat/completions", 400, "segments"),
+    ],
+)
+def test_paths_that_leave_the_upstream_server_are_refused(
+    upstream: Upstream, path: str, status: int, words: str
+) -> None:
+    host, port = "127.0.0.1", int(upstream.url.split(":")[2].split("/")[0])
+    with (
+        proxy_before(f"http://{host}:{port}/v1", action="block") as url,
+        socket.create_connection((host, int(url.split(":")[2].split("/")[0]))) as raw,
+    ):  # a client of HTTP would tidy the path
+        body = json.dumps({"messages": ASKED, **DOCUMENTS}).encode()
+        head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        raw.sendall(head.encode() + body)
+        answered = b"".join(iter(lambda: raw.recv(65536), b"")).decode()
+    assert answered.startswith(f"HTTP/1.1 {status} ")
+    assert words in answered
+    assert upstream.asked == []
+
+
+def test_compressed_bodies_and_pages_of_other_origins_are_refused(upstream: Upstream) -> None:
+    body = json.dumps({"messages": ASKED, **DOCUMENTS}).encode()
+    with proxy_before(upstream.url, action="block") as url:
+        packed = httpx2.post(f"{url}/chat/completions", content=gzip.compress(body),
+                             headers={"content-encoding": "gzip"})  # fmt: skip
+        foreign = httpx2.post(f"{url}/chat/completions", content=body, headers={"origin": "https://example.org"})
+        place = url.removesuffix("/v1") + "/promptfoo"
+        webhook = httpx2.post(place, json={"output": RIGHT, "context": {"vars": {"context": RIGHT}}},
+                              headers={"origin": "https://example.org"})  # fmt: skip
+    assert (packed.status_code, foreign.status_code) == (415, 403)
+    assert webhook.json()["pass"] is False
+    assert upstream.asked == []
+
+
+def test_an_answer_in_parts_is_checked(upstream: Upstream) -> None:
+    parts = [{"type": "text", "text": WRONG}, {"type": "text", "text": RIGHT}]
+    upstream.raw = json.dumps({"choices": [{"message": {"role": "assistant", "content": parts}}]}).encode()
+    with proxy_before(upstream.url, action="block") as url:
+        answered = httpx2.post(f"{url}/chat/completions", json={"messages": ASKED, **DOCUMENTS}).json()
+    said = [part["text"] for part in answered["choices"][0]["message"]["content"]]
+    assert (said[1], answered["vouch"]["action"]) == (RIGHT, "blocked")
+    assert WRONG not in said
 
 
 def test_a_body_that_is_too_large_is_refused(upstream: Upstream) -> None:

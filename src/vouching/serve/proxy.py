@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import httpx2
 
 from vouching.errors import ConfigError, InputError, needed
 from vouching.inputs import as_sources, row_sources
 from vouching.serve.blocking import Blocking
+from vouching.serve.origins import SAFE, from_elsewhere
 from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard, worst
 from vouching.serve.proxy_messages import Asked, answers_of, members, object_of, parsed_object, read_request
@@ -73,7 +76,11 @@ class Proxy:
         from starlette.responses import StreamingResponse
 
         asked: Asked | None = None
-        body = parsed_object(raw) if request.method == "POST" and request.url.path in _GUARDED else None
+        path = self._path(request)
+        guarded = request.method == "POST" and path in _GUARDED
+        if guarded and request.headers.get("content-encoding", "identity").lower() != "identity":
+            raise _RefusedError(415, "the body of a request whose answer is checked must not be compressed")
+        body = parsed_object(raw) if guarded else None
         if body is not None:
             try:
                 asked = read_request(body, self.settings.documents)
@@ -82,14 +89,29 @@ class Proxy:
             if "documents" in body and not self.settings.forward_documents:
                 del body["documents"]
                 raw = json.dumps(body).encode()
-        answer = await self._send(request, raw)
+        answer = await self._send(request, path, raw)
         headers = _headers(answer.headers, _NOT_RETURNED)
         kind = answer.headers.get("content-type", "")
         if asked is None or answer.status_code != 200 or not kind.startswith(("application/json", "text/event-stream")):
             return StreamingResponse(_passed(answer), answer.status_code, headers)
         if kind.startswith("text/event-stream"):
-            return StreamingResponse(self._guarded_stream(answer, asked, request.url.path), 200, headers)
+            return StreamingResponse(self._guarded_stream(answer, asked, path), 200, headers)
         return await self._guarded(answer, asked, headers)
+
+    def _path(self, request: Request) -> str:
+        """The path of a request, as the upstream server will read it. Raises _RefusedError for one not below /v1/.
+
+        Blank and final segments are dropped, so that no spelling of a path goes unchecked.
+        """
+        headers = dict(request.headers.raw)
+        if request.method not in SAFE and from_elsewhere(headers):
+            raise _RefusedError(403, "the request comes from a page of another origin")
+        first, *parts = [part for part in re.split(r"[/\\]", request.scope["path"]) if part] or [""]
+        if first != "v1" or not parts:
+            raise _RefusedError(404, "only paths below /v1/ are passed on: end the base URL of the client with /v1")
+        if any(part in (".", "..") for part in parts):
+            raise _RefusedError(400, "the path must not have the segments . and ..")
+        return "/".join(["", first, *parts])
 
     async def _body(self, request: Request) -> bytes:
         """The body of a request. Raises _RefusedError if it is too large or too slow."""
@@ -105,10 +127,9 @@ class Proxy:
             raise _RefusedError(408, words) from None
         return bytes(read)
 
-    async def _send(self, request: Request, raw: bytes) -> httpx2.Response:
+    async def _send(self, request: Request, path: str, raw: bytes) -> httpx2.Response:
         """The answer of the upstream server, with its body still to be read. Raises _RefusedError if there is none."""
-        path = request.url.path.removeprefix("/v1")
-        url = f"{self.settings.upstream.rstrip('/')}{path}"
+        url = f"{self.settings.upstream.rstrip('/')}{quote(path.removeprefix('/v1'))}"
         query = f"?{request.url.query}" if request.url.query else ""
         headers = {**_headers(request.headers, _NOT_FORWARDED), "accept-encoding": "identity"}
         asked = self._client.build_request(request.method, url + query, headers=headers, content=raw)
@@ -189,7 +210,9 @@ class Proxy:
         return JSONResponse({"action": "NONE"})
 
     async def _read(self, request: Request) -> dict[str, Any]:
-        """The JSON object of a request; an empty one for a body that is refused or none."""
+        """The JSON object of a request; an empty one for a body that is refused or none, or from another origin."""
+        if from_elsewhere(dict(request.headers.raw)):
+            return {}
         try:
             return parsed_object(await self._body(request)) or {}
         except _RefusedError:

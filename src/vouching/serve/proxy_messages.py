@@ -98,6 +98,9 @@ def answers_of(body: Mapping[str, Any]) -> Iterator[tuple[str, Replace]]:
         message = object_of(choice.get("message"))
         if isinstance(message.get("content"), str) and message["content"].strip():
             yield message["content"], _in_choice(choice, message)
+        for part in objects(message.get("content")):
+            if part.get("type") == "text" and str(part.get("text", "")).strip():
+                yield part["text"], _in_part(part)
     for item in objects(body.get("output")):
         for part in objects(item.get("content")) if item.get("type") == "message" else ():
             if part.get("type") == "output_text" and str(part.get("text", "")).strip():
