@@ -60,6 +60,12 @@ def test_rows_without_an_id_are_called_after_file_and_place(tmp_path: Path) -> N
     assert names == ["a.jsonl:byte-0", "7", "a.jsonl:byte-25", "sub/b.csv:line-2"]
 
 
+def test_an_id_that_reads_like_a_place_stays_an_id(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": "row-1"}\n{"id": "row-2"}\n{"claim": "x"}\n')
+    # Each of the first two lines has 16 bytes, so the third begins at byte 32.
+    assert [name for name, _ in rows_in(tmp_path, 1_000)] == ["row-1", "row-2", "a.jsonl:byte-32"]
+
+
 def test_shards_share_the_blocks_without_loss_or_overlap() -> None:
     blocks = plan_blocks([FoundFile("a.jsonl", "a.jsonl", 1000)], 37)
     shared = [block.number for number in range(1, 5) for block in Shard(number, 4).of(blocks)]

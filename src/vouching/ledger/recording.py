@@ -13,7 +13,6 @@ from vouching.rows import AsyncWorkFactory, Row, RowJob
 from vouching.rows.pool import OpenWork, StreamWorkFactory
 from vouching.types.ledger import Entry, EntryKind
 
-
 _NO_VERDICTS = "work on a stream of rows makes no verdicts that a ledger could keep"
 
 

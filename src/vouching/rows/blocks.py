@@ -15,7 +15,7 @@ from typing import IO
 from vouching.errors import InputError
 from vouching.rows.places import FoundFile, open_file
 from vouching.rows.read import RowReader, ending_of, json_row, reader_of
-from vouching.rows.row import Row
+from vouching.rows.row import Row, has_id
 from vouching.rows.tables import parquet_rows
 
 MIN_BYTES, MAX_BYTES = 1 << 16, 1 << 23
@@ -136,7 +136,7 @@ def _lines(file: IO[bytes], start: int, end: int) -> Iterator[Row]:
 
 def _named(rows: Iterable[Row], file: str) -> Iterator[Row]:
     for row in rows:
-        if row.name != f"row-{row.number}":
+        if row.name != f"row-{row.number}" or has_id(row.fields or {}):
             yield row
             continue
         name = f"{file}:{row.place.replace(' ', '-')}"

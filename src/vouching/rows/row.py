@@ -49,13 +49,28 @@ def row_name(fields: Mapping[str, Any], number: int) -> str:
     >>> row_name({"id": 7}, 1), row_name({}, 1), row_name({"kind": "unverified", "claim": {"id": "a"}}, 1)
     ('7', 'row-1', 'a')
     """
-    given, claim = fields.get("id"), fields.get("claim")
-    if given is None and fields.get("kind") == "unverified" and isinstance(claim, Mapping):
-        given = cast("Mapping[str, Any]", claim).get("id")
+    given = _id_of(fields)
     if given is not None:
         with suppress(UnicodeEncodeError):
             return str(given).encode().decode()
     return f"row-{number}"
+
+
+def has_id(fields: Mapping[str, Any]) -> bool:
+    """Whether a row has an id of its own, which may read "row-3" too.
+
+    >>> has_id({"id": "row-3"}), has_id({}), has_id({"id": chr(0xD800)})
+    (True, False, False)
+    """
+    given = _id_of(fields)
+    return given is not None and row_name(fields, -1) == str(given)
+
+
+def _id_of(fields: Mapping[str, Any]) -> Any:
+    given, claim = fields.get("id"), fields.get("claim")
+    if given is None and fields.get("kind") == "unverified" and isinstance(claim, Mapping):
+        return cast("Mapping[str, Any]", claim).get("id")
+    return given
 
 
 def read_json(text: str) -> object:
