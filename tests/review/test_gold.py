@@ -117,6 +117,23 @@ def test_verdicts_of_a_language_model_are_calibrated_as_they_are(tmp_path: Path)
     assert CliRunner().invoke(app_for("calibrate"), ["calibrate", "--output", str(made)]).exit_code == 2
 
 
+def test_a_calibration_uses_only_what_as_many_people_as_asked_for_decided(tmp_path: Path) -> None:
+    target = str(tmp_path / "ledger.db")
+    with open_ledger(target) as ledger:
+        for number, id in enumerate(keep(ledger, [0.9, 0.1] * 30)):
+            ReviewQueue(ledger, 2).decide("ann", id, Decision())
+            if number < 40:  # 20 have one decision of the two
+                ReviewQueue(ledger, 2).decide("bob", id, Decision())
+    for reviewers, rows in ((1, 60), (2, 40)):
+        made = tmp_path / f"by-{reviewers}.json"
+        run("calibrate", "--from-ledger", target, "--reviewers", str(reviewers), "--output", str(made))
+        assert load_calibration(made).measured["rows"] == rows
+        again = tmp_path / f"rules-by-{reviewers}.json"
+        given = ("--from-ledger", target, "--reviewers", str(reviewers), "--model", "embedded:rules")
+        run("calibrate", *given, "--output", str(again))
+        assert load_calibration(again).measured["rows"] == rows
+
+
 def test_erased_texts_are_left_out_and_counted(reviewed: str, tmp_path: Path) -> None:
     with open_ledger(reviewed) as ledger:
         ledger.erase(RetentionRule(ids=(1, 2)), "asked for")

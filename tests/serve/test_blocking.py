@@ -17,6 +17,7 @@ from tests.serve.upstream import upstream_server
 from vouching.ledger import open_ledger
 from vouching.review import Decision, ReviewQueue
 from vouching.review.audits import ENOUGH
+from vouching.serve.blocking import Blocking
 from vouching.serve.policy import Policy, ServeSettings
 from vouching.serve.proxy import build_proxy
 from vouching.serve.proxy_settings import ProxySettings
@@ -59,6 +60,24 @@ def test_blocking_warns_at_the_start_and_in_answers_until_the_caller_was_reviewe
         start, found = answer(policy)
         assert start == ""
         assert "warnings" not in found
+
+
+def test_what_one_of_two_reviewers_decided_does_not_count_as_reviewed(tmp_path: Path) -> None:
+    target = str(tmp_path / "ledger.db")
+    with open_ledger(target) as ledger:
+        made = [entry(0.9, "serve", "shop", f"Claim {number}.") for number in range(ENOUGH)]
+        ledger.append([
+            dataclasses.replace(one, record={**one.record, "provenance": _judged_by("embedded")}) for one in made
+        ])  # fmt: skip
+        queue = ReviewQueue(ledger, reviewers=2)
+        while (item := queue.take("ann", "sampled")) is not None:
+            queue.decide("ann", item.id, Decision())
+        settings = ProxySettings("http://localhost:1", action="block", caller="shop")
+        policy = Policy(ServeSettings(ledger=target, reviewers=2), proxy=settings)
+        assert f"0 of {ENOUGH} sampled reviews" in Blocking(policy).warning()
+        while (item := queue.take("bob", "sampled")) is not None:
+            queue.decide("bob", item.id, Decision())
+        assert Blocking(policy).warning() == ""
 
 
 def _judged_by(model: str) -> dict[str, Any]:

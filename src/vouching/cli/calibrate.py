@@ -32,6 +32,10 @@ _FromLedger = Annotated[
     str | None,
     typer.Option(metavar="TARGET", help="Use the reviewed verdicts of this ledger instead of --input (vouch review)."),
 ]
+_Reviewers = Annotated[
+    int,
+    typer.Option(metavar="N", min=1, max=2, help="With --from-ledger: how many people decide each verdict, 1 or 2."),
+]
 _CalibrationFile = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the calibration: .json.")]
 _Calibrated = Annotated[
     str | None,
@@ -79,6 +83,7 @@ def calibrate_command(
     output: _CalibrationFile,
     input: _Labelled = None,
     from_ledger: _FromLedger = None,
+    reviewers: _Reviewers = 1,
     model: _Calibrated = None,
     verdicts: _Verdicts = None,
     kind: _CurveKind = None,
@@ -102,14 +107,14 @@ def calibrate_command(
         if (input is None) == (from_ledger is None) or (from_ledger and verdicts):
             raise InputError("pass labelled rows with --input, or a ledger of reviewed verdicts with --from-ledger")
         scores = model is not None and verdicts is None and _is_scored(model)
-        rows = input or _reviewed_rows(str(from_ledger), output) if scores else input
+        rows = input or _reviewed_rows(str(from_ledger), reviewers, output) if scores else input
         if scores and model is not None and rows is not None:
             calibration = _scored(model, (rows, output), kind)
         elif rows is not None:
             asking = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
             calibration = calibrate(_judged((rows, output), model, verdicts, method, asking), kind or "temperature")
         else:
-            calibration = calibrate(_reviewed(str(from_ledger), model), kind or "temperature")
+            calibration = calibrate(_reviewed(str(from_ledger), reviewers, model), kind or "temperature")
         try:
             calibration.save(output)
         except OSError as error:
@@ -156,7 +161,7 @@ def _judged(
     return found
 
 
-def _reviewed(target: str, model: str | None) -> list[judging.LabelledVerdict]:
+def _reviewed(target: str, reviewers: int, model: str | None) -> list[judging.LabelledVerdict]:
     """The reviewed verdicts of a ledger, of one model or of all."""
     from vouching.ledger import open_ledger
     from vouching.review.gold import labelled_verdicts
@@ -165,7 +170,7 @@ def _reviewed(target: str, model: str | None) -> list[judging.LabelledVerdict]:
 
     left_out: Counter[str] = Counter()
     with open_ledger(target, create=False) as ledger:
-        found = labelled_verdicts(ReviewQueue(ledger), QueueFilters(model=model), left_out)
+        found = labelled_verdicts(ReviewQueue(ledger, reviewers), QueueFilters(model=model), left_out)
     for reason, number in left_out.items():
         write_error(f"left out {number:,} reviewed verdicts: {reason}")
     if not found:
@@ -173,7 +178,7 @@ def _reviewed(target: str, model: str | None) -> list[judging.LabelledVerdict]:
     return found
 
 
-def _reviewed_rows(target: str, output: Path) -> str:
+def _reviewed_rows(target: str, reviewers: int, output: Path) -> str:
     """The reviewed verdicts of a ledger as a file of rows next to the calibration."""
     from vouching.ledger import open_ledger
     from vouching.review.gold import export_gold
@@ -183,7 +188,7 @@ def _reviewed_rows(target: str, output: Path) -> str:
     with open_ledger(target, create=False) as ledger:
         if path.exists():
             raise InputError(f"{path} exists, perhaps with other reviews: remove it and what is next to it")
-        export_gold(ReviewQueue(ledger), path)
+        export_gold(ReviewQueue(ledger, reviewers), path)
     return str(path)
 
 

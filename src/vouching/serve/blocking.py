@@ -29,6 +29,7 @@ class Blocking:
     def __init__(self, policy: Policy) -> None:
         self._settings = settings = policy.proxy
         self._stream = policy.serve.stream
+        self._reviewers = policy.serve.reviewers
         self._model = policy.judges[settings.judge].model
         self._recorder = Recorder(policy.serve.ledger) if policy.serve.ledger else None
         self._blocks = settings.blocks
@@ -59,7 +60,8 @@ class Blocking:
 
         model = None if "," in self._model else self._model  # of a cascade, any of its models
         try:
-            audit = blocking_audit(ReviewQueue(self._recorder.ledger), self._settings.caller, model)
+            queue = ReviewQueue(self._recorder.ledger, self._reviewers)
+            audit = blocking_audit(queue, self._settings.caller, model)
         except VouchError as error:
             return f"it is not known how often right claims are blocked: {error}"
         return audit.warning or ""
