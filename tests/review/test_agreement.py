@@ -59,3 +59,19 @@ def test_first_decisions_count_and_few_verdicts_have_no_interval(tmp_path: Path)
     assert total is not None
     assert (total.items, total.same_label, total.label.low) == (3, 2, None)
     assert "at least 10" in str(total.label.why_not)
+
+
+def test_a_first_decision_that_was_taken_back_counts(tmp_path: Path) -> None:
+    # On each of 4 verdicts, bob sees what ann said, takes his decision back and agrees: still 2 of 4 the same.
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        queue = ReviewQueue(ledger, reviewers=2)
+        for number, id in enumerate(keep(ledger, [0.6] * 4)):
+            label = "Attributable" if number % 2 else WRONG
+            queue.decide("ann", id, Decision(label))  # type: ignore[arg-type]
+            queue.decide("bob", id, Decision(WRONG))
+            queue.undo("bob")
+            queue.decide("bob", id, Decision(label))  # type: ignore[arg-type]
+        total = agreement(queue).total
+    assert total is not None
+    # Observed 2/4; expected: ann is half and half, so 1/2: kappa is 0.
+    assert (total.items, total.same_label, total.label.estimate) == (4, 2, 0.0)

@@ -1,8 +1,10 @@
 """How far reviewers agree: Cohen's kappa of labels and of error types, with intervals.
 
-The first decision of each reviewer counts, before they could see what others said or decide anew; of more than two, the
-first two. Pairs are compared with each other, and all pairs together with the reviewers of each pair in the order of
-their names. Not supported: coefficients for more than two reviewers at once (Fleiss, Krippendorff).
+Kappa is taken over the verdicts that two people decided, also those where one of them took that back since. The first
+decision of each reviewer counts, also if it was taken back: a later one may follow what another reviewer said. Of more
+than two reviewers, the first two count. Pairs are compared with each other, and all pairs together with the reviewers
+of each pair in the order of their names. Not supported: coefficients for more than two reviewers at once (Fleiss,
+Krippendorff).
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ class PairAgreement:
     reviewers: tuple[str, str]
     """Their names, in order."""
     items: int
-    """Verdicts that both decided."""
+    """Verdicts that both decided, also if a decision was taken back since."""
     same_label: int
     """Of these, those with the same label from both."""
     label: Interval
@@ -63,7 +65,7 @@ class _Both:
 
 
 def agreement(queue: ReviewQueue, filters: QueueFilters | None = None, resamples: int = 2000) -> Agreement:
-    """Agreement on the verdicts that two people decided.
+    """Agreement on the verdicts that two people decided, by the first decision of each, also if it was taken back.
 
     Intervals resample rows of the ledger, since the verdicts of one response are not independent.
     """
@@ -84,7 +86,7 @@ def _read(queue: ReviewQueue, filters: QueueFilters | None) -> list[_Both]:
     asked = (
         select(REVIEW_EVENTS)
         .join(REVIEW_ITEMS, on)
-        .where(REVIEW_EVENTS.c.action == "decide", ~REVIEW_EVENTS.c.undone, *conditions_of(filters))
+        .where(REVIEW_EVENTS.c.action == "decide", *conditions_of(filters))
         .order_by(REVIEW_EVENTS.c.id)
     )
     first: dict[ItemId, dict[str, _Said]] = defaultdict(dict)
