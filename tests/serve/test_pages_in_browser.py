@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from vouching.serve.service import Service
 
 Site = tuple[str, "Service"]
+INJECTED = "main img, main iframe, section img, section iframe, #item img, #item iframe, .who img, [onload]"
+"""Elements that a page has only if a text became markup."""
 PAGES = ("/history", "/history/1", "/review", "/dashboard")
 
 
@@ -143,6 +145,45 @@ def test_a_span_is_counted_in_characters_also_where_a_browser_counts_two(browser
     page.context.close()
 
 
+@pytest.mark.parametrize(
+    ("claim", "words", "part"),
+    [
+        ("İstanbul opened in 1937.", "1937", "1937"),  # its lower case has a character more
+        ("It cost (about) $3.50 [sic].", "$3.50 [SIC].", "$3.50 [sic]."),
+    ],
+)
+def test_a_typed_span_is_found_in_the_claim_itself(browser: Any, site: Site, claim: str, words: str, part: str) -> None:
+    caller = f"typed {part}"
+    judged(site, caller, doubtful(claim, 0.5))
+    page = reviewing(browser, site, caller)
+    page.keyboard.press("2")
+    page.fill("#span", words)
+    page.press("#span", "Enter")
+    page.wait_for_selector("text=Nothing left to review")
+    [review] = queue_of(site).audit(limit=1)
+    assert review.span is not None
+    assert claim[slice(*review.span)] == part
+    page.context.close()
+
+
+def test_the_type_that_is_stored_is_the_one_that_is_shown(browser: Any, site: Site) -> None:
+    verdict = wrong_year()
+    judged(site, "types", verdict)
+    page = reviewing(browser, site, "types")
+    shown = "document.querySelector('#types input:checked')?.value ?? null"
+    assert page.evaluate(shown) == verdict.error_type
+    page.keyboard.press("1")
+    assert page.evaluate(shown) is None  # Attributable has no error type
+    page.keyboard.press("2")
+    seen = page.evaluate(shown)
+    assert seen == verdict.error_type
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Nothing left to review")
+    [review] = queue_of(site).audit(limit=1)
+    assert (review.label, review.error_type) == ("Not Attributable", seen)
+    page.context.close()
+
+
 def test_the_dashboard_draws_rates_and_reviews(browser: Any, site: Site) -> None:
     queue, mine = queue_of(site), QueueFilters(caller="rates")
     judged(site, "rates", *[wrong_year()] * 3, *[supported()] * 3)
@@ -177,10 +218,13 @@ def test_markup_stays_text_on_every_page(browser: Any, site: Site) -> None:
     page.wait_for_selector(".deciding")
     page.keyboard.press("f")  # the fix that is suggested
     assert page.input_value("#fix") == attack
+    assert attack in page.inner_text("#claim")
+    assert page.query_selector(INJECTED) is None
+    assert page.evaluate("window.wasHit") is None
     queries = {"text": ATTACKS[0], "caller": ATTACKS[2]}
     for path in ("/history", f"/history/{row}", "/dashboard"):
         page.goto(f"{site[0]}{path}?{urlencode(queries if path == '/history' else {})}")
-        assert page.query_selector("main img, main iframe, section img, section iframe, .who img, [onload]") is None
+        assert page.query_selector(INJECTED) is None
         assert page.evaluate("window.wasHit") is None
         if path == f"/history/{row}":
             assert attack in page.inner_text(".said-of")

@@ -47,7 +47,11 @@
   const followLabel = () => {
     const wrong = chosen("label").value === "Not Attributable";
     byId("types").disabled = !wrong;
-    if (!wrong && chosen("error_type")) chosen("error_type").checked = false;
+    const type = chosen("error_type");
+    if (!wrong && type) type.checked = false;
+    // Back at the verdict's label, its own type shows again: without one, the server would confirm it unseen.
+    const own = place.querySelector("input[name=error_type][checked]");
+    if (wrong && !type && own) own.checked = true;
   };
   const choose = (number) => {
     const all = [...place.querySelectorAll(".option input")];
@@ -77,9 +81,10 @@
     const words = byId("span").value.trim();
     if (!words) return null;
     const text = claim();
-    const at = text.toLowerCase().indexOf(words.toLowerCase());
-    if (at < 0) throw new Error(`the claim does not contain “${words}”: copy the wrong part from it, or leave the field empty`);
-    return [letters(text.slice(0, at)), letters(text.slice(0, at + words.length))];
+    // In the claim itself: its lower case may have more characters than it has.
+    const found = text.match(new RegExp(words.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu"));
+    if (!found) throw new Error(`the claim does not contain “${words}”: copy the wrong part from it, or leave the field empty`);
+    return [letters(text.slice(0, found.index)), letters(text.slice(0, found.index + found[0].length))];
   };
   const takeSpan = () => {
     span = selected();
