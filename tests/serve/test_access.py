@@ -124,6 +124,23 @@ def test_a_revoked_key_is_refused_from_the_next_request_on(locked: tuple[str, di
     assert ask(url, "/v1/check", secret) == 401
 
 
+@pytest.mark.parametrize(("first", "second"), [("review", "review"), ("review", "check"), ("check", "review")])
+def test_a_reviewer_shares_its_name_with_no_other_valid_key(tmp_path: Path, first: str, second: str) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    _, key = keys.add("Ada", [first])
+    with pytest.raises(InputError, match=f"{key.id} has the name 'Ada' too.*choose another name"):
+        keys.add("Ada", [second])
+    assert [*keys.keys] == [key.id]
+    keys.add("Bob", [second])
+    keys.revoke(key.id)
+    assert keys.add("Ada", [second])[1].name == "Ada"  # a key is replaced: the same person goes on
+
+
+def test_keys_that_do_not_review_may_share_a_name(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    assert len({keys.add("search team", ["check"])[1].id for _ in range(2)}) == 2  # to replace one without a pause
+
+
 def test_the_file_of_keys_has_no_secret_and_only_its_owner_reads_it(
     locked: tuple[str, dict[str, str], KeyFile],
 ) -> None:

@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -100,13 +100,17 @@ class KeyFile:
     def add(
         self, name: str, scopes: Sequence[str] = ("check",), requests_per_minute: int | None = None
     ) -> tuple[str, Key]:
-        """A new key, whose secret is returned and stored nowhere. Raises InputError for an unknown scope."""
+        """A new key, whose secret is returned and stored nowhere.
+
+        Raises InputError for an unknown scope, and for a name that would not tell a reviewer from another valid key.
+        """
         unknown = [scope for scope in scopes if scope not in SCOPES]
         if unknown or not scopes:
             raise InputError(f"unknown scope {shown_json(unknown[0] if unknown else '')}: expected {', '.join(SCOPES)}")
         if requests_per_minute is not None and requests_per_minute < 1:
             raise InputError(f"requests per minute must be at least 1, got {requests_per_minute}")
         with self._changing() as keys:
+            _refuse_shared_name(name, scopes, keys.values())
             number = next(n for n in iter(lambda: secrets.token_hex(4), None) if n not in keys)
             secret = f"vouch_{number}_{secrets.token_hex(32)}"
             given = cast("tuple[Scope, ...]", tuple(dict.fromkeys(scopes)))
@@ -147,6 +151,16 @@ class KeyFile:
                 Path(name).replace(self.path)
         except OSError as error:
             raise InputError(f"cannot write the keys to {self.path}: {error.strerror or error}") from None
+
+
+def _refuse_shared_name(name: str, scopes: Sequence[str], keys: Iterable[Key]) -> None:
+    """Raises InputError if two valid keys had the name and one of them reviewed: a reviewer is known by it."""
+    for key in keys:
+        if key.name == name and key.revoked is None and "review" in (*scopes, *key.scopes):
+            raise InputError(
+                f"the valid key {key.id} has the name {shown_json(name)} too, and reviewers are told apart by "
+                f"the names of their keys: choose another name, or first run  vouch serve keys revoke {key.id}"
+            )
 
 
 def _digest(secret: str) -> str:
