@@ -77,6 +77,36 @@ def test_a_verdict_stays_in_hand_until_its_time_is_over(ledger: Ledger) -> None:
     assert queue.decide("bob", id, Decision()).state == "final"
 
 
+def test_a_late_decision_is_refused_once_somebody_else_decided(ledger: Ledger) -> None:
+    [id] = keep(ledger, [0.6])
+    queue = ReviewQueue(ledger, lock_seconds=0.5)
+    assert taken(queue.take("ann")) == id
+    time.sleep(0.6)
+    assert taken(queue.take("bob")) == id
+    queue.decide("bob", id, Decision())
+    with pytest.raises(ItemTakenError, match="somebody else decided it"):
+        queue.decide("ann", id, Decision(WRONG))
+    with pytest.raises(ItemTakenError, match="somebody else decided it"):
+        queue.skip("ann", id)
+    assert [review.reviewer for review in queue.audit(id)] == ["bob"]
+    queue.take_item("ann", id)
+    assert queue.decide("ann", id, Decision()).state == "final"
+
+
+def test_a_decision_has_the_policy_by_which_the_verdict_was_taken(ledger: Ledger) -> None:
+    keep(ledger, [0.5 + n / 100 for n in range(20)])
+    queue = ReviewQueue(ledger)
+    [sampled] = queue.lines("sampled", limit=1)
+    [doubtful] = queue.lines("uncertain", limit=1)
+    assert sampled.id != doubtful.id
+    assert taken(queue.take("ann", "uncertain")) == doubtful.id
+    assert taken(queue.take("ann", "sampled")) == sampled.id == taken(queue.take("ann", "sampled"))
+    queue.decide("ann", sampled.id, Decision())
+    assert taken(queue.undo("ann")) == sampled.id
+    assert queue.decide("ann", sampled.id, Decision(WRONG)).state == "final"
+    assert [review.policy for review in queue.audit(sampled.id) if review.action == "decide"] == ["sampled"] * 2
+
+
 def test_what_is_put_back_is_offered_to_others_and_what_is_skipped_not_to_the_same_person(ledger: Ledger) -> None:
     [id] = keep(ledger, [0.6])
     queue = ReviewQueue(ledger)

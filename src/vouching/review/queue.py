@@ -89,8 +89,9 @@ class ReviewQueue:
     ) -> ReviewItem | None:
         """The next verdict for a reviewer, who has it in hand until ``lock_seconds`` are over; None if none is left.
 
-        Whoever has one already gets it again if it fits, else puts it back. Nobody gets a verdict that they decided or
-        skipped, unless a caller objected since. Raises InputError for an unknown policy or a reviewer without a name.
+        Whoever took one by this policy gets it again if it fits, else puts it back. Nobody gets a verdict that they
+        decided or skipped, unless a caller objected since. Raises InputError for an unknown policy or a reviewer
+        without a name.
         """
         _refuse_name(reviewer)
         if policy not in get_args(Policy):
@@ -99,7 +100,10 @@ class ReviewQueue:
         with self.ledger.store.write() as connection:
             now = now_of(connection)
             asked = self._asked(reviewer, policy, filters)
-            mine = exists().where(locks_item(), REVIEW_LOCKS.c.reviewer == reviewer, REVIEW_LOCKS.c.until > now)
+            mine = exists().where(
+                locks_item(), REVIEW_LOCKS.c.reviewer == reviewer, REVIEW_LOCKS.c.until > now,
+                REVIEW_LOCKS.c.policy == policy, REVIEW_LOCKS.c.seed == self.seed,
+            )  # fmt: skip
             held = connection.execute(asked.where(mine).limit(1)).first()
             found = ItemId(*held) if held else None
             tried: list[ItemId] = []
@@ -114,7 +118,7 @@ class ReviewQueue:
                 tried.append(item)
             connection.execute(delete(REVIEW_LOCKS).where(REVIEW_LOCKS.c.reviewer == reviewer))
             if found is not None:
-                self._lock(connection, found, reviewer, now, policy)
+                self._lock(connection, found, reviewer, now, (policy, self.seed))
         return None if found is None else self.get(found, reviewer)
 
     def take_item(self, reviewer: str, item: ItemId) -> ReviewItem:
@@ -123,6 +127,9 @@ class ReviewQueue:
         Raises ItemTakenError if others have it in hand, and InputError if there is none.
         """
         _refuse_name(reviewer)
+        return self._take_item(reviewer, item, ("", self.seed))
+
+    def _take_item(self, reviewer: str, item: ItemId, by: tuple[str, int]) -> ReviewItem:
         self.refresh()
         with self.ledger.store.write() as connection:
             now = now_of(connection)
@@ -130,7 +137,7 @@ class ReviewQueue:
             if not self._place(connection, item, reviewer, now):
                 raise ItemTakenError(f"somebody else has {item} in hand: take another one, or wait")
             connection.execute(delete(REVIEW_LOCKS).where(REVIEW_LOCKS.c.reviewer == reviewer))
-            self._lock(connection, item, reviewer, now, None)
+            self._lock(connection, item, reviewer, now, by)
         return self.get(item, reviewer)
 
     def release(self, reviewer: str) -> None:
@@ -145,7 +152,8 @@ class ReviewQueue:
 
         ``taken`` is the policy and the seed by which it was taken elsewhere, for a decision that comes from outside.
 
-        Raises ItemTakenError if the reviewer no longer has it in hand and others took it, and InputError for a decision
+        Raises ItemTakenError if the reviewer does not have it in hand and others took it or, without ``taken``, made it
+        final, and InputError for a decision
         that does not fit the verdict.
         """
         _refuse_name(reviewer)
@@ -179,12 +187,12 @@ class ReviewQueue:
     def undo(self, reviewer: str) -> ReviewItem | None:
         """Take back what a reviewer did last (decide, skip or object), by a further entry; None if there is nothing.
 
-        The verdict is then in their hand again, unless others took it meanwhile.
+        The verdict is then in their hand again, by the same policy, unless others took it meanwhile.
         """
         _refuse_name(reviewer)
         self.refresh()
         last = (
-            select(REVIEW_EVENTS.c.id, REVIEW_EVENTS.c.row_id, REVIEW_EVENTS.c.finding)
+            select(REVIEW_EVENTS)
             .where(REVIEW_EVENTS.c.reviewer == reviewer, REVIEW_EVENTS.c.action != "undo", ~REVIEW_EVENTS.c.undone)
             .order_by(REVIEW_EVENTS.c.id.desc())
             .limit(1)
@@ -196,7 +204,9 @@ class ReviewQueue:
         item = ItemId(found.row_id, found.finding)
         self._append(reviewer, item, self.get(item).stream, "undo", {"undoes": found.id})
         try:
-            return self.take_item(reviewer, item)
+            return self._take_item(
+                reviewer, item, (found.policy or "", self.seed if found.seed is None else found.seed)
+            )
         except ItemTakenError:
             return self.get(item)
 
@@ -301,10 +311,10 @@ class ReviewQueue:
         asked = select(REVIEW_ITEMS.c.row_id).where(of_item(REVIEW_ITEMS, item), self._has_place(reviewer, now))
         return connection.execute(asked).first() is not None
 
-    def _lock(self, connection: Connection, item: ItemId, reviewer: str, now: float, policy: Policy | None) -> None:
+    def _lock(self, connection: Connection, item: ItemId, reviewer: str, now: float, by: tuple[str, int]) -> None:
         lock = {
             "row_id": item.row, "finding": item.finding, "reviewer": reviewer, "until": now + self.lock_seconds,
-            "policy": policy or "", "seed": self.seed,
+            "policy": by[0], "seed": by[1],
         }  # fmt: skip
         connection.execute(insert(REVIEW_LOCKS), lock)
 
@@ -314,6 +324,23 @@ class ReviewQueue:
         ).first()
         if found is None:
             raise InputError(f"the ledger has no verdict {item} to review: see  vouch ledger list")
+
+    def _refuse_late(
+        self, connection: Connection, item: ItemId, reviewer: str, until: float, outside: bool
+    ) -> None:  # fmt: skip
+        """Refuse who no longer has a verdict in hand, if others have it or, unless it is from outside, settled it."""
+        now = now_of(connection)
+        if not self._place(connection, item, reviewer, now):
+            raise ItemTakenError(f"{item} was not in your hand for too long, and somebody else took it meanwhile")
+        if until > now or outside:
+            return
+        others = exists().where(
+            REVIEW_EVENTS.c.row_id == REVIEW_ITEMS.c.row_id, REVIEW_EVENTS.c.finding == REVIEW_ITEMS.c.finding,
+            REVIEW_EVENTS.c.reviewer != reviewer, REVIEW_EVENTS.c.action == "decide", ~REVIEW_EVENTS.c.undone,
+        )  # fmt: skip
+        settled = select(REVIEW_ITEMS.c.row_id).where(of_item(REVIEW_ITEMS, item), self.is_state("final"), others)
+        if connection.execute(settled).first() is not None:
+            raise ItemTakenError(f"{item} is not in your hand, and somebody else decided it: take it to decide it anew")
 
     def _append(self, reviewer: str, item: ItemId, stream: str, action: ReviewAction, said: Mapping[str, Any]) -> None:
         """Append one entry and apply it, in one transaction, if the reviewer may do so."""
@@ -327,8 +354,8 @@ class ReviewQueue:
                 undone = select(REVIEW_EVENTS.c.undone).where(REVIEW_EVENTS.c.id == said["undoes"])
                 if connection.execute(undone).scalar_one():
                     return  # taken back in another window meanwhile
-            elif action != "object" and not self._place(connection, item, reviewer, now_of(connection)):
-                raise ItemTakenError(f"{item} was not in your hand for too long, and somebody else took it meanwhile")
+            elif action != "object":
+                self._refuse_late(connection, item, reviewer, held["until"] if held else 0.0, "policy" in said)
             kept = {
                 "action": action, "finding": item.finding,
                 "policy": (held["policy"] or None) if held else None, "seed": held["seed"] if held else None,
