@@ -56,7 +56,9 @@ def test_the_cookie_is_closed_to_scripts_and_other_sites_and_secure_where_the_pa
     assert plain.endswith("; Path=/; HttpOnly; SameSite=Strict; Max-Age=28800")  # 480 minutes
     host = url.removeprefix("http://")
     _, secure = signed_in(url, secret, origin=f"https://{host}")  # behind a proxy that ends TLS
+    assert secure.startswith("__Host-vouch_session=")  # browsers take this name from this host alone
     assert secure.endswith("; Secure")
+    assert plain.startswith("vouch_session=")
     assert secret not in plain + secure
 
 
@@ -77,6 +79,33 @@ def test_signing_out_ends_the_session_on_the_server_too(locked: tuple[str, KeyFi
     answer = httpx2.delete(f"{url}/v1/session", headers={"cookie": cookie, "origin": url})
     assert (answer.status_code, "Max-Age=0" in answer.headers["set-cookie"]) == (204, True)
     assert (asked(url, cookie=cookie, origin=url), asked(url, cookie=other, origin=url)) == (401, 200)
+
+
+def test_a_request_with_two_session_cookies_is_refused(locked: tuple[str, KeyFile]) -> None:
+    url, keys = locked
+    secret, _ = keys.add("reader")
+    cookie, _ = signed_in(url, secret, origin=f"https://{url.removeprefix('http://')}")
+    assert asked(url, cookie=cookie, origin=url) == 200
+    for other in ("vouch_session=tossed", cookie):
+        for both in (f"{cookie}; {other}", f"{other}; {cookie}"):
+            answer = httpx2.get(f"{url}/history", headers={"cookie": both})
+            assert (answer.status_code, "2 session cookies" in answer.text) == (403, True)
+            assert asked(url, cookie=both, origin=url) == 403
+
+
+def test_pages_and_sign_ins_count_as_requests_of_the_key(locked: tuple[str, KeyFile]) -> None:
+    url, keys = locked
+    for path, status in (("/dashboard", 404), ("/history", 404), ("/v1/session", 201)):  # it keeps no ledger
+        secret, _ = keys.add("slow reader", ["read"], requests_per_minute=2)
+        cookie, _ = signed_in(url, secret)  # the first of its two requests
+        statuses = [
+            httpx2.post(f"{url}{path}", json={"key": secret}, headers={"origin": url}).status_code
+            if path == "/v1/session"
+            else httpx2.get(url + path, headers={"cookie": cookie}).status_code
+            for _ in range(2)
+        ]
+        assert statuses == [status, 429]
+    assert httpx2.get(f"{url}/history").status_code == 401  # a stranger is still asked to sign in
 
 
 def test_a_session_ends_after_its_time(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from vouching.client.problems import MEDIA_TYPE, Problem, problem_of
-from vouching.errors import AccessError, InputError, ServerUnavailableError, VouchError
+from vouching.errors import AccessError, InputError, VouchError
 from vouching.serve.keys import ANYONE, STRANGER, Key, Scope
 from vouching.serve.measures import span
 from vouching.serve.origins import SAFE, from_elsewhere, from_here, is_named_elsewhere
@@ -131,13 +131,15 @@ class Gate:
             if session is not None and scope["method"] not in SAFE and not from_here(headers):
                 raise Rejected("a request with a session must come from a page of this server", HTTPStatus.FORBIDDEN)
         if needed is None:
+            if key is not STRANGER:
+                self.service.take_request(key)
             return key, session
         if key is STRANGER:
             raise AccessError("the request has no API key: send the header  Authorization: Bearer KEY")
         if not key.allows(needed):
             scopes = ", ".join(key.scopes)
             raise AccessError(f"the API key {key.id} has the scopes {scopes}, but this call needs {needed}", 403)
-        self._within_rate(key)
+        self.service.take_request(key)
         return key, session
 
     def _refuse_foreign(self, method: str, headers: dict[bytes, bytes]) -> None:
@@ -171,16 +173,6 @@ class Gate:
             return (replace(ANYONE, name=session.name) if session else ANYONE), session
         key = self.service.keys.keys.get(session.key) if session else None
         return (STRANGER, None) if key is None or key.revoked is not None else (key, session)
-
-    def _within_rate(self, key: Key) -> None:
-        """Raises ServerUnavailableError if the key has used its requests."""
-        if self.service.keys is None:
-            return
-        limit = self.limits.requests_per_minute if key.requests_per_minute is None else key.requests_per_minute
-        wait = self.service.rates.wait(key.id, limit)
-        if wait:
-            message = f"the API key {key.id} has used its {limit:,} requests per minute: try again in {wait:.1f} s"
-            raise ServerUnavailableError(message, wait, 429)
 
     async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
         """The whole body. Raises Rejected if it is large or slow, ConnectionError if it is cut off."""

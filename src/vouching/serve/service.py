@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from vouching.errors import ServerUnavailableError
 from vouching.inputs import each_of
 from vouching.serve.judges import Judges
-from vouching.serve.keys import KeyFile
+from vouching.serve.keys import Key, KeyFile
 from vouching.serve.measures import Measures
 from vouching.serve.policy import Policy
 from vouching.serve.recording import Asked, Recorder
@@ -47,6 +48,16 @@ class Service:
         self.pool = Pool(policy.serve.threads, policy.serve.queue)
         self.judges = Judges(policy, self.kept)
         self.recorder = Recorder(policy.serve.ledger, self.pool.has_waiting) if policy.serve.ledger else None
+
+    def take_request(self, key: Key) -> None:
+        """Count a request of a key. Raises ServerUnavailableError if the key has used its requests."""
+        if self.keys is None:
+            return
+        limit = self.policy.limits.requests_per_minute if key.requests_per_minute is None else key.requests_per_minute
+        wait = self.rates.wait(key.id, limit)
+        if wait:
+            message = f"the API key {key.id} has used its {limit:,} requests per minute: try again in {wait:.1f} s"
+            raise ServerUnavailableError(message, wait, 429)
 
     async def judge(self, work: Callable[[Deadline], T], asked: Asked | None = None) -> T:
         """The result of ``work`` in the pool, counted, and kept in the ledger if there is one and it was ``asked``.

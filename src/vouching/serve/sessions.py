@@ -20,7 +20,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from vouching.errors import AccessError
+
 COOKIE = "vouch_session"
+"""Name of the cookie where the page did not come over HTTPS."""
+SECURE_COOKIE = "__Host-vouch_session"
+"""Name of the cookie that is Secure: browsers let no other host of the domain set it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +94,21 @@ class Sessions:
 def token_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """The token in the cookie of a request; None without one.
 
+    Raises AccessError for two session cookies: one of them may be from another host of the domain.
+
     >>> token_of([(b"cookie", b"theme=dark; vouch_session=abc")]), token_of([(b"cookie", b"my_vouch_session=abc")])
     ('abc', None)
     """
-    for name, value in headers:
-        if name != b"cookie":
-            continue
-        for part in value.decode("latin-1").split(";"):
-            key, _, token = part.strip().partition("=")
-            if key == COOKIE and token:
-                return token
-    return None
+    lines = [value.decode("latin-1") for name, value in headers if name == b"cookie"]
+    cookies = [part.strip().partition("=") for line in lines for part in line.split(";")]
+    tokens = [token for name, _, token in cookies if name in (COOKIE, SECURE_COOKIE) and token]
+    if len(tokens) > 1:
+        raise AccessError(
+            f"the request has {len(tokens)} session cookies, but one at most is this server's: delete the cookies of "
+            "this site in the browser, and sign in again",
+            403,
+        )
+    return tokens[0] if tokens else None
 
 
 def _digest(token: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from vouching.errors import AccessError, InputError
 from vouching.serve import bodies
 from vouching.serve.keys import SCOPES, Scope
-from vouching.serve.sessions import COOKIE, token_of
+from vouching.serve.sessions import COOKIE, SECURE_COOKIE, token_of
 
 if TYPE_CHECKING:
     from vouching.serve.service import Service
@@ -69,10 +69,12 @@ def _who(service: Service, body: SignIn) -> tuple[str, str, list[Scope]]:
     if body.key is None or body.name is not None:
         raise AccessError('sign in with {"key": "..."}, an API key that vouch serve keys add printed')
     key = service.keys.find(body.key.strip())
+    service.take_request(key)
     return key.id, key.name, [*key.scopes]
 
 
 def _cookie(request: Request, token: str, seconds: int) -> str:
     """The header that sets the cookie. The origin that the browser names says whether the page came over HTTPS."""
-    secure = "; Secure" if request.headers.get("origin", "").startswith("https://") else ""
-    return f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}"
+    is_secure = request.headers.get("origin", "").startswith("https://")
+    name, secure = (SECURE_COOKIE, "; Secure") if is_secure else (COOKIE, "")
+    return f"{name}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}"
