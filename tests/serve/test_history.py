@@ -168,6 +168,39 @@ def test_a_restart_of_postgresql_under_load_loses_no_answered_row() -> None:
         database.remove()
 
 
+def test_what_others_said_is_not_shown_before_ones_own_decision(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    asked = {name: keys.add(name, ["check", "read", "review"])[0] for name in ("Ada", "Bob")}
+    asked["Eve"] = keys.add("Eve", ["read"])[0]
+    headers = {name: {"authorization": f"Bearer {secret}"} for name, secret in asked.items()}
+    settings = {"keys": str(keys.path), "ledger": str(tmp_path / "verdicts.db"), "reviewers": 2}
+    with served(policy(**settings)) as (url, _), httpx2.Client(base_url=url) as web:
+
+        def post(name: str, path: str, **body: str) -> httpx2.Response:
+            return web.post(f"/v1/queue/{path}", json=body, headers=headers[name])
+
+        def names(taken: httpx2.Response) -> list[str]:
+            return [one["reviewer"] for one in taken.json()["item"]["reviews"]]
+
+        def sees(name: str) -> bool:
+            return "The mayor says so." in web.get("/history/1", headers=headers[name]).text
+
+        claim = {"claim": "It opened in 1937.", "sources": [BRIDGE]}
+        assert web.post("/v1/check", json=claim, headers=headers["Ada"]).status_code == 200
+        post("Ada", "1.0/take")
+        decided = post("Ada", "1.0/decide", label="Attributable", note="The mayor says so.").json()
+        assert [one["reviewer"] for one in decided["reviews"]] == ["Ada"]
+        assert names(post("Bob", "next")) == names(post("Bob", "1.0/take")) == []
+        assert (sees("Ada"), sees("Bob"), sees("Eve")) == (True, False, True)  # Eve does not review
+        assert "1 review of others" in web.get("/history/1", headers=headers["Bob"]).text
+        decided = post("Bob", "1.0/decide", label="Not Attributable").json()
+        assert {one["reviewer"] for one in decided["reviews"]} == {"Ada", "Bob"}
+        assert sees("Bob")
+        assert {*names(post("Bob", "1.0/take"))} == {"Ada", "Bob"}
+        assert {*names(post("Bob", "undo"))} == {"Bob"}  # his decision is taken back: he decides anew, on his own
+        assert not sees("Bob")
+
+
 def _wait_until(reached: Callable[[], bool], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not reached():

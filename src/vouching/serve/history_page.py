@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, Response
 from vouching.errors import InputError
 from vouching.inputs import as_sources, row_sources
 from vouching.report.page import Entry, workspace_html
-from vouching.review.projection import verdicts_in
+from vouching.review.projection import review_fields, verdicts_in
 from vouching.rows.shapes import as_row
 from vouching.serve.frame import json_text, page, piece
 from vouching.serve.history import Asked, ledger_of, rows_of
@@ -80,10 +80,13 @@ def add_history_page(app: FastAPI, service: Service) -> None:
         row, about = await ledger_of(service).reads(
             lambda ledger: (ledger.get(id), ledger.search(Filters(about=id), limit=_REVIEWS))
         )
+        reviews = [one for one in about if one.kind == "review"]
+        key = request.state.key
+        shown = _shown_reviews(reviews, key.name) if key.allows("review") else reviews
         return page(
             request, service, "read", "entry.html.jinja", title=line_of(row).text or f"Entry {id}", row=row,
-            reviews=[one for one in about if one.kind == "review"], workspace=_workspace(service, row),
-            raw=json_text(row), reviewable=_reviewable(row),
+            reviews=shown, hidden=len(reviews) - len(shown), workspace=_workspace(service, row), raw=json_text(row),
+            reviewable=_reviewable(row),
         )  # fmt: skip
 
 
@@ -120,6 +123,18 @@ def entries_of(row: LedgerRow, sources: Sequence[Source]) -> list[Entry]:
         elif one.get("kind") == "report":
             found.append(Entry(from_json(Report, text)))
     return found
+
+
+def _shown_reviews(reviews: Sequence[LedgerRow], reviewer: str) -> list[LedgerRow]:
+    """What a reviewer may read: their own reviews, and those of others on verdicts that they have decided."""
+    said_in = {
+        one.id: review_fields(json.dumps({"provenance": dict(one.provenance)}), json.dumps(one.record))
+        for one in reviews
+    }
+    own = [(one.id, said_in[one.id]) for one in reviews if one.caller == reviewer]
+    undone = {said["undoes"] for _, said in own if said["action"] == "undo"}
+    decided = {said["finding"] for id, said in own if said["action"] == "decide" and id not in undone}
+    return [one for one in reviews if one.caller == reviewer or said_in[one.id]["finding"] in decided]
 
 
 def _reviewable(row: LedgerRow) -> str:

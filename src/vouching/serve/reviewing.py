@@ -7,7 +7,7 @@ A reviewer is the name of an API key or, on a server without keys, the name that
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from fastapi import FastAPI, Query, Request
@@ -247,6 +247,7 @@ async def _taken(
     filters: QueueFilters | None = None,
 ) -> Taken | Response:
     item, counts = await with_queue(service, lambda queue: (take(queue), queue.counts(filters)))
+    item = None if item is None else _unswayed(item, _reviewer(request))
     if "text/html" in request.headers.get("accept", ""):
         return await item_piece(service, item, counts)
     return Taken(item=None if item is None else Item.model_validate(item), counts=counts)
@@ -254,6 +255,13 @@ async def _taken(
 
 def _filters(body: NextBody | _Listed) -> QueueFilters:
     return QueueFilters(**{field.name: getattr(body, field.name) or None for field in fields(QueueFilters)})
+
+
+def _unswayed(item: ReviewItem, reviewer: str) -> ReviewItem:
+    """The item without what others said about it, as long as the reviewer has not decided."""
+    mine = tuple(one for one in item.reviews if one.reviewer == reviewer)
+    has_decided = any(one.action == "decide" and not one.undone for one in mine)
+    return item if has_decided else replace(item, reviews=mine)
 
 
 def _reviewer(request: Request) -> str:
