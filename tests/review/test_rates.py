@@ -11,7 +11,7 @@ from tests.review.kept import keep
 from vouching.errors import InputError
 from vouching.ledger import Ledger, open_ledger
 from vouching.metrics import wilson
-from vouching.review import Decision, ItemId, ReviewQueue
+from vouching.review import Decision, ItemId, QueueFilters, ReviewQueue
 from vouching.review.audits import ENOUGH, blocking_audit
 from vouching.review.rates import (
     false_positives_by_caller,
@@ -121,3 +121,44 @@ def test_an_audit_is_sufficient_for_one_caller_and_model_only(tmp_path: Path) ->
         assert audit.rate.high < 0.04
         assert not blocking_audit(queue, "app").sufficient
         assert not blocking_audit(queue, "bot", "another").sufficient
+
+
+def test_verdicts_that_came_after_the_sampling_are_no_part_of_the_sample(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        queue = ReviewQueue(ledger)
+        early = keep(ledger, [0.9] * 10)
+        review_all(queue, dict.fromkeys(early, "Attributable"))
+        late = keep(ledger, [0.51] * 10)
+        review_all(queue, dict.fromkeys(late, WRONG), "uncertain")
+        assert sorted(row.id for row in read_reviewed(queue)) == early
+        assert len(read_reviewed(queue, every=True)) == 20
+
+
+def test_a_sample_under_filters_does_not_go_beyond_them(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        queue = ReviewQueue(ledger)
+        keep(ledger, [0.9, 0.1] * 20, "a", "app")
+        bot = keep(ledger, [0.9, 0.1] * 20, "b", "bot")
+        while (item := queue.take("ann", "sampled", QueueFilters(caller="bot"))) is not None:
+            queue.decide("ann", item.id, Decision())
+        assert sorted(row.id for row in read_reviewed(queue, QueueFilters(caller="bot"))) == bot
+        # Of all, only what comes before the first verdict of the other caller.
+        order = [line.id for line in queue.lines("sampled")]
+        first = next(n for n, id in enumerate(order) if id not in bot)
+        assert sorted(row.id for row in read_reviewed(queue)) == sorted(order[:first])
+        while (item := queue.take("ann", "sampled", QueueFilters(label=WRONG))) is not None:
+            queue.decide("ann", item.id, Decision())
+        assert sorted(row.id for row in read_reviewed(queue, QueueFilters(caller="app"))) == []
+
+
+def test_with_two_reviewers_the_sample_stops_where_the_second_one_is_missing(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        queue = ReviewQueue(ledger, reviewers=2)
+        keep(ledger, [0.5 + n / 50 for n in range(20)])
+        order = [line.id for line in queue.lines("sampled")]
+        for id in order:
+            queue.take("ann", "sampled")
+            queue.decide("ann", id, Decision())
+        for id in [*order[:4], *order[6:]]:  # the fifth and sixth lack bob
+            queue.decide("bob", id, Decision())
+        assert [row.id for row in read_reviewed(queue)] == sorted(order[:4])

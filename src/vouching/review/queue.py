@@ -118,7 +118,10 @@ class ReviewQueue:
                 tried.append(item)
             connection.execute(delete(REVIEW_LOCKS).where(REVIEW_LOCKS.c.reviewer == reviewer))
             if found is not None:
-                self._lock(connection, found, reviewer, now, (policy, self.seed))
+                by_outcome = filters is not None and (filters.label or filters.error_type)  # no sample of anything else
+                self._lock(
+                    connection, found, reviewer, now, ("" if policy == "sampled" and by_outcome else policy, self.seed)
+                )
         return None if found is None else self.get(found, reviewer)
 
     def take_item(self, reviewer: str, item: ItemId) -> ReviewItem:

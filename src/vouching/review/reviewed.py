@@ -3,16 +3,20 @@
 Verdicts that were reviewed because they were uncertain or disputed are not typical: a rate over them is not the rate
 over all. Rates and calibration therefore use a sample by default. The policy "sampled" offers verdicts in a random
 order that does not depend on them, so everything up to the last one that was taken by it is a random sample, also what
-had been reviewed for another reason and was therefore not offered again.
+had been reviewed for another reason and was therefore not offered again. Verdicts that came later do not belong to it
+until the order comes past them. It stops at the first verdict that was there to be drawn and is not final, such as one
+that filters had left out or that lacks its second reviewer; skipped and erased ones are passed over.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, exists, select
 
-from vouching.ledger.tables import REVIEW_EVENTS, REVIEW_ITEMS
+from vouching.ledger.tables import CONTENTS, REVIEW_EVENTS, REVIEW_ITEMS
 from vouching.review.conditions import conditions_of
 from vouching.review.projection import start_of
 from vouching.review.queue import ReviewQueue
@@ -62,12 +66,12 @@ def read_reviewed(queue: ReviewQueue, filters: QueueFilters | None = None, every
     )  # fmt: skip
     asked = select(*columns).where(queue.is_state("final"), *conditions_of(filters))
     asked = asked.order_by(REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding)
-    ends = _ends(queue, filters)
+    samples = _samples(queue, filters).items()
     found: list[Reviewed] = []
     with queue.ledger.store.read() as connection:
         for row in connection.execute(asked).mappings():
             values = {name: row[name] for name in Reviewed.__dataclass_fields__ if name not in {"id", "sampled"}}
-            sampled = any(place(row["draw"], seed) <= end for seed, end in ends.items())
+            sampled = any(one.has(row["row_id"], place(row["draw"], seed)) for seed, one in samples)
             if every or sampled:
                 found.append(Reviewed(ItemId(row["row_id"], row["finding"]), sampled=sampled, **values))
     return found
@@ -78,19 +82,57 @@ def place(draw: float, seed: int) -> float:
     return (draw - start_of(seed)) % 1.0
 
 
-def _ends(queue: ReviewQueue, filters: QueueFilters | None) -> dict[int, float]:
-    """How far the sample of each seed goes: the place of the last verdict that was taken by it and decided."""
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """How far the sample of one seed goes."""
+
+    reached: tuple[tuple[float, int], ...]
+    """Places of verdicts that were taken by it and decided, each with an id: older rows were there to be drawn."""
+    stop: float
+    """The first place at which a verdict that was there to be drawn is not final."""
+
+    def has(self, row: int, place: float) -> bool:
+        return place < self.stop and _was_drawn(self.reached, row, place)
+
+
+def _was_drawn(reached: Iterable[tuple[float, int]], row: int, place: float) -> bool:
+    """Whether the order came past a place when this row was there already."""
+    return any(place <= end and row < known for end, known in reached)
+
+
+def _samples(queue: ReviewQueue, filters: QueueFilters | None) -> dict[int, _Sample]:
+    """The sample of each seed among the verdicts that meet the filters."""
     on = and_(REVIEW_ITEMS.c.row_id == REVIEW_EVENTS.c.row_id, REVIEW_ITEMS.c.finding == REVIEW_EVENTS.c.finding)
     asked = (
-        select(REVIEW_EVENTS.c.seed, REVIEW_ITEMS.c.draw)
+        select(REVIEW_EVENTS.c.seed, REVIEW_ITEMS.c.draw, REVIEW_EVENTS.c.id)
         .join(REVIEW_ITEMS, on)
         .where(
             REVIEW_EVENTS.c.action == "decide", REVIEW_EVENTS.c.policy == "sampled", REVIEW_EVENTS.c.seed.is_not(None),
             ~REVIEW_EVENTS.c.undone, *conditions_of(filters),
         )
     )  # fmt: skip
-    ends: dict[int, float] = {}
+    skipped = exists().where(on, REVIEW_EVENTS.c.action == "skip", ~REVIEW_EVENTS.c.undone)
+    has_texts = exists().where(CONTENTS.c.id == REVIEW_ITEMS.c.row_id, CONTENTS.c.record.is_not(None))
+    left = select(REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.draw).where(
+        ~queue.is_state("final"), has_texts, ~skipped, *conditions_of(filters)
+    )
+    found: dict[int, list[tuple[float, int]]] = defaultdict(list)
     with queue.ledger.store.read() as connection:
-        for seed, draw in connection.execute(asked):
-            ends[seed] = max(ends.get(seed, 0.0), place(draw, seed))
-    return ends
+        for seed, draw, known in connection.execute(asked):
+            found[seed].append((place(draw, seed), known))
+        waiting = [(row, draw) for row, draw in connection.execute(left)] if found else []
+    samples: dict[int, _Sample] = {}
+    for seed, given in found.items():
+        reached = _frontier(given)
+        stops = [at for row, draw in waiting if _was_drawn(reached, row, at := place(draw, seed))]
+        samples[seed] = _Sample(reached, min(stops, default=1.0))
+    return samples
+
+
+def _frontier(given: Iterable[tuple[float, int]]) -> tuple[tuple[float, int], ...]:
+    """Those that no other one exceeds in both place and id."""
+    kept: list[tuple[float, int]] = []
+    for end, known in sorted(given, reverse=True):
+        if not kept or known > kept[-1][1]:
+            kept.append((end, known))
+    return tuple(kept)
