@@ -46,6 +46,7 @@ ROUTES = {
     "/v1/queue/1/take": {},
     "/v1/queue/1/decide": {},
     "/v1/queue/1/skip": {},
+    "/v1/queue/1/object": {},
     "/v1/dashboard": None,
     "/v1/page/read": {},
     "/v1/page/draw": {},
@@ -84,6 +85,7 @@ def test_each_route_opens_to_its_own_scope_and_to_no_other(locked: tuple[str, di
     url, secrets, _ = locked
     opened = {(path, scope) for path in ROUTES for scope in SCOPES if ask(url, path, secrets[scope]) not in (401, 403)}
     expected = {(path, ROUTE_SCOPES["/".join(path.split("/")[:3])]) for path in ROUTES}
+    expected ^= {("/v1/queue/1/object", "review"), ("/v1/queue/1/object", "check")}  # callers object, too
     assert opened == expected
     assert {ask(url, path, None) for path in ROUTES} == {401}
 

@@ -201,6 +201,27 @@ def test_what_others_said_is_not_shown_before_ones_own_decision(tmp_path: Path) 
         assert not sees("Bob")
 
 
+def test_a_caller_objects_to_its_own_verdict_and_to_no_other(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    secrets = {"team": keys.add("team")[0], "other": keys.add("other")[0], "Ada": keys.add("Ada", ["review"])[0]}
+    headers = {name: {"authorization": f"Bearer {secret}"} for name, secret in secrets.items()}
+    settings = {"keys": str(keys.path), "ledger": str(tmp_path / "verdicts.db")}
+    with served(policy(**settings)) as (url, _), httpx2.Client(base_url=url) as web:
+        claim = {"claim": "It opened in 1937.", "sources": [BRIDGE]}
+        assert web.post("/v1/check", json=claim, headers=headers["team"]).status_code == 200
+
+        def objects(name: str) -> int:
+            return web.post("/v1/queue/1.0/object", json={"note": "It did."}, headers=headers[name]).status_code
+
+        def disputed() -> int:
+            return web.get("/v1/queue", headers=headers["Ada"]).json()["counts"]["disputed"]
+
+        assert (objects("other"), disputed()) == (422, 0)
+        assert (objects("team"), disputed()) == (204, 1)
+        [entry] = web.get("/v1/queue/audit", headers=headers["Ada"]).json()
+        assert (entry["reviewer"], entry["action"], entry["note"]) == ("team", "object", "It did.")
+
+
 def _wait_until(reached: Callable[[], bool], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not reached():

@@ -51,6 +51,11 @@ class Key:
         return scope in self.scopes
 
 
+def caller_of(key: Key) -> str:
+    """The key as the ledger names who asked."""
+    return key.name if key.name == key.id else f"{key.name} ({key.id})"
+
+
 ANYONE = Key("anyone", "anyone", "", SCOPES)
 """The caller of a server without keys."""
 STRANGER = Key("-", "", "", ())

@@ -14,10 +14,12 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from vouching.errors import InputError
 from vouching.review import ItemTakenError, ReviewQueue
 from vouching.serve import bodies
 from vouching.serve.gate import Rejected
 from vouching.serve.history import ledger_of
+from vouching.serve.keys import Key, caller_of
 from vouching.serve.review_page import item_piece
 from vouching.types import Source, Verdict
 from vouching.types.review import (
@@ -163,6 +165,13 @@ class SkipBody(bodies.Body):
     note: str = Field("", max_length=10_000, description="Why.")
 
 
+class ObjectionBody(bodies.Body):
+    """Why a caller does not accept a verdict."""
+
+    model_config = bodies.example({"note": "The source says 1973."})
+    note: str = Field("", max_length=10_000, description="Why.")
+
+
 class _Audited(bodies.Body):
     item: str | None = None
     reviewer: str | None = None
@@ -202,6 +211,19 @@ def add_reviewing(app: FastAPI, service: Service, described: Any) -> None:
     async def skip(id: str, body: SkipBody, request: Request) -> None:
         """Put a verdict back; this reviewer is not offered it again."""
         await with_queue(service, lambda queue: queue.skip(_reviewer(request), ItemId.read(id), body.note))
+
+    @app.post("/v1/queue/{id}/object", status_code=204, **described)
+    async def object_to(id: str, body: ObjectionBody, request: Request) -> None:
+        """Say that a verdict is wrong: it is disputed until a reviewer decides it. A caller objects to its own ones."""
+        key: Key = request.state.key
+
+        def work(queue: ReviewQueue) -> None:
+            item = ItemId.read(id)
+            if not key.allows("review") and queue.ledger.get(item.row).caller != caller_of(key):
+                raise InputError(f"there is no verdict {item} of the key {key.id}: object to one of its own")
+            queue.object(key.name, item, body.note)
+
+        await with_queue(service, work)
 
 
 def _add_taking(app: FastAPI, service: Service, described: Any) -> None:

@@ -21,7 +21,7 @@ from vouching.serve.gate import problem_json
 from vouching.serve.history import add_history
 from vouching.serve.history_page import add_history_page
 from vouching.serve.judges import Show
-from vouching.serve.keys import Key
+from vouching.serve.keys import caller_of
 from vouching.serve.page import add_page
 from vouching.serve.recording import Asked
 from vouching.serve.review_page import add_review_page
@@ -96,8 +96,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
 
 def _caller(request: Request) -> str:
-    key: Key = request.state.key
-    return key.name if key.name == key.id else f"{key.name} ({key.id})"
+    return caller_of(request.state.key)
 
 
 def _asked(request: Request, kind: EntryKind, body: bodies.Body) -> Asked:
