@@ -53,7 +53,7 @@ def read_accepted(path: str | Path) -> list[Accepted]:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read the accepted failures in {path}: {error}") from None
     listed: Any = cast("dict[str, Any]", value).get("accepted") if isinstance(value, dict) else None
-    if not isinstance(listed, list) or value["version"] != VERSION:
+    if not isinstance(listed, list) or value.get("version") != VERSION:
         raise InputError(f'{path} must be a JSON object with "version": {VERSION} and a list "accepted"')
     return [_entry(one, path) for one in cast("list[object]", listed)]
 

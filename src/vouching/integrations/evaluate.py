@@ -1,6 +1,6 @@
 """Hugging Face evaluate and datasets, and lm-eval: the share of supported claims as a metric and as columns.
 
-    metric = Attributable(); metric.compute(predictions=[...], references=[[...], ...])
+    metric = attributable_metric(); metric.compute(predictions=[...], references=[[...], ...])
     dataset.map(judged_columns, batched=True)
     process_results: !function task.process_results           # lm-eval; task.py imports it from here, and judged_mean
 
@@ -60,11 +60,13 @@ def _mean(judged: Sequence[JudgedText]) -> dict[str, float]:
 def judged_columns(batch: Mapping[str, Sequence[Any]], model: str = "embedded") -> dict[str, list[Any]]:
     """Columns for ``datasets.map(..., batched=True)``: "attributable" (None if it could not be judged) and "reason".
 
-    The batch has a column "response" (or "answer", "claim") and one of sources.
+    The batch has a column "response" (or "answer", "claim") and one of sources; rows without a text have None.
 
     >>> rows = {"response": ["It opened in 1937."], "contexts": [["It opened in 1973."]]}
     >>> judged_columns(rows, model="embedded:rules")["attributable"]
     [0.0]
+    >>> judged_columns({"response": [None], "contexts": [["It opened in 1973."]]}, model="embedded:rules")
+    {'attributable': [None], 'reason': ['the text is empty']}
     """
     names = [*batch]
     rows = [dict(zip(names, values, strict=True)) for values in zip(*batch.values(), strict=True)]
@@ -92,4 +94,4 @@ def judged_mean(values: Sequence[float]) -> float:
 
 
 def _text(row: Mapping[str, Any]) -> str:
-    return next(str(row[key]) for key in ("response", "answer", "claim") if row.get(key) is not None)
+    return next((str(row[key]) for key in ("response", "answer", "claim") if row.get(key) is not None), "")

@@ -50,7 +50,7 @@ def judge_text(
     """Judge a text against its sources.
 
     Args:
-        text: the answer; one without a claim has no value.
+        text: the answer; one that is empty or has no claim has no value.
         sources: as for :func:`vouching.check`.
         question: the question that it answers, if any.
         model: the judge.
@@ -58,7 +58,7 @@ def judge_text(
         repair_rest: repairs the text, see :func:`vouching.check_response`.
 
     Raises:
-        InputError: an empty text or no source.
+        InputError: no source.
 
     >>> judged = judge_text("It has two towers. It opened in 1937.", "Opened in 1973, it has two towers.")
     >>> judged.value, judged.passed
@@ -77,6 +77,8 @@ async def ajudge_text(
     repair_rest: Rest | None = None,
 ) -> JudgedText:
     """Async twin of :func:`judge_text`."""
+    if not text.strip():
+        return JudgedText(None, None, "the text is empty", None)
     try:
         report = await shared_checker(model, threshold).acheck_response(text, sources, question, repair_rest)
     except BackendError as error:

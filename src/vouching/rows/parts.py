@@ -228,6 +228,10 @@ class BlockWorker:
         else:
             place = Path(self._job.output, "work")
         place.mkdir(parents=True, exist_ok=True, mode=0o700 if self._folder.remote else 0o777)
+        if self._folder.remote and os.name == "posix":
+            found = place.lstat()
+            if place.is_symlink() or found.st_uid != os.getuid() or found.st_mode & 0o077:
+                raise InputError(f"{place} belongs to somebody else, or others can write to it: remove it")
         return place / f"{stem(block.number)}.jsonl"
 
     def _publish(
