@@ -172,7 +172,7 @@ def _reviewed(target: str, reviewers: int, model: str | None) -> list[judging.La
     with open_ledger(target, create=False) as ledger:
         found = labelled_verdicts(ReviewQueue(ledger, reviewers), QueueFilters(model=model), left_out)
     for reason, number in left_out.items():
-        write_error(f"left out {number:,} reviewed verdicts: {reason}")
+        write_error(f"omitted {number:,} reviewed verdicts: {reason}")
     if not found:
         raise InputError(f"{target} has no reviewed verdict{f' of {model}' if model else ''}: see  vouch review status")
     return found

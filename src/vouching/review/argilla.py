@@ -2,8 +2,8 @@
 
 An export is a folder with ``settings.json``, for ``rg.Settings.from_json``, and ``records.json``, for
 ``dataset.records.from_json``. What ``dataset.records.to_json`` writes is read back. Not supported: drafts and discarded
-responses are not told apart from submitted ones, since Argilla's JSON does not say which they are; several spans (the
-first one counts).
+responses count like submitted ones, since Argilla's JSON does not say which they are; several spans (the first one
+counts).
 """
 
 from __future__ import annotations

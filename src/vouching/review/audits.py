@@ -4,7 +4,7 @@ Sufficient are ``ENOUGH`` = 100 claims that reviewers call Attributable, from th
 caller by the same model. With 100 of them, the 95 % Wilson interval of the share that was rejected is at most 20
 percentage points wide, and without a single rejection the share is below 4 %; with 30, these are 34 points and 11 %,
 which cannot tell a policy that blocks one right claim in fifty from one that blocks one in nine. Claims that reviewers
-call Not Attributable do not count, since they say nothing about right claims.
+call Not Attributable do not count, since they do not inform about right claims.
 """
 
 from __future__ import annotations

@@ -105,9 +105,9 @@ def compare(
     sizes = (len(first), len(second))
     shares = [tuple(float(value) for value in _means(part.sum(axis=0))) for part in (first, second)]
     (share, score), (new_share, new_score) = shares
-    told = ((share, new_share), (score, new_score))
+    compared = ((share, new_share), (score, new_score))
     if min(sizes) < MIN_ROWS:
-        return Drift(None, None, sizes, *told, alpha)
+        return Drift(None, None, sizes, *compared, alpha)
     rows = np.concatenate([first, second])
     total = rows.sum(axis=0)
     observed = np.abs(_means(second.sum(axis=0)) - _means(first.sum(axis=0)))
@@ -117,7 +117,7 @@ def compare(
         drawn = rows[random.choice(len(rows), sizes[1], replace=False, shuffle=False)].sum(axis=0)
         reached += np.abs(_means(drawn) - _means(total - drawn)) >= observed - 1e-12
     p_value = min(1.0, 2 * float(reached.min()) / (assignments + 1))
-    return Drift(p_value <= alpha, p_value, sizes, *told, alpha)
+    return Drift(p_value <= alpha, p_value, sizes, *compared, alpha)
 
 
 def _means(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ setting ``rows`` of ``vouch train sft``: the reply that a model should have give
 confirmed, label and type. A chat of a corrected verdict would teach its wrong reasons, so there is none: have a teacher
 write it, with ``vouch data annotate`` on the rows. What reviewers wrote in notes is in no prompt.
 
-Rows whose texts were erased or never kept are left out and counted. A selection by uncertainty is not a random sample:
+Rows whose texts were erased or never kept are omitted and counted. A selection by uncertainty is not a random sample:
 ``sampled`` leaves only that (:mod:`vouching.review.reviewed`).
 """
 

@@ -74,7 +74,7 @@ def read_on(connection: Connection, stream: str, limit: int | None = None) -> bo
 
 
 def lock_cursor(connection: Connection, stream: str) -> int:
-    """The place up to which a chain was read; nobody else reads on until the end of the transaction."""
+    """The place up to which a chain was read; no other process reads on until the end of the transaction."""
     make = insert_postgres if connection.dialect.name == "postgresql" else insert_sqlite
     connection.execute(make(REVIEW_CURSORS).values(stream=stream, seq=0).on_conflict_do_nothing())
     asked = select(REVIEW_CURSORS.c.seq).where(REVIEW_CURSORS.c.stream == stream).with_for_update()

@@ -89,7 +89,7 @@ class ReviewQueue:
     ) -> ReviewItem | None:
         """The next verdict for a reviewer, who has it in hand until ``lock_seconds`` are over; None if none is left.
 
-        Whoever took one by this policy gets it again if it fits, else puts it back. Nobody gets a verdict that they
+        Whoever took one by this policy gets it again if it fits, else puts it back. No one gets a verdict that they
         decided or skipped, unless a caller objected since. Raises InputError for an unknown policy or a reviewer
         without a name.
         """
@@ -394,6 +394,6 @@ def _refuse_decision(decision: Decision, item: ReviewItem) -> None:
         raise InputError(f"an Attributable claim has no error type, got {kind}: omit it, or give the other label")
     length = len(item.verdict.claim.text)
     if decision.span is not None and not 0 <= decision.span[0] < decision.span[1] <= length:
-        raise InputError(f"the span must lie in the claim, from 0 to {length}, got {list(decision.span)}")
+        raise InputError(f"the span must be in the claim, from 0 to {length}, got {list(decision.span)}")
     _refuse_long(decision.note, "the note", _LONGEST_NOTE)
     _refuse_long(decision.fix or "", "the fix", _LONGEST_FIX)

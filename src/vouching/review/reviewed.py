@@ -5,7 +5,7 @@ over all. Rates and calibration therefore use a sample by default. The policy "s
 order that does not depend on them, so everything up to the last one that was taken by it is a random sample, also what
 had been reviewed for another reason and was therefore not offered again. Verdicts that came later do not belong to it
 until the order comes past them. It stops at the first verdict that was there to be drawn and is not final, such as one
-that filters had left out or that lacks its second reviewer; skipped and erased ones are passed over.
+that filters excluded or that lacks its second reviewer; skipped and erased ones are passed over.
 """
 
 from __future__ import annotations

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -93,6 +95,28 @@ def add_dashboard(app: FastAPI, service: Service, described: Any) -> None:
             request, service, "read", "dashboard.html.jinja", title="Dashboard", numbers=found, wanted=wanted,
             words=interval_words, kappa=_kappa_words, charts=_charts(found), known=_known,
         )  # fmt: skip
+
+
+def allow_unknown(schemas: dict[str, Any]) -> None:
+    """Let every number of the dashboard be null in the description of the API, as an unknown one is."""
+    waiting, seen = ["Numbers"], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and name in schemas:
+            seen.add(name)
+            schemas[name] = _or_null(schemas[name])
+            waiting += re.findall(r"#/components/schemas/(\w+)", json.dumps(schemas[name]))
+
+
+def _or_null(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_or_null(one) for one in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    found = cast("dict[str, Any]", schema)
+    if found.get("type") == "number":
+        return {**found, "type": ["number", "null"]}
+    return {key: _or_null(value) for key, value in found.items()}
 
 
 def _numbers(queue: ReviewQueue, wanted: _Wanted) -> Numbers:

@@ -52,7 +52,7 @@ def scope_of(path: str) -> Scope | None:
     if not path.startswith("/v1") or path == "/v1/session":
         return None
     if path.startswith("/v1/queue/") and path.endswith("/object"):
-        return "check"  # a caller objects to what it was told
+        return "check"  # a caller objects to a verdict of its own
     if (route := route_of(path)) in ROUTE_SCOPES:
         return ROUTE_SCOPES[route]
     raise Rejected(f"there is no {path[:100]!r}: see /openapi.json", HTTPStatus.NOT_FOUND)

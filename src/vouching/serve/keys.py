@@ -163,7 +163,7 @@ def _refuse_shared_name(name: str, scopes: Sequence[str], keys: Iterable[Key]) -
     for key in keys:
         if key.name == name and key.revoked is None and "review" in (*scopes, *key.scopes):
             raise InputError(
-                f"the valid key {key.id} has the name {shown_json(name)} too, and reviewers are told apart by "
+                f"the valid key {key.id} has the name {shown_json(name)} too, and reviewers are known by "
                 f"the names of their keys: choose another name, or first run  vouch serve keys revoke {key.id}"
             )
 

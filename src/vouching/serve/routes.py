@@ -16,7 +16,7 @@ from vouching.errors import VouchError
 from vouching.evidence_windows import ScoredPair
 from vouching.methods.base import Outcome
 from vouching.serve import bodies
-from vouching.serve.dashboard import add_dashboard
+from vouching.serve.dashboard import add_dashboard, allow_unknown
 from vouching.serve.gate import problem_json
 from vouching.serve.history import add_history
 from vouching.serve.history_page import add_history_page
@@ -90,6 +90,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     def openapi() -> dict[str, Any]:
         described = plain()
         described["components"]["schemas"].setdefault("Problem", TypeAdapter(Problem).json_schema())
+        allow_unknown(described["components"]["schemas"])
         return described
 
     app.openapi = openapi

@@ -123,15 +123,25 @@ class ItemLine:
     """A verdict in a list, without texts."""
 
     id: ItemId
+    """Its row and finding in the ledger."""
     at: str
+    """When it was kept, in ISO 8601."""
     stream: str
+    """Its chain."""
     caller: str
+    """Who asked for it."""
     model: str | None
+    """The judge."""
     label: str
+    """The judge's label."""
     error_type: str | None
+    """The judge's error type."""
     score: float
+    """Support, in [0, 1]."""
     confidence: float
+    """Of the label, in [.5, 1]."""
     state: ReviewState
+    """Whether it is open, decided or final."""
     decided: int
     """Reviewers who decided it."""
     objected: bool
@@ -139,6 +149,7 @@ class ItemLine:
     gold_label: str | None
     """What the reviewers agree on so far."""
     gold_type: str | None
+    """Likewise, the error type."""
 
 
 @dataclass(frozen=True, slots=True)

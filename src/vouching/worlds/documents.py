@@ -1,7 +1,7 @@
 """A world of documents: questions about numbers that some of several documents state, for MARCH's game.
 
 Each document states one number. A question asks for one or two numbers of a place; the other documents are about other
-places, or about other things there. Some of what is asked stands in no document. A small policy can be taught to play
+places, or about other things there. Some of what is asked is in no document. A small policy can be taught to play
 all three roles, with a solver that takes numbers from the wrong document at a known rate. The oracle reads responses on
 its own and shares no code with rewards. Places of the held-out part never occur in the training part. Not supported:
 numbers with units, documents that contradict each other, questions that need arithmetic.
@@ -52,7 +52,7 @@ class DocumentsWorld:
     irrelevant: float = 0.5
     """Share of documents that do not answer the question, in [0, .88]; at most eight documents."""
     absent: float = 0.15
-    """Share of what is asked that stands in no document, in [0, 1]."""
+    """Share of what is asked that is in no document, in [0, 1]."""
 
     def __post_init__(self) -> None:
         for name, most in (("irrelevant", 0.88), ("absent", 1.0)):
@@ -151,14 +151,14 @@ def oracle(response: str, row: Mapping[str, Any]) -> dict[str, float]:
     said = [(where == row["place"] and known.get(thing) == int(n)) for where, n, thing in _STATED.findall(response)]
     loose = len(re.findall(r"\d+", response)) - len(said)
     total = len(said) + loose
-    told = {thing for where, n, thing in _STATED.findall(response)
+    given = {thing for where, n, thing in _STATED.findall(response)
             if where == row["place"] and known.get(thing) == int(n)}  # fmt: skip
     found = {
-        "oracle/right": float(told == {*known} and total == len(told)),
+        "oracle/right": float(given == {*known} and total == len(given)),
         "oracle/hallucinated": (total - sum(said)) / total if total else 0.0,
     }
     if known:
-        found |= {"oracle/complete": len(told) / len(known), "oracle/silent": float(not total)}
+        found |= {"oracle/complete": len(given) / len(known), "oracle/silent": float(not total)}
     return found
 
 
