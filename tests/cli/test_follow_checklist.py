@@ -151,7 +151,7 @@ def test_a_judge_out_of_reach_is_no_verdict(tmp_path: Path) -> None:
         (("follow", "x", "--method", "checklist", "--model", "http://h/v1#m"), "pass --instruction TEXT"),
         (
             ("follow", "x", "--instruction", "y", "--method", "checklist", "--jobs", "2"),
-            "--jobs cannot be used with --method",
+            "--jobs applies only to a file of rows",
         ),
         (("follow", "x", "--instruction", "y", "--method", "checklist"), "items are judged by a language model"),
         (("follow", "x", "--instruction", "y", "--reasons"), "--reasons cannot be used with --method"),

@@ -138,4 +138,5 @@ def test_the_installed_command_completes_words_in_the_shells(clean: Path) -> Non
     words = {"COMP_WORDS": "vouch che", "COMP_CWORD": "1", "_VOUCH_COMPLETE": "complete_bash"}
     assert ran(clean, "vouch", **words).split() == ["check"]
     for shell in ("bash", "zsh", "fish"):
-        assert "_VOUCH_COMPLETE" in ran(clean, "vouch", "--show-completion", shell)
+        named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # a shell by its name, not that of the caller
+        assert "_VOUCH_COMPLETE" in ran(clean, "vouch", "--show-completion", shell, **named)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vouching.serve.service import Service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Generator[Any]:
     playwright: Any = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     pytest.importorskip("axe_playwright_python", reason="axe is not installed")
