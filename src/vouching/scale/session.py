@@ -99,6 +99,8 @@ def check_nodes(ray: Any, output: str, version: str = __version__) -> None:
     for name, answer in asked.items():
         try:
             found, sees = ray.get(answer, timeout=PROBE_SECONDS)
+        except ray.exceptions.TaskUnschedulableError:
+            continue  # the node has left the cluster since it was listed
         except ray.exceptions.RayError as error:
             raise ConfigError(
                 f"the node {name} cannot run vouching: {visible_line(str(error).splitlines()[-1])}; install "
