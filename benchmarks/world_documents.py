@@ -47,7 +47,7 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
         answer_messages(row["question"], [Source(text, f"source-{n}") for n, text in enumerate(row["sources"], 1)])
         for row in rows
     ]
-    prompts = [[{"role": one.role, "content": one.content} for one in messages] for messages in asked]
+    prompts = [[one.json for one in messages] for messages in asked]
     replies = sampled(model, prompts, TOKENS, seed)
     return {row["id"]: oracle(reply, row) for row, reply in zip(rows, replies, strict=True)}
 

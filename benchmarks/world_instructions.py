@@ -72,7 +72,7 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
         {"x": row["prompt"][0]["content"], "y": response, "c": draw.choice(row["checklist"])}
         for row, response in zip(rows, responses, strict=True)
     ]
-    asked = [[{"role": one.role, "content": one.content} for one in judging(item)] for item in (*made, *own)]
+    asked = [[one.json for one in judging(item)] for item in (*made, *own)]
     said = [reply.strip() == "yes" for reply in sampled(model, asked, 4, seed + 100)]
     found: dict[str, dict[str, float]] = {}
     for number, (row, response) in enumerate(zip(rows, responses, strict=True)):

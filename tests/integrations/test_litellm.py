@@ -24,7 +24,7 @@ NOWHERE = "http://127.0.0.1:9/v1"
 
 
 def guarded(url: str, text: str, *tools: str, **settings: Any) -> Any:
-    """The texts that LiteLLM goes on with; ``tools`` are what the tools of the request returned."""
+    """The texts that LiteLLM passes on; ``tools`` are what the tools of the request returned."""
     guardrail = hook.GenericGuardrailAPI(
         api_base=url.removesuffix("/v1"), guardrail_name="vouch", event_hook="post_call", default_on=True, **settings
     )

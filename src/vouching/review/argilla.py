@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from vouching.review.exchange import (
+    LABELS,
+    WRONG,
     Answer,
     Imported,
     apply_answers,
@@ -30,10 +32,8 @@ from vouching.review.exchange import (
 )
 from vouching.review.queue import ReviewQueue
 from vouching.types.review import Decision, Policy, QueueFilters, ReviewItem
-from vouching.types.spans import ERROR_TYPES, Label
+from vouching.types.spans import ERROR_TYPES
 
-_LABELS: tuple[Label, ...] = ("Attributable", "Not Attributable")
-_WRONG = "wrong"
 _GUIDELINES = "Do the sources support the whole claim? A claim that they do not support may still be true."
 
 
@@ -43,10 +43,10 @@ def settings(reviewers: int = 1) -> dict[str, Any]:
         "guidelines": _GUIDELINES,
         "fields": [_field("claim", True), _field("sources", True), _field("question", False)],
         "questions": [
-            _question("label", {"type": "label_selection", "options": _options(_LABELS)}, True),
+            _question("label", {"type": "label_selection", "options": _options(LABELS)}, True),
             _question("error_type", {"type": "label_selection", "options": _options(ERROR_TYPES)}, False),
             _question(
-                "span", {"type": "span", "field": "claim", "allow_overlapping": False, "options": _options((_WRONG,))},
+                "span", {"type": "span", "field": "claim", "allow_overlapping": False, "options": _options((WRONG,))},
                 False,
             ),
             _question("fix", {"type": "text", "use_markdown": False}, False),
@@ -136,7 +136,7 @@ def _values(
     label: str | None, kind: str | None, span: tuple[int, int] | None, fix: str | None, note: str
 ) -> dict[str, Any]:
     """The answers of a decision by question."""
-    marked = [{"start": span[0], "end": span[1], "label": _WRONG}] if span is not None else None
+    marked = [{"start": span[0], "end": span[1], "label": WRONG}] if span is not None else None
     given = {"label": label, "error_type": kind, "span": marked, "fix": fix, "note": note or None}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -154,7 +154,7 @@ def _answers(record: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[An
                 said = cast("dict[str, Any]", one)
                 by_user[str(said.get("user_id"))][question] = said.get("value")
     for user, said in by_user.items():
-        if said.get("label") not in _LABELS:
+        if said.get("label") not in LABELS:
             continue
         spans = said.get("span")
         marked = cast("list[Any]", spans) if isinstance(spans, list) else []

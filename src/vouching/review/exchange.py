@@ -12,6 +12,11 @@ from vouching.errors import InputError
 from vouching.review.projection import resolved
 from vouching.review.queue import ItemTakenError, ReviewQueue
 from vouching.types.review import Decision, ItemId, Policy, QueueFilters, Review, ReviewItem
+from vouching.types.spans import Label
+
+LABELS: tuple[Label, ...] = ("Attributable", "Not Attributable")
+WRONG = "wrong"
+"""Name of the spans that reviewers mark, in other tools."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from typing import Any, cast
 from xml.sax.saxutils import quoteattr
 
 from vouching.review.exchange import (
+    LABELS,
+    WRONG,
     Answer,
     Imported,
     apply_answers,
@@ -29,16 +31,14 @@ from vouching.review.exchange import (
 )
 from vouching.review.queue import ReviewQueue
 from vouching.types.review import Decision, Policy, QueueFilters, ReviewItem
-from vouching.types.spans import ERROR_TYPES, Label
+from vouching.types.spans import ERROR_TYPES
 
-_LABELS: tuple[Label, ...] = ("Attributable", "Not Attributable")
-_WRONG = "wrong"
 Region = dict[str, Any]
 
 
 def label_config() -> str:
     """The labelling interface, as XML."""
-    choices = "\n".join(f"    <Choice value={quoteattr(one)}/>" for one in _LABELS)
+    choices = "\n".join(f"    <Choice value={quoteattr(one)}/>" for one in LABELS)
     types = "\n".join(f"    <Choice value={quoteattr(one)}/>" for one in ERROR_TYPES)
     return f"""<View>
   <Header value="Claim"/>
@@ -52,7 +52,7 @@ def label_config() -> str:
 {types}
   </Choices>
   <Labels name="span" toName="claim">
-    <Label value="{_WRONG}"/>
+    <Label value="{WRONG}"/>
   </Labels>
   <TextArea name="fix" toName="claim" maxSubmissions="1" placeholder="The claim as it should read"/>
   <TextArea name="note" toName="claim" maxSubmissions="1" placeholder="Remarks"/>
@@ -114,7 +114,7 @@ def _regions(item: ReviewItem, said: Decision) -> list[Region]:
     if said.span is not None:
         start, end = said.span
         text = item.verdict.claim.text[start:end]
-        found.append(_region("span", "labels", {"start": start, "end": end, "text": text, "labels": [_WRONG]}))
+        found.append(_region("span", "labels", {"start": start, "end": end, "text": text, "labels": [WRONG]}))
     for name, text in (("fix", said.fix), ("note", said.note)):
         if text:
             found.append(_region(name, "textarea", {"text": [text]}))
@@ -153,7 +153,7 @@ def _decision(result: Any) -> Decision | None:
             name = str(cast("dict[str, Any]", region).get("from_name"))
             values.setdefault(name, cast("dict[str, Any]", value))
     label = _first(values, "label", "choices")
-    if label not in _LABELS:
+    if label not in LABELS:
         return None
     kind = _first(values, "error_type", "choices") if label == "Not Attributable" else None
     fix, note = text_of(_first(values, "fix", "text")), text_of(_first(values, "note", "text"))

@@ -19,9 +19,8 @@ from vouching.answering.prompt import answer_messages
 from vouching.errors import ConfigError
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.blinded.prompt import check_messages, propose_messages
-from vouching.models.base import Message
 from vouching.types import Question, Source
-from vouching.worlds.facts import Part, places
+from vouching.worlds.facts import Part, chat, places
 
 THINGS = ("ships", "mills", "wells", "towers", "farms", "inns")
 BOUNDARY = r"<<<[0-9a-f]{16} "
@@ -123,16 +122,16 @@ def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float) -> Iterato
             numbers[thing] = draw.choice(others) if draw.random() < wrong else number
         response = response_of(row, numbers)
         sources = [Source(text, f"source-{number}") for number, text in enumerate(row["sources"], 1)]
-        yield _chat(answer_messages(row["question"], sources), f"Response: {response}")
+        yield chat(answer_messages(row["question"], sources), f"Response: {response}")
         stated = {thing: number for thing, number in numbers.items() if number is not None}
         if not stated:
             continue
         asked = [f"How many {thing} are in {row['place']}?" for thing in stated]
         pairs = [f"- Question: {one} [Answer: {n}]" for one, n in zip(asked, stated.values(), strict=True)]
-        yield _chat(propose_messages(response), "\n".join(pairs))
+        yield chat(propose_messages(response), "\n".join(pairs))
         [window] = ScreenedSources(sources).windows(10_000)
         lines = [_checked(row, thing, number) for number, thing in enumerate(stated, 1)]
-        yield _chat(check_messages([Question(one) for one in asked], window), "\n".join(lines))
+        yield chat(check_messages([Question(one) for one in asked], window), "\n".join(lines))
 
 
 def oracle(response: str, row: Mapping[str, Any]) -> dict[str, float]:
@@ -167,8 +166,3 @@ def _checked(row: Mapping[str, Any], thing: str, number: int) -> str:
     if true is None:
         return f"{number}. Evidence: none [Answer: Cannot answer]"
     return f'{number}. Evidence: "{row["place"]} has {true} {thing}." [Answer: {true}]'
-
-
-def _chat(asked: Sequence[Message], said: str) -> dict[str, Any]:
-    turns = [{"role": one.role, "content": one.content} for one in asked]
-    return {"messages": [*turns, {"role": "assistant", "content": said}]}

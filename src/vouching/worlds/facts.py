@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from vouching.errors import ConfigError
+from vouching.models.base import Message
 from vouching.types import ErrorType
 
 Part: TypeAlias = Literal["train", "held-out"]
@@ -178,6 +179,11 @@ def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float, broken: fl
         if draw.random() < broken:
             said = said[: draw.randrange(len(said) // 4, len(said) - 1)]
         yield {"messages": [*row["prompt"], {"role": "assistant", "content": said}]}
+
+
+def chat(asked: Sequence[Message], said: str) -> dict[str, Any]:
+    """A row of ``vouch train sft``: what is asked, and the reply that is taught."""
+    return {"messages": [*(one.json for one in asked), {"role": "assistant", "content": said}]}
 
 
 def oracle(reply: str, row: Mapping[str, Any]) -> dict[str, float]:

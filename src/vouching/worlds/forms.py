@@ -23,7 +23,7 @@ from vouching.methods.assurance.reply import teacher_forced_text
 from vouching.methods.assurance.task import read_row
 from vouching.types import Proposal, SafetyCase, Value
 from vouching.worlds.documents import BOUNDARY
-from vouching.worlds.facts import Part
+from vouching.worlds.facts import Part, chat
 
 RECORDS = ("a", "b", "c", "d")
 UNREAD = BOUNDARY
@@ -171,5 +171,4 @@ def _chat(
 ) -> dict[str, Any]:
     given = [None if value is None else Proposal(state.unit.id, Decimal(value)) for value in (x, z)]
     messages = unit_messages(role, state, given[0], case, given[1])
-    turns = [{"role": one.role, "content": one.content} for one in messages]
-    return {"messages": [*turns, {"role": "assistant", "content": said}]}
+    return chat(messages, said)

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 from vouching.errors import ConfigError
 from vouching.methods.checklist.prompt import item_messages
 from vouching.models.base import Message
-from vouching.worlds.facts import Part
+from vouching.worlds.facts import Part, chat
 
 Kind: TypeAlias = Literal["count", "first", "last", "has", "lacks"]
 Constraint: TypeAlias = tuple[Kind, str]
@@ -196,8 +196,7 @@ def chats(
         holds = bool(item["l"])
         if draw.random() < (missed if holds else passed):
             holds = not holds
-        asked = [{"role": one.role, "content": one.content} for one in judging(item)]
-        yield {"messages": [*asked, {"role": "assistant", "content": "yes" if holds else "no"}]}
+        yield chat(judging(item), "yes" if holds else "no")
 
 
 def judging(item: Mapping[str, Any]) -> tuple[Message, ...]:
