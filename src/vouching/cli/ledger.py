@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 _STATUS = "2 the command line is invalid, or the ledger cannot be used; 3 the database is not available"
-_Target = Annotated[
+Target = Annotated[
     str | None,
     typer.Option(
         "--ledger",
@@ -33,7 +33,7 @@ _Target = Annotated[
 ]
 _Id = Annotated[int, typer.Argument(help="Id of the row.")]
 _Text = Annotated[str | None, typer.Argument(help="Words in what was judged or in the fix; sources are not searched.")]
-_Stream = Annotated[str | None, typer.Option(metavar="NAME", help="Only this chain.")]
+Stream = Annotated[str | None, typer.Option(metavar="NAME", help="Only this chain.")]
 _Kind = Annotated[str | None, typer.Option(metavar="KIND", help="Only rows of this kind, for example check or review.")]
 _Caller = Annotated[str | None, typer.Option(metavar="NAME", help="Only rows of this caller.")]
 _Label = Annotated[str | None, typer.Option(metavar="LABEL", help='Only this label, for example "Not Attributable".')]
@@ -82,8 +82,8 @@ def ledger(context: typer.Context) -> None:
 @app.command("list", epilog=_epilog('list "bridge" --label "Not Attributable" --since 2026-05-01'))
 def list_command(
     text: _Text = None,
-    ledger: _Target = None,
-    stream: _Stream = None,
+    ledger: Target = None,
+    stream: Stream = None,
     kind: _Kind = None,
     caller: _Caller = None,
     label: _Label = None,
@@ -124,16 +124,14 @@ def _subject(row: LedgerRow) -> str:
 
 
 @app.command("show", epilog=_epilog("show 17"))
-def show_command(id: _Id, ledger: _Target = None) -> None:
+def show_command(id: _Id, ledger: Target = None) -> None:
     """Print a row as JSON: inputs, record, and its place in the chain."""
     with usage_errors(), _opened(ledger) as opened:
         write_json(asdict(opened.get(id)))
 
 
 @app.command("verify", epilog=_epilog("verify --heads heads.json", "1 a chain is broken; "))
-def verify_command(
-    ledger: _Target = None, stream: _Stream = None, heads: _Heads = None, as_json: _Json = False
-) -> None:
+def verify_command(ledger: Target = None, stream: Stream = None, heads: _Heads = None, as_json: _Json = False) -> None:
     """Check every row of the chains, and report what was changed, removed or put in, and where.
 
     A removed end is noticed only with --heads: keep the heads where whoever can write the ledger cannot.
@@ -166,7 +164,7 @@ def _read_heads(path: Path) -> list[Head]:
 
 
 @app.command("heads", epilog=_epilog("heads > heads.json"))
-def heads_command(ledger: _Target = None) -> None:
+def heads_command(ledger: Target = None) -> None:
     """Print the ends of all chains as JSON, to be kept elsewhere and passed to vouch ledger verify."""
     with usage_errors(), _opened(ledger) as opened:
         heads: Any = [asdict(head) for head in opened.heads()]
@@ -176,8 +174,8 @@ def heads_command(ledger: _Target = None) -> None:
 @app.command("export", epilog=_epilog("export may.parquet --since 2026-05-01 --until 2026-06-01"))
 def export_command(
     path: _Output,
-    ledger: _Target = None,
-    stream: _Stream = None,
+    ledger: Target = None,
+    stream: Stream = None,
     kind: _Kind = None,
     caller: _Caller = None,
     since: _Since = None,
@@ -191,10 +189,10 @@ def export_command(
 
 @app.command("erase", epilog=_epilog('erase --older-than 90 --kind check --reason "retention of 90 days" --by dpo'))
 def erase_command(
-    ledger: _Target = None,
+    ledger: Target = None,
     ids: _Ids = None,
     older_than: _Days = None,
-    stream: _Stream = None,
+    stream: Stream = None,
     kind: _Kind = None,
     caller: _Caller = None,
     policy: _Policy = None,
@@ -224,7 +222,7 @@ def erase_command(
 
 
 @app.command("migrate", epilog=_epilog("migrate --to head"))
-def migrate_command(ledger: _Target = None, to: _To = "head", drop: _Drop = False) -> None:
+def migrate_command(ledger: Target = None, to: _To = "head", drop: _Drop = False) -> None:
     """Bring the tables to another revision, after an upgrade of vouching. Make a backup first."""
     from vouching.ledger.ledger import migrate_ledger
 
@@ -235,7 +233,7 @@ def migrate_command(ledger: _Target = None, to: _To = "head", drop: _Drop = Fals
 
 
 @app.command("info", epilog=_epilog("info --json"))
-def info_command(ledger: _Target = None, as_json: _Json = False) -> None:
+def info_command(ledger: Target = None, as_json: _Json = False) -> None:
     """Show where the ledger is, its revision, and its chains with their number of rows."""
     with usage_errors(), _opened(ledger) as opened:
         heads = opened.heads()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from vouching.cli.ledger import Stream, Target
 from vouching.cli.streams import Exit, draw, usage_errors, write_error, write_json
 from vouching.errors import InputError
 from vouching.types.review import Policy, QueueFilters
@@ -23,17 +24,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="See what people said about verdicts of a ledger, and make gold of it.", no_args_is_help=True)
 
 _STATUS = "**Exit status**: 0 done; 2 invalid command line, file or ledger; 3 the database is not available.\n"
-_Target = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        metavar="TARGET",
-        envvar="VOUCH_LEDGER",
-        help="Path of a file, or postgresql+psycopg://USER@HOST/NAME.",
-    ),
-]
 _Reviewers = Annotated[int, typer.Option(metavar="N", min=1, max=2, help="People who decide each verdict, 1 or 2.")]
-_Stream = Annotated[str | None, typer.Option(metavar="NAME", help="Only this chain.")]
 _Caller = Annotated[str | None, typer.Option(metavar="NAME", help="Only verdicts for this caller.")]
 _Model = Annotated[str | None, typer.Option(metavar="NAME", help="Only verdicts of this model.")]
 _Since = Annotated[str | None, typer.Option(metavar="TIME", help="Only verdicts of this time or later.")]
@@ -77,9 +68,9 @@ def _queue(ledger: str | None, reviewers: int = 1) -> ReviewQueue:
 
 @app.command("status", epilog=_epilog("status --ledger verdicts.db", "status --caller bot --json"))
 def status_command(
-    ledger: _Target = None,
+    ledger: Target = None,
     reviewers: _Reviewers = 1,
-    stream: _Stream = None,
+    stream: Stream = None,
     caller: _Caller = None,
     model: _Model = None,
     since: _Since = None,
@@ -144,14 +135,14 @@ def _range(interval: dict[str, Any] | Interval) -> str:
 )
 def export_command(
     path: _Output,
-    ledger: _Target = None,
+    ledger: Target = None,
     form: _Form = "rows",
     sampled: _Sampled = False,
     policy: _Policy = "uncertain",
     limit: _Limit = 100,
     names: _Names = None,
     reviewers: _Reviewers = 1,
-    stream: _Stream = None,
+    stream: Stream = None,
     caller: _Caller = None,
     model: _Model = None,
     since: _Since = None,
@@ -177,7 +168,7 @@ def export_command(
 
 @app.command("import", epilog=_epilog("import project-1.json --from label-studio --names names.json"))
 def import_command(
-    path: _Input, tool: _Tool, ledger: _Target = None, names: _Names = None, reviewers: _Reviewers = 1
+    path: _Input, tool: _Tool, ledger: Target = None, names: _Names = None, reviewers: _Reviewers = 1
 ) -> None:
     """Take decisions that were made in another tool. What the ledger has already is not taken again."""
     from vouching.review.argilla import import_records

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from fastapi import FastAPI, Query, Request
@@ -34,8 +34,8 @@ from vouching.review.rates import (
 )
 from vouching.serve import bodies
 from vouching.serve.frame import page
-from vouching.serve.reviewing import with_queue
-from vouching.types.review import QueueCounts, QueueFilters
+from vouching.serve.reviewing import filters_of, with_queue
+from vouching.types.review import QueueCounts
 from vouching.types.spans import ERROR_TYPES
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _or_null(schema: Any) -> Any:
 
 
 def _numbers(queue: ReviewQueue, wanted: _Wanted) -> Numbers:
-    filters = QueueFilters(**{field.name: getattr(wanted, field.name) or None for field in fields(QueueFilters)})
+    filters = filters_of(wanted)
     return Numbers(
         queue.counts(filters),
         tuple(periods(queue, wanted.by, filters)),

@@ -186,7 +186,7 @@ def add_reviewing(app: FastAPI, service: Service, described: Any) -> None:
     @app.get("/v1/queue", response_model=Lines, **described)
     async def queue(asked: Annotated[_Listed, Query()]) -> Lines:
         """The verdicts of the queue in the order of a policy, of every state, and how many there are."""
-        filters = _filters(asked)
+        filters = filters_of(asked)
 
         def read(queue: ReviewQueue) -> tuple[list[ItemLine], QueueCounts]:
             lines = queue.lines(asked.policy, filters, asked.state, asked.limit, asked.offset)
@@ -230,7 +230,7 @@ def _add_taking(app: FastAPI, service: Service, described: Any) -> None:
     @app.post("/v1/queue/next", response_model=Taken, **described)
     async def take(body: NextBody, request: Request) -> Any:
         """Take the next verdict: no one else gets it for `serve.lock_seconds`."""
-        filters = _filters(body)
+        filters = filters_of(body)
         return await _taken(
             service, request, lambda queue: queue.take(_reviewer(request), body.policy, filters), filters
         )
@@ -275,7 +275,8 @@ async def _taken(
     return Taken(item=None if item is None else Item.model_validate(item), counts=counts)
 
 
-def _filters(body: NextBody | _Listed) -> QueueFilters:
+def filters_of(body: bodies.Body) -> QueueFilters:
+    """The filters in a request that has their fields; a blank one does not restrict."""
     return QueueFilters(**{field.name: getattr(body, field.name) or None for field in fields(QueueFilters)})
 
 
