@@ -260,7 +260,7 @@ def test_rows_are_read_once_whoever_appends_meanwhile(ledger: Ledger) -> None:
         (Decision("Perhaps"), "unknown label 'Perhaps'"),  # type: ignore[arg-type]
         (Decision(WRONG, "typo"), "unknown error type 'typo'"),  # type: ignore[arg-type]
         (Decision("Attributable", "fabrication"), "has no error type"),
-        (Decision(span=(3, 99)), "must lie in the claim"),
+        (Decision(span=(3, 99)), "must be in the claim"),
         (Decision(note="x" * 10_001), "may have 10,000 characters"),
     ],
 )
