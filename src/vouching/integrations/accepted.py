@@ -52,8 +52,9 @@ def read_accepted(path: str | Path) -> list[Accepted]:
         value: Any = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read the accepted failures in {path}: {error}") from None
-    listed: Any = cast("dict[str, Any]", value).get("accepted") if isinstance(value, dict) else None
-    if not isinstance(listed, list) or value.get("version") != VERSION:
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    listed = fields.get("accepted")
+    if not isinstance(listed, list) or fields.get("version") != VERSION:
         raise InputError(f'{path} must be a JSON object with "version": {VERSION} and a list "accepted"')
     return [_entry(one, path) for one in cast("list[object]", listed)]
 
