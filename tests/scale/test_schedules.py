@@ -62,6 +62,10 @@ class Order:
     def __init__(self, seed: int, deaths: float, deadly: int | None = None) -> None:
         self.draw, self.deaths, self.deadly = random.Random(seed), deaths, deadly
         self.actors: list[Actor] = []
+        self.is_up = True
+
+    def nodes(self) -> list[dict[str, bool]]:
+        return [{"Alive": False}, {"Alive": self.is_up}]
 
     def remote(self, **needs: object) -> Callable[[type], SimpleNamespace]:
         def start(job: object, environment: object) -> Actor:
@@ -119,3 +123,15 @@ def test_the_block_that_kills_its_actors_is_named_and_no_other() -> None:
         pool = Pool(Order(seed, deaths=0.0, deadly=4), None, 0, print)  # type: ignore[arg-type]
         with pytest.raises(BackendError, match=r"3 actors died while they worked on block 4 \(4\.jsonl\)"):
             list(pool.results(blocks(9), [{}] * 2))
+
+
+def test_a_run_ends_when_the_last_node_died_and_no_actor_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "POLL_SECONDS", 0)
+    cluster = Order(0, deaths=0.0)
+    pool = Pool(cluster, None, 0, print)  # type: ignore[arg-type]
+    results = pool.results(blocks(9), [{}] * 2)
+    next(results)
+    cluster.is_up, cluster.deaths = False, 1.0
+    monkeypatch.setattr(Pool, "_start", lambda _, slot: setattr(slot, "is_open", False))  # waits for ever
+    with pytest.raises(BackendError, match="no node of the Ray cluster is left"):
+        list(results)

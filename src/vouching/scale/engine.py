@@ -92,7 +92,7 @@ class RayEngine:
         Raises:
             MissingExtraError: Ray is not installed.
             ConfigError: the cluster cannot be reached, has other versions, or cannot open the verifier.
-            BackendError: a block could not be finished.
+            BackendError: a block could not be finished, or no node is left.
         """
         if not blocks:
             return
@@ -161,7 +161,11 @@ class Pool:
                 for result in self._read(call):
                     left -= 1
                     yield result
-            if not said and time.monotonic() - started > WAIT_SECONDS and not any(one.is_open for one in self._slots):
+            if done or any(one.is_open for one in self._slots):
+                continue
+            if not any(node["Alive"] for node in self._ray.nodes()):
+                raise BackendError("no node of the Ray cluster is left")
+            if not said and time.monotonic() - started > WAIT_SECONDS:
                 said = True
                 self._tell(f"waiting for a free {self._needs} of the Ray cluster")
 
