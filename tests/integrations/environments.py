@@ -5,16 +5,20 @@
 Packages that cannot be installed together do not meet: each environment has one of them beside Vouch. Where a package
 limits a dependency to versions older than Vouch needs, the newer version is installed nevertheless (``relaxed``); its
 tests say whether it works. Of engines that need a GPU the client of rewards is tested alone: they are installed without
-their dependencies (``bare``). Writes docs/results/integrations.json and the table of docs/integrations.md; environments
-that are named replace their own lines.
+their dependencies (``bare``). An environment whose packages are not those of this file any more is made anew. Writes
+docs/results/integrations.json and the table of docs/integrations.md after each environment, with the versions that it
+has; those that do not run keep their lines and dates. The exit status is 1 if an environment could not be made, or if
+a test failed or none passed in one.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -91,7 +95,7 @@ ENVIRONMENTS = {
     "verifiers": Environment(
         "rewards, environment",
         ("verifiers==0.4.0",),
-        ("test_verifiers.py", "test_verifiers_environment.py"),
+        ("test_verifiers.py", "test_verl_checklist.py", "test_verifiers_environment.py"),
         relaxed=("openai",),
     ),
     "label-studio": Environment(
@@ -99,8 +103,16 @@ ENVIRONMENTS = {
     ),
     "argilla": Environment("review records", ("argilla==2.8.0", "sqlalchemy", "alembic"), ("test_argilla.py",)),
     "openrlhf": Environment("remote reward", ("openrlhf==0.11.2",), ("test_openrlhf.py",), extras="serve", kind="bare"),
-    "verl": Environment("reward functions", ("verl==0.9.1",), ("test_verl.py",), "verl_reward", kind="bare"),
-    "litellm": Environment("guardrail of the proxy", ("litellm==1.110.2",), ("test_litellm.py",), extras="serve"),
+    "verl": Environment(
+        "reward functions",
+        ("verl==0.9.1",),
+        ("test_verl.py", "test_verl_checklist.py"),
+        "verl_reward",
+        kind="bare",
+    ),
+    "litellm": Environment(
+        "guardrail of the proxy", ("litellm[proxy]==1.110.2",), ("test_litellm.py",), extras="serve"
+    ),
     "trl": Environment(
         "rewards",
         ("trl==1.16.0", "torch==2.13.0", "transformers==5.23.0"),
@@ -118,36 +130,80 @@ ENVIRONMENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Result:
     """The result of an environment."""
 
     name: str
     adapter: str
-    package: str
+    versions: dict[str, str]
+    """Packages and their versions, as the environment has them; the first is the one that is tested."""
+    relaxed: tuple[str, ...]
+    """Those of them that are newer than it allows."""
     passed: int
     failed: int
     skipped: int
-    relaxed: tuple[str, ...]
+    python: str
+    date: str
 
 
-def run(name: str, folder: Path) -> Tested:
-    """Make the environment if it does not exist, run the tests, and count. Raises RuntimeError if pip fails."""
+def run(name: str, folder: Path) -> Result:
+    """Make the environment if it does not exist or has other packages, run the tests, and count.
+
+    Raises RuntimeError if it cannot be made, or its tests leave no report.
+    """
     wanted = ENVIRONMENTS[name]
     place = folder / f"int-{name}"
-    python = place / "bin" / "python"
-    if not python.exists():
-        venv.create(place, with_pip=True)
+    stamp, recipe = place / "made-from.txt", recipe_of(wanted)
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != recipe:
+        venv.create(place, clear=True, with_pip=True)
         install(place, wanted)
-    report = folder / f"{name}.xml"
+        stamp.write_text(recipe, encoding="utf-8")
+    found = versions(place, wanted)
     tests = [f"tests/integrations/{file}" for file in wanted.tests]
     if wanted.example:
         tests.append(f"tests/integrations/test_examples.py::test_an_example_prints_what_it_says[{wanted.example}]")
     environment = {**os.environ, **NO_TELEMETRY, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")}
     environment["PATH"] = f"{place / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}"
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *tests]
-    subprocess.run(command, cwd=ROOT, env=environment, check=False)
-    counts = counted(report)
-    return Tested(name, wanted.adapter, wanted.packages[0], *counts, wanted.relaxed)
+    command = [str(place / "bin" / "python"), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *tests]
+    counts = reported(command, folder / f"{name}.xml", environment)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    return Result(name, wanted.adapter, found, wanted.relaxed, *counts, platform.python_version(), today)
+
+
+def recipe_of(wanted: Environment) -> str:
+    """What an environment is made from: its packages, and the requirements of Vouch."""
+    own = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    return json.dumps([wanted.kind, wanted.packages, wanted.relaxed, wanted.extras, own])
+
+
+def versions(place: Path, wanted: Environment) -> dict[str, str]:
+    """The versions that an environment has. Raises RuntimeError for another one than is wanted."""
+    pins = dict(re.fullmatch(r"([\w-]+)(?:\[.*\])?(?:==|@)?(.*)", package).groups() for package in wanted.packages)
+    if wanted.kind == "npm":
+        files = {name: place / "node_modules" / name / "package.json" for name in pins}
+        found = {name: json.loads(file.read_text())["version"] for name, file in files.items() if file.exists()}
+    else:
+        code = "import json, sys; from importlib.metadata import version; names = sys.argv[1:]\n"
+        code += "print(json.dumps({name: version(name) for name in names}))"
+        command = [str(place / "bin" / "python"), "-c", code, *pins, *wanted.relaxed]
+        found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    for name, pin in pins.items():
+        got = found.get(name, "nothing").partition("+")[0]
+        if re.fullmatch(r"[\d.]+", pin) and got != pin:
+            raise RuntimeError(f"the environment {place.name} has {name} {got}, not {pin}")
+    return found
+
+
+def reported(command: Sequence[str], report: Path, environment: dict[str, str] | None = None) -> tuple[int, int, int]:
+    """Run tests, which write a report in JUnit XML: how many passed, failed and were skipped.
+
+    Raises RuntimeError if there is no report; one of an earlier run does not count.
+    """
+    report.unlink(missing_ok=True)
+    subprocess.run([*command, f"--junitxml={report}"], cwd=ROOT, env=environment, check=False)
+    if not report.exists():
+        raise RuntimeError(f"no report was written by {' '.join(command)}")
+    return counted(report)
 
 
 def install(place: Path, wanted: Environment) -> None:
@@ -178,13 +234,15 @@ def counted(report: Path) -> tuple[int, int, int]:
     return int(suite.get("tests", 0)) - failed - skipped, failed, skipped
 
 
-def table(results: Sequence[Tested]) -> str:
+def table(results: Sequence[Result]) -> str:
     """The results as a Markdown table."""
     lines = ["| package | adapter | tests | dependencies beyond the limits of the package |", "|---|---|---|---|"]
     for one in results:
         count = f"{one.passed} passed" + (f", {one.failed} failed" if one.failed else "")
         count += f", {one.skipped} skipped" if one.skipped else ""
-        lines.append(f"| `{one.package}` | {one.adapter} | {count} | {', '.join(one.relaxed) or '-'} |")
+        package, *_ = (f"`{name}` {version}" for name, version in one.versions.items())
+        beyond = ", ".join(f"{name} {one.versions[name]}" for name in one.relaxed)
+        lines.append(f"| {package} | {one.adapter} | {count} | {beyond or '-'} |")
     return "\n".join(lines)
 
 
@@ -195,23 +253,33 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / ".integrations")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    done = [run(name, given.folder) for name in given.names or ENVIRONMENTS]
-    write(done)
-    return int(any(one.failed or not (one.passed or one.skipped) for one in done))
+    good = True
+    for name in given.names or ENVIRONMENTS:
+        try:
+            done = run(name, given.folder)
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            print(f"{name}: {error}", file=sys.stderr)  # noqa: T201
+            good = False
+            continue
+        write(done)
+        good = good and is_good(done)
+    return int(not good)
 
 
-def write(done: Sequence[Tested]) -> None:
-    """Write the results and the table; lines of environments that did not run stay as they are."""
+def is_good(done: Result) -> bool:
+    """Whether tests ran, and none failed."""
+    return done.passed > 0 and not done.failed
+
+
+def write(done: Result) -> None:
+    """Write a result and the table; the lines of other environments stay as they are."""
     record = json.loads(RESULTS.read_text(encoding="utf-8"))
-    lines = {one["name"]: {**one, "date": one.get("date", record.get("date"))} for one in record["results"]}
-    lines |= {one.name: {**asdict(one), "date": f"{datetime.now(UTC):%Y-%m-%d}"} for one in done}
+    lines = {one["name"]: one for one in record["results"]} | {done.name: asdict(done)}
     kept = [lines[name] for name in ENVIRONMENTS if name in lines]
-    record = {"python": platform.python_version(), "results": kept}
-    RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps({"results": kept}, indent=1) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     start, end = page.index("| package |"), page.index("\n\n", page.index("| package |"))
-    fields = [{name: value for name, value in one.items() if name != "date"} for one in kept]
-    PAGE.write_text(page[:start] + table([Tested(**one) for one in fields]) + page[end:], encoding="utf-8")
+    PAGE.write_text(page[:start] + table([Result(**one) for one in kept]) + page[end:], encoding="utf-8")
 
 
 if __name__ == "__main__":

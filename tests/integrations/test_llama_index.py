@@ -35,3 +35,13 @@ def test_nodes_that_speak_about_the_claim_come_first() -> None:
     assert ranked[0].node.node_id == "n2"
     assert len(ranked) == 2
     assert EvidencePostprocessor().postprocess_nodes(NODES, query_str="It rained.")[0].node.node_id == "n0"
+
+
+@pytest.mark.parametrize("said", ["who knows", 503])
+def test_nodes_that_could_not_be_judged_are_kept_last_or_dropped_by_policy(said: str | int) -> None:
+    asked = {"query_str": "The bridge opened in 1973."}
+    with chat_server(lambda prompt: said) as name:
+        kept = EvidencePostprocessor(model=name).postprocess_nodes(NODES, **asked)
+        dropped = EvidencePostprocessor(model=name, unverified="drop").postprocess_nodes(NODES, **asked)
+    assert [(one.node.node_id, one.score) for one in kept] == [("n0", 0.5), ("n1", 0.5), ("n2", 0.5)]
+    assert dropped == []

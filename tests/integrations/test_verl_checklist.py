@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cli.chat_server import chat_server
+from tests.integrations.bare_package import module_of
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.integrations.verifiers import checklist
 from vouching.integrations.verl import checklist_score
@@ -91,6 +92,6 @@ def test_a_real_task_is_scored_by_the_plugged_function(monkeypatch: pytest.Monke
 
 
 def test_verl_finds_it_by_the_path_that_the_docstring_shows() -> None:
-    loader = pytest.importorskip("verl.utils.import_utils", reason="verl is not installed")
+    loader = module_of("verl.utils.import_utils", "verl", "verl.utils", DataProto=object)
     found = loader.load_extern_object(module_path="pkg://vouching.integrations.verl", object_name="checklist_score")
     assert found is importlib.import_module("vouching.integrations.verl").checklist_score

@@ -119,6 +119,27 @@ def test_a_call_that_cannot_be_used_is_an_error_that_says_what_to_do() -> None:
     assert "this server accepts 20 per call" in long.content[0].text
 
 
+def test_the_length_of_a_call_is_limited_also_where_sources_are_searched_for(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text(BRIDGE["text"], encoding="utf-8")
+    built = CliRunner().invoke(
+        app_for("index"), ["index", "build", str(tmp_path / "index"), str(tmp_path / "notes.txt")]
+    )
+    assert built.exit_code == 0, built.output
+    searching = build_mcp(McpConfig("embedded:rules", search=(f"index:{tmp_path / 'index'}",), max_characters=40))
+    long, source = "The bridge opened in 1973. " * 2, "It opened in 1973."
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("verify_claim", {"claim": long}),
+        ("verify_response", {"response": long}),
+        ("verify_response", {"response": "It opened.", "question": long}),
+        ("find_evidence", {"claim": long}),
+        ("audit_numbers", {"response": "It opened.", "sources": [source], "question": long}),
+        ("check_instructions", {"instruction": "Use no commas.", "response": long}),
+    )
+    for result in called(searching, *calls):
+        assert result.is_error
+        assert "this server accepts 40 per call" in result.content[0].text
+
+
 def test_a_judge_that_fails_is_unverified_and_one_out_of_reach_is_an_error() -> None:
     with chat_server(lambda prompt: "who knows") as name:
         [result] = called(build_mcp(McpConfig(name)), ("verify_claim", CALLS["verify_claim"]))

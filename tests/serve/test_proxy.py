@@ -225,34 +225,20 @@ def test_responses_are_guarded_whole_and_streamed(upstream: Upstream, stream: st
     assert events[-1].vouch["outcome"] == "failed"
 
 
-def test_litellm_gets_its_three_actions(upstream: Upstream) -> None:
-    body = {
-        "input_type": "response", "texts": [WRONG], "request_data": {},
-        "structured_messages": [{"role": "tool", "content": RIGHT}],
-    }  # fmt: skip
-    for action, answer in (
-        ("annotate", {"action": "NONE"}),
-        ("repair", {"action": "GUARDRAIL_INTERVENED", "texts": [RIGHT]}),
-    ):
-        with proxy_before(upstream.url, action=action) as url:
-            place = url.removesuffix("/v1") + "/beta/litellm_basic_guardrail_api"
-            assert httpx2.post(place, json=body).json() == answer
-            assert httpx2.post(place, json={**body, "input_type": "request"}).json() == {"action": "NONE"}
-            assert httpx2.post(place, json={"texts": []}).status_code == 400
-    with proxy_before(upstream.url, action="block") as url:
-        given = {**body, "structured_messages": None, "additional_provider_specific_params": {"sources": [RIGHT]}}
-        blocked = httpx2.post(url.removesuffix("/v1") + "/beta/litellm_basic_guardrail_api", json=given).json()
-    assert blocked["action"] == "BLOCKED"
-    assert "Change 1937 to 1973." in blocked["blocked_reason"]
-
-
-def test_promptfoo_gets_pass_score_and_reason(upstream: Upstream) -> None:
+@pytest.mark.parametrize("stream", [False, True])
+def test_headers_that_are_there_twice_stay_so_and_no_server_speaks_for_the_proxy(
+    upstream: Upstream, stream: bool
+) -> None:
+    upstream.more = [("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x-vouch-outcome", "passed")]
+    twice = [("x-tag", "one"), ("x-tag", "two"), ("authorization", "Bearer secret")]
     with proxy_before(upstream.url) as url:
-        place = url.removesuffix("/v1") + "/promptfoo"
-        for output, passed in ((RIGHT, True), (WRONG, False)):
-            answered = httpx2.post(place, json={"output": output, "context": {"vars": {"context": RIGHT}}}).json()
-            assert (answered["pass"], answered["score"]) == (passed, float(passed))
-        assert "not checked" in httpx2.post(place, json={"output": RIGHT}).json()["reason"]
+        body = {"messages": ASKED, "stream": stream, **DOCUMENTS}
+        answered = httpx2.post(f"{url}/chat/completions", json=body, headers=twice)
+        listed = httpx2.get(f"{url}/models", headers=twice)
+    assert upstream.asked[0][1]["x-tag"] == "one, two"
+    assert answered.headers.get_list("set-cookie") == listed.headers.get_list("set-cookie") == ["a=1", "b=2"]
+    if not stream:
+        assert answered.headers.get_list("x-vouch-outcome") == ["failed"]
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions/", "/v1//chat/completions", "//v1/chat//completions/"])
@@ -297,11 +283,7 @@ def test_compressed_bodies_and_pages_of_other_origins_are_refused(upstream: Upst
         packed = httpx2.post(f"{url}/chat/completions", content=gzip.compress(body),
                              headers={"content-encoding": "gzip"})  # fmt: skip
         foreign = httpx2.post(f"{url}/chat/completions", content=body, headers={"origin": "https://example.org"})
-        place = url.removesuffix("/v1") + "/promptfoo"
-        webhook = httpx2.post(place, json={"output": RIGHT, "context": {"vars": {"context": RIGHT}}},
-                              headers={"origin": "https://example.org"})  # fmt: skip
     assert (packed.status_code, foreign.status_code) == (415, 403)
-    assert webhook.json()["pass"] is False
     assert upstream.asked == []
 
 

@@ -35,6 +35,8 @@ class Upstream:
         self.left = threading.Event()
         """Set when a caller closed its connection before the answer was sent."""
         self.asked: list[tuple[str, dict[str, str], Any]] = []
+        self.more: list[tuple[str, str]] = []
+        """Further headers of its answers."""
         self.url = ""
 
 
@@ -49,7 +51,8 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length", 0)))
             asked = parsed_object(raw) or {}
-            upstream.asked.append((self.path, {k.lower(): v for k, v in self.headers.items()}, asked))
+            headers = {name.lower(): ", ".join(self.headers.get_all(name, ())) for name in self.headers}
+            upstream.asked.append((self.path, headers, asked))
             if upstream.status != 200 or upstream.raw is not None:
                 body = upstream.raw or b'{"error": {"message": "slow down", "type": "rate"}}'
                 self._send(upstream.status, "application/json", body, {"retry-after": "7", "x-upstream": "yes"})
@@ -68,7 +71,8 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
 
         def _send(self, status: int, kind: str, body: bytes, headers: dict[str, str]) -> None:
             self.send_response(status)
-            for name, value in {"content-type": kind, "content-length": str(len(body)), **headers}.items():
+            sent = {"content-type": kind, "content-length": str(len(body)), **headers}
+            for name, value in (*sent.items(), *upstream.more):
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
@@ -77,6 +81,8 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.send_header("transfer-encoding", "chunked")
+            for name, value in upstream.more:
+                self.send_header(name, value)
             self.end_headers()
             for event in events[: len(events) // 2] if upstream.broken else events:
                 for part in (event[:7], event[7:]):  # an event may come in pieces

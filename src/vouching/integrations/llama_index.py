@@ -3,20 +3,25 @@
     VouchEvaluator().evaluate_response(query="When?", response=response)
     index.as_query_engine(node_postprocessors=[EvidencePostprocessor()])
 
-An answer that could not be judged is an invalid result. Tested with llama-index-core 0.14.
+An answer that could not be judged is an invalid result; a node that could not be is kept or dropped by ``unverified``,
+also if the judge is out of reach. Tested with llama-index-core 0.14.
 """
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
+from vouching.checker import run
+from vouching.errors import BackendError
 from vouching.integrations.judged_text import ajudge_text, shared_checker
+from vouching.methods.base import Outcome
+from vouching.models.running import all_of
 
 __all__ = ["EvidencePostprocessor", "VouchEvaluator"]
 
@@ -60,11 +65,12 @@ class VouchEvaluator(BaseEvaluator):
 class EvidencePostprocessor(BaseNodePostprocessor):
     """Orders nodes by whether they support or contradict the query, read as a claim, and by how surely they support it.
 
-    Nodes that the judge failed on keep their score and come last. ``top_n`` keeps the first ones.
+    Nodes that the judge failed on keep their score and come last, or are dropped. ``top_n`` keeps the first ones.
     """
 
     model: str = "embedded"
     top_n: int | None = None
+    unverified: Literal["keep", "drop"] = "keep"
 
     @classmethod
     def class_name(cls) -> str:
@@ -76,13 +82,20 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         if query_bundle is None or not nodes:
             return nodes[: self.top_n]
-        checker = shared_checker(self.model)
+        claim = query_bundle.query_str
+        outcomes = run(all_of(self._judged(claim, node) for node in nodes))
         ranked: list[tuple[int, float, NodeWithScore]] = []
-        for node in nodes:
-            outcome = checker.check(query_bundle.query_str, [node])
-            if outcome.kind == "unverified":
-                ranked.append((2, 0.0, node))
-            else:
+        for node, outcome in zip(nodes, outcomes, strict=True):
+            if outcome is not None and outcome.kind != "unverified":
                 silent = int(outcome.relation == "not_found")
                 ranked.append((silent, -outcome.score, NodeWithScore(node=node.node, score=outcome.score)))
+            elif self.unverified == "keep":
+                ranked.append((2, 0.0, node))
         return [node for _, _, node in sorted(ranked, key=lambda one: one[:2])][: self.top_n]
+
+    async def _judged(self, claim: str, node: NodeWithScore) -> Outcome | None:
+        """The outcome of the claim against a node; None if the judge is out of reach."""
+        try:
+            return await shared_checker(self.model).acheck(claim, [node])
+        except BackendError:
+            return None

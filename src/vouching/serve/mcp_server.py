@@ -92,11 +92,12 @@ class Tools:
         self, response: str, sources: Sequence[str | SourceText] | None, question: str | None, repair: Rest | None
     ) -> Report:
         """The report on a response, claim by claim."""
-        return self._checker.check_response(response, self._given(sources, response), question, repair)
+        return self._checker.check_response(response, self._given(sources, response, question), question, repair)
 
     def audit_numbers(self, response: str, sources: Sequence[str | SourceText], question: str | None) -> Report:
         """The numbers of a response, asked again blind."""
-        return self._auditor.check_response(response, self._given(sources, response, search=False), question)
+        given = self._given(sources, response, question, search=False)
+        return self._auditor.check_response(response, given, question)
 
     def check_instructions(self, instruction: str, response: str) -> Report:
         """The exact rules that an instruction states."""
@@ -120,19 +121,21 @@ class Tools:
             given = as_sources(found.passages)
         return await judge_windows(self._judge, claim, given)
 
-    def _given(self, sources: Sequence[str | SourceText] | None, text: str, search: bool = True) -> tuple[Source, ...]:
-        """The sources of a call; none where they are searched for."""
-        if not sources:
+    def _given(
+        self, sources: Sequence[str | SourceText] | None, *texts: str | None, search: bool = True
+    ) -> tuple[Source, ...]:
+        """The sources of a call; none where they are searched for. Raises InputError if it is too long as a whole."""
+        given = [one if isinstance(one, str) else one.source(n) for n, one in enumerate(sources or (), 1)]
+        self._refuse_long(*texts, *(one if isinstance(one, str) else one.text for one in given))
+        if not given:
             if search and self._engines:
                 return ()
             where = "" if search else "; audit_numbers does not search"
             raise InputError(f"no source was given: pass the documents to check against in sources{where}")
-        given = as_sources([one if isinstance(one, str) else one.source(n) for n, one in enumerate(sources, 1)])
-        self._refuse_long(text, *(source.text for source in given))
-        return given
+        return as_sources(given)
 
-    def _refuse_long(self, *texts: str) -> None:
-        length = sum(map(len, texts))
+    def _refuse_long(self, *texts: str | None) -> None:
+        length = sum(len(text or "") for text in texts)
         if length > self.config.max_characters:
             raise InputError(
                 f"the texts have {length:,} characters, but this server accepts {self.config.max_characters:,} per "

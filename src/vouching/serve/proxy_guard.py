@@ -83,9 +83,9 @@ class Guard:
                 await self._blocking.keep(text, asked, report, time.perf_counter() - started)
         except (ModelDeadlineError, TimeoutError):
             words = f"the check took longer than {settings.check_seconds:g} s"
-            return self._final("unverified", settings.unverified == "block", text, None, words)
+            return self.undecided(text, words)
         except VouchError as error:
-            return self._final("unverified", settings.unverified == "block", text, None, str(error))
+            return self.undecided(text, str(error))
         if not report.findings:
             return self._final("unchecked", False, text, report, "the answer has no claim")
         if report.passed is False:
@@ -95,6 +95,10 @@ class Guard:
         if report.passed is None:
             return self._final("unverified", settings.unverified == "block", text, report)
         return Decision("passed", "none", text, report)
+
+    def undecided(self, text: str, message: str) -> Decision:
+        """The decision on a text that cannot be checked, by the policy for unverified answers."""
+        return self._final("unverified", self.settings.unverified == "block", text, None, message)
 
     def _checked(self, text: str, asked: Asked, deadline: Deadline) -> Report:
         """The report. The embedded verifier looks at the deadline, and whether the caller left, after each claim."""

@@ -1,23 +1,28 @@
 """Streamed answers: passed through with the verdict at the end, or held until they are checked.
 
-Server-sent events are read by their blank lines. A stream that breaks off ends with the verdict "unverified", without
-its last event, so that a client sees that it is incomplete. Not supported: in a held stream of chat completions each
-sentence is checked on its own, so "it" may not be understood; in a held stream of responses the whole answer is held.
+Server-sent events are read by their blank lines. A stream that breaks off, or reports an error, ends with the verdict
+"unverified"; what is still held then passes or is blocked by the policy for unverified answers. In a held stream no
+event overtakes the text before it, and comments pass at once. Not supported: in a held stream of chat completions each
+sentence is checked on its own, so "it" may not be understood, and has no logprobs; in a held stream of responses
+everything from the first text on is held.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import AsyncIterator
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from vouching.serve.proxy_guard import Decision, Guard, worst
-from vouching.serve.proxy_messages import Asked, answers_of, object_of, objects, parsed_object
+from vouching.serve.proxy_messages import Asked, members, object_of, objects, parsed_object
 from vouching.text.sentences import sentence_spans
 
-DONE = b"data: [DONE]\n\n"
 _COMPLETED = ("response.completed", "response.incomplete")
+_FAILED = ("response.failed", "error")
+_PLAIN = ("index", "delta", "finish_reason", "logprobs")
+"""Fields of a choice that say nothing beside its text."""
 
 
 async def events_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -33,10 +38,18 @@ async def events_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield buffer + b"\n\n"
 
 
+def payload_of(event: bytes) -> bytes:
+    r"""The data of an event; empty for a comment.
+
+    >>> payload_of(b"data:[DONE]\n\n"), payload_of(b": still here\n\n")
+    (b'[DONE]', b'')
+    """
+    return b"\n".join(line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:"))
+
+
 def data_of(event: bytes) -> dict[str, Any] | None:
     """The JSON object of an event; None for another."""
-    lines = [line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:")]
-    return parsed_object(b"\n".join(lines))
+    return parsed_object(payload_of(event))
 
 
 def event_with(data: dict[str, Any], name: str = "") -> bytes:
@@ -64,123 +77,172 @@ def annotation(decisions: list[Decision]) -> dict[str, Any]:
     return found | ({"warnings": warnings} if warnings else {})
 
 
-async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked) -> AsyncIterator[bytes]:
+@dataclass
+class _Ending:
+    """How far a stream has come."""
+
+    last: bytes = b""
+    """Its event [DONE], as it came; not every server sends one."""
+    completed: bool = False
+    """Whether a response was completed."""
+    failed: bool = False
+    """Whether the server reported an error."""
+    choices: dict[int, bool] = field(default_factory=dict[int, bool])
+    """For each choice that has begun whether it has finished."""
+
+    def look(self, data: dict[str, Any]) -> None:
+        """Read an event."""
+        for choice in objects(data.get("choices")):
+            index = _index(choice)
+            self.choices[index] = self.choices.get(index, False) or choice.get("finish_reason") is not None
+        self.completed = self.completed or data.get("type") in _COMPLETED
+        self.failed = self.failed or bool(data.get("error")) or data.get("type") in _FAILED
+
+    @property
+    def problem(self) -> str:
+        """Why the text is not complete; empty if it is."""
+        if self.failed:
+            return "the upstream server reported an error"
+        if self.last or self.completed or (self.choices and all(self.choices.values())):
+            return ""
+        return "the stream of the upstream server broke off"
+
+
+async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked, chat: bool) -> AsyncIterator[bytes]:
     """Pass a stream on, and add the verdict before its end."""
     said: defaultdict[object, str] = defaultdict(str)
-    first: dict[str, Any] | None = None
-    ended = chat = done = False
+    first: dict[str, Any] = {}
+    ending = _Ending()
     async for event in events_of(chunks):
-        if event == DONE:
-            ended = done = True
+        if payload_of(event) == b"[DONE]":
+            ending.last = event
             break
         data = data_of(event) or {}
-        chat = chat or "choices" in data
-        first = first or (data if "choices" in data else None)
-        for key, text in _deltas(data):
-            said[key] += text
+        first = first or (data if "choices" in data else {})
+        for choice in objects(data.get("choices")):
+            said[_index(choice)] += _said(object_of(choice.get("delta")).get("content"))
+        for key, part, name in _places(data):
+            said[key] = said[key] + part[name] if name == "delta" else part[name]
+        ending.look(data)
         yield event
-        ended = ended or data.get("type") in _COMPLETED or _finished(data)
     texts = [text for text in said.values() if text.strip()]
-    if ended:
-        decisions = [await guard.decide(text, asked) for text in texts]
+    problem = ending.problem
+    # The text is out already, so nothing is done to it.
+    if problem:
+        decisions = [Decision("unverified", "none", text, None, problem) for text in texts or [""]]
     else:
-        decisions = [
-            Decision("unverified", "none", text, None, "the stream of the upstream server broke off")
-            for text in texts or [""]
-        ]
-    # The text is out already, so nothing was done to it.
-    record = annotation(
-        [Decision(one.outcome, "none", one.text, one.report, one.message, one.warning) for one in decisions]
-    )
-    yield verdict_event(record, first if chat else None)
-    if done:
-        yield DONE
+        decisions = [replace(await guard.decide(text, asked), action="none", text=text) for text in texts]
+    yield verdict_event(annotation(decisions), first if chat else None)
+    if ending.last:
+        yield ending.last
 
 
-def _finished(data: dict[str, Any]) -> bool:
-    """Whether a chunk ends an answer: not every server sends a last event after it."""
-    return any(choice.get("finish_reason") is not None for choice in objects(data.get("choices")))
+def _index(choice: dict[str, Any]) -> int:
+    index = choice.get("index")
+    return index if isinstance(index, int) else 0
 
 
-def _deltas(data: dict[str, Any]) -> list[tuple[object, str]]:
-    """The pieces of text in an event, each with what it belongs to."""
-    found: list[tuple[object, str]] = []
-    for choice in objects(data.get("choices")):
-        delta = object_of(choice.get("delta"))
-        if isinstance(delta.get("content"), str):
-            found.append((choice.get("index", 0), delta["content"]))
-    if data.get("type") == "response.output_text.delta" and isinstance(data.get("delta"), str):
-        found.append(((data.get("output_index"), data.get("content_index")), data["delta"]))
-    return found
+def _said(content: Any) -> str:
+    """The text of a delta's content, which a few servers send in parts."""
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", "")) for part in objects(content) if part.get("type") == "text")
 
 
 class HeldChat:
-    """Holds each sentence of streamed chat completions until it is checked."""
+    """Holds each sentence of streamed chat completions until it is checked; what came after it waits for it."""
 
     def __init__(self, guard: Guard, asked: Asked) -> None:
         self._guard, self._asked = guard, asked
         self._held: defaultdict[int, str] = defaultdict(str)
+        self._came: Counter[int] = Counter()
+        self._gone: Counter[int] = Counter()
+        self._waiting: list[tuple[Counter[int], bytes]] = []
         self._decisions: list[Decision] = []
         self._first: dict[str, Any] = {}
         self._blocked: set[int] = set()
 
     async def stream(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """The checked stream."""
-        ended = done = False
+        ending = _Ending()
         async for event in events_of(chunks):
-            if event == DONE:
-                ended = done = True
+            payload = payload_of(event)
+            if payload == b"[DONE]":
+                ending.last = event
                 break
-            data = data_of(event)
-            if data is None or "choices" not in data:
+            data = data_of(event) or {}
+            ending.look(data)
+            if not payload:
                 yield event
-                continue
-            self._first = self._first or data
-            ended = ended or _finished(data)
-            async for made in self._of_chunk(data):
-                yield made
-        if ended:
-            for index in [*self._held]:
-                async for made in self._release(index, whole=True):
+            elif "choices" in data:
+                self._first = self._first or data
+                async for made in self._of_chunk(data):
                     yield made
-        else:
-            broken = "the stream of the upstream server broke off"
-            self._decisions.append(Decision("unverified", "none", "", None, broken))
+            else:
+                self._waiting.append((self._came.copy(), event))
+            for made in self._due():
+                yield made
+        problem = ending.problem
+        if problem and not any(self._held.values()):
+            self._decisions.append(Decision("unverified", "none", "", None, problem))
+        for index in [*self._held]:
+            async for made in self._release(index, whole=True, problem=problem):
+                yield made
+        for made in self._due():
+            yield made
         yield verdict_event(annotation(self._decisions), self._first)
-        if done:
-            yield DONE
+        if ending.last:
+            yield ending.last
 
     async def _of_chunk(self, data: dict[str, Any]) -> AsyncIterator[bytes]:
-        """The events for a chunk: checked sentences, then what else it has."""
+        """The sentences that a chunk completes; what else it has waits for the text before it."""
         rest: list[dict[str, Any]] = []
-        for choice in objects(data["choices"]):
-            index = int(choice.get("index", 0))
-            delta = object_of(choice.get("delta"))
-            if isinstance(delta.get("content"), str):
-                self._held[index] += delta.pop("content")
-                choice.pop("logprobs", None)
-            finished = choice.get("finish_reason") is not None
+        choices = objects(data["choices"])
+        for choice in choices:
+            index, finished = _index(choice), choice.get("finish_reason") is not None
+            delta = self._without_text(index, choice)
             async for made in self._release(index, whole=finished):
                 yield made
             if index in self._blocked and finished:
                 choice["finish_reason"] = "content_filter"
-            if delta or finished:
+            if delta or finished or any(choice[name] is not None for name in choice if name not in _PLAIN):
                 rest.append({**choice, "delta": delta})
-        if rest or not data["choices"]:
-            yield event_with({**data, "choices": rest})
+        if rest or not choices or data.get("usage"):
+            after = {_index(choice) for choice in choices} or {*self._came}
+            waits = Counter({index: self._came[index] for index in after})
+            self._waiting.append((waits, event_with({**data, "choices": rest})))
 
-    async def _release(self, index: int, whole: bool) -> AsyncIterator[bytes]:
-        """The sentences that are complete, checked."""
+    def _without_text(self, index: int, choice: dict[str, Any]) -> dict[str, Any]:
+        """The delta of a choice without its text, which is held."""
+        delta = object_of(choice.get("delta"))
+        text = _said(delta.get("content"))
+        if text or isinstance(delta.get("content"), str):
+            others = [part for part in members(delta.pop("content")) if object_of(part).get("type") != "text"]
+            delta |= {"content": others} if others else {}
+            choice.pop("logprobs", None)
+            self._held[index] += text
+            self._came[index] += len(text)
+        return delta
+
+    def _due(self) -> list[bytes]:
+        """The events before which no text is held any more."""
+        due = [event for after, event in self._waiting if after <= self._gone]
+        self._waiting = [(after, event) for after, event in self._waiting if not after <= self._gone]
+        return due
+
+    async def _release(self, index: int, whole: bool, problem: str = "") -> AsyncIterator[bytes]:
+        """The sentences that are complete, checked; with a ``problem`` the rest is not complete, so not verified."""
         held = self._held[index]
         spans = sentence_spans(held)
         cut = len(held) if whole else (spans[-1][0] if len(spans) > 1 else 0)
         ready, self._held[index] = held[:cut], held[cut:]
+        self._gone[index] += len(ready)
         if index in self._blocked or not ready:
             return
         if not ready.strip():
             yield self._delta(index, ready)
             return
-        decision = await self._guard.decide(ready, self._asked)
+        decision = self._guard.undecided(ready, problem) if problem else await self._guard.decide(ready, self._asked)
         self._decisions.append(decision)
         if decision.blocked:
             self._blocked.add(index)
@@ -194,50 +256,77 @@ class HeldChat:
         return event_with({**kept, "choices": [{"index": index, "delta": {"content": text}, "finish_reason": None}]})
 
 
+_Key: TypeAlias = tuple[object, object]
+"""Place of a text in a response: the index of its item, and of its part."""
+
+
 async def held_responses(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked) -> AsyncIterator[bytes]:
-    """A stream of the Responses API, held as a whole and changed where the decision changes a text."""
-    events: list[bytes] = []
-    final: dict[str, Any] | None = None
+    """A stream of the Responses API, held from its first text on and changed where the decision changes a text."""
+    held: list[bytes] = []
+    texts: dict[_Key, str] = {}
+    ending = _Ending()
     async for event in events_of(chunks):
-        events.append(event)
+        payload = payload_of(event)
+        if payload == b"[DONE]":
+            ending.last = event
+            break
         data = data_of(event) or {}
-        if data.get("type") in _COMPLETED:
-            final = data
-    if final is None:
-        broken = Decision("unverified", "none", "", None, "the stream of the upstream server broke off")
-        yield verdict_event(annotation([broken]), None)
-        return
-    texts = [text for text, _ in answers_of(object_of(final.get("response")))]
-    decisions = [await guard.decide(text, asked) for text in texts]
-    new = {text: one.text for text, one in zip(texts, decisions, strict=True) if one.action != "none"}
-    replaced: set[object] = set()
-    for event in events:
-        data = data_of(event)
-        if data is None or not new:
+        ending.look(data)
+        for key, part, name in _places(data):
+            texts[key] = texts.get(key, "") + part[name] if name == "delta" else part[name]
+        if payload and (held or any(map(str.strip, texts.values()))):
+            held.append(event)
+        else:
             yield event
-            continue
-        made = _with_texts(data, new, replaced)
-        if made is not None:
-            yield event_with(made, str(data.get("type", "")))
+    problem = ending.problem
+    decisions: list[Decision] = []
+    new: dict[_Key, str] = {}
+    for key, text in texts.items():
+        if text.strip():
+            decision = guard.undecided(text, problem) if problem else await guard.decide(text, asked)
+            decisions.append(decision)
+            new |= {key: decision.text} if decision.action != "none" else {}
+    if problem and not decisions:
+        decisions.append(Decision("unverified", "none", "", None, problem))
+    written: set[_Key] = set()
+    for event in held:
+        if made := _with_texts(event, new, written):
+            yield made
     yield verdict_event(annotation(decisions), None)
+    if ending.last:
+        yield ending.last
 
 
-def _with_texts(data: dict[str, Any], new: dict[str, str], replaced: set[object]) -> dict[str, Any] | None:
+def _places(data: dict[str, Any]) -> Iterator[tuple[_Key, dict[str, Any], str]]:
+    """Where an event of the Responses API has text: the place in the response, and the object with the field."""
+    at = (data.get("output_index"), data.get("content_index"))
+    name = {"response.output_text.delta": "delta", "response.output_text.done": "text"}.get(str(data.get("type")))
+    found = [(at, data, name)] if name else []
+    found += [(at, object_of(data.get("part")), "text")]
+    items = [(data.get("output_index"), data.get("item"))]
+    items += [*enumerate(members(object_of(data.get("response")).get("output")))]
+    for number, item in items:
+        parts = members(object_of(item).get("content")) if object_of(item).get("type") == "message" else []
+        found += [((number, place), object_of(part), "text") for place, part in enumerate(parts)]
+    for key, part, field_name in found:
+        known = part is data or part.get("type") == "output_text"
+        if known and isinstance(part.get(field_name), str) and (field_name == "delta" or part[field_name].strip()):
+            yield key, part, field_name
+
+
+def _with_texts(event: bytes, new: dict[_Key, str], written: set[_Key]) -> bytes | None:
     """An event with changed texts; None for one that is dropped, since the first delta has the whole text."""
-    if data.get("type") == "response.output_text.delta":
-        key = (data.get("output_index"), data.get("content_index"))
-        if key in replaced:
-            return None
-        replaced.add(key)
-        [whole] = [*new.values()] if len(new) == 1 else ["\n".join(new.values())]
-        return {**data, "delta": whole}
-    if data.get("text") in new:
-        data["text"] = new[data["text"]]
-    part = object_of(data.get("part"))
-    if part.get("text") in new:
-        part["text"] = new[part["text"]]
-    for whole in ({"output": [data.get("item")]}, object_of(data.get("response"))):
-        for text, replace in answers_of(whole):
-            if text in new:
-                replace(new[text], False)
-    return data
+    data = data_of(event) if new else None
+    if data is None:
+        return event
+    if data.get("type") == "response.output_text.annotation.added":
+        return None if (data.get("output_index"), data.get("content_index")) in new else event
+    changed = [(key, part, name) for key, part, name in _places(data) if key in new]
+    for key, part, name in changed:
+        if name == "delta":
+            if key in written:
+                return None
+            written.add(key)
+        part[name] = new[key]
+        part.update({listed: [] for listed in ("annotations", "logprobs") if listed in part})
+    return event_with(data, str(data.get("type", ""))) if changed else event

@@ -1,0 +1,238 @@
+"""Streams through the guard proxy, event by event: what is held is neither lost nor out of order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra serve is not installed")
+
+from vouching.serve.blocking import Blocking
+from vouching.serve.policy import JudgeSettings, Policy
+from vouching.serve.proxy_guard import Guard
+from vouching.serve.proxy_messages import Asked
+from vouching.serve.proxy_settings import ProxySettings
+from vouching.serve.proxy_streams import HeldChat, data_of, held_responses, stream_after
+from vouching.serve.work import Pool
+from vouching.types import Source
+
+ASKED = Asked("When did it open?", (Source("The bridge opened in 1973. It has two towers."),))
+WRONG, RIGHT, TOWERS = "The bridge opened in 1937.", "The bridge opened in 1973.", "The bridge has two towers."
+DONE = b"data: [DONE]\n\n"
+Make = Callable[[AsyncIterator[bytes], Guard], AsyncIterator[bytes]]
+
+
+def held_chat(chunks: AsyncIterator[bytes], guard: Guard) -> AsyncIterator[bytes]:
+    return HeldChat(guard, ASKED).stream(chunks)
+
+
+def held(chunks: AsyncIterator[bytes], guard: Guard) -> AsyncIterator[bytes]:
+    return held_responses(chunks, guard, ASKED)
+
+
+def after_chat(chunks: AsyncIterator[bytes], guard: Guard) -> AsyncIterator[bytes]:
+    return stream_after(chunks, guard, ASKED, chat=True)
+
+
+def after_responses(chunks: AsyncIterator[bytes], guard: Guard) -> AsyncIterator[bytes]:
+    return stream_after(chunks, guard, ASKED, chat=False)
+
+
+def made(make: Make, events: list[bytes], **settings: Any) -> list[bytes]:
+    """The events that a caller gets."""
+    policy = ProxySettings(blocked_text="No.", **settings)
+    guard = Guard(policy, JudgeSettings("embedded:rules"), Pool(threads=1, queue=4), Blocking(Policy()))
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for event in events:
+            yield event
+
+    async def collected() -> list[bytes]:
+        return [event async for event in make(chunks(), guard)]
+
+    try:
+        return asyncio.run(collected())
+    finally:
+        guard.close()
+
+
+def sent(data: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(data)}\n\n".encode()
+
+
+def chunk(text: str | None = None, index: int = 0, finish: str | None = None, **delta: Any) -> bytes:
+    """A chunk of a chat completion."""
+    delta |= {} if text is None else {"content": text}
+    return sent({"id": "c", "model": "tiny", "choices": [{"index": index, "delta": delta, "finish_reason": finish}]})
+
+
+def said(events: list[bytes], index: int = 0) -> str:
+    """The text of a choice."""
+    choices = [choice for event in events for choice in (data_of(event) or {}).get("choices", ())]
+    return "".join(one["delta"].get("content") or "" for one in choices if one["index"] == index)
+
+
+def verdict(events: list[bytes]) -> dict[str, Any]:
+    [found] = [data["vouch"] for event in events if "vouch" in (data := data_of(event) or {})]
+    return found
+
+
+@pytest.mark.parametrize("make", [held_chat, after_chat])
+@pytest.mark.parametrize("last", [b"data:[DONE]\n\n", b"data: [DONE]\r\n\r\n", b"data: [DONE]"])
+def test_the_last_event_is_understood_in_every_spelling(make: Make, last: bytes) -> None:
+    events = made(make, [chunk(RIGHT), chunk(finish="stop"), last])
+    assert verdict(events[-2:])["outcome"] == "passed"
+    assert events[-1].rstrip() == last.rstrip()
+
+
+def test_each_choice_is_held_by_itself() -> None:
+    pieces = [(0, "The bridge has two"), (1, "The bridge op"), (0, " towers. The bridge op"), (1, "ened in 1937."),
+              (0, "ened in 1973.")]  # fmt: skip
+    chunks = [*(chunk(text, index) for index, text in pieces), chunk(None, 1, "stop"), chunk(None, 0, "stop"), DONE]
+    for action, one in (("repair", RIGHT), ("block", "No.")):
+        events = made(held_chat, chunks, action=action)
+        assert (said(events, 0), said(events, 1)) == (f"{TOWERS} {RIGHT}", one)
+        assert [answer["outcome"] for answer in verdict(events)["answers"]] == ["passed", "failed", "passed"]
+    assert b'"index": 1, "delta": {}, "finish_reason": "content_filter"' in b"".join(events)
+
+
+@pytest.mark.parametrize("make", [held_chat, after_chat])
+def test_a_stream_is_not_complete_before_every_choice_is(make: Make) -> None:
+    events = made(make, [chunk(RIGHT), chunk("The bridge opened in 19", 1), chunk(None, 0, "stop")])
+    assert "unverified" in [answer["outcome"] for answer in verdict(events)["answers"]]
+    assert (said(events, 0), said(events, 1)) == (RIGHT, "The bridge opened in 19")
+
+
+def test_nothing_overtakes_the_text_that_came_before_it() -> None:
+    call = {"index": 0, "id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    chunks = [chunk(role="assistant"), chunk("The bridge opened"), b": still here\n\n", sent({"note": 1}),
+              chunk(" in 1937. The bridge"), chunk(" has two towers."), chunk(tool_calls=[call]),
+              chunk(finish="tool_calls"), sent({"choices": [], "usage": {"total_tokens": 9}}), DONE]  # fmt: skip
+    *events, last = made(held_chat, chunks, action="repair")
+    shown = [event.decode() for event in events]
+    places = [next(n for n, one in enumerate(shown) if words in one) for words in (
+        "assistant", "still here", RIGHT, '"note"', TOWERS, '"tool_calls": [{', '"finish_reason": "tool_calls"',
+        "total_tokens", "vouch",
+    )]  # fmt: skip
+    assert places == [*range(9)]
+    assert len(shown) == 9
+    assert last == DONE
+
+
+def test_what_a_chunk_says_beside_its_text_is_kept() -> None:
+    parts = [{"type": "text", "text": RIGHT}, {"type": "thinking", "thinking": "..."}]
+    noted = {"index": 0, "delta": {"content": "\n"}, "finish_reason": None, "content_filter_results": {"hate": 1}}
+    chunks = [chunk(content=parts), sent({"choices": [noted], "usage": {"total": 1}}), chunk(finish="stop")]
+    deltas = [json.loads(event[6:])["choices"] for event in made(held_chat, chunks)]
+    assert [one.get("delta") for [one] in filter(None, deltas)] == [
+        {"content": f"{RIGHT}\n"},
+        {"content": [parts[1]]},
+        {},
+        {},
+    ]
+    whole = b"".join(made(held_chat, chunks))
+    assert b'"hate": 1' in whole
+    assert b'"total": 1' in whole
+
+
+@pytest.mark.parametrize(("unverified", "text"), [("pass", f"{TOWERS} The bridge op"), ("block", f"{TOWERS} No.")])
+@pytest.mark.parametrize("end", [[sent({"error": {"message": "out of memory"}}), DONE], []])
+def test_text_that_is_held_when_a_stream_fails_passes_or_is_blocked(
+    unverified: str, text: str, end: list[bytes]
+) -> None:
+    chunks = [chunk(TOWERS), chunk(" The bridge op"), *end]
+    events = made(held_chat, chunks, unverified=unverified)
+    assert said(events).strip() == text
+    assert [answer["outcome"] for answer in verdict(events)["answers"]] == ["passed", "unverified"]
+    assert [event for event in events if b"out of memory" in event or event == DONE] == end
+    assert events.index(end[0]) > 1 if end else True  # after the text
+    [*_, answer] = verdict(made(after_chat, chunks))["answers"]
+    assert answer["outcome"] == "unverified"
+    assert ("reported an error" if end else "broke off") in answer["message"]
+
+
+def delta(text: str, item: int = 0, part: int = 0) -> bytes:
+    return sent(
+        {"type": "response.output_text.delta", "delta": text, "output_index": item, "content_index": part,
+         "logprobs": []}
+    )  # fmt: skip
+
+
+def message(*texts: str) -> dict[str, Any]:
+    parts = [{"type": "output_text", "text": text, "annotations": [{"type": "url_citation"}]} for text in texts]
+    return {"type": "message", "content": parts}
+
+
+LATE = "The bridge opened in 1983."
+CALL = {"type": "function_call", "name": "f", "arguments": "{}"}
+PARTS = [
+    sent({"type": "response.created", "response": {"output": []}}),
+    sent({"type": "response.content_part.added", "output_index": 0, "content_index": 0,
+          "part": {"type": "output_text", "text": ""}}),
+    delta("The bridge opened", 0, 0), delta(" in 1937.", 0, 0),
+    sent({"type": "response.output_text.annotation.added", "output_index": 0, "content_index": 0, "annotation": {}}),
+    sent({"type": "response.output_text.done", "text": WRONG, "output_index": 0, "content_index": 0}),
+    delta(TOWERS, 0, 1),
+    sent({"type": "response.output_item.done", "output_index": 0, "item": message(WRONG, TOWERS)}),
+    sent({"type": "response.output_item.done", "output_index": 1, "item": CALL}),
+    sent({"type": "response.new_kind", "note": 1}),
+    delta(LATE, 2, 0),
+]  # fmt: skip
+COMPLETED = sent({"type": "response.completed",
+                  "response": {"error": None, "output": [message(WRONG, TOWERS), CALL, message(LATE)]}})  # fmt: skip
+
+
+def texts_of(events: list[bytes]) -> dict[tuple[int, int], str]:
+    """The text of each part, from its deltas."""
+    found: dict[tuple[int, int], str] = {}
+    for data in (data_of(event) or {} for event in events):
+        if data.get("type") == "response.output_text.delta":
+            key = (data["output_index"], data["content_index"])
+            found[key] = found.get(key, "") + data["delta"]
+    return found
+
+
+def test_each_part_of_a_response_is_changed_where_it_stands() -> None:
+    *events, note = made(held, [*PARTS, COMPLETED], action="repair")
+    assert texts_of(events) == {(0, 0): RIGHT, (0, 1): TOWERS, (2, 0): RIGHT}
+    final = data_of(events[-1])
+    assert final is not None
+    assert [[part["text"] for part in item.get("content", ())] for item in final["response"]["output"]] == [
+        [RIGHT, TOWERS], [], [RIGHT],
+    ]  # fmt: skip
+    assert WRONG not in b"".join(events).decode()
+    assert [answer["outcome"] for answer in verdict([note])["answers"]] == ["failed", "passed", "failed"]
+    kinds = [(data_of(event) or {})["type"] for event in [*PARTS, COMPLETED]]
+    # The second delta and the citation of the changed text are dropped; everything else comes in its order.
+    assert [(data_of(event) or {})["type"] for event in events] == [*kinds[:3], *kinds[5:]]
+    assert (PARTS[8], PARTS[9]) == (events[6], events[7])
+
+
+def test_a_response_that_is_supported_passes_byte_by_byte() -> None:
+    whole = [delta(TOWERS), sent({"type": "response.completed", "response": {"output": []}}), DONE]
+    *events, note, last = made(held, whole, action="block")
+    assert [*events, last] == whole
+    assert verdict([note])["outcome"] == "passed"  # also without the text in the last event
+
+
+@pytest.mark.parametrize("last", [
+    sent({"type": "response.failed", "response": {"error": {"code": "server_error"}, "output": []}}),
+    sent({"type": "error", "message": "out of memory"}),
+    None,
+])  # fmt: skip
+def test_a_response_that_fails_while_it_is_held_passes_or_is_blocked(last: bytes | None) -> None:
+    given = [*PARTS, *([last] if last else [])]
+    *events, note = made(held, given, action="repair")
+    assert events == given
+    assert verdict([note])["outcome"] == "unverified"
+    *events, note = made(held, given, action="repair", unverified="block")
+    assert set(texts_of(events).values()) == {"No."}
+    assert verdict([note])["action"] == "blocked"
+    assert [event for event in events if event in (PARTS[8], PARTS[9], last)] == [*PARTS[8:10], *given[11:]]
+    *events, note = made(after_responses, given)
+    assert events == given
+    assert verdict([note])["outcome"] == "unverified"
