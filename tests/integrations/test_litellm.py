@@ -174,6 +174,7 @@ def test_its_gateway_sends_the_messages_before_a_call_and_the_answer_after_it(tm
         assert before["litellm_call_id"]
         assert before["litellm_call_id"] == after["litellm_call_id"]
         sent.clear()
-        list(client.chat.completions.create(model="tiny", messages=MESSAGES, stream=True))
-        # A stream is asked about once, as a whole.
+        chunks = client.chat.completions.create(model="tiny", messages=MESSAGES, stream=True)
+        assert "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices) == RIGHT
+        # A stream is judged once, as a whole.
         assert [one["texts"] for one in sent if one["input_type"] == "response"] == [[WRONG]]
