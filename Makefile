@@ -61,7 +61,7 @@ docs: $(VENV)/.dev ## build the site of the documentation into site/, offline, w
 examples: $(VENV)/.dev ## run every example of README.md, docs/ and the notebook
 	$(BIN)/python -m pytest -q tests/house/test_documents_run.py tests/house/test_command_tree.py tests/house/test_notebook.py
 
-integrations: $(VENV)/.core ## test the adapters, each in an environment with its package; write docs/integrations.md
+integrations: $(VENV)/.dev ## test the adapters, each in an environment with its package; write docs/integrations.md
 	$(BIN)/python -m tests.integrations.environments
 
 clean: ## remove the environment and what the targets wrote

@@ -2,13 +2,13 @@
 
     python -m tests.integrations.environments [NAMES] [--folder PATH]
 
-Packages that cannot be installed together do not meet: each environment has one of them beside Vouch. Where a package
-limits a dependency to versions older than Vouch needs, the newer version is installed nevertheless (``relaxed``); its
-tests say whether it works. Of engines that need a GPU the client of rewards is tested alone: they are installed without
-their dependencies (``bare``). An environment whose packages are not those of this file any more is made anew. Writes
-docs/results/integrations.json and the table of docs/integrations.md after each environment, with the versions that it
-has; those that do not run keep their lines and dates. The exit status is 1 if an environment could not be made, or if
-a test failed or none passed in one.
+Packages that cannot be installed together do not meet: each environment, made by uv, has one of them beside Vouch.
+Where a package limits a dependency to versions older than Vouch needs, the newer version is installed nevertheless
+(``relaxed``); its tests say whether it works. Of engines that need a GPU the client of rewards is tested alone: they
+are installed without their dependencies (``bare``). An environment whose packages are not those of this file any more
+is made anew. Writes docs/results/integrations.json and the table of docs/integrations.md after each environment, with
+the versions that it has; those that do not run keep their lines and dates. The exit status is 1 if an environment could
+not be made, or if a test failed or none passed in one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ import re
 import shutil
 import subprocess
 import sys
-import venv
+import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
+
+from uv import find_uv_bin
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results" / "integrations.json"
@@ -155,7 +157,6 @@ def run(name: str, folder: Path) -> Result:
     place = folder / f"int-{name}"
     stamp, recipe = place / "made-from.txt", recipe_of(wanted)
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != recipe:
-        venv.create(place, clear=True, with_pip=True)
         install(place, wanted)
         stamp.write_text(recipe, encoding="utf-8")
     found = versions(place, wanted)
@@ -207,22 +208,34 @@ def reported(command: Sequence[str], report: Path, environment: dict[str, str] |
 
 
 def install(place: Path, wanted: Environment) -> None:
-    """Install Vouch, the package and what the tests need; dependencies that are relaxed last, regardless of limits."""
-    pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    tests = ("pytest", "hypothesis", "pyyaml")
-    own = ("-e", f"{ROOT}[{wanted.extras}]" if wanted.extras else str(ROOT))
-    steps = [[*pip, *wanted.packages, *own, *tests]]
+    """Install Vouch, the package and what the tests need. Raises RuntimeError if that fails."""
+    uv = find_uv_bin()
+    get = [uv, "pip", "install", "--quiet", "--python", str(place / "bin" / "python")]
+    own = ("-e", f"{ROOT}[{wanted.extras}]" if wanted.extras else str(ROOT), "pytest", "hypothesis", "pyyaml")
+    step([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(place)])
+    overrides = place / "newer.txt"
+    overrides.write_text("\n".join(newer(wanted)), encoding="utf-8")
+    if wanted.kind == "pip":
+        step([*get, *wanted.packages, *own, "--override", str(overrides)])
+        return
+    step([*get, *own])
     if wanted.kind == "bare":
-        steps = [[*pip, *own, *tests], [*pip, "--no-deps", *wanted.packages]]
-    elif wanted.kind == "npm":
-        npm = shutil.which("npm")
-        get = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(place), *wanted.packages]
-        steps = [[*pip, *own, *tests], *([get] if npm else [])]  # without npm the tests are skipped, and say so
-    elif wanted.relaxed:  # pip has no overrides, but a second step may break the limits of the first
-        steps = [[*pip, *wanted.packages, *tests], [*pip, "--upgrade", *own]]
-    for step in steps:
-        if subprocess.run(step, check=False).returncode:
-            raise RuntimeError(f"could not install: {' '.join(step)}")
+        step([*get, "--no-deps", *wanted.packages])
+    else:
+        step(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(place), *wanted.packages])
+
+
+def step(command: Sequence[str]) -> None:
+    """Run a step of an installation. Raises RuntimeError if it fails."""
+    if shutil.which(command[0]) is None or subprocess.run(command, check=False).returncode:
+        raise RuntimeError(f"could not install: {' '.join(command)}")
+
+
+def newer(wanted: Environment) -> list[str]:
+    """What Vouch requires of the dependencies that a package limits to older versions."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {re.split(r"[^\w-]", one)[0]: one for one in project["dependencies"]}
+    return [named[name] for name in wanted.relaxed]
 
 
 def counted(report: Path) -> tuple[int, int, int]:

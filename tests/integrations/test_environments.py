@@ -14,6 +14,7 @@ from tests.integrations.environments import (
     Environment,
     Result,
     is_good,
+    newer,
     recipe_of,
     reported,
     table,
@@ -74,3 +75,9 @@ def test_another_pin_makes_another_environment() -> None:
 
 def test_every_package_is_pinned() -> None:
     assert all("==" in one.packages[0] or "@" in one.packages[0] for one in ENVIRONMENTS.values())
+
+
+def test_newer_dependencies_are_those_that_the_package_needs() -> None:
+    [openai, rich] = newer(replace(ENVIRONMENTS["ragas"], relaxed=("openai", "rich")))
+    assert openai.startswith("openai[aiohttp]>=")
+    assert rich.startswith("rich>=")
