@@ -143,3 +143,18 @@ def test_a_stream_of_a_real_server_passes_or_is_held(server: Any, settings: dict
         for given in (chunks, asyncio.run(asked(url))):
             said, verdict = streamed(given)
             assert (said.strip(), verdict["outcome"]) == (text, "failed")
+
+
+def test_a_response_of_a_real_server_is_repaired_whole_and_streamed(server: Any) -> None:
+    upstream, name = server
+    asked: dict[str, Any] = {"model": name, "input": ASKED[0]["content"], "max_output_tokens": 40, "temperature": 0}
+    with (
+        proxy_before(upstream, action="repair", stream="held") as url,
+        openai.OpenAI(base_url=url, api_key="none", timeout=SECONDS) as client,
+    ):
+        whole = client.responses.create(**asked, extra_body=DOCUMENTS)
+        events: list[Any] = [*client.responses.create(**asked, extra_body=DOCUMENTS, stream=True)]
+    assert whole.output_text.strip() == RIGHT
+    text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+    [final] = [event.response for event in events if event.type == "response.completed"]
+    assert (text.strip(), final.output_text.strip(), events[-1].vouch["outcome"]) == (RIGHT, RIGHT, "failed")

@@ -96,7 +96,10 @@ class LimitSettings:
     claims: int = 500
     """Most claims, answers, rows or units of a request, and most claims that a response may have."""
     kept_bytes: int = 256_000_000
-    """Memory of a worker, and space on disk, for uploaded sources; the least recently used are dropped."""
+    """Memory of a worker, and space on disk, for uploaded sources; memory of the proxy for those of LiteLLM's calls.
+
+    The least recently used are dropped.
+    """
     requests_per_minute: int = 0
     """Requests of each key, in all workers together; 0 for no limit. A key may have its own."""
 
