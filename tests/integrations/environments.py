@@ -113,7 +113,7 @@ ENVIRONMENTS = {
         kind="bare",
     ),
     "litellm": Environment(
-        "guardrail of the proxy", ("litellm[proxy]==1.110.2",), ("test_litellm.py",), extras="serve"
+        "guardrail of the proxy", ("litellm[proxy]==1.110.2",), ("test_litellm.py",), "", ("rich",), "serve"
     ),
     "trl": Environment(
         "rewards",

@@ -22,7 +22,7 @@ from vouching.text.sentences import sentence_spans
 _COMPLETED = ("response.completed", "response.incomplete")
 _FAILED = ("response.failed", "error")
 _PLAIN = ("index", "delta", "finish_reason", "logprobs")
-"""Fields of a choice that say nothing beside its text."""
+"""Fields that every choice has."""
 
 
 async def events_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
