@@ -12,7 +12,7 @@ from uvicorn import Config, Server
 from vouching.serve.app import build_app
 from vouching.serve.listening import open_socket, url_of
 from vouching.serve.policy import JudgeSettings, LimitSettings, Policy, ServeSettings
-from vouching.serve.protocol import LONGEST_HEADERS, TimedProtocol
+from vouching.serve.protocol import TimedProtocol
 from vouching.serve.service import Service
 
 BRIDGE = {"text": "The bridge opened to traffic in 1973. It has three towers.", "id": "bridge.txt"}
@@ -31,7 +31,7 @@ def served(given: Policy) -> Generator[tuple[str, Service]]:
     TimedProtocol.obey(given.limits)
     config = Config(
         app, http=TimedProtocol, log_config=None, access_log=False, lifespan="on",
-        h11_max_incomplete_event_size=LONGEST_HEADERS, limit_concurrency=given.limits.connections,
+        limit_concurrency=given.limits.connections,
     )  # fmt: skip
     server = Server(config)
     with open_socket("127.0.0.1:0") as listening:

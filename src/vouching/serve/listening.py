@@ -49,10 +49,9 @@ def run_app(app: Callable[..., Any], listening: socket.socket, limits: LimitSett
     uvicorn = needed("uvicorn", "serve", "an HTTP server")
     more: dict[str, Any] = {}
     if limits is not None:
-        from vouching.serve.protocol import LONGEST_HEADERS, TimedProtocol
+        from vouching.serve.protocol import TimedProtocol
 
         TimedProtocol.obey(limits)
         more = {"http": TimedProtocol, "limit_concurrency": limits.connections}
-        more["h11_max_incomplete_event_size"] = LONGEST_HEADERS
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, server_header=False, **more)
     uvicorn.Server(config).run(sockets=[listening])

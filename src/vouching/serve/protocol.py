@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from vouching.serve.policy import LimitSettings
 
@@ -12,8 +12,8 @@ LONGEST_HEADERS = 32_768
 """Bytes of the request line and headers together."""
 
 
-class TimedProtocol(H11Protocol):
-    """HTTP/1.1 that closes a connection whose headers do not arrive, or whose answer is not read."""
+class TimedProtocol(HttpToolsProtocol):
+    """HTTP/1.1 that closes a connection whose headers are too long or do not arrive, or whose answer is not read."""
 
     header_seconds = 10.0
     answer_seconds = 30.0
@@ -29,12 +29,33 @@ class TimedProtocol(H11Protocol):
         super().connection_made(transport)  # pyright: ignore[reportArgumentType]
         self._headers: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
+        self._framing = 0  # bytes of headers and trailers that are not complete
         self._wait_for_headers()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of the headers if the data does not complete them."""
+        """Wait for the rest of the headers if the data does not complete them; refuse headers that are too long."""
+        self._framing += len(data)
         super().data_received(data)
+        if self._framing > LONGEST_HEADERS and not self.transport.is_closing():
+            self.send_400_response("The headers are too long.")
         self._wait_for_headers()
+
+    def on_headers_complete(self) -> None:
+        """Start the request, unless its headers are too long."""
+        self._framing = 0
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > LONGEST_HEADERS:
+            raise ValueError("the headers are too long")  # answered with status 400
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Pass on a part of the body."""
+        self._framing = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End the request."""
+        self._framing = 0
+        super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""

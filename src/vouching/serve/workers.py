@@ -21,7 +21,7 @@ from uvicorn.supervisors import Multiprocess
 from vouching.errors import needed
 from vouching.serve.app import build_app
 from vouching.serve.policy import Policy
-from vouching.serve.protocol import LONGEST_HEADERS, TimedProtocol
+from vouching.serve.protocol import TimedProtocol
 from vouching.serve.service import Service
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ def _config(policy: Policy, app: Any) -> Config:
         server_header=False,
         proxy_headers=False,
         limit_concurrency=policy.limits.connections,
-        h11_max_incomplete_event_size=LONGEST_HEADERS,
         timeout_graceful_shutdown=policy.serve.shutdown_seconds,
         ws="none",
         timeout_worker_healthcheck=_START_SECONDS,
