@@ -30,6 +30,7 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "gspo": (*ALONE, "loss=gspo"),
     "pairs-only": ("game.proposals=false",),
     "costs": ("game.intervention_cost=0.1", "game.revision_cost=0.1"),
+    "margin": ("game.margin=3",),
     "samples-2": ("sampling.group_size=2",),
     "samples-8": ("sampling.group_size=8",),
     "noisy-oracle": ('rows=["{folder}/train-noisy.jsonl"]',),

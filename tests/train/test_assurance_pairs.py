@@ -58,15 +58,16 @@ def script(model: Path, review: Review) -> ScriptedSampler:
 
 
 def made(
-    model: Path, out: Path, review: Review, plain: bool, given: Any = None, alone: bool = False, **changed: Any
-) -> Any:
+    model: Path, out: Path, review: Review, plain: bool, given: Any = None, alone: bool = False, margin: float = 0.0,
+    **changed: Any,
+) -> Any:  # fmt: skip
     """A trainer; ``plain`` has the gradient as its update, ``given`` are other rows and another script."""
     rows, sampler = given or (ROWS, script(model, review))
     settings = config(model, **{
         "loss": "token_sum", "kl": 0.04, "spread": "population", "micro_batch": 64, "epochs": 100.0,
         "lora": LoraSettings(rank=4, alpha=8.0), "sampling": {"group_size": 2}, **changed,
     })  # fmt: skip
-    game = AssuranceGame(2, 1, ask=ask, force=said, alone=alone)
+    game = AssuranceGame(2, 1, ask=ask, force=said, alone=alone, margin=margin)
     return trainer_of(settings, out, game, rows, sampler, **(PLAIN | {"learning_rate": 0.1} if plain else {}))
 
 
@@ -144,6 +145,24 @@ def test_what_is_rewarded_becomes_likelier_for_every_role(model: Path, tmp_path:
         for name in ("t0", "t1"):
             assert five[role, name] > start[role, name], (role, name)
             assert twenty[role, name] > max(0.5, five[role, name]), (role, name)
+
+
+def test_a_margin_stops_pairs_that_are_told_apart_and_leaves_drafts_alone(model: Path, tmp_path: Path) -> None:
+    ends: list[dict[tuple[str, str], float]] = []
+    stopped: list[float] = []
+    for margin in (0.0, 1.0):
+        trainer = made(model, tmp_path / f"{margin}", lambda prompt: said("SAC"), plain=False, margin=margin,
+                       learning_rate=2e-3, max_steps=20, kl=0.0)  # fmt: skip
+        on_step(trainer, lambda record, _: stopped.append(record.get("pairs/stopped", -1.0)))
+        train_from(trainer)
+        ends.append(margins(trainer, tokenizer_of(model)))
+    free, held = ends
+    for role in ("review", "approve"):
+        for name in ("t0", "t1"):
+            assert free[role, name] > 2 * held[role, name] > 1.0, (role, name)
+    assert held["draft", "t0"] > 2.0
+    assert stopped[:20] == [-1.0] * 20  # logged only where there is a margin
+    assert (stopped[20], stopped[39]) == (0.0, 1.0)
 
 
 def test_adapters_drop_nothing_in_training(model: Path, tmp_path: Path) -> None:

@@ -181,6 +181,28 @@ def pieces(policies_B: Sequence[int], size: int, lengths_B: Sequence[int] | None
     return found
 
 
+def stopped_pairs(rollouts: Sequence[Rollout], logprobs_B: Sequence[float], margin: float) -> list[int]:
+    """Rows of the pairs whose better reply is already likelier than the worse one by a margin.
+
+    Args:
+        rollouts: with advantages; those of a pair are adjacent, and others are ignored.
+        logprobs_B: log-probability of each whole reply, in nats.
+        margin: in nats.
+
+    >>> pair = [Rollout("verifier", (7,), (8,), (1,), None, "stop", estimator="pair", advantage=a) for a in (1.0, -1.0)]
+    >>> stopped_pairs(pair, [-0.5, -3.0], margin=2.0), stopped_pairs(pair, [-3.0, -0.5], margin=2.0)
+    ([0, 1], [])
+    """
+    rows = [row for row, one in enumerate(rollouts) if one.estimator == "pair"]
+    found: list[int] = []
+    for pair in zip(rows[::2], rows[1::2], strict=True):
+        worth = {row: float(np.mean(rollouts[row].advantage or 0.0)) for row in pair}
+        worse, better = sorted(pair, key=worth.__getitem__)
+        if worth[better] > worth[worse] and logprobs_B[better] - logprobs_B[worse] >= margin:
+            found += pair
+    return found
+
+
 def importance_ratio(difference: Array, mode: str, low: float | None, high: float | None) -> Array:
     """Probability ratio of the policy to the engine that sampled, bounded.
 

@@ -41,6 +41,7 @@ from vouching.train.engine_batch import (
     policy_counts,
     role_factors,
     row_policies,
+    stopped_pairs,
     to_arrays,
     trimmed,
     turns_of,
@@ -152,7 +153,7 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     trainer._metrics["train"]["positions/computed"].append(sum(gathered([share])) / len(counts))
     checkpointing = imported("trl.models.utils").disable_gradient_checkpointing
     with torch.no_grad(), checkpointing(trainer.model, trainer.args.gradient_checkpointing_kwargs):
-        _add_logprobs(trainer, batch, mask, several=any(factor != 1 for factor in factors.values()))
+        _add_logprobs(trainer, batch, mask, played.rollouts, several=any(factor != 1 for factor in factors.values()))
     return batch
 
 
@@ -170,7 +171,7 @@ def _load_state(table: Table, folder: Path) -> None:
         table.critic.load_state_dict(imported("torch").load(folder / CRITIC, map_location="cpu"))
 
 
-def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, several: bool) -> None:
+def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, rollouts: Sequence[Rollout], several: bool) -> None:
     """Log-probabilities under the policies before the update and under the reference, where the loss needs them."""
     args, config = trainer.args, trainer.table.config
     # TRL's own term in the loss is k3, weighted by all tokens of all roles.
@@ -178,8 +179,11 @@ def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, several: bool)
     trainer.beta = 0.0 if folded else config.kl
     corrected = trainer.use_vllm and trainer.vllm_importance_sampling_correction
     reused = args.gradient_accumulation_steps % (args.steps_per_generation * trainer.num_iterations)
-    if reused or corrected or folded:
+    margin = getattr(trainer.table.game, "margin", 0.0)
+    if reused or corrected or folded or margin:
         batch["old_per_token_logps"] = _logprobs(trainer, batch)
+    if margin:
+        _stop_pairs(trainer, batch, mask, rollouts, margin)
     if corrected:
         difference = (batch["old_per_token_logps"] - batch["sampling_per_token_logps"]) * mask
         ratio = importance_ratio(
@@ -194,6 +198,16 @@ def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, several: bool)
         _fold_divergence(trainer, batch, mask, (batch["old_per_token_logps"] - reference) * mask)
     else:
         batch["ref_per_token_logps"] = reference
+
+
+def _stop_pairs(trainer: Any, batch: dict[str, Any], mask: Any, rollouts: Sequence[Rollout], margin: float) -> None:
+    """Take the advantages of pairs that the policy tells apart by the margin; the divergence still applies to them."""
+    said = (batch["old_per_token_logps"] * mask).sum(-1).tolist()
+    stopped = stopped_pairs(rollouts, said, margin)
+    batch["advantages"][stopped] = 0.0
+    counts = gathered([(len(stopped), sum(one.estimator == "pair" for one in rollouts))])
+    share = sum(stop for stop, _ in counts) / max(1, sum(paired for _, paired in counts))
+    trainer._metrics["train"]["pairs/stopped"].append(share)
 
 
 def _fold_divergence(trainer: Any, batch: dict[str, Any], mask: Any, ratio: Any) -> None:

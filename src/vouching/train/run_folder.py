@@ -17,6 +17,7 @@ lines, so that the log has every step once. Names of the numbers, where a run ha
     length/ROLE/mean, length/ROLE/cut                      tokens of a completion; share truncated at the limit
     length/ROLE/thought                                    share whose thought was cut off: not trained on
     positions/computed                                     share of prompt and completion columns that pieces keep
+    pairs/stopped                                          share of pairs that a margin stops
     judge/failed                                           rollouts whose judge failed: without a reward, never 0
     readable, not_attributable/said, not_attributable/gold shares of the replies
     yes/gold_negative, yes/gold_positive, yes/rule_negative share of yes on items whose answer is known

@@ -93,6 +93,8 @@ CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
                    "paired", "pairs-only", "oracle/drafts"),
         PaperClaim("costs make sound lines pass unchallenged", "DPA-GRPO: case 1 needs costs",
                    "costs", "paired", "case/1"),
+        PaperClaim("a margin that stops pairs leaves more right", "ours; the gradient of a pair never vanishes",
+                   "margin", "paired", "oracle/lines"),
         PaperClaim("an oracle that errs in a tenth holds training back", "ours", "paired", "noisy-oracle",
                    "oracle/lines"),
     ),

@@ -59,6 +59,7 @@ def test_the_baselines_are_one_recipe_with_another_loss() -> None:
         ("game.candidate=3", "did you mean 'game.candidates'?"),
         ("game.candidates=0", "game.candidates must be above 0"),
         ("game.intervention_cost=1", "game.intervention_cost must be at least 0 and below 1, got 1.0"),
+        ("game.margin=-1", "game.margin must be at least 0, got -1"),
         ("watch.keep=0", "watch.keep must be above 0"),
         ("kl_estimator=k2", "kl_estimator must be 'k1', 'k1-loss' or 'k3', got 'k2'"),
     ],
@@ -70,11 +71,12 @@ def test_a_setting_that_is_wrong_is_named(setting: str, wrong: str) -> None:
 
 
 def test_every_setting_reaches_the_game() -> None:
-    given = ["game.candidates=3", "game.intervention_cost=0.1", "game.revision_cost=0.2", "game.proposals=false"]
+    given = ["game.candidates=3", "game.intervention_cost=0.1", "game.revision_cost=0.2", "game.proposals=false",
+             "game.margin=3"]  # fmt: skip
     learnt = read_settings(AssuranceRunConfig, RECIPES / "dpa-4b.toml", given).played(turns=19)
     assert (learnt.samples, learnt.candidates, learnt.revision_temperature, learnt.turns) == (4, 3, 0.7, 19)
     assert (learnt.costs, learnt.proposals, learnt.alone) == (AssuranceCosts(0.1, 0.2), False, False)
-    assert learnt.oracle
+    assert (learnt.oracle, learnt.margin) == (True, 3.0)
 
 
 def test_gold_selects_nothing_in_an_evaluation(tmp_path: Path) -> None:

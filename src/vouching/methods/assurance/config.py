@@ -32,9 +32,12 @@ class AssuranceSettings:
     """Subtracted from the generator's reward for a revision."""
     alone: bool = False
     """Whether the generator plays alone: the paper's baseline."""
+    margin: float = 0.0
+    """Nats by which the better reply of a pair must be likelier than the worse one for the pair to stop being trained
+    on; 0 for never, as in the paper."""
 
     def __post_init__(self) -> None:
-        require(self, above=("candidates", "revision_temperature"))
+        require(self, above=("candidates", "revision_temperature"), at_least=("margin",))
         AssuranceCosts(self.intervention_cost, self.revision_cost)
         if self.alone and not self.proposals:
             raise ConfigError("game.alone=true and game.proposals=false leave nothing to train: change one of them")
@@ -57,5 +60,5 @@ class AssuranceRunConfig(GrpoConfig):
         return AssuranceGame(
             self.sampling.group_size, self.game.candidates, self.game.revision_temperature,
             AssuranceCosts(self.game.intervention_cost, self.game.revision_cost), self.game.proposals, self.game.oracle,
-            self.game.alone, turns=turns,
+            self.game.alone, turns=turns, margin=self.game.margin,
         )  # fmt: skip

@@ -189,6 +189,8 @@ class AssuranceGame:
     """The reply for an action that was not taken."""
     turns: int = 0
     """Minimum number of units to play, so that all processes make the same calls."""
+    margin: float = 0.0
+    """Difference in log-probability, in nats, from which a pair is no longer trained on; 0 for all pairs."""
 
     def __post_init__(self) -> None:
         if self.samples < 2:
