@@ -46,6 +46,9 @@ class World:
     """What has to run while an arm is trained, such as a judge."""
     epochs: float = 4.0
     """Of right chats, before the one epoch of imperfect ones."""
+    trained_by: Callable[[str, Path], tuple[str, str, list[str]]] | None = None
+    """The command of an arm, its recipe and the settings of its data, by the arm and the folder; None for ``method`` on
+    train.jsonl."""
 
 
 def start(world: World, folder: Path, count: int, epochs: float | None = None) -> None:
@@ -71,16 +74,20 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
     if result.is_file():
         return
     started, model = time.process_time(), folder / "imperfect/model"
-    settings = [f'rows=["{folder}/train.jsonl"]', f"model={model}", f"max_steps={steps}", f"seed={seed}"]
     if arm != INITIAL:
+        method, recipe, data = world.method, f"{world.name}.toml", [f'rows=["{folder}/train.jsonl"]']
+        if world.trained_by is not None:
+            method, recipe, data = world.trained_by(arm, folder)
         own = [setting.replace("{folder}", str(folder)) for setting in world.arms[arm]]
+        settings = [*data, f"model={model}", f"max_steps={steps}", f"seed={seed}", *own]
         with world.during():
-            train(world.method, RECIPES / f"{world.name}.toml", [*settings, *own], out, resume=out.is_dir())
+            train(method, RECIPES / recipe, settings, out, resume=out.is_dir())
         model = out / "model"
     outcomes = world.judge(model, held_out, seed)
     results.mkdir(parents=True, exist_ok=True)
-    if arm != INITIAL:
-        shutil.copy(out / "metrics.jsonl", results / f"{arm}-{seed}.metrics.jsonl")
+    for log in (out / "metrics.jsonl", out / "log.jsonl"):
+        if log.is_file():
+            shutil.copy(log, results / f"{arm}-{seed}.metrics.jsonl")
     record = {
         "arm": arm, "seed": seed, "settings": [*world.arms.get(arm, ())], "steps": 0 if arm == INITIAL else steps,
         "command": f"python benchmarks/worlds.py arms --world {world.name}",

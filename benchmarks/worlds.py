@@ -3,6 +3,7 @@
     python benchmarks/worlds.py start   --world facts --out runs/worlds     # rows, a random model, its imperfect level
     python benchmarks/worlds.py arms    --world facts --out runs/worlds --seeds 0 1 2 [--arms binary] [--steps N]
     python benchmarks/worlds.py analyse --world facts
+    python benchmarks/worlds.py page                       # docs/reproductions.md and its pictures, from all results
 
 Each arm is ``vouch train METHOD recipes/worlds/WORLD.toml`` with the settings in ``benchmarks/world_WORLD.py``, from
 one initial model and with equal rollouts. What a run ends with is judged on held-out prompts, and kept in the results:
@@ -20,10 +21,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.world_answers import ANSWERS  # noqa: E402
 from benchmarks.world_documents import DOCUMENTS  # noqa: E402
 from benchmarks.world_facts import FACTS  # noqa: E402
 from benchmarks.world_forms import FORMS  # noqa: E402
 from benchmarks.world_instructions import INSTRUCTIONS  # noqa: E402
+from benchmarks.world_page import page  # noqa: E402
 from benchmarks.world_runs import INITIAL, World, run_arm, start  # noqa: E402
 from vouching.worlds.claims import CLAIMS  # noqa: E402
 from vouching.worlds.claims import World as Name  # noqa: E402
@@ -31,13 +34,13 @@ from vouching.worlds.report import read_outcomes, table_of  # noqa: E402
 
 RESULTS = ROOT / "docs/results/reproductions"
 WORLDS: Mapping[Name, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,
-                                "forms": FORMS}  # fmt: skip
+                                "forms": FORMS, "answers": ANSWERS}  # fmt: skip
 
 
 def main() -> None:
     """Run one of the steps above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("start", "arms", "analyse"))
+    parser.add_argument("step", choices=("start", "arms", "analyse", "page"))
     parser.add_argument("--world", choices=WORLDS, default="facts")
     parser.add_argument("--out", type=Path, default=Path("runs/worlds"))
     parser.add_argument("--results", type=Path, help="folder of results; by default docs/results/reproductions/WORLD")
@@ -51,7 +54,9 @@ def main() -> None:
     results, folder = options.results or RESULTS / world.name, options.out / world.name
     if unknown := {*(options.arms or ())} - {*world.arms}:
         parser.error(f"unknown arms {', '.join(sorted(unknown))}; choose from {', '.join(world.arms)}")
-    if options.step == "analyse":
+    if options.step == "page":
+        write_page(options.results or RESULTS, ROOT / "docs")
+    elif options.step == "analyse":
         print(analyse(options.world, results))
     elif options.step == "start":
         start(world, folder, options.rows)
@@ -64,6 +69,16 @@ def main() -> None:
 def analyse(name: Name, results: Path) -> str:
     """The table of claims, from the files of results alone."""
     return table_of(CLAIMS[name], read_outcomes(results))
+
+
+def write_page(results: Path, docs: Path) -> None:
+    """Write docs/reproductions.md and its pictures; pictures without results are removed."""
+    text, pictures = page(results, {name: [*world.arms] for name, world in WORLDS.items()})
+    for old in (docs / "images").glob("reproductions-*.svg"):
+        old.unlink()
+    for name, drawn in pictures.items():
+        (docs / "images" / name).write_text(drawn, encoding="utf-8")
+    (docs / "reproductions.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import InputError
+from vouching.worlds.answers import AnswersWorld
+from vouching.worlds.answers import oracle as answers_oracle
 from vouching.worlds.claims import CLAIMS
 from vouching.worlds.documents import DocumentsWorld
 from vouching.worlds.documents import oracle as documents_oracle
+from vouching.worlds.effects import Effect
 from vouching.worlds.facts import FactsWorld
 from vouching.worlds.facts import oracle as facts_oracle
 from vouching.worlds.instructions import InstructionsWorld
 from vouching.worlds.instructions import oracle as instructions_oracle
-from vouching.worlds.report import PaperClaim, compared, read_outcomes, table_of
+from vouching.worlds.report import PaperClaim, compared, read_outcomes, table_of, why
 
 CLAIM = PaperClaim("a is better", "Table 1", "a", "b", "oracle/right")
 
@@ -31,17 +34,19 @@ def test_arms_are_paired_over_the_seeds_that_both_have(tmp_path: Path) -> None:
         write(tmp_path, "a", seed, {f"p{i}": 1.0 for i in range(20)})
         if seed < 3:
             write(tmp_path, "b", seed, {f"p{i}": float(i % 2) for i in reversed(range(20))})
-    effect = compared(CLAIM, read_outcomes(tmp_path))
-    assert effect is not None
-    assert (effect.mean, effect.seeds, effect.prompts) == (0.5, 3, 20)
-    assert "| a is better | Table 1 | a - b, right | +0.500 [" in table_of([CLAIM], read_outcomes(tmp_path))
-    assert "| holds |" in table_of([CLAIM], read_outcomes(tmp_path))
+    found = compared(CLAIM, read_outcomes(tmp_path))
+    assert found is not None
+    assert (found.effect.mean, found.effect.seeds, found.effect.prompts) == (0.5, 3, 20)
+    assert (found.first, found.second) == (1.0, 0.5)
+    [*_, line] = table_of([CLAIM], read_outcomes(tmp_path), {CLAIM.text: "b is a coin"}).splitlines()
+    assert line.startswith("| 1 | a is better | Table 1 | a 1.000, b 0.500, right: +0.500 [")
+    assert line.endswith("| **holds** | the interval is above 0 and all 3 seeds agree; b is a coin |")
 
 
 def test_an_arm_that_was_not_run_is_listed_as_not_run(tmp_path: Path) -> None:
     write(tmp_path, "a", 0, {"p": 1.0})
     assert table_of([CLAIM], read_outcomes(tmp_path)).endswith(
-        "| a is better | Table 1 | a - b, right |  |  | not run |"
+        "| 1 | a is better | Table 1 | a - b, right | not run |  |"
     )
 
 
@@ -57,9 +62,26 @@ def test_a_prompt_to_which_a_measure_does_not_apply_is_ignored(tmp_path: Path) -
     outcomes = {"a": {0: {"p": {"oracle/right": 1.0}, "q": {"oracle/right": 1.0}, "r": {"other": 1.0}}}}
     outcomes["a"][1] = outcomes["a"][0]
     outcomes["b"] = outcomes["a"]
-    effect = compared(CLAIM, outcomes)
-    assert effect is not None
-    assert effect.prompts == 2
+    found = compared(CLAIM, outcomes)
+    assert found is not None
+    assert found.effect.prompts == 2
+
+
+@pytest.mark.parametrize(
+    ("ends", "seeds", "agree", "reason"),
+    [
+        ((0.1, 0.2), 2, True, "2 seeds, of which nothing is decided"),
+        ((0.1, 0.2), 3, False, "the interval is above 0, but the seeds disagree"),
+        ((0.01, 0.02), 3, True, "the interval is above 0, below .03, and all 3 seeds agree"),
+        ((-0.2, -0.1), 3, True, "the interval is below 0"),
+        ((-0.2, 0.02), 3, True, "the interval is below .03"),
+        ((-0.2, 0.2), 3, True, "the interval contains 0 and .03; .10 would show in 80 % of cases"),
+    ],
+)
+def test_the_reason_says_what_the_interval_shows(
+    ends: tuple[float, float], seeds: int, agree: bool, reason: str
+) -> None:
+    assert why(Effect(sum(ends) / 2, *ends, 0.1, seeds, 100, agree), 0.03) == reason
 
 
 def test_a_file_that_has_no_outcomes_is_refused(tmp_path: Path) -> None:
@@ -78,6 +100,7 @@ def test_the_claims_name_measures_that_their_oracles_have() -> None:
         "instructions": {*instructions, *judgments},
         "documents": {*documents},
         "forms": {f"oracle/{name}" for name in ("lines", "drafts", "repaired", "challenge")} | {"case/1"},
+        "answers": {*answers_oracle([0.0] * 3, AnswersWorld().rows(1, 0)[0]), "oracle/chosen"},
     }
     for world, claims in CLAIMS.items():
         assert {claim.measure for claim in claims} <= measures[world]

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from vouching.worlds.report import PaperClaim
 
-World: TypeAlias = Literal["facts", "instructions", "documents", "forms"]
+World: TypeAlias = Literal["facts", "instructions", "documents", "forms", "answers"]
 
 CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
     "facts": (
@@ -97,6 +97,21 @@ CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
                    "margin", "paired", "oracle/lines"),
         PaperClaim("an oracle that errs in a tenth holds training back", "ours", "paired", "noisy-oracle",
                    "oracle/lines"),
+    ),
+    "answers": (
+        PaperClaim("a ranking head finds the best answer more often than generative ranking after the same search",
+                   "DiVA Table 3: P@1 88.4, 80.0", "diva", "agentic", "oracle/first"),
+        PaperClaim("a ranking head orders answers better than generative ranking after the same search",
+                   "DiVA Table 3: tau 85.6, 74.1", "diva", "agentic", "oracle/tau"),
+        PaperClaim("a ranking head finds the best answer more often than generative scoring",
+                   "DiVA Table 3: P@1 88.4, 79.9", "diva", "points", "oracle/first"),
+        PaperClaim("compression helps a ranking head", "DiVA: P@1 88.4, without 82.9", "diva", "full", "oracle/first"),
+        PaperClaim("a search helps a ranking head", "DiVA Table 3: P@1 88.4, without 72.2",
+                   "diva", "no-search", "oracle/first"),
+        PaperClaim("a search helps generative ranking", "DiVA Table 3: P@1 80.0, without 71.0",
+                   "agentic", "generative", "oracle/first"),
+        PaperClaim("the score as a reward chooses better answers", "DiVA Table 6: F1 23.8 to 24.4 and more",
+                   "diva", "initial", "oracle/chosen"),
     ),
 }  # fmt: skip
 """The claims that each world can test."""

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vouching.errors import InputError
 
-Decision: TypeAlias = Literal["holds", "does not hold here", "undecided at this size"]
+Decision: TypeAlias = Literal["holds", "in part", "does not hold here", "cannot be told at this size"]
 Expects: TypeAlias = Literal["more", "no more"]
 """What a claim says about the first of two arms."""
 RESAMPLES = 4_000
@@ -85,15 +85,16 @@ def resampled_means(table: NDArray[np.float64], seed: int = 0) -> NDArray[np.flo
     seeds, prompts = table.shape
     by_seed = draw.multinomial(seeds - 1, [1 / seeds] * seeds, size=RESAMPLES) / (seeds - 1)
     by_prompt = draw.multinomial(prompts - 1, [1 / prompts] * prompts, size=RESAMPLES) / (prompts - 1)
-    return np.einsum("rs,sp,rp->r", by_seed, table, by_prompt)
+    return ((by_seed @ table) * by_prompt).sum(axis=1)
 
 
 def decide(effect: Effect, smallest: float, expects: Expects = "more") -> Decision:
     """Whether a paper's claim about the first arm, as compared with the second, holds.
 
     ``smallest`` is the smallest effect that matters. The first arm has *more* if the interval is above 0 and all seeds
-    agree, and *no more* if the interval is below ``smallest``; otherwise, and with fewer than three seeds, the claim is
-    undecided. A claim of *no more* does not hold where the first arm has more.
+    agree, and *no more* if the interval is below ``smallest``; where both are true, there is more but less than
+    matters, and the claim holds in part. Otherwise, and with fewer than three seeds, nothing can be told. A claim of
+    *no more* does not hold where the first arm has more.
 
     >>> decide(Effect(0.2, 0.1, 0.3, 0.1, seeds=3, prompts=100, agree=True), smallest=0.05)
     'holds'
@@ -101,11 +102,13 @@ def decide(effect: Effect, smallest: float, expects: Expects = "more") -> Decisi
     >>> decide(still, smallest=0.05), decide(still, smallest=0.05, expects="no more")
     ('does not hold here', 'holds')
     >>> decide(Effect(0.1, -0.1, 0.3, 0.3, seeds=3, prompts=100, agree=False), smallest=0.05)
-    'undecided at this size'
+    'cannot be told at this size'
     """
     if not smallest > 0:
         raise InputError(f"the smallest effect that matters must be above 0, got {smallest}")
     more = effect.low > 0 and effect.agree
     if effect.seeds < MIN_SEEDS or not (more or effect.high < smallest):
-        return "undecided at this size"
+        return "cannot be told at this size"
+    if more and effect.high < smallest:
+        return "in part"
     return "holds" if more == (expects == "more") else "does not hold here"

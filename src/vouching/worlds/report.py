@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouching.errors import InputError
-from vouching.worlds.effects import Effect, Expects, decide, effect_of
+from vouching.worlds.effects import MIN_SEEDS, Decision, Effect, Expects, decide, effect_of
 
 Outcomes: TypeAlias = Mapping[str, Mapping[int, Mapping[str, Mapping[str, float]]]]
 """Numbers by arm, seed, prompt and name."""
@@ -50,8 +50,21 @@ def read_outcomes(folder: Path) -> Outcomes:
     return found
 
 
-def compared(claim: PaperClaim, outcomes: Outcomes) -> Effect | None:
-    """The effect of a claim over the seeds that both arms have; None where they have no two of them in common.
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two arms say of a claim."""
+
+    effect: Effect
+    first: float
+    """Mean of the first arm, over seeds and prompts."""
+    second: float
+    decision: Decision
+    why: str
+    """What the decision rests on."""
+
+
+def compared(claim: PaperClaim, outcomes: Outcomes) -> Comparison | None:
+    """What two arms say of a claim, over the seeds that both have; None where they have no two of them in common.
 
     Prompts to which the measure does not apply are ignored. Raises InputError for runs of different prompts.
     """
@@ -64,21 +77,55 @@ def compared(claim: PaperClaim, outcomes: Outcomes) -> Effect | None:
         raise InputError(f"{claim.first} and {claim.second} were judged on different prompts: judge them on the same")
     order = sorted(prompts.pop())
     tables = [_table(arm, seeds, order, claim.measure) for arm in (first, second)]
-    return effect_of(tables[0], tables[1])
+    effect = effect_of(tables[0], tables[1])
+    means = [float(table.mean()) for table in tables]
+    return Comparison(
+        effect, means[0], means[1], decide(effect, claim.smallest, claim.expects), why(effect, claim.smallest)
+    )
 
 
-def table_of(claims: Iterable[PaperClaim], outcomes: Outcomes) -> str:
-    """A Markdown table: each claim, the paper's figure, the arms, the effect with its interval, and the decision."""
-    lines = ["| claim | paper | arms, measure | effect [95 %] | shown from | decision |",
-             "| -- | -- | -- | -- | -- | -- |"]  # fmt: skip
-    for claim in claims:
-        effect = compared(claim, outcomes)
-        arms = f"{claim.first} - {claim.second}, {claim.measure.removeprefix('oracle/')}"
-        said = ["", "", "not run"]
-        if effect is not None:
-            said = [f"{effect.mean:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}], {effect.seeds} seeds",
-                    f"{effect.detectable:.3f}", decide(effect, claim.smallest, claim.expects)]  # fmt: skip
-        lines.append(f"| {' | '.join([claim.text, claim.paper, arms, *said])} |")
+def why(effect: Effect, smallest: float) -> str:
+    """What a decision about an effect rests on.
+
+    >>> why(Effect(0.1, -0.1, 0.3, 0.25, seeds=3, prompts=100, agree=True), smallest=0.03)
+    'the interval contains 0 and .03; .25 would show in 80 % of cases'
+    """
+    if effect.seeds < MIN_SEEDS:
+        return f"{effect.seeds} seeds, of which nothing is decided"
+    size = f"{smallest:.2f}".removeprefix("0")
+    if effect.low > 0 and not effect.agree:
+        return "the interval is above 0, but the seeds disagree"
+    if effect.low > 0:
+        matters = f", below {size}," if effect.high < smallest else ""
+        return f"the interval is above 0{matters} and all {effect.seeds} seeds agree"
+    if effect.high < 0:
+        return "the interval is below 0"
+    if effect.high < smallest:
+        return f"the interval is below {size}"
+    shown = f"{effect.detectable:.2f}".removeprefix("0")
+    return f"the interval contains 0 and {size}; {shown} would show in 80 % of cases"
+
+
+def table_of(claims: Iterable[PaperClaim], outcomes: Outcomes, remarks: Mapping[str, str] | None = None) -> str:
+    """A Markdown table: each claim, the paper's figure, ours, the decision and why.
+
+    ``remarks`` are added to the reasons, by the text of the claim.
+    """
+    lines = ["| # | claim | paper | here: arms, measure, difference [95 %] | decision | why |",
+             "| --: | -- | -- | -- | -- | -- |"]  # fmt: skip
+    for number, claim in enumerate(claims, 1):
+        found = compared(claim, outcomes)
+        measure = claim.measure.removeprefix("oracle/")
+        ours, decision, reason = f"{claim.first} - {claim.second}, {measure}", "not run", ""
+        if found is not None:
+            one = found.effect
+            ours = (
+                f"{claim.first} {found.first:.3f}, {claim.second} {found.second:.3f}, {measure}: "
+                f"{one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}], {one.seeds} seeds"
+            )
+            decision, reason = f"**{found.decision}**", found.why
+        reason = "; ".join(filter(None, (reason, (remarks or {}).get(claim.text, ""))))
+        lines.append(f"| {' | '.join([str(number), claim.text, claim.paper, ours, decision, reason])} |")
     return "\n".join(lines)
 
 

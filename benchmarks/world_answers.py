@@ -1,0 +1,184 @@
+"""DiVA in the world of answers: arms, the start, and what the oracle says of what ranks answers."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.world_runs import Outcomes, World, sampled, write_lines
+from vouching.answering.prompt import answer_messages
+from vouching.answering.prompt import read_reply as read_answer
+from vouching.bench.multihop import question_of
+from vouching.methods.discriminative.generative import GenerativeRanker
+from vouching.methods.discriminative.marking import Candidate, RankQuestion
+from vouching.methods.discriminative.model import TrainedScorer
+from vouching.methods.discriminative.rank import Ranker, ScoringRanker
+from vouching.methods.discriminative.reward import best_of
+from vouching.models import ScriptedModel
+from vouching.models.base import Message
+from vouching.models.local import LocalModel
+from vouching.search.compress import SentenceCompressor
+from vouching.train.rank_pairs import PairMaker, pairs_in
+from vouching.types import Ranking, RankMode, Source
+from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
+from vouching.worlds.documents import BOUNDARY, TEMPLATE
+from vouching.worlds.facts import chat
+
+WORLD = AnswersWorld()
+WRONG = 0.35
+"""How often the start is taught a wrong number, so that its answers are worth choosing from."""
+HEADS: Mapping[str, str] = {"diva": "compressed", "full": "full", "no-search": "none"}
+"""Arms with a ranking head, and what it is shown of a search."""
+WORDS: Mapping[str, RankMode] = {"generative": "generative", "agentic": "agentic", "points": "points"}
+"""Arms of a language model that ranks in words: from memory, after the search, or by points after the search."""
+ARMS: Mapping[str, tuple[str, ...]] = {
+    **{name: (f"shown={shown}",) for name, shown in HEADS.items()},
+    **{name: (f"batch_prompts={24 if name == 'points' else 8}", "micro_batch=24", "learning_rate=1e-3")
+       for name in WORDS},
+}  # fmt: skip
+"""Settings of each arm over its recipe; all see the answers to 8 questions per step, in the same order of the rows."""
+POINTS = dict(zip(LABELS, (10, 5, 1), strict=True))
+DRAWN = 4
+"""N of best-of-N, from answers of the start."""
+TOKENS = 24
+"""Of a reply, at most."""
+PIECES = (
+    *(f"<{end}{name}>>>" for end in ("", "end of ") for name in
+      ("question", "answer", "record of the search", *(f"answer {n}" for n in (1, 2, 3)),
+       *(f"source {n}" for n in range(1, 9)))),
+    "Answer the question from the sources.", "Response: ", "How many ", "Found (given): ", "Useful facts: ",
+    "Question: ", "Answer: ", "<verdict>", "</verdict>",
+)  # fmt: skip
+
+
+def compressor() -> SentenceCompressor:
+    """The compression: the two sentences that have most of the words of question and answer."""
+    return SentenceCompressor(8, lambda text: len(text.split()))
+
+
+def trained_by(arm: str, folder: Path) -> tuple[str, str, list[str]]:
+    """The command of an arm, its recipe, and its data."""
+    if arm in HEADS:
+        return "rank", "answers.toml", [f'pairs=["{folder}/pairs.jsonl"]']
+    return "sft", "answers-sft.toml", [f'rows=["{folder}/{arm}.jsonl"]']
+
+
+def write_rows(folder: Path, count: int) -> list[str]:
+    """Rows of the arms and chats of the start; returns the texts that a tokenizer is trained on."""
+    rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
+    right = [*answer_chats(rows, 0, wrong=0.0)]
+    write_lines(folder / "right.jsonl", right)
+    write_lines(folder / "imperfect.jsonl", answer_chats(others, 0, WRONG))
+    train = WORLD.rows(count, seed=1)
+    made = asyncio.run(_pairs(train))
+    write_lines(folder / "pairs.jsonl", made)
+    said = [turn["content"] for line in right for turn in line["messages"] if turn["role"] != "system"]
+    for arm, mode in WORDS.items():
+        lines = asyncio.run(_ranking_chats(mode, train))
+        write_lines(folder / f"{arm}.jsonl", lines)
+        said += [turn["content"] for line in lines for turn in line["messages"] if turn["role"] != "system"]
+    return said
+
+
+def judge(model: Path, count: int, seed: int) -> Outcomes:
+    """The oracle on the order of each held-out question's answers, and on the best of some answers of the start.
+
+    ``oracle/chosen``: share of right numbers in the answer that a scorer finds best; for the start, their mean over the
+    answers, which is that of a random choice. The start does not rank: a random order is judged.
+    """
+    return asyncio.run(_judge(model, WORLD.rows(count, seed=2, part="held-out"), seed))
+
+
+async def _judge(model: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> Outcomes:
+    arm = model.parent.name.rpartition("-")[0]
+    start = model.parents[1] / "imperfect/model"
+    drawn = await asyncio.to_thread(_answers, start, rows, seed) if arm not in WORDS else []
+    if arm not in ARMS:
+        return {
+            row["id"]: {**oracle([0.0] * len(LABELS), row),
+                        "oracle/chosen": sum(right_share(one, row) for one in said) / DRAWN}
+            for row, said in zip(rows, drawn, strict=True)
+        }  # fmt: skip
+    ranker = _ranker(arm, model)
+    try:
+        found = await _ranked(ranker, [(row, [one["answer"] for one in row["answers"]]) for row in rows])
+        outcomes = {row["id"]: oracle(_scores(one), row) for row, one in zip(rows, found, strict=True)}
+        for row, one in zip(rows, await _ranked(ranker, zip(rows, drawn, strict=bool(drawn))), strict=bool(drawn)):
+            best = best_of(one, seed)
+            outcomes[row["id"]]["oracle/chosen"] = right_share(best.text, row) if best else 0.0
+        return outcomes
+    finally:
+        await ranker.aclose()
+
+
+def _answers(start: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> list[list[str]]:
+    """Answers of the start to each question; one without a word is a full stop, since blank ones are not ranked."""
+    prompts = [
+        [one.json for one in answer_messages(row["question"], _sources(row))] for row in rows for _ in range(DRAWN)
+    ]
+    said = [read_answer(reply).response or "0" for reply in sampled(start, prompts, TOKENS, seed)]
+    return [said[at : at + DRAWN] for at in range(0, len(said), DRAWN)]
+
+
+def _ranker(arm: str, model: Path) -> Ranker:
+    if arm in WORDS:
+        return GenerativeRanker(LocalModel(model, device="cpu"), WORDS[arm], max_tokens=TOKENS)
+    return ScoringRanker(TrainedScorer(model, device="cpu"), compress=compressor().compress)
+
+
+async def _ranked(ranker: Ranker, asked: Any) -> list[Ranking]:
+    plays: list[Coroutine[Any, Any, Ranking]] = [
+        ranker.rank(row["question"], answers, _sources(row)) for row, answers in asked
+    ]
+    found: list[Ranking] = []
+    for at in range(0, len(plays), 64):
+        found += await asyncio.gather(*plays[at : at + 64])
+    return found
+
+
+def _scores(ranking: Ranking) -> list[float | None]:
+    """The score of each answer, in the order in which they were given."""
+    scores = {one.number: one.score for one in ranking.answers}
+    return [scores.get(number) for number in range(1, len(LABELS) + 1)]
+
+
+def _sources(row: Mapping[str, Any]) -> list[Source]:
+    return [Source(text, f"source-{number}") for number, text in enumerate(row["sources"], 1)]
+
+
+async def _pairs(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Pairs as ``vouch data pairs`` makes them from labelled answers."""
+    maker = PairMaker(_nothing, compress=compressor().compress)
+    return [pair for row in rows for pair in pairs_in(await maker.make(question_of(row, row["id"], "answers")))]
+
+
+async def _nothing(_: RankQuestion, __: random.Random) -> list[Candidate]:
+    return []
+
+
+async def _ranking_chats(mode: RankMode, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What a language model is asked in a mode, with the right reply."""
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        model = ScriptedModel({"": "-"})
+        await GenerativeRanker(model, mode).rank(row["question"], [one["answer"] for one in row["answers"]],
+                                                 _sources(row))  # fmt: skip
+        labels = [one["label"] for one in row["answers"]]
+        order = " > ".join(f"Answer {labels.index(label) + 1}" for label in LABELS)
+        replies = [str(POINTS[label]) for label in labels] if mode == "points" else [order]
+        found += [
+            chat([Message(one.role, one.content) for one in asked.messages], f"<verdict>{reply}</verdict>")
+            for asked, reply in zip(model.asked, replies, strict=True)
+        ]
+    return found
+
+
+ANSWERS = World(
+    name="answers", method="rank", arms=ARMS, write_rows=write_rows, judge=judge, trained_by=trained_by,
+    policy={"context": 320, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES},
+    read_as=(TEMPLATE, BOUNDARY),
+    epochs=6.0,
+)  # fmt: skip

@@ -1,0 +1,190 @@
+"""docs/reproductions.md and its pictures, from the files of results alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.draw import Point, points_svg
+from benchmarks.render_tables import table
+from benchmarks.render_wrap import wrapped
+from vouching.train.monitor import alarms
+from vouching.train.run_folder import columns_of, read_lines
+from vouching.worlds.claims import CLAIMS
+from vouching.worlds.report import Outcomes, PaperClaim, compared, read_outcomes, table_of
+
+TITLES: Mapping[str, str] = {
+    "facts": "SEVA, in the world of facts",
+    "instructions": "Soft-RLVR and Soft-SVeRL, in the world of instructions",
+    "documents": "MARCH, in the world of documents",
+    "forms": "DPA-GRPO, in the world of forms",
+    "answers": "DiVA, in the world of answers",
+    "probes": "Self-evolution, in the world of facts",
+}
+METRICS = ".metrics.jsonl"
+REMARKS = "remarks.json"
+"""In the folder of results: what people add to the reasons, by world and claim."""
+HEAD = """# Reproductions
+
+<!-- written by python benchmarks/worlds.py page -->
+
+What the papers say of rewards and games is tested here with language models of about half a million weights, trained
+from scratch in closed worlds whose right answers are known. Hypotheses, metrics, the decision rule and the stopping
+rule were fixed before any arm was run ([design/0011](../design/0011-small-worlds.md)). What holds here need not hold
+for large models and natural text, and the reverse.
+
+- **holds**: the interval of the difference is above 0 and every seed agrees (for "no better": it is below .03).
+- **in part**: there is a difference, but a smaller one than .03.
+- **does not hold here**: the interval is below .03 (for "no better": there is a difference).
+- **cannot be told at this size**: anything else, and fewer than three seeds.
+
+Differences are paired by seed and prompt; the intervals of 95 % come from a bootstrap over both, and are too narrow for
+seeds that differ much, which is why all seeds have to agree. Claims are not corrected for their number. The outcomes by
+prompt and the metrics of every step are in `docs/results/reproductions`; `recipes/worlds` says how to run the arms."""
+
+GRADIENTS = """
+A softmax policy over made responses to {prompts} instructions has exact gradients, and a judge errs with set rates: p
+and q on the whole response, p' and q' on items (`{command}`, seed {seed}, {cpu_seconds:.0f} s of CPU time on {machine},
+{date}). The table has the squared error of a response's gradient, measured and by the formula; the share of responses
+for which the theorem guarantees a smaller error by checklist; and the share for which it is smaller."""
+ADVANTAGES = """
+Training sees advantages that are normalised in groups of {group}. Bias and variance are those of an advantage against
+right labels of the whole response, over judgments. The cosines are those of the update of all instructions, and of its
+mean over many draws, with the gradient of strict success (instructions of four items)."""
+SCORES = """
+Success after {steps} steps with the share of items passed as the reward, and with scores made of the same judgments by
+rates per kind of item: the true ones, or estimates from labelled items, shrunk to their mean. The difference is that to
+the share, paired over {seeds} seeds and all instructions. The control is a judge with the same rates for all kinds."""
+
+
+def page(results: Path, arms: Mapping[str, Sequence[str]]) -> tuple[str, dict[str, str]]:
+    """The page, and its pictures by file name.
+
+    Args:
+        results: with a folder for each world; any may be missing.
+        arms: those of each world's experiment.
+    """
+    remarks: dict[str, dict[str, str]] = {}
+    if (results / REMARKS).is_file():
+        remarks = json.loads((results / REMARKS).read_text(encoding="utf-8"))
+    lines, pictures = [HEAD], dict[str, str]()
+    for name, claims in CLAIMS.items():
+        folder, outcomes = results / name, read_outcomes(results / name)
+        lines += ["", f"## {TITLES[name]}", "", *_how(folder), "", table_of(claims, outcomes, remarks.get(name))]
+        if drawn := _picture(TITLES[name], claims, outcomes):
+            pictures[f"reproductions-{name}.svg"] = drawn
+            lines += ["", f"![Differences of arms with their intervals](images/reproductions-{name}.svg)"]
+        if missing := [arm for arm in arms.get(name, ()) if arm not in outcomes]:
+            lines += ["", f"Not run: {', '.join(f'`{arm}`' for arm in missing)}."]
+        lines += _monitors(folder)
+    noise = results / "noise/noise.json"
+    if noise.is_file():
+        lines += _noise(json.loads(noise.read_text(encoding="utf-8")))
+    return "\n".join([*wrapped(lines), ""]), pictures
+
+
+def _how(folder: Path) -> Iterator[str]:
+    """How the results of a world were made."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    if not found:
+        yield "No arm has been run."
+        return
+    trained = [one for one in found if one["steps"]]
+    first, last = (pick(one["date"] for one in found) for pick in (min, max))
+    days = first if first == last else f"{first} to {last}"
+    hours = sum(one["cpu_seconds"] for one in found) / 3600
+    yield (
+        f"{len({one['arm'] for one in trained})} arms with "
+        f"{_range(len(_seeds(trained, one['arm'])) for one in trained)} seeds and {_range(one['steps'] for one in trained)} steps each, judged on "
+        f"{_range(len(one['outcomes']) for one in found)} held-out prompts; `{found[0]['command']}`, {hours:.1f} hours "
+        f"of CPU time on {found[0]['machine']}, {days}."
+    )
+
+
+def _seeds(found: Sequence[Mapping[str, Any]], arm: str) -> set[int]:
+    return {one["seed"] for one in found if one["arm"] == arm}
+
+
+def _range(numbers: Iterable[int]) -> str:
+    known = sorted({*numbers}) or [0]
+    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+
+
+def _picture(title: str, claims: Sequence[PaperClaim], outcomes: Outcomes) -> str | None:
+    """The differences of the claims that can be compared, with their intervals."""
+    rows: list[tuple[str, list[Point]]] = []
+    for number, claim in enumerate(claims, 1):
+        if found := compared(claim, outcomes):
+            one = found.effect
+            rows.append((f"claim {number}", [Point("first arm less second", one.mean, one.low, one.high)]))
+    if not rows:
+        return None
+    ends = [abs(end or 0.0) for _, [point] in rows for end in (point.low, point.high)]
+    end = max(0.2, math.ceil(max(ends) * 10 + 0.01) / 10)
+    return points_svg(title, (-end, end, end / 2 if end < 0.5 else 0.2), rows, mark=0.0)
+
+
+def _monitors(folder: Path) -> Iterator[str]:
+    """Which monitors fired on which arm, and in which step of which seed."""
+    fired: dict[tuple[str, str, str], list[str]] = {}
+    logs = sorted(folder.glob(f"*{METRICS}"))
+    for log in logs:
+        arm, _, seed = log.name.removesuffix(METRICS).rpartition("-")
+        records = [
+            {key: math.nan if value is None else value for key, value in line.items()}
+            for line in read_lines(log) if "scores" not in line
+        ]  # fmt: skip
+        for alarm in alarms(columns_of(records)):
+            fired.setdefault((arm, alarm.kind, alarm.about), []).append(f"{alarm.step} (seed {seed})")
+    if not logs:
+        return
+    yield ""
+    if not fired:
+        yield f"No monitor fired in {len(logs)} runs."
+        return
+    yield f"Monitors that fired in {len(logs)} runs, and in which step:"
+    yield from table(("arm", "monitor", "about", "steps"), [(*key, ", ".join(steps)) for key, steps in
+                                                           sorted(fired.items())])  # fmt: skip
+
+
+def _noise(found: Mapping[str, Any]) -> Iterator[str]:
+    """The noise study."""
+    yield from ("", "## Soft-RLVR's Theorem 1: what a judge's errors do to a gradient", "")
+    yield GRADIENTS.format(**found)
+    yield from table(
+        ("judge (p, q, p', q')", "items >", "whole: measured >", "formula >", "checklist: measured >", "formula >",
+         "guaranteed >", "smaller >"),
+        [(f"{one['judge']} ({', '.join(f'{one[rate]:g}' for rate in ('p', 'q', 'p_item', 'q_item'))})", one["items"],
+          *(f"{one[way][what]:.3f}" for way in ("single", "checklist") for what in ("measured", "formula")),
+          f"{one['guaranteed']:.2f}", f"{one['smaller']:.2f}") for one in found["gradients"]],
+    )  # fmt: skip
+    yield ""
+    yield ADVANTAGES.format(**found)
+    yield from table(
+        ("judge", "asked about", "bias² >", "variance >", "cosine of an update >", "of the mean >"),
+        [(one["judge"], "the whole" if one["asked"] == "whole" else "items",
+          *(f"{one[name]:.3f}" for name in ("bias", "variance", "step", "mean"))) for one in found["advantages"]],
+    )  # fmt: skip
+    yield ""
+    yield SCORES.format(**found)
+    yield from table(
+        ("rates", "score", "labelled items", "success >", "difference [95 %] >", "decision"),
+        [(one["rates"], one["score"], _labelled(one), f"{one['success']:.3f}", *_effect(one))
+         for one in found["scores"]],
+    )  # fmt: skip
+
+
+def _labelled(one: Mapping[str, Any]) -> str:
+    if one["score"] == "share":
+        return ""
+    return "true rates" if one["labelled"] is None else f"{one['labelled']:,}"
+
+
+def _effect(one: Mapping[str, Any]) -> tuple[str, str]:
+    if "effect" not in one:
+        return "", ""
+    found = one["effect"]
+    return f"{found['mean']:+.3f} [{found['low']:+.3f}, {found['high']:+.3f}]", one["decision"]
