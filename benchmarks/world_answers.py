@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.world_runs import Outcomes, World, sampled, write_lines
+from benchmarks.world_runs import RECIPES, Outcomes, World, sampled, write_lines
 from vouching.answering.prompt import answer_messages
 from vouching.answering.prompt import read_reply as read_answer
 from vouching.bench.multihop import question_of
@@ -59,11 +59,20 @@ def compressor() -> SentenceCompressor:
     return SentenceCompressor(8, lambda text: len(text.split()))
 
 
-def trained_by(arm: str, folder: Path) -> tuple[str, str, list[str]]:
+def command_of(arm: str, folder: Path) -> tuple[str, Path, list[str]]:
     """The command of an arm, its recipe, and its data."""
     if arm in HEADS:
-        return "rank", "answers.toml", [f'pairs=["{folder}/pairs.jsonl"]']
-    return "sft", "answers-sft.toml", [f'rows=["{folder}/{arm}.jsonl"]']
+        return "rank", RECIPES / "answers.toml", [f'pairs=["{folder}/pairs.jsonl"]']
+    return "sft", RECIPES / "answers-sft.toml", [f'rows=["{folder}/{arm}.jsonl"]']
+
+
+def run_arm(arm: str, folder: Path, settings: Sequence[str], out: Path) -> Path:
+    """Train a ranking head, or what ranks in words."""
+    from vouching.train.trainers import train
+
+    method, recipe, data = command_of(arm, folder)
+    train(method, recipe, [*data, *settings], out, resume=out.is_dir())
+    return out / "model"
 
 
 def write_rows(folder: Path, count: int) -> list[str]:
@@ -177,7 +186,7 @@ async def _ranking_chats(mode: RankMode, rows: Sequence[Mapping[str, Any]]) -> l
 
 
 ANSWERS = World(
-    name="answers", method="rank", arms=ARMS, write_rows=write_rows, judge=judge, trained_by=trained_by,
+    name="answers", method="rank", arms=ARMS, write_rows=write_rows, judge=judge, run=run_arm,
     policy={"context": 320, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES},
     read_as=(TEMPLATE, BOUNDARY),
     epochs=6.0,

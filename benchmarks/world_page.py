@@ -98,7 +98,8 @@ def _how(folder: Path) -> Iterator[str]:
     hours = sum(one["cpu_seconds"] for one in found) / 3600
     yield (
         f"{len({one['arm'] for one in trained})} arms with "
-        f"{_range(len(_seeds(trained, one['arm'])) for one in trained)} seeds and {_range(one['steps'] for one in trained)} steps each, judged on "
+        f"{_range(len(_seeds(trained, one['arm'])) for one in trained)} seeds and "
+        f"{_range(one['steps'] for one in trained)} steps each, judged on "
         f"{_range(len(one['outcomes']) for one in found)} held-out prompts; `{found[0]['command']}`, {hours:.1f} hours "
         f"of CPU time on {found[0]['machine']}, {days}."
     )

@@ -46,9 +46,9 @@ class World:
     """What has to run while an arm is trained, such as a judge."""
     epochs: float = 4.0
     """Of right chats, before the one epoch of imperfect ones."""
-    trained_by: Callable[[str, Path], tuple[str, str, list[str]]] | None = None
-    """The command of an arm, its recipe and the settings of its data, by the arm and the folder; None for ``method`` on
-    train.jsonl."""
+    run: Callable[[str, Path, Sequence[str], Path], Path] | None = None
+    """Trains an arm in a way of its own: arm, folder of the world, settings, folder of the run; returns the model. None
+    for ``method`` on train.jsonl."""
 
 
 def start(world: World, folder: Path, count: int, epochs: float | None = None) -> None:
@@ -75,14 +75,15 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
         return
     started, model = time.process_time(), folder / "imperfect/model"
     if arm != INITIAL:
-        method, recipe, data = world.method, f"{world.name}.toml", [f'rows=["{folder}/train.jsonl"]']
-        if world.trained_by is not None:
-            method, recipe, data = world.trained_by(arm, folder)
         own = [setting.replace("{folder}", str(folder)) for setting in world.arms[arm]]
-        settings = [*data, f"model={model}", f"max_steps={steps}", f"seed={seed}", *own]
+        settings = [f"model={model}", f"max_steps={steps}", f"seed={seed}", *own]
         with world.during():
-            train(method, RECIPES / recipe, settings, out, resume=out.is_dir())
-        model = out / "model"
+            if world.run is not None:
+                model = world.run(arm, folder, settings, out)
+            else:
+                rows = f'rows=["{folder}/train.jsonl"]'
+                train(world.method, RECIPES / f"{world.name}.toml", [rows, *settings], out, resume=out.is_dir())
+                model = out / "model"
     outcomes = world.judge(model, held_out, seed)
     results.mkdir(parents=True, exist_ok=True)
     for log in (out / "metrics.jsonl", out / "log.jsonl"):

@@ -27,6 +27,7 @@ from benchmarks.world_facts import FACTS  # noqa: E402
 from benchmarks.world_forms import FORMS  # noqa: E402
 from benchmarks.world_instructions import INSTRUCTIONS  # noqa: E402
 from benchmarks.world_page import page  # noqa: E402
+from benchmarks.world_probes import PROBES  # noqa: E402
 from benchmarks.world_runs import INITIAL, World, run_arm, start  # noqa: E402
 from vouching.worlds.claims import CLAIMS  # noqa: E402
 from vouching.worlds.claims import World as Name  # noqa: E402
@@ -34,7 +35,7 @@ from vouching.worlds.report import read_outcomes, table_of  # noqa: E402
 
 RESULTS = ROOT / "docs/results/reproductions"
 WORLDS: Mapping[Name, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,
-                                "forms": FORMS, "answers": ANSWERS}  # fmt: skip
+                                "forms": FORMS, "answers": ANSWERS, "probes": PROBES}  # fmt: skip
 
 
 def main() -> None:

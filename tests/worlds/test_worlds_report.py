@@ -101,6 +101,7 @@ def test_the_claims_name_measures_that_their_oracles_have() -> None:
         "documents": {*documents},
         "forms": {f"oracle/{name}" for name in ("lines", "drafts", "repaired", "challenge")} | {"case/1"},
         "answers": {*answers_oracle([0.0] * 3, AnswersWorld().rows(1, 0)[0]), "oracle/chosen"},
+        "probes": {f"oracle/{name}" for name in ("right", "weak", "strong")},  # of benchmarks/world_probes.py
     }
     for world, claims in CLAIMS.items():
         assert {claim.measure for claim in claims} <= measures[world]

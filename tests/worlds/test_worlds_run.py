@@ -9,18 +9,20 @@ import pytest
 
 pytest.importorskip("trl", reason="the extra train is not installed")
 
-from benchmarks.world_answers import ANSWERS
+from benchmarks.world_answers import ANSWERS, command_of
 from benchmarks.world_documents import DOCUMENTS
 from benchmarks.world_facts import FACTS
 from benchmarks.world_forms import FORMS
 from benchmarks.world_instructions import INSTRUCTIONS
+from benchmarks.world_probes import PROBES, ROUNDS
 from benchmarks.world_runs import INITIAL, RECIPES, World, run_arm, start
 from benchmarks.worlds import analyse
+from vouching.evolve.loop import rounds_of
 from vouching.train.trainers import run_settings
 from vouching.worlds.claims import CLAIMS
 
 WORLDS: dict[str, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,
-                            "forms": FORMS, "answers": ANSWERS}  # fmt: skip
+                            "forms": FORMS, "answers": ANSWERS, "probes": PROBES}  # fmt: skip
 ROLLOUTS = {"facts": 64, "instructions": 32, "documents": 32, "forms": 0}
 """Rollouts per step in each world; 0 where arms differ in it, with 4 prompts each."""
 
@@ -60,11 +62,24 @@ def test_every_arm_has_settings_that_can_be_read_and_the_same_rollouts_per_step(
 
 @pytest.mark.parametrize("arm", ANSWERS.arms)
 def test_every_arm_that_ranks_sees_the_answers_to_eight_questions_per_step(arm: str) -> None:
-    assert ANSWERS.trained_by is not None
-    method, recipe, data = ANSWERS.trained_by(arm, Path("folder"))
-    config = run_settings(method, RECIPES / recipe, [*data, *ANSWERS.arms[arm]])
+    method, recipe, data = command_of(arm, Path("folder"))
+    config = run_settings(method, recipe, [*data, *ANSWERS.arms[arm]])
     # Three pairs per question, one chat, or a chat for each of the three answers.
     assert config.batch_pairs == 24 if method == "rank" else config.batch_prompts == (24 if arm == "points" else 8)
+
+
+def test_an_evolution_has_three_rounds_with_growing_probes_and_is_judged_at_its_end(tmp_path: Path) -> None:
+    start(PROBES, tmp_path, 60, epochs=1.0)
+    results = tmp_path / "results"
+    for arm in (INITIAL, "weakness"):
+        run_arm(PROBES, arm, 0, tmp_path, results, steps=4, held_out=8)
+    rounds = [rounds_of(tmp_path / "weakness-0")[number] for number in range(ROUNDS + 1)]
+    assert [one.replay for one in rounds] == [0, 4, 4, 4]
+    assert rounds[1].probes < rounds[2].probes < rounds[3].probes
+    record = json.loads((results / "weakness-0.json").read_text(encoding="utf-8"))
+    kinds = [{*one} & {"oracle/weak", "oracle/strong"} for one in record["outcomes"].values()]
+    assert all(len(one) == 1 for one in kinds)
+    assert (results / "initial-0.json").is_file()
 
 
 @pytest.mark.parametrize("name", CLAIMS)

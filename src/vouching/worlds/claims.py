@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from vouching.worlds.report import PaperClaim
 
-World: TypeAlias = Literal["facts", "instructions", "documents", "forms", "answers"]
+World: TypeAlias = Literal["facts", "instructions", "documents", "forms", "answers", "probes"]
 
 CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
     "facts": (
@@ -112,6 +112,21 @@ CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
                    "agentic", "generative", "oracle/first"),
         PaperClaim("the score as a reward chooses better answers", "DiVA Table 6: F1 23.8 to 24.4 and more",
                    "diva", "initial", "oracle/chosen"),
+    ),
+    "probes": (
+        PaperClaim("self-evolution improves the errors that the start is weak on", "SEVA Table 2: HaluEval +14.3",
+                   "weakness", "initial", "oracle/weak"),
+        PaperClaim("self-evolution harms what the start is good at", "SEVA Table 2: TruthfulQA -13.8",
+                   "initial", "weakness", "oracle/strong"),
+        PaperClaim("self-evolution leaves the average as it is", "SEVA Table 22: 70.5 to 71.4",
+                   "weakness", "initial", "oracle/right", expects="no more"),
+        PaperClaim("probes by weakness improve weak errors more than random ones",
+                   "SEVA 2.5 allots by weakness; this control is asked for, not reported",
+                   "weakness", "random", "oracle/weak"),
+        PaperClaim("probes by weakness give better labels than random ones", "the same",
+                   "weakness", "random", "oracle/right"),
+        PaperClaim("probes from all sets harm less than probes by weakness alone",
+                   "SEVA 2.5: one source of probes makes specialists", "mixed", "weakness", "oracle/strong"),
     ),
 }  # fmt: skip
 """The claims that each world can test."""

@@ -1,0 +1,130 @@
+"""Self-evolution with a language model in the world of facts: probes by weakness, at random and mixed, at equal budget.
+
+The start has never seen a wrong owner or a wrong year, and so is weak on them. An arm is ``vouch evolve run``: three
+rounds of supervised training on probes and replayed rows, each round with twice the probes of the one before. The
+oracle judges claims whose errors are the world's own, not made by the strategies of the probes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.world_runs import RECIPES, Outcomes, World
+from vouching.evolve.config import EvolveConfig
+from vouching.evolve.loop import STUDENT, evolve_by, folder_of
+from vouching.evolve.probe import typed_rows
+from vouching.evolve.records import Judged, Probe, Row, write_records
+from vouching.evolve.rows import disjoint_rows, row_of
+from vouching.evolve.structured import StructuredSettings, StructuredStudent, StudentState, open_student
+from vouching.evolve.structured_examples import write_examples
+from vouching.methods.structured.prompt import structured_prompt
+from vouching.settings import read_settings
+from vouching.worlds.documents import BOUNDARY, TEMPLATE
+from vouching.worlds.facts import PIECES, FactsWorld
+
+WORLD = FactsWorld(facts=2)
+WEAK = ("owner", "year")
+"""Kinds of facts whose errors the start is not shown."""
+ROUNDS = 3
+DEV = 12
+"""Rows of each error type that guide the rounds."""
+TOKENS = 256
+"""Of a record, at most."""
+ARMS: Mapping[str, tuple[str, ...]] = {f"{one}": (f"source={one}",) for one in ("weakness", "random", "mixed")}
+"""Settings of each arm over recipes/worlds/probes.toml; all have as many probes and replayed rows."""
+RECORDS = (
+    "<source 1>>>", "<end of source 1>>>", "<claim>>>", "<end of claim>>>", '"}, {"claim_span": "',
+    '"}, {"claim_part": "', '"}], "reasoning_chain": [{"claim_part": "', ', "revised_claim": ', "null", '"NOT_FOUND"',
+    'The source says \\"', 'Nothing in the source corresponds to \\"', "not_supported", "supported", "mismatch",
+    "not_found", "match", "Not Attributable", "Attributable", *PIECES[3:],
+)  # fmt: skip
+"""Fixed parts of prompts and records, one token each in a small policy's tokenizer."""
+
+
+def run_arm(arm: str, folder: Path, settings: Sequence[str], out: Path) -> Path:
+    """Run an evolution; ``max_steps`` is B_1, the probes of the first round, and B_k doubles."""
+    given = dict(setting.split("=", 1) for setting in settings)
+    budget = int(given.pop("max_steps"))
+    given |= {
+        "train": f'["{folder}/train.jsonl"]', "dev": f'["{folder}/dev.jsonl"]', "structured.model": given.pop("model"),
+        "structured.full": f"{RECIPES}/probes-round.toml", "replay": f"{budget}",
+        "probes_by_round": f"{[budget * 2**number for number in range(ROUNDS)]}",
+    }  # fmt: skip
+    config = read_settings(EvolveConfig, RECIPES / "probes.toml", [f"{name}={value}" for name, value in given.items()])
+    evolve_by(config, out, out.is_dir(), lambda line: sys.stderr.write(f"{arm}: {line}\n") and None)
+    return folder_of(out, ROUNDS) / STUDENT
+
+
+def write_rows(folder: Path, count: int) -> list[str]:
+    """Rows of the arms and chats of the start; returns the texts that a tokenizer is trained on.
+
+    Probes are made from true claims. The rows that guide the rounds have an error of each type that the strategies can
+    make, and as many true claims; they share no claim and no source with those that probes are made from.
+    """
+    seen = [row for row in WORLD.rows(count, seed=0) if row["kind"] not in WEAK or row["gold"] == "Attributable"]
+    folder.mkdir(parents=True, exist_ok=True)
+    half = len(seen) * 3 // 4
+    for name, rows in (("right", seen[:half]), ("imperfect", seen[half:])):
+        made = [probe for row in rows if (probe := _probe(row)) is not None]
+        rest = [_row(row) for row in rows if not row["original"]]
+        write_examples(folder / f"{name}.jsonl", structured_prompt(), made, rest)
+    true = [_row(row) for row in FactsWorld(facts=2, wrong=0.0).rows(max(200, count // 2), seed=1)]
+    held = typed_rows(true[: len(true) // 3], DEV)
+    dev = [*held, *true[: len(held)]]
+    write_records(folder / "dev.jsonl", dev)
+    write_records(folder / "train.jsonl", disjoint_rows(true[len(true) // 3 :], dev))
+    lines = (folder / "right.jsonl").read_text(encoding="utf-8").splitlines()
+    return [turn["content"] for line in lines for turn in json.loads(line)["messages"] if turn["role"] != "system"]
+
+
+def judge(model: Path, count: int, seed: int) -> Outcomes:
+    """What the oracle says of a student's answer to each of ``count`` held-out claims.
+
+    ``oracle/right``: whether the label is right; ``oracle/weak`` and ``oracle/strong``: the same, of errors that the
+    start was not shown and of all other claims; ``oracle/type``, of wrong claims: whether the error type is right. An
+    answer that cannot be read is wrong. The answers are greedy, so that ``seed`` does not matter for the start.
+    """
+    rows = WORLD.rows(count, seed=2, part="held-out")
+    judged = _student(model).verify([_row(row) for row in rows])
+    return {row["id"]: _outcome(row, one) for row, one in zip(rows, judged, strict=True)}
+
+
+def _outcome(row: Mapping[str, Any], one: Judged) -> dict[str, float]:
+    right, wrong = float(one.label == row["gold"]), row["gold"] == "Not Attributable"
+    weak = wrong and row["kind"] in WEAK
+    found = {"oracle/right": right, "oracle/readable": float(one.label is not None),
+             f"oracle/{'weak' if weak else 'strong'}": right}  # fmt: skip
+    if wrong:
+        found["oracle/type"] = float(right and one.error_type == row["error_type"])
+    return found
+
+
+def _student(model: Path) -> StructuredStudent:
+    """The student of a round, or the start as one."""
+    if model.name == STUDENT:
+        return open_student(model)
+    return StructuredStudent(model, StudentState(f"{model}", StructuredSettings(f"{model}", max_tokens=TOKENS)))
+
+
+def _row(row: Mapping[str, Any]) -> Row:
+    return row_of({**row, "set": row["kind"], "group": row["id"]}, row["id"])
+
+
+def _probe(row: Mapping[str, Any]) -> Probe | None:
+    """A wrong claim with its original, as the examples of a round are made from; None if it has no original."""
+    if not row["original"]:
+        return None
+    one = _row(row)
+    return Probe(one.id, one.claim, one.source, one.label, one.error_type, "world", row["original"], one.spans,
+                 one.id, one.id, one.data_set)  # fmt: skip
+
+
+PROBES = World(
+    name="probes", method="evolve", arms=ARMS, write_rows=write_rows, judge=judge, run=run_arm,
+    policy={"context": 512, "vocabulary": 640, "width": 128, "layers": 3, "pieces": RECORDS},
+    read_as=(TEMPLATE, BOUNDARY),
+)  # fmt: skip
