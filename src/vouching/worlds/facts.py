@@ -14,6 +14,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
 from vouching.errors import ConfigError
@@ -132,10 +133,13 @@ class FactsWorld:
         return {**row, "prompt": [{"role": "user", "content": asked}]}
 
 
-def places(part: Part) -> list[str]:
+@cache
+def places(part: Part) -> tuple[str, ...]:
     """The names of places of one part; a name belongs to one part only."""
     names = [first + last for first in _FIRST for last in _LAST]
-    return [name for name in names if (hashlib.sha256(name.encode()).digest()[0] % 3 == 0) == (part == "held-out")]
+    return tuple(
+        name for name in names if (hashlib.sha256(name.encode()).digest()[0] % 3 == 0) == (part == "held-out")
+    )
 
 
 def record_of(row: Mapping[str, Any], attributable: bool, confidence: float) -> str:
