@@ -96,11 +96,11 @@ class Rates:
 
 
 def responses(items: int, prompts: int, seed: int, each: int = 24) -> Responses:
-    """Made responses to instructions of so many constraints, of which each breaks four in ten."""
+    """Made responses to instructions of so many constraints, of which each breaks a quarter, as the start of that world does."""
     draw, truth, kinds = random.Random(seed), list[list[list[bool]]](), list[list[int]]()
     for row in InstructionsWorld(items, items).rows(prompts, seed):
         constraints = [(kind, word) for kind, word in row["constraints"]]
-        said = [follow(constraints, draw, slips=0.4) for _ in range(each)]
+        said = [follow(constraints, draw, slips=0.25) for _ in range(each)]
         truth.append([[followed(one, text) for one in constraints] for text in said])
         kinds.append([KINDS.index(kind) for kind, _ in constraints])
     return Responses(np.array(truth), np.array(kinds))

@@ -137,9 +137,7 @@ class FactsWorld:
 def places(part: Part) -> tuple[str, ...]:
     """The names of places of one part; a name belongs to one part only."""
     names = [first + last for first in _FIRST for last in _LAST]
-    return tuple(
-        name for name in names if (hashlib.sha256(name.encode()).digest()[0] % 3 == 0) == (part == "held-out")
-    )
+    return tuple(name for name in names if (hashlib.sha256(name.encode()).digest()[0] % 3 == 0) == (part == "held-out"))
 
 
 def record_of(row: Mapping[str, Any], attributable: bool, confidence: float) -> str:
