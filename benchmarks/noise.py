@@ -96,7 +96,7 @@ class Rates:
 
 
 def responses(items: int, prompts: int, seed: int, each: int = 24) -> Responses:
-    """Made responses to instructions of so many constraints, of which each breaks a quarter, as the start of that world does."""
+    """Made responses to instructions of so many constraints, each of which is broken once in four times."""
     draw, truth, kinds = random.Random(seed), list[list[list[bool]]](), list[list[int]]()
     for row in InstructionsWorld(items, items).rows(prompts, seed):
         constraints = [(kind, word) for kind, word in row["constraints"]]
