@@ -63,8 +63,10 @@ RATES: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "equal": dict.fromkeys(KINDS, (PAPER.p_item, PAPER.q_item)),
     "by kind": {"count": (0.9, 0.4), "first": (0.9, 0.85), "last": (0.9, 0.85), "has": (0.95, 0.9),
                 "lacks": (0.6, 0.8)},
+    "by kind, turned": {"count": (0.6, 0.8), "first": (0.9, 0.85), "last": (0.9, 0.85), "has": (0.95, 0.9),
+                        "lacks": (0.9, 0.4)},
 }  # fmt: skip
-"""p' and q' by kind of item: the control, where all are equal, and a judge that is lenient with counts."""
+"""p' and q' by kind of item: the control, where all are equal, and judges that are lenient with one kind."""
 SHRINK = 20.0
 """Labelled items of the mean rate that are added to those of each kind."""
 LEAST = 0.1
@@ -278,9 +280,9 @@ def study(prompts: int, draws: int, steps: int, seeds: int, seed: int = 0) -> di
             for name, quality in JUDGES.items() for given in sizes.values()
         ],
         "advantages": [
-            {"judge": name, "asked": "whole" if holistic else "items",
-             **advantage_errors(sizes[4], quality, holistic, draws, seed)}
-            for name, quality in JUDGES.items() for holistic in (True, False)
+            {"judge": name, "items": items, "asked": "whole" if holistic else "items",
+             **advantage_errors(sizes[items], quality, holistic, draws, seed)}
+            for name, quality in JUDGES.items() for items in (4, 6) for holistic in (True, False)
         ],
         "scores": [line for name in RATES for line in learning(sizes[4], name, steps, seeds)],
     }  # fmt: skip

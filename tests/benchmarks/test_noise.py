@@ -95,4 +95,4 @@ def test_rates_are_estimated_from_labelled_items_and_shrunk_where_these_are_few(
 
 def test_the_study_has_every_figure_of_the_page_at_a_tiny_size() -> None:
     found = study(prompts=5, draws=3, steps=2, seeds=2)
-    assert {name: len(lines) for name, lines in found.items()} == {"gradients": 18, "advantages": 12, "scores": 14}
+    assert {name: len(lines) for name, lines in found.items()} == {"gradients": 18, "advantages": 24, "scores": 21}

@@ -79,4 +79,5 @@ def test_the_noise_study_is_a_section_of_its_own(tmp_path: Path) -> None:
     text, _ = page(tmp_path, ARMS)
     assert "## Soft-RLVR's Theorem 1" in text
     assert text.count("| by kind |") == 7
+    assert "so `vouch train checklist` has no such setting" in " ".join(text.split())
     assert not [*too_long(text)]
