@@ -30,11 +30,11 @@ HALF_RIGHT = Responses(np.array([[[True, False], [True, False]]]), np.array([[0,
 
 
 def test_the_error_of_a_gradient_is_the_one_derived_by_hand() -> None:
-    found = gradient_errors(HALF_RIGHT, QUALITY, draws=20_000, seed=0)
+    found = gradient_errors(HALF_RIGHT, QUALITY, draws=4_000, seed=0)
     # |s|^2 = |(1, 0) - (.5, .5)|^2 = .5. One judgment of a failure: E (J - 0)^2 = 1 - q = .3.
-    assert found["single"] == {"measured": pytest.approx(0.15, abs=0.003), "formula": pytest.approx(0.15)}
+    assert found["single"] == {"measured": pytest.approx(0.15, abs=0.006), "formula": pytest.approx(0.15)}
     # Items: means .9 and .2, so the share has mean .55 and variance (.09 + .16) / 4 = .0625: .3025 + .0625 = .365.
-    assert found["checklist"] == {"measured": pytest.approx(0.1825, abs=0.003), "formula": pytest.approx(0.1825)}
+    assert found["checklist"] == {"measured": pytest.approx(0.1825, abs=0.006), "formula": pytest.approx(0.1825)}
     # Theorem 1, S = 0: (.2 + .7 * .5)^2 + 1/8 = .4275 > .3, and the error is larger indeed.
     assert (found["guaranteed"], found["smaller"]) == (0.0, 0.0)
 

@@ -45,9 +45,9 @@ class AnswersWorld:
 
         >>> row = AnswersWorld(irrelevant=1).rows(1, seed=4)[0]
         >>> row["question"], row["asked"]
-        ('How many farms and mills are in Suldorf?', {'farms': 8, 'mills': 6})
-        >>> [(one["answer"], one["label"]) for one in row["answers"]][:1]
-        [('Suldorf has 18 farms. Suldorf has 18 mills.', 'incorrect')]
+        ('How many wells and towers are in Kirport?', {'wells': 20, 'towers': 20})
+        >>> [(one["answer"], one["label"]) for one in row["answers"]][2:]
+        [('Kirport has 5 wells. Kirport has 20 towers.', 'intermediate')]
         """
         draw = random.Random(f"{seed} {part}")
         return [self._row(f"{part}-{seed}-{number}", draw, places(part)) for number in range(count)]

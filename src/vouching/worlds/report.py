@@ -64,7 +64,7 @@ class Comparison:
 
 
 def compared(claim: PaperClaim, outcomes: Outcomes) -> Comparison | None:
-    """What two arms say of a claim, over the seeds that both have; None where they have no two of them in common.
+    """What two arms say of a claim, over the seeds that both have; None where they have no two seeds and prompts.
 
     Prompts to which the measure does not apply are ignored. Raises InputError for runs of different prompts.
     """
@@ -76,6 +76,8 @@ def compared(claim: PaperClaim, outcomes: Outcomes) -> Comparison | None:
     if len(prompts) > 1:
         raise InputError(f"{claim.first} and {claim.second} were judged on different prompts: judge them on the same")
     order = sorted(prompts.pop())
+    if len(order) < 2:
+        return None
     tables = [_table(arm, seeds, order, claim.measure) for arm in (first, second)]
     effect = effect_of(tables[0], tables[1])
     means = [float(table.mean()) for table in tables]
