@@ -39,7 +39,7 @@ for large models and natural text, and the reverse.
 - **holds**: the interval of the difference is above 0 and every seed agrees (for "no better": it is below .03).
 - **in part**: there is a difference, but a smaller one than .03.
 - **does not hold here**: the interval is below .03 (for "no better": there is a difference).
-- **cannot be told at this size**: anything else, and fewer than three seeds.
+- **undecided at this size**: anything else, and fewer than three seeds.
 
 Differences are paired by seed and prompt; the intervals of 95 % come from a bootstrap over both, and are too narrow for
 seeds that differ much, which is why all seeds have to agree. Claims are not corrected for their number. The outcomes by

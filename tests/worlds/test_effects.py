@@ -80,9 +80,9 @@ def _effect(low: float, high: float, seeds: int = 3, agree: bool = True) -> Effe
         (_effect(0.01, 0.3), "holds", "does not hold here"),
         (_effect(0.01, 0.02), "in part", "in part"),  # shown, but smaller than .03
         (_effect(-0.3, -0.1), "does not hold here", "holds"),
-        (_effect(-0.1, 0.1), "cannot be told at this size", "cannot be told at this size"),
-        (_effect(0.01, 0.3, agree=False), "cannot be told at this size", "cannot be told at this size"),
-        (_effect(0.01, 0.3, seeds=2), "cannot be told at this size", "cannot be told at this size"),
+        (_effect(-0.1, 0.1), "undecided at this size", "undecided at this size"),
+        (_effect(0.01, 0.3, agree=False), "undecided at this size", "undecided at this size"),
+        (_effect(0.01, 0.3, seeds=2), "undecided at this size", "undecided at this size"),
     ],
 )
 def test_the_decision_follows_the_rule(effect: Effect, more: str, no_more: str) -> None:

@@ -201,7 +201,7 @@ def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, rollouts: Sequ
 
 
 def _stop_pairs(trainer: Any, batch: dict[str, Any], mask: Any, rollouts: Sequence[Rollout], margin: float) -> None:
-    """Take the advantages of pairs that the policy tells apart by the margin; the divergence still applies to them."""
+    """Remove the advantages of pairs that the policy distinguishes by the margin; the divergence still applies."""
     said = (batch["old_per_token_logps"] * mask).sum(-1).tolist()
     stopped = stopped_pairs(rollouts, said, margin)
     batch["advantages"][stopped] = 0.0

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vouching.errors import InputError
 
-Decision: TypeAlias = Literal["holds", "in part", "does not hold here", "cannot be told at this size"]
+Decision: TypeAlias = Literal["holds", "in part", "does not hold here", "undecided at this size"]
 Expects: TypeAlias = Literal["more", "no more"]
 """What a claim says about the first of two arms."""
 RESAMPLES = 4_000
@@ -93,7 +93,7 @@ def decide(effect: Effect, smallest: float, expects: Expects = "more") -> Decisi
 
     ``smallest`` is the smallest effect that matters. The first arm has *more* if the interval is above 0 and all seeds
     agree, and *no more* if the interval is below ``smallest``; where both are true, there is more but less than
-    matters, and the claim holds in part. Otherwise, and with fewer than three seeds, nothing can be told. A claim of
+    matters, and the claim holds in part. Otherwise, and with fewer than three seeds, it is undecided. A claim of
     *no more* does not hold where the first arm has more.
 
     >>> decide(Effect(0.2, 0.1, 0.3, 0.1, seeds=3, prompts=100, agree=True), smallest=0.05)
@@ -102,13 +102,13 @@ def decide(effect: Effect, smallest: float, expects: Expects = "more") -> Decisi
     >>> decide(still, smallest=0.05), decide(still, smallest=0.05, expects="no more")
     ('does not hold here', 'holds')
     >>> decide(Effect(0.1, -0.1, 0.3, 0.3, seeds=3, prompts=100, agree=False), smallest=0.05)
-    'cannot be told at this size'
+    'undecided at this size'
     """
     if not smallest > 0:
         raise InputError(f"the smallest effect that matters must be above 0, got {smallest}")
     more = effect.low > 0 and effect.agree
     if effect.seeds < MIN_SEEDS or not (more or effect.high < smallest):
-        return "cannot be told at this size"
+        return "undecided at this size"
     if more and effect.high < smallest:
         return "in part"
     return "holds" if more == (expects == "more") else "does not hold here"
