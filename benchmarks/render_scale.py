@@ -30,12 +30,16 @@ def scale_lines(record: Figures) -> Iterator[str]:
     yield f"The load before the run was {record['load'][0]}, and {record['jobs']} processes or actors worked."
     yield from table(
         ("rows", "number >", "bytes in >", "bytes out >", "rows/s local >", "rows/s Ray >", "Ray / local >",
-         "first block, Ray, s >", "MB per actor >", "same verdicts"),
+         "first block, Ray, s >", "MB per actor >", "time in the verifier, Ray >", "same verdicts"),
         ((title, f"{one['rows']:,}", f"{one['bytes_in_per_row']:,}", f"{one['bytes_out_per_row']:,}",
           one["local"]["rows_per_second"], one["ray"]["rows_per_second"], one["ray_to_local"],
-          one["ray"]["first_block_seconds"], one["ray"]["peak_mb"], "yes" if one["same_verdicts"] else "no")
+          one["ray"]["first_block_seconds"], one["ray"]["peak_mb"],
+          f"{one['ray']['verifier_seconds'] / one['ray']['seconds'] / record['jobs']:.0%}",
+          "yes" if one["same_verdicts"] else "no")
          for title, one in found.items()),
     )  # fmt: skip
+    yield ""
+    yield from _limits(found, record["jobs"])
     yield ""
     yield f"For {MANY:,} rows, at the rate of Ray per actor on {record['cores']} cores:"
     yield from table(
@@ -49,7 +53,8 @@ def scale_lines(record: Figures) -> Iterator[str]:
     yield (
         "The prices of an hour are assumed (" + ", ".join(f"{name} ${price}" for name, _, price in MACHINES) + "). The "
         "cost assumes that a virtual core is as fast as a measured one and that cores add up, which was not measured "
-        f"beyond {record['cores']} cores."
+        f"beyond {record['cores']} cores; and that the rate of the {max(one['rows'] for one in found.values()):,} rows "
+        f"of the largest run is that of {MANY:,}."
     )
     for name, what in (("killed", "a run that was killed"), ("nodes", "a run of which a node was removed")):
         if name in record:
@@ -57,6 +62,16 @@ def scale_lines(record: Figures) -> Iterator[str]:
             times = f" {sum(one['kills'].values())} times" if "kills" in one else ""
             yield ""
             yield f"Of {one['rows']:,} rows, {what}{times} lost {one['lost']} and doubled {one['doubled']}."
+
+
+def _limits(found: Figures, jobs: int) -> Iterator[str]:
+    """What is used up first."""
+    each = [one["ray"]["rows_per_second"] / jobs * (one["bytes_in_per_row"] + one["bytes_out_per_row"])
+            for one in found.values()]  # fmt: skip
+    yield (
+        f"An actor read and wrote at most {max(each) / 1e6:.1f} MB a second, so cores are used up before disks and "
+        "networks. The time outside the verifier is that of starting, reading, writing and the check at the end."
+    )
 
 
 def main() -> None:

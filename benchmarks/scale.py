@@ -152,10 +152,10 @@ def measured(folder: Path, source: Path, rows: int, jobs: int) -> dict[str, Any]
     outputs = [folder / f"{source.name}-{name}" for name in ("local", "ray")]
     runs = {name: timed(source, output, exit_of(rows), jobs, "--engine", name)
             for name, output in zip(("local", "ray"), outputs, strict=True)}  # fmt: skip
-    size = sum(path.stat().st_size for path in (outputs[0] / "parts").iterdir())
+    size, ids = sum(path.stat().st_size for path in (outputs[0] / "parts").iterdir()), ids_of(outputs[1])
     found = {"rows": rows, "bytes_in_per_row": round(sum(p.stat().st_size for p in source.iterdir()) / rows),
              "bytes_out_per_row": round(size / rows), "same_verdicts": digest(outputs[0]) == digest(outputs[1]),
-             "once_each": set(ids_of(outputs[1]).values()) == {1}}  # fmt: skip
+             "once_each": len(ids) == rows and set(ids.values()) == {1}}  # fmt: skip
     for run in runs.values():
         run["rows_per_second"] = round(rows / run["seconds"], 1)
     return {**found, **runs, "ray_to_local": round(runs["local"]["seconds"] / runs["ray"]["seconds"], 2)}

@@ -28,6 +28,10 @@ def searxng_server(
             self.end_headers()
             self.wfile.write(answer.body)
 
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.do_GET()
+
         def log_message(self, format: str, *args: object) -> None:
             pass
 

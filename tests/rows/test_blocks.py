@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from io import BytesIO
 from pathlib import Path
 
 import pyarrow
@@ -12,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vouching.errors import InputError
-from vouching.rows.blocks import Shard, block_bytes, plan_blocks, read_block
+from vouching.rows.blocks import Shard, block_bytes, count_rows, plan_blocks, read_block
 from vouching.rows.places import FoundFile, OutputFolder, found_files, is_folder
 
 LINES = st.lists(
@@ -58,6 +60,31 @@ def test_rows_without_an_id_are_called_after_file_and_place(tmp_path: Path) -> N
     names = [name for name, _ in rows_in(tmp_path, 10)]
     # '{"claim": "x"}\n' has 15 bytes and '{"id": 7}\n' 10, so the third line begins at byte 25.
     assert names == ["a.jsonl:byte-0", "7", "a.jsonl:byte-25", "sub/b.csv:line-2"]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "json", "jsonl.gz", "parquet"])
+def test_rows_of_every_kind_of_file_are_counted(tmp_path: Path, ending: str) -> None:
+    rows = [{"id": f"r{number}", "claim": "It opened.\nIt closed."} for number in range(7)]
+    lines = "\n\n".join(json.dumps(row) for row in rows) + "\n \n"
+    place = tmp_path / f"a.{ending}"
+    content = {
+        "jsonl": lambda: b"\xef\xbb\xbf" + lines.encode(),
+        "jsonl.gz": lambda: gzip.compress(lines.encode()),
+        "json": lambda: json.dumps({"rows": rows}).encode(),
+        "csv": lambda: b"id,claim\n" + b"".join(b'%s,"It opened.\nIt closed."\n' % row["id"].encode() for row in rows),
+        "parquet": lambda: parquet_bytes(rows),
+    }[ending]()
+    place.write_bytes(content)
+    [file] = found_files(str(place))
+    assert count_rows(file) == 7
+    blocks = plan_blocks([file], 100)
+    assert sum(sum(1 for _ in read_block(block)) for block in blocks) == 7
+
+
+def parquet_bytes(rows: list[dict[str, str]]) -> bytes:
+    """Rows as Parquet with several row groups."""
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), made := BytesIO(), row_group_size=3)
+    return made.getvalue()
 
 
 def test_an_id_that_reads_like_a_place_stays_an_id(tmp_path: Path) -> None:

@@ -80,6 +80,20 @@ def fail_at_50() -> Callable[[Row], str]:
     return lambda row: str(1 // (row.number - 50))
 
 
+def fail_at_r30() -> Callable[[Row], str]:
+    """Has a bug that the row with the id "r30" shows."""
+
+    def work(row: Row) -> str:
+        return json.dumps({"id": row.name, "problem": row.problem, "x": 1 // (row.name != "r30")})
+
+    return work
+
+
+def mislabel() -> Callable[[Row], str]:
+    """Gives every line the same id."""
+    return lambda row: json.dumps({"id": "another", "problem": None})
+
+
 def die_once() -> Callable[[Row], str]:
     """Is killed at the first row that asks for it, once: the row names a file that is there afterwards."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pyarrow
 import pytest
 
+from vouching.errors import ConfigError, InputError
 from vouching.scale import FrameChecker, check_frames, record_schema
 
 pandas = pytest.importorskip("pandas")
@@ -45,3 +46,38 @@ def test_rows_that_cannot_be_used_and_missing_cells_give_records_too() -> None:
     assert [*records["kind"]] == ["verdict", "report", "unverified"]
     assert records["reason"][2] == "input"
     assert [*records["id"]] == ["a", "b", "c"]
+
+
+def test_rows_without_ids_are_refused_since_two_batches_would_call_them_the_same() -> None:
+    rows = pandas.DataFrame({"claim": ["It opened in 1973."], "source": [SOURCE]})
+    frames = check_frames(iter([rows, rows]), "embedded:rules")
+    with pytest.raises(
+        InputError, match=r'have the columns claim, source, and no "id".*: add a column that is different'
+    ):
+        next(frames)
+    # Engines ask for the columns with a batch of no rows.
+    assert FrameChecker("embedded:rules").check_table(pyarrow.table({})).schema == record_schema()
+
+
+def test_a_row_whose_id_is_null_has_a_record_that_says_so() -> None:
+    rows = pandas.DataFrame({"id": ["a", None], "claim": ["It opened in 1973."] * 2, "source": [SOURCE] * 2})
+    records = FrameChecker("embedded:rules").check_table(pyarrow.Table.from_pandas(rows)).to_pylist()
+    assert [(one["id"], one["kind"], one["reason"]) for one in records] == [
+        ("a", "verdict", None), (None, "unverified", "input"),
+    ]  # fmt: skip
+    assert records[1]["message"] == 'row 2 of its batch: the row has no "id"; its keys are claim, source'
+
+
+def test_columns_to_keep_stand_beside_the_records_of_their_rows() -> None:
+    rows = pandas.DataFrame({
+        "id": ["a", "b", "c"], "day": [3, None, 5], "claim": ["It opened in 1973.", "It opened in 1937.", None],
+        "source": [SOURCE, "Another source.", SOURCE],
+    })  # fmt: skip
+    [made] = check_frames([rows], "embedded:rules", keep=["day"])
+    assert [*made.columns] == [*record_schema().names, "day"]
+    assert [*made["day"].fillna(0)] == [3, 0, 5]
+    assert [*made["id"]] == ["a", "b", "c"]
+    with pytest.raises(InputError, match="and not 'week', which keep names"):
+        next(check_frames([rows], "embedded:rules", keep=["week"]))
+    with pytest.raises(ConfigError, match="keep='claim' is a column of the records too"):
+        FrameChecker("embedded:rules", keep=["claim"])

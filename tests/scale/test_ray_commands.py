@@ -14,7 +14,9 @@ from typer.testing import CliRunner, Result
 
 from tests.cli.chat_server import chat_server
 from tests.cli.folder_commands import MADE_COMMANDS, ROW_COMMANDS, folder_of, lines_of
+from tests.cli.searxng_server import searxng_server
 from tests.methods.scripts import CLAIM, SOURCE, reply
+from tests.models.fault_server import of_json
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
 
@@ -45,6 +47,38 @@ def test_training_data_is_that_of_the_local_engine(ray: Any, name: str, tmp_path
     )
     assert (there.exit_code, here.exit_code) == (Exit.OK, Exit.OK), there.stderr
     assert lines_of(tmp_path / "there.jsonl") == lines_of(tmp_path / "here.jsonl")
+
+
+def test_relative_paths_are_those_of_the_folder_of_the_command(
+    ray: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the nodes were started elsewhere
+    (tmp_path / "notes.txt").write_text(SOURCE)
+    assert vouch("index", "build", "notes", "notes.txt").exit_code == Exit.OK
+    searched_here_and_there(tmp_path, "notes")
+
+
+def test_actors_search_an_opensearch_server(ray: Any, tmp_path: Path) -> None:
+    hit = {"_index": "notes", "_id": "bridge", "_score": 1.0, "_source": {"text": SOURCE}}
+    shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+    found = of_json({"took": 1, "timed_out": False, "_shards": shards, "hits": {"hits": [hit]}})
+    with searxng_server(lambda request: found) as (engine, paths):
+        searched_here_and_there(tmp_path, f"opensearch:{engine.removeprefix('searxng=')}/notes")
+    assert paths == ["/notes/_search"] * len(paths)
+    assert len(paths) == 4  # two rows, here and there
+
+
+def searched_here_and_there(folder: Path, index: str) -> None:
+    """Check that claims are judged by the same evidence with processes and with Ray."""
+    (folder / "lake").mkdir()
+    for name in "ab":
+        (folder / f"lake/{name}.jsonl").write_text(json.dumps({"id": name, "claim": CLAIM}) + "\n")
+    check = ("check", "--input", folder / "lake", "--model", "embedded:rules", "--index", index)
+    here = vouch(*check, "--output", folder / "here")
+    there = vouch(*check, "--output", folder / "there", "--engine", "ray", "--jobs", "2")
+    assert (there.exit_code, here.exit_code) == (Exit.OK, Exit.OK), there.stderr
+    assert lines_of(folder / "there") == lines_of(folder / "here")
+    assert {line["label"] for line in lines_of(folder / "there")} == {"Not Attributable"}
 
 
 class Counting:

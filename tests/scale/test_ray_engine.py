@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from vouching.cli.judge import Judging
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.rows.columns import record_schema
 from vouching.rows.folder import LocalEngine, check_folder, run_folder
-from vouching.rows.parts import FolderJob
+from vouching.rows.parts import FolderJob, WorkBug
 from vouching.scale import check_dataset
 from vouching.scale.engine import RayEngine
 from vouching.scale.session import check_nodes
@@ -96,6 +98,25 @@ def test_a_block_that_cannot_be_finished_ends_the_run_with_its_reason(ray: Any, 
     (tmp_path / "out/parts").write_text("")  # a file where the folder should be
     with pytest.raises(BackendError, match=r"block \d+ \(0\.jsonl\) cannot be written"):
         run_folder(job, RayEngine())
+
+
+def test_an_error_in_the_work_is_a_bug_with_its_traceback_file_and_row(ray: Any, tmp_path: Path) -> None:
+    (folder := tmp_path / "rows").mkdir()
+    (folder / "a.jsonl").write_text("".join(f'{{"id": "r{number}"}}\n' for number in range(60)))
+    job = FolderJob(str(folder), str(tmp_path / "out"), works.fail_at_r30, works.seen_in, {}, size=150)
+    with pytest.raises(WorkBug) as raised:
+        run_folder(job, RayEngine(actors=1))
+    # Before r30 are 10 rows of 13 bytes and 20 of 14: it begins at byte 410, in block 2 of 150 bytes each.
+    for part in ("ZeroDivisionError", "works.py", "while working on byte 410, id r30", "in block 2 (a.jsonl)"):
+        assert part in str(raised.value)
+    assert {"00000000.json", "00000001.json"} <= {path.name for path in (tmp_path / "out/blocks").iterdir()}
+    fixed = replace(job, open_work=works.echo)
+    assert run_folder(fixed, RayEngine(actors=1), resume=True).rows == 60
+    before = (folder / "a.jsonl").stat().st_mtime_ns  # actors notice an edit that keeps the size
+    (folder / "a.jsonl").write_text((folder / "a.jsonl").read_text().replace("r0", "x0"))
+    os.utime(folder / "a.jsonl", ns=(before + 1, before + 1))
+    with pytest.raises(InputError, match="has changed: its rows are not those from which block 0 was made"):
+        run_folder(fixed, RayEngine(actors=1), resume=True)
 
 
 def test_another_version_or_an_output_that_a_node_does_not_see_is_told_before_work(ray: Any, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, cast
@@ -36,7 +37,7 @@ from vouching.rows.folder import (
     run_folder,
     shown_faults,
 )
-from vouching.rows.parts import BlockResult, FolderJob
+from vouching.rows.parts import BlockResult, FolderJob, WorkBug
 from vouching.rows.places import is_folder
 from vouching.rows.pool import OpenWork, cores
 from vouching.rows.worker import WorkerError
@@ -158,13 +159,17 @@ class Spread:
                 summary = run_folder(folder, self._engine(job), shard, job.resume, _Watch(progress))
         except OSError as error:
             raise typer.Exit(cannot_write(error, job.output)) from None
+        except WorkBug as error:
+            sys.stderr.write(str(error))
+            write_error("stopped: this is a bug of Vouch, which --resume would meet again; please report the above")
+            raise typer.Exit(Exit.INCOMPLETE) from None
         except (BackendError, WorkerError) as error:
             write_error(f"stopped: {error}; {AGAIN if shard is None else 'start the same shard again'}")
             raise typer.Exit(Exit.INCOMPLETE) from None
         if summary.problems:
             write_error(f"the rows that cannot be used are listed in {job.output}/errors")
         if shard is None:
-            summary.stopped = _complaint(check_folder(job.output))
+            summary.stopped = _complaint(check_folder(job.output, str(job.input)))
         else:
             write_error(f"when all {shard.count} shards are done: {then or f'vouch rows merge {job.output}'}")
         return summary
@@ -227,11 +232,14 @@ def merge_command(
     output: Annotated[
         str | None, typer.Option(metavar="PATH", help="Also write all parts to one file: .jsonl or .parquet.")
     ] = None,
+    input: Annotated[
+        str | None, typer.Option(metavar="ROWS", help="Where the rows are now, if they were moved since the run.")
+    ] = None,
 ) -> None:
     """Check that every row of a folder has exactly one line, and write the manifest or one file of all parts."""
     with usage_errors():
         try:
-            whole = check_folder(folder)
+            whole = check_folder(folder, input)
             fault = _complaint(whole)
             if output is not None and not whole.faults:
                 merge_parts(folder, output)

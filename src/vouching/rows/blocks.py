@@ -8,6 +8,7 @@ block.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import IO
@@ -16,7 +17,7 @@ from vouching.errors import InputError
 from vouching.rows.places import FoundFile, open_file
 from vouching.rows.read import RowReader, ending_of, json_row, reader_of
 from vouching.rows.row import Row, has_id
-from vouching.rows.tables import parquet_rows
+from vouching.rows.tables import parquet_count, parquet_rows
 
 MIN_BYTES, MAX_BYTES = 1 << 16, 1 << 23
 """Smallest and largest planned size of a block."""
@@ -38,6 +39,10 @@ class Block:
     """First byte."""
     end: int | None = None
     """Byte after the last; None for the whole file."""
+    stamp: str = ""
+    """Of the file, see :class:`~vouching.rows.places.FoundFile`."""
+    written: bool = False
+    """Whether the file was written after an earlier run had finished the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,7 @@ def plan_blocks(files: Sequence[FoundFile], size: int) -> list[Block]:
         ranges: list[tuple[int, int | None]] = [(0, None)]
         if ending_of(file.path) in _SPLIT:
             ranges = [(start, min(start + size, file.size)) for start in range(0, file.size, size)]
-        blocks += [Block(len(blocks) + at, file.path, file.name, *one) for at, one in enumerate(ranges)]
+        blocks += [Block(len(blocks) + at, file.path, file.name, *one, file.stamp) for at, one in enumerate(ranges)]
     return blocks
 
 
@@ -119,6 +124,22 @@ def read_block(block: Block, columns: Collection[str] = ()) -> RowReader:
     return RowReader(block.name, _named(reader, block.name), reader.share, file.close)
 
 
+def count_rows(file: FoundFile) -> int:
+    """The number of rows of a whole file, counted without its blocks. Raises InputError if it cannot be read."""
+    ending = ending_of(file.path)
+    try:
+        with open_file(file.path) as opened:
+            if ending == ".jsonl":
+                first = opened.readline().removeprefix(codecs.BOM_UTF8)
+                return bool(first.strip()) + sum(not line.isspace() for line in opened)
+            if ending == ".parquet":
+                return parquet_count(opened, file.name)
+            with reader_of(opened, ending, file.name, ()) as rows:
+                return sum(1 for _ in rows)
+    except OSError as error:
+        raise InputError(f"{file.name} cannot be read to the end: {error.strerror or error}") from None
+
+
 def _lines(file: IO[bytes], start: int, end: int) -> Iterator[Row]:
     """The rows of the lines that begin from ``start`` to before ``end``."""
     if start:
@@ -127,7 +148,7 @@ def _lines(file: IO[bytes], start: int, end: int) -> Iterator[Row]:
     number, place = 0, file.tell()
     while place < end and (line := file.readline()):
         if not start and not place:
-            line = line.removeprefix(b"\xef\xbb\xbf")
+            line = line.removeprefix(codecs.BOM_UTF8)
         if line.strip():
             number += 1
             yield json_row(number, f"byte {place}", line)

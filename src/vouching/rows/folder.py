@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,22 +15,27 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from vouching.errors import InputError, needed
-from vouching.rows.blocks import Block, Shard, plan_blocks
+from vouching.rows.blocks import Block, Shard, count_rows, plan_blocks
 from vouching.rows.parts import (
     ID_BYTES,
     PARQUET,
     BlockResult,
     BlockWorker,
     FolderJob,
+    compared,
     finished,
+    outcome_of,
     planned,
     read_plan,
+    refuse_other_files,
+    result_of,
     stem,
 )
-from vouching.rows.places import FoundFile, OutputFolder
+from vouching.rows.places import FoundFile, OutputFolder, found_files
 from vouching.rows.pool import in_order
 from vouching.rows.row import Row
 from vouching.rows.run import BatchSummary
+from vouching.rows.tables import parquet_count
 from vouching.rows.worker import Work
 
 Engine: TypeAlias = Callable[[FolderJob, Sequence[Block]], Iterator[BlockResult]]
@@ -49,7 +55,7 @@ class _BlockRows:
 
         def work(row: Row) -> str:
             assert row.fields is not None
-            return json.dumps(asdict(worker.finish(Block(**row.fields))))
+            return json.dumps(outcome_of(worker, Block(**row.fields)))
 
         return work
 
@@ -62,13 +68,13 @@ class LocalEngine:
     """Number of processes."""
 
     def __call__(self, job: FolderJob, blocks: Sequence[Block]) -> Iterator[BlockResult]:
-        """Yield the results. Raises WorkerError if a process dies, BackendError as BlockWorker does."""
+        """Yield the results. Raises WorkerError if a process dies, and as ``result_of`` does."""
         rows = (Row(number, f"block {block.number}", asdict(block)) for number, block in enumerate(blocks, 1))
         if self.jobs > 1:
             pickle.dumps(job)  # fails here, with a useful message, rather than in a worker
         with closing(in_order(_BlockRows(job), rows, min(self.jobs, max(1, len(blocks))), patience=0.0)) as results:
             for _, line in results:
-                yield BlockResult(**json.loads(line))
+                yield result_of(json.loads(line))
 
 
 def run_folder(
@@ -88,8 +94,9 @@ def run_folder(
         watch: called after each finished block, with the share of the blocks that are finished.
 
     Raises:
-        InputError: the input or output cannot be used, or the output belongs to other files or settings.
+        InputError: the input or output cannot be used, or the output belongs to other files, rows or settings.
         BackendError: a model cannot be reached or a file cannot be written; finished blocks are kept.
+        WorkBug: the work has a bug; finished blocks are kept.
 
     >>> import tempfile
     >>> from vouching.rows import json_work, looker
@@ -104,11 +111,16 @@ def run_folder(
     blocks = planned(job, resume or shard is not None)
     done = finished(OutputFolder(job.output))
     mine = list((shard or Shard()).of(blocks))
-    found = {block.number for block in mine if block.number in done and not done[block.number].left}
-    summary = BatchSummary(found=sum(done[number].rows for number in found))
+    kept = {block.number for block in mine if block.number in done and not done[block.number].left}
+    summary = BatchSummary(found=sum(done[number].rows for number in kept))
     summary.again = sum(done[block.number].left for block in mine if block.number in done)
-    finished_now = len(found)
-    for result in engine(job, [block for block in mine if block.number not in found]):
+    # Files that were written since are compared first.
+    to_do = [
+        replace(block, written=True) for block in mine if block.number in kept and done[block.number].is_old(block)
+    ]
+    to_do += [block for block in mine if block.number not in kept]
+    finished_now = len(mine) - len(to_do)
+    for result in engine(job, to_do):
         done[result.block] = result
         finished_now += 1
         watch(result, finished_now / len(mine))
@@ -141,46 +153,101 @@ class Completeness:
     """Seconds, tokens and calls, summed over all lines."""
 
 
-def check_folder(output: str) -> Completeness:
-    """Check that every block is finished and every row has one line, and write ``manifest.json`` if so.
+def check_folder(output: str, input: str | None = None) -> Completeness:
+    """Check that every block is finished and every row of the input has one line, and write ``manifest.json`` if so.
 
-    Eight bytes for each row are held in memory. Raises InputError if it is no output of a folder of rows.
+    The rows of each file are counted, without its blocks; blocks whose file was written since are compared with it.
+    About ten bytes for each row are held in memory.
+
+    Args:
+        output: the folder of the output.
+        input: where the rows are now; None for where they were. If they are gone, those that an earlier manifest
+            counts are taken.
+
+    Raises:
+        InputError: this is no output of a folder of rows, or its input is missing or has other files.
     """
     folder = OutputFolder(output)
     plan = read_plan(folder)
-    files = [FoundFile(name, name, size) for name, size in plan["files"]]
+    files, counted = _input_of(folder, plan, input)
     blocks, done = plan_blocks(files, plan["block_bytes"]), finished(folder)
-    missing = [block for block in blocks if block.number not in done]
-    faults = [f"block {block.number} ({block.name}) is not finished" for block in missing]
-    summary, hashes, usage = BatchSummary(), list[bytes](), dict[str, float]()
+    faults = [f"block {block.number} ({block.name}) is not finished" for block in blocks if block.number not in done]
+    summary, ids, usage, lines = BatchSummary(), bytearray(), dict[str, float](), Counter[str]()
     for block in blocks:
         if block.number not in done:
             continue
-        result, name = done[block.number], stem(block.number)
+        result = done[block.number]
         add_result(summary, result)
-        for key, value in result.usage.items():
-            usage[key] = usage.get(key, 0) + value
-        ids, part = folder.read(f"ids/{name}"), folder.read(f"parts/{name}{plan['parts']}")
-        lines = None if part is None else _lines_in(part, plan["parts"])
-        if lines != result.rows or ids is None or len(ids) != ID_BYTES * result.rows:
-            faults.append(
-                f"part {name}{plan['parts']} has {lines or 0} of {result.rows} lines: delete blocks/{name}.json"
-            )
-            continue
-        hashes.append(ids)
-    every = np.frombuffer(b"".join(hashes), dtype="<u8")
-    doubled = len(every) - len(np.unique(every))
+        usage |= {key: usage.get(key, 0) + value for key, value in result.usage.items()}
+        lines[block.name] += result.rows
+        try:
+            ids += _checked(folder, plan["parts"], block, result)
+            if result.is_old(block):
+                done[block.number] = compared(folder, block)
+        except InputError as error:
+            faults.append(str(error))
     if not faults:
-        results = [asdict(done[block.number]) for block in blocks]
-        manifest = {**plan, "rows": summary.rows, "doubled_ids": doubled, "usage": usage, "blocks": results}
-        folder.write(MANIFEST, json.dumps(manifest).encode())
+        counted |= {file.name: count_rows(file) for file in files if file.name not in counted}
+        faults += [
+            f"{name} has {rows:,} rows, but {lines[name]:,} lines: choose another output, and start again"
+            for name, rows in counted.items()
+            if rows != lines[name]
+        ]
+    doubled = _doubled(ids)
+    if not faults:
+        found = {"rows": summary.rows, "doubled_ids": doubled, "usage": usage}
+        found["counted"] = [[file.name, file.size, file.stamp, counted[file.name]] for file in files]
+        found["blocks"] = [asdict(done[block.number]) for block in blocks]
+        folder.write(MANIFEST, json.dumps({**plan, **found}).encode())
     return Completeness(summary, len(blocks), tuple(faults), doubled, usage)
+
+
+def _input_of(
+    folder: OutputFolder, plan: Mapping[str, Any], input: str | None
+) -> tuple[list[FoundFile], dict[str, int]]:
+    """The files of the input, or those of the manifest if they are gone, and the rows that the manifest counts."""
+    known = json.loads(folder.read(MANIFEST) or b"{}").get("counted", ())
+    old = {name: (FoundFile(name, name, size, stamp), rows) for name, size, stamp, rows in known}
+    try:
+        files = found_files(input or plan["input"])
+    except InputError as error:
+        if input is not None or not old:
+            raise InputError(f"{error}; its rows are counted once more: pass --input with where they are now") from None
+        return [file for file, _ in old.values()], {name: rows for name, (_, rows) in old.items()}
+    planned_files = {name for name, _ in plan["files"]}  # others came later
+    files = [file for file in files if file.name in planned_files]
+    refuse_other_files(folder.path, plan["files"], files)
+    same = (file.name for file in files if file.name in old and file.stamp and old[file.name][0].stamp == file.stamp)
+    return files, {name: old[name][1] for name in same}
+
+
+def _checked(folder: OutputFolder, ending: str, block: Block, result: BlockResult) -> bytes:
+    """The hashes of the ids of a block. Raises InputError if these or its lines are not as many as its rows."""
+    name = stem(block.number)
+    part, ids = folder.read(f"parts/{name}{ending}"), folder.read(f"ids/{name}") or b""
+    lines = 0 if part is None else _lines_in(part, ending)
+    if not lines == len(ids) / ID_BYTES == result.rows:
+        raise InputError(
+            f"part {name}{ending} has {lines} lines and {len(ids) // ID_BYTES} ids of {result.rows}: delete "
+            f"blocks/{name}.json"
+        )
+    return ids
+
+
+def _doubled(ids: bytearray) -> int:
+    """How many ids occur before; sorts them."""
+    every = np.frombuffer(ids, dtype="<u8")
+    every.sort()
+    return int(np.count_nonzero(every[1:] == every[:-1]))
 
 
 def _lines_in(part: bytes, ending: str) -> int:
     if ending != PARQUET:
         return part.count(b"\n")
-    return needed("pyarrow.parquet", "data", "reading Parquet").ParquetFile(BytesIO(part)).metadata.num_rows
+    try:
+        return parquet_count(BytesIO(part), ending)
+    except InputError:  # damaged
+        return 0
 
 
 def merge_parts(output: str, target: str) -> int:

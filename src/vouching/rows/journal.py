@@ -15,7 +15,6 @@ last note.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -29,6 +28,7 @@ from typing import IO, Any
 
 from vouching.errors import InputError, OutputBusyError
 from vouching.rows.read import Row
+from vouching.rows.row import RowDigest
 
 
 class LineRepair:
@@ -124,7 +124,7 @@ class Journal:
         self._file = file
         self._path = path
         self._note = note or Note({})
-        self._digest = hashlib.blake2b(digest_size=16)
+        self._digest = RowDigest()
         self._noted_at = -math.inf
         self._unnoted = False
         self._repair: LineRepair | None = None
@@ -208,7 +208,7 @@ class Journal:
 
     def _count(self, row: Row) -> None:
         self.rows += 1
-        self._digest.update(json.dumps([row.fields, row.problem], default=str).encode())
+        self._digest.add(row)
 
     def _write_note(self, path: Path) -> None:
         # After a power cut the note must not count lines that never reached the disk.

@@ -33,6 +33,8 @@ class FoundFile:
     """Its path below the folder that was given, with "/"."""
     size: int
     """In bytes."""
+    stamp: str = ""
+    """Another one after the file was written again: its time, or what the object store says of it; empty if unknown."""
 
 
 def is_remote(path: str) -> bool:
@@ -42,6 +44,11 @@ def is_remote(path: str) -> bool:
     (True, False)
     """
     return "://" in path
+
+
+def whole_path(path: str) -> str:
+    """A path that does not depend on the folder of the process; an address as it is."""
+    return path if is_remote(path) else str(Path(path).resolve())
 
 
 def is_folder(path: str) -> bool:
@@ -179,13 +186,18 @@ def _split_pattern(path: str) -> tuple[str, str]:
 
 def _local_files(base: Path) -> Iterator[FoundFile]:
     if base.is_file():
-        yield FoundFile(str(base), base.name, base.stat().st_size)
+        yield _local_file(base, base.name)
         return
     if not base.is_dir():
         raise InputError(f"{base} does not exist: pass a data file, a folder with data files, or a pattern")
     for place in base.rglob("*"):
         if place.is_file():
-            yield FoundFile(str(place), place.relative_to(base).as_posix(), place.stat().st_size)
+            yield _local_file(place, place.relative_to(base).as_posix())
+
+
+def _local_file(place: Path, name: str) -> FoundFile:
+    found = place.stat()
+    return FoundFile(str(place), name, found.st_size, str(found.st_mtime_ns))
 
 
 def _remote_files(base: str) -> Iterator[FoundFile]:
@@ -194,14 +206,21 @@ def _remote_files(base: str) -> Iterator[FoundFile]:
     try:
         info = system.get_file_info(inner)
         if info.type == kinds.FileType.File:
-            yield FoundFile(base, PurePosixPath(inner).name, info.size)
+            yield FoundFile(base, PurePosixPath(inner).name, info.size, _stamp(system, info))
             return
         for found in system.get_file_info(kinds.FileSelector(inner, recursive=True, allow_not_found=True)):
             if found.type == kinds.FileType.File:
                 name = found.path.strip("/").removeprefix(inner.strip("/")).lstrip("/")
-                yield FoundFile(f"{base.rstrip('/')}/{name}", name, found.size)
+                yield FoundFile(f"{base.rstrip('/')}/{name}", name, found.size, _stamp(system, found))
     except OSError as error:
         raise InputError(f"{base} cannot be listed: {visible_line(str(error))}") from None
+
+
+def _stamp(system: Any, info: Any) -> str:
+    if info.mtime_ns is not None:
+        return str(info.mtime_ns)
+    handler = getattr(system, "handler", None)
+    return "" if handler is None else str(handler.fs.ukey(info.path))
 
 
 @cache

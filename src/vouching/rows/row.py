@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -39,6 +40,28 @@ class Row:
         """Its id, see :func:`row_name`."""
         name = row_name(self.fields or {}, self.number)
         return self.unnamed if self.unnamed is not None and name == f"row-{self.number}" else name
+
+
+class RowDigest:
+    """A digest of what rows say, in their order.
+
+    >>> first, second = RowDigest(), RowDigest()
+    >>> first.add(Row(1, "line 1", {"id": "a"}))
+    >>> second.add(Row(7, "line 9", {"id": "a"}))
+    >>> first.hexdigest() == second.hexdigest() != RowDigest().hexdigest()
+    True
+    """
+
+    def __init__(self) -> None:
+        self._digest = hashlib.blake2b(digest_size=16)
+
+    def add(self, row: Row) -> None:
+        """Take in the next row."""
+        self._digest.update(json.dumps([row.fields, row.problem], default=str).encode())
+
+    def hexdigest(self) -> str:
+        """The digest of the rows so far."""
+        return self._digest.hexdigest()
 
 
 def row_name(fields: Mapping[str, Any], number: int) -> str:

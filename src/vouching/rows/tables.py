@@ -105,12 +105,8 @@ def parquet_rows(
 
     ``between`` limits them to the row groups that begin in a range of bytes, such as (0, 1_000_000).
     """
-    parquet = needed("pyarrow.parquet", "data", "reading Parquet")
     broken: type[Exception] = needed("pyarrow", "data", "reading Parquet").ArrowException
-    try:
-        table = parquet.ParquetFile(file)
-    except (broken, OSError) as error:
-        raise InputError(f"{name} cannot be read as Parquet: {error}") from None
+    table = _parquet_file(file, name)
     _refuse_header(table.schema_arrow.names, name, columns)
     groups, before, wanted = _row_groups(table.metadata, between)
     done = [before]
@@ -125,6 +121,19 @@ def parquet_rows(
             raise OSError(f"after row {done[0]}: {error}") from error
 
     return rows(), lambda: (done[0] - before) / max(1, wanted)
+
+
+def parquet_count(file: IO[bytes], name: str) -> int:
+    """The number of rows of a Parquet file, from its footer. Raises InputError."""
+    return int(_parquet_file(file, name).metadata.num_rows)
+
+
+def _parquet_file(file: IO[bytes], name: str) -> Any:
+    broken: type[Exception] = needed("pyarrow", "data", "reading Parquet").ArrowException
+    try:
+        return needed("pyarrow.parquet", "data", "reading Parquet").ParquetFile(file)
+    except (broken, OSError) as error:
+        raise InputError(f"{name} cannot be read as Parquet: {error}") from None
 
 
 def _row_groups(metadata: Any, between: tuple[int, int] | None) -> tuple[list[int], int, int]:

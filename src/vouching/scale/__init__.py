@@ -1,7 +1,8 @@
-"""Check more rows than one machine should: on Ray Data, or as a function for any engine that maps data frames.
+"""Check more rows than one machine should: on Ray, or as a function for any engine that maps data frames.
 
-``vouch check --engine ray`` works on a folder of rows block by block; :func:`check_dataset` maps a Dataset that
-exists, and :func:`check_frames` is the function for Spark, Daft and others. Needs the extra ``ray``.
+``vouch check --engine ray`` works on a folder of rows block by block, in actors that read and write the files
+themselves; :func:`check_dataset` maps a Dataset of Ray Data that exists, and :func:`check_frames` is the function for
+Spark, Daft and others. Needs the extra ``ray``.
 """
 
 from vouching.rows.columns import record_schema

@@ -14,15 +14,14 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vouching.errors import BackendError, ConfigError, OutputBusyError, VouchError
 from vouching.models.limits import CallLimits
 from vouching.rows.blocks import Block
-from vouching.rows.parts import BlockResult, BlockWorker, FolderJob
-from vouching.rows.places import is_remote
+from vouching.rows.parts import BlockResult, BlockWorker, FolderJob, WorkBug, outcome_of, result_of
+from vouching.rows.places import whole_path
 from vouching.scale.session import check_nodes, ray_session
 
 AHEAD = 2
@@ -44,16 +43,20 @@ class BlockActor:
     Args:
         job: what to work on.
         environment: variables that the actor should have.
+        folder: the folder of the command, for models and indexes that are named by relative paths.
     """
 
-    def __init__(self, job: FolderJob, environment: Mapping[str, str]) -> None:
+    def __init__(self, job: FolderJob, environment: Mapping[str, str], folder: str) -> None:
         self._job = job
         self._environment = environment
+        self._folder = folder
         self._worker: BlockWorker | None = None
 
     def open(self) -> str | None:
         """Open the verifier; why that is not possible, None if it is."""
         os.environ.update(self._environment)
+        with suppress(OSError):  # a node may not have it
+            os.chdir(self._folder)
         try:
             self._worker = BlockWorker(self._job)
         except VouchError as error:
@@ -61,14 +64,9 @@ class BlockActor:
         return None
 
     def finish(self, block: Block) -> dict[str, Any]:
-        """The result of a block, or "error", or "busy"."""
+        """The outcome of a block, see :func:`~vouching.rows.parts.outcome_of`."""
         assert self._worker is not None
-        try:
-            return asdict(self._worker.finish(block))
-        except OutputBusyError as error:
-            return {"busy": str(error)}
-        except VouchError as error:
-            return {"error": str(error)}
+        return outcome_of(self._worker, block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +90,15 @@ class RayEngine:
         Raises:
             MissingExtraError: Ray is not installed.
             ConfigError: the cluster cannot be reached, has other versions, or cannot open the verifier.
-            BackendError: a block could not be finished, or no node is left.
+            InputError: a block cannot be used, or a node does not see the output.
+            BackendError: a block could not be finished, the cluster failed, or no node of it is left.
+            WorkBug: the work has a bug.
         """
         if not blocks:
             return
         with ray_session(self.address, self.actors) as (ray, is_own):
-            job = _absolute(job)
+            job = replace(job, output=whole_path(job.output))
+            blocks = [replace(block, path=whole_path(block.path)) for block in blocks]
             if not is_own:
                 check_nodes(ray, job.output)
             there: dict[str, float] = ray.cluster_resources()
@@ -106,10 +107,11 @@ class RayEngine:
             actors = min(len(blocks), self.actors or most)
             pool = Pool(ray, job, min(1, gpus), self.tell)
             try:
-                yield from pool.results([_absolute_block(block) for block in blocks], _environments(actors, self.calls))
+                yield from pool.results(blocks, _environments(actors, self.calls))
+            except ray.exceptions.RayTaskError as error:  # an error of an actor, not of the cluster
+                raise WorkBug(str(error)) from None
             except ray.exceptions.RayError as error:
-                lines = str(error).strip().splitlines()
-                raise BackendError(f"the Ray cluster failed: {lines[-1] if lines else type(error).__name__}") from None
+                raise BackendError(f"the Ray cluster failed: {_last_line(error)}") from None
             finally:
                 pool.close()
 
@@ -172,10 +174,11 @@ class Pool:
     def close(self) -> None:
         """End the actors."""
         for slot in self._slots:
-            self._ray.kill(slot.actor)
+            if slot.actor is not None:
+                self._ray.kill(slot.actor)
 
     def _start(self, slot: _Slot) -> None:
-        slot.actor, slot.is_open = self._kind.remote(self._job, slot.environment), False
+        slot.actor, slot.is_open = self._kind.remote(self._job, slot.environment, os.getcwd()), False
         self._asked[slot.actor.open.remote()] = (slot, slot.actor, None)
 
     def _hand_out(self) -> None:
@@ -203,30 +206,36 @@ class Pool:
 
     def _finished(self, slot: _Slot, block: Block, found: dict[str, Any]) -> list[BlockResult]:
         slot.has.remove(block)
-        if "busy" in found:
-            self._wait_for(block, found["busy"])
+        try:
+            result = result_of(found)
+        except OutputBusyError as error:
+            self._wait_for(block, str(error))
             return []
-        if "error" in found:
-            raise BackendError(found["error"])
-        return [BlockResult(**found)]
+        self._locked.pop(block.number, None)
+        return [result]
 
     def _replace(self, slot: _Slot, actor: Any, block: Block | None, error: Exception) -> list[BlockResult]:
         """Start another actor in place of a dead one, whose unfinished blocks come first; the ones that it finished."""
+        self._ray.kill(actor)  # one that cannot be reached may be alive
         results: list[BlockResult] = []
-        for call in [call for call, (_, its, _) in self._asked.items() if its is actor]:
+        calls = [call for call, (_, its, _) in self._asked.items() if its is actor]
+        ended = self._ray.wait(calls, num_returns=len(calls), timeout=POLL_SECONDS)[0] if calls else []
+        for call in calls:
             _, _, other = self._asked.pop(call)
             assert other is not None
-            with suppress(self._ray.exceptions.RayActorError):  # all calls of a dead actor have ended
-                results += self._finished(slot, other, self._ray.get(call))
+            with suppress(self._ray.exceptions.RayActorError):
+                results += self._finished(slot, other, self._ray.get(call)) if call in ended else []
         died_of = slot.has[0].number if block is not None else _OPENING
         self._died_of[died_of] += 1
         if block is None and self._died_of[died_of] >= DEATHS * len(self._slots):
-            raise BackendError(f"actors die before they work: {str(error).strip().splitlines()[0]}")
+            raise BackendError(f"actors die before they work: {_last_line(error)}")
         if block is not None and self._died_of[died_of] >= DEATHS:
             raise BackendError(
                 f"{DEATHS} actors died while they worked on block {died_of} ({slot.has[0].name}), perhaps of too "
                 "little memory: use smaller files or row groups, or fewer actors (--jobs)"
             )
+        for left in slot.has:
+            self._locked.pop(left.number, None)
         self._waiting.extendleft(reversed(slot.has))
         slot.has.clear()
         self._start(slot)
@@ -253,14 +262,6 @@ def _environments(actors: int, calls: bool) -> list[dict[str, str]]:
     return [{**ours, **limits.share(number, count).environment} for number in range(count)]
 
 
-def _absolute(job: FolderJob) -> FolderJob:
-    """The job with paths that do not depend on the folder in which an actor runs."""
-    return job if is_remote(job.output) else replace(job, output=_whole_path(job.output))
-
-
-def _absolute_block(block: Block) -> Block:
-    return block if is_remote(block.path) else replace(block, path=_whole_path(block.path))
-
-
-def _whole_path(path: str) -> str:
-    return str(Path(path).resolve())
+def _last_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[-1] if lines else type(error).__name__
