@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def ids_in(output: Path) -> Counter[str]:
 
 
 @contextmanager
-def small_disk(place: Path) -> Iterator[Path]:
+def small_disk(place: Path) -> Generator[Path]:
     """A disk of 200 kB in memory."""
     place.mkdir()
     made = subprocess.run(

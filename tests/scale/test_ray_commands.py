@@ -49,6 +49,18 @@ def test_training_data_is_that_of_the_local_engine(ray: Any, name: str, tmp_path
     assert lines_of(tmp_path / "there.jsonl") == lines_of(tmp_path / "here.jsonl")
 
 
+def test_rows_are_annotated_by_actors(ray: Any, tmp_path: Path) -> None:
+    (lake := tmp_path / "lake").mkdir()
+    for name in "ab":
+        row = {"id": name, "claim": CLAIM, "source": SOURCE, "label": "Not Attributable"}
+        (lake / f"{name}.jsonl").write_text(f"{json.dumps(row)}\n")
+    annotate = ("data", "annotate", "--input", lake, "--output", tmp_path / "sft.jsonl", "--engine", "ray")
+    with chat_server(lambda asked: reply()) as model:
+        done = vouch(*annotate, "--model", model)
+    assert done.exit_code == Exit.OK, done.stderr
+    assert [line["id"] for line in lines_of(tmp_path / "sft.jsonl")] == ["a", "b"]
+
+
 def test_relative_paths_are_those_of_the_folder_of_the_command(
     ray: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -176,7 +176,7 @@ class Scripted(Order):
         if not left:
             return [], []
         step = self._script.pop(0)
-        if isinstance(step, float):
+        if not isinstance(step, str):
             time.sleep(step)
             return [], []
         actor = self.actors[-1]

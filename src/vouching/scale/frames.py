@@ -19,7 +19,7 @@ from vouching.types.visible import shown_names
 class FrameChecker:
     """Checks Arrow tables and data frames of rows; the verifier is opened once, by the constructor.
 
-    An engine cuts rows into tables as it likes, so rows are told apart by their ids alone: a table must have a column
+    An engine cuts rows into tables as it likes, so only ids distinguish rows: a table must have a column
     "id". That ids differ between tables is not checked.
 
     Args:
@@ -67,7 +67,7 @@ class FrameChecker:
         found = f"the rows have the columns {shown_names(columns)}"
         if "id" not in columns:
             raise InputError(
-                f'{found}, and no "id", without which rows of different batches cannot be told apart: add a column '
+                f'{found}, and no "id", without which rows of different batches cannot be distinguished: add a column '
                 "that is different in each row, and the same when a batch is read again"
             )
         if missing := [name for name in self._keep if name not in columns]:
