@@ -19,8 +19,8 @@ from vouching.types.visible import shown_names
 class FrameChecker:
     """Checks Arrow tables and data frames of rows; the verifier is opened once, by the constructor.
 
-    An engine cuts rows into tables as it likes, so only ids distinguish rows: a table must have a column
-    "id". That ids differ between tables is not checked.
+    An engine cuts rows into tables as it likes, so only their ids distinguish rows: a table must have a column "id".
+    That ids differ between tables is not checked.
 
     Args:
         model: the judge, see :class:`vouching.Checker`.
