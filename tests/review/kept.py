@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vouching.ledger import Entry, Ledger
-from vouching.review import ItemId
+from vouching.review import ItemId, ReviewQueue
 from vouching.types import Claim, Provenance, Verdict
 from vouching.types.serial import to_json
 
@@ -30,3 +30,22 @@ def keep(ledger: Ledger, scores: Sequence[float], stream: str = "s", caller: str
     """One row per score; the ids of their verdicts."""
     entries = [entry(score, stream, caller, f"Claim {n} of {stream}.") for n, score in enumerate(scores)]
     return [ItemId(id) for id in ledger.append(entries)]
+
+
+def review_sample(
+    queue: ReviewQueue, gold: Mapping[ItemId, str], number: int | None = None, reviewer: str = "ann"
+) -> None:
+    """Decide the first verdicts of the sample, by default all, at once: entries as the queue appends them."""
+    done = {review.item for review in queue.audit(reviewer=reviewer, limit=10_000)}
+    lines = [line for line in queue.lines("sampled", limit=10_000) if line.id in {*gold} - done][:number]
+    entries: list[Entry] = []
+    for line in lines:
+        said = {
+            "action": "decide", "finding": line.id.finding, "policy": "sampled", "seed": queue.seed,
+            "label": gold[line.id], "error_type": None,
+        }  # fmt: skip
+        record = {"kind": "review", **said, "note": ""}
+        entries.append(
+            Entry(line.stream, "review", {}, record, reviewer, provenance={"review": said}, about=line.id.row)
+        )
+    queue.ledger.append(entries)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.review.kept import keep
+from tests.review.kept import entry, keep, review_sample, verdict
 from vouching.errors import InputError
-from vouching.ledger import Ledger, open_ledger
-from vouching.metrics import wilson
+from vouching.ledger import Entry, Ledger, RetentionRule, open_ledger
+from vouching.metrics import clustered_wilson, wilson
 from vouching.review import Decision, ItemId, QueueFilters, ReviewQueue
 from vouching.review.audits import ENOUGH, blocking_audit
 from vouching.review.rates import (
@@ -21,6 +21,7 @@ from vouching.review.rates import (
     verbatim_overlap,
 )
 from vouching.review.reviewed import read_reviewed
+from vouching.types.serial import to_python
 
 WRONG = "Not Attributable"
 
@@ -54,7 +55,7 @@ def test_reliability_compares_scores_with_what_reviewers_say(tmp_path: Path) -> 
         ids = keep(ledger, [0.95] * 20 + [0.25] * 20)
         queue = ReviewQueue(ledger)
         labels = ["Attributable"] * 10 + [WRONG] * 10 + ["Attributable"] * 5 + [WRONG] * 15
-        review_all(queue, dict(zip(ids, labels, strict=True)))
+        review_sample(queue, dict(zip(ids, labels, strict=True)))
         found = reliability(queue, resamples=200)
         audit = blocking_audit(queue, "bot", "scripted")
         [caller] = false_positives_by_caller(queue)
@@ -69,7 +70,7 @@ def test_reliability_compares_scores_with_what_reviewers_say(tmp_path: Path) -> 
     assert (caller.name, caller.reviewed, caller.attributable, caller.rejected) == ("bot", 40, 15, 5)
     assert caller.rate == audit.rate == wilson(5, 15)
     assert not audit.sufficient
-    assert f"15 of {ENOUGH} sampled reviews" in str(audit.warning)
+    assert f"15 of {ENOUGH} sampled reviews of different Attributable claims" in str(audit.warning)
 
 
 def test_only_a_random_sample_tells_about_all_verdicts(tmp_path: Path) -> None:
@@ -110,9 +111,9 @@ def test_an_audit_is_sufficient_for_one_caller_and_model_only(tmp_path: Path) ->
     with open_ledger(tmp_path / "ledger.db") as ledger:
         ids = keep(ledger, [0.9] * ENOUGH)
         queue = ReviewQueue(ledger)
-        review_all(queue, dict.fromkeys(ids, "Attributable"), number=ENOUGH - 1)
+        review_sample(queue, dict.fromkeys(ids, "Attributable"), ENOUGH - 1)
         assert not blocking_audit(queue, "bot").sufficient
-        review_all(queue, dict.fromkeys(ids, "Attributable"))
+        review_sample(queue, dict.fromkeys(ids, "Attributable"))
         audit = blocking_audit(queue, "bot", "scripted")
         assert audit.sufficient
         assert audit.warning is None
@@ -121,6 +122,63 @@ def test_an_audit_is_sufficient_for_one_caller_and_model_only(tmp_path: Path) ->
         assert audit.rate.high < 0.04
         assert not blocking_audit(queue, "app").sufficient
         assert not blocking_audit(queue, "bot", "another").sufficient
+
+
+def keep_responses(ledger: Ledger, number: int, scores: list[float]) -> list[ItemId]:
+    """Responses with one claim per score; the ids of all their verdicts."""
+    reports = [
+        {"kind": "report", "findings": [
+            to_python(verdict(score, f"Claim {place} of response {n}.")) for place, score in enumerate(scores)
+        ]}
+        for n in range(number)
+    ]  # fmt: skip
+    entries = [
+        Entry("s", "check-response", {"response": f"Response {n}.", "sources": [f"Source {n}."]}, report, "bot")
+        for n, report in enumerate(reports)
+    ]
+    return [ItemId(row, place) for row in ledger.append(entries) for place in range(len(scores))]
+
+
+def test_claims_of_one_response_do_not_count_as_independent(tmp_path: Path) -> None:
+    # 12 responses of 10 claims; of each, the first is rejected, and reviewers call all of them Attributable.
+    # 120 claims are enough, but of 12 responses: without variation between responses the interval stays that of 120.
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        ids = keep_responses(ledger, 12, [0.2] + [0.9] * 9)
+        queue = ReviewQueue(ledger)
+        [day] = periods(queue)
+        assert day.not_attributable == clustered_wilson([1] * 12, [10] * 12)
+        review_sample(queue, dict.fromkeys(ids, "Attributable"))
+        [caller] = false_positives_by_caller(queue)
+        assert caller.rate == clustered_wilson([1] * 12, [10] * 12)
+        assert len({row.group for row in read_reviewed(queue)}) == 12
+
+
+def test_enough_claims_of_few_responses_are_no_audit(tmp_path: Path) -> None:
+    # 11 responses of 10 claims without a rejection: as if 11 claims were reviewed, so up to 26 % may be rejected.
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        ids = keep_responses(ledger, 11, [0.9] * 10)
+        queue = ReviewQueue(ledger)
+        review_sample(queue, dict.fromkeys(ids, "Attributable"))
+        audit = blocking_audit(queue, "bot")
+        assert audit.distinct == 110 > ENOUGH
+        assert audit.rate.high == pytest.approx(wilson(0, 11).high)
+        assert "is 26 points wide, more than 20, since many are of the same responses" in str(audit.warning)
+
+
+def test_the_same_claim_and_sources_again_are_one_review_and_one_group(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        rows = ledger.append(
+            [entry(0.9, claim="It opened in 1973.")] * ENOUGH + [entry(0.9, claim="It has two towers.")]
+        )
+        queue = ReviewQueue(ledger)
+        review_sample(queue, {ItemId(row): "Attributable" for row in rows})
+        audit = blocking_audit(queue, "bot")
+        assert (audit.attributable, audit.distinct, audit.sufficient) == (ENOUGH + 1, 2, False)
+        assert f"2 of {ENOUGH} sampled reviews of different" in str(audit.warning)
+        assert len({row.group for row in read_reviewed(queue)}) == 2
+        # Erased texts cannot be compared: each row is then taken for itself.
+        ledger.erase(RetentionRule(ids=tuple(rows)), "asked for")
+        assert len({row.said for row in read_reviewed(queue)}) == ENOUGH + 1
 
 
 def test_verdicts_that_came_after_the_sampling_are_no_part_of_the_sample(tmp_path: Path) -> None:

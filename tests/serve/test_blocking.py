@@ -12,10 +12,10 @@ pytest.importorskip("starlette", reason="the extra serve is not installed")
 
 from starlette.testclient import TestClient
 
-from tests.review.kept import entry
+from tests.review.kept import entry, review_sample
 from tests.serve.upstream import upstream_server
 from vouching.ledger import open_ledger
-from vouching.review import Decision, ReviewQueue
+from vouching.review import ReviewQueue
 from vouching.review.audits import ENOUGH
 from vouching.serve.blocking import Blocking
 from vouching.serve.policy import Policy, ServeSettings
@@ -43,7 +43,7 @@ def test_blocking_warns_at_the_start_and_in_answers_until_the_caller_was_reviewe
         start, found = answer(policy)
         assert found["action"] == "blocked"
         assert found["warnings"] == [start]
-        assert f"0 of {ENOUGH} sampled reviews of Attributable claims judged by embedded" in start
+        assert f"0 of {ENOUGH} sampled reviews of different Attributable claims, judged by embedded" in start
         with open_ledger(target) as ledger:
             queue = ReviewQueue(ledger)
             [line] = queue.lines()  # what was blocked can be reviewed
@@ -55,8 +55,7 @@ def test_blocking_warns_at_the_start_and_in_answers_until_the_caller_was_reviewe
                 dataclasses.replace(one, record=one.record | {"provenance": _judged_by("embedded")}) for one in made
             ]
             ledger.append(made)
-            while (item := queue.take("ann", "sampled")) is not None:
-                queue.decide("ann", item.id, Decision())
+            review_sample(queue, {line.id: line.label for line in queue.lines(limit=10_000)})
         start, found = answer(policy)
         assert start == ""
         assert "warnings" not in found
@@ -70,13 +69,12 @@ def test_what_one_of_two_reviewers_decided_does_not_count_as_reviewed(tmp_path: 
             dataclasses.replace(one, record={**one.record, "provenance": _judged_by("embedded")}) for one in made
         ])  # fmt: skip
         queue = ReviewQueue(ledger, reviewers=2)
-        while (item := queue.take("ann", "sampled")) is not None:
-            queue.decide("ann", item.id, Decision())
+        gold = {line.id: line.label for line in queue.lines(limit=10_000)}
+        review_sample(queue, gold, reviewer="ann")
         settings = ProxySettings("http://localhost:1", action="block", caller="shop")
         policy = Policy(ServeSettings(ledger=target, reviewers=2), proxy=settings)
         assert f"0 of {ENOUGH} sampled reviews" in Blocking(policy).warning()
-        while (item := queue.take("bob", "sampled")) is not None:
-            queue.decide("bob", item.id, Decision())
+        review_sample(queue, gold, reviewer="bob")
         assert Blocking(policy).warning() == ""
 
 

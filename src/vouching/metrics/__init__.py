@@ -32,7 +32,17 @@ from vouching.metrics.calibration import (
 )
 from vouching.metrics.calibrators import fit_calibrator
 from vouching.metrics.groups import Spread, document_numbers, spread_over_seeds, stratified_slice
-from vouching.metrics.intervals import Interval, McNemar, Statistic, bca, bca_each, mcnemar_exact, paired_bca, wilson
+from vouching.metrics.intervals import (
+    Interval,
+    McNemar,
+    Statistic,
+    bca,
+    bca_each,
+    clustered_wilson,
+    mcnemar_exact,
+    paired_bca,
+    wilson,
+)
 from vouching.metrics.scores import (
     accuracy,
     auroc,
@@ -51,10 +61,10 @@ from vouching.metrics.scores import (
 
 __all__ = [
     "Bin", "Interval", "McNemar", "RowSpans", "SpanScores", "Spread", "Statistic", "accuracy", "accuracy_at_coverage",
-    "auroc", "balanced_accuracy", "bca", "bca_each", "brier", "brier_skill", "cohen_kappa", "confusion_matrix",
-    "coverage_points", "document_numbers", "ece", "error_type_distribution", "exact_match", "fit_calibrator",
-    "kendall_tau_b", "macro_f1", "mcnemar_exact", "mean", "na_f1", "na_precision", "na_recall", "paired_bca",
-    "precision_at_1", "predicted_na_rate", "reliability_bins", "roc_points", "span_counts", "span_f1", "span_precision",
-    "span_recall", "span_scores", "spread_over_seeds", "stratified_slice", "token_counts", "token_f1", "why_undefined",
-    "wilson",
+    "auroc", "balanced_accuracy", "bca", "bca_each", "brier", "brier_skill", "clustered_wilson", "cohen_kappa",
+    "confusion_matrix", "coverage_points", "document_numbers", "ece", "error_type_distribution", "exact_match",
+    "fit_calibrator", "kendall_tau_b", "macro_f1", "mcnemar_exact", "mean", "na_f1", "na_precision", "na_recall",
+    "paired_bca", "precision_at_1", "predicted_na_rate", "reliability_bins", "roc_points", "span_counts", "span_f1",
+    "span_precision", "span_recall", "span_scores", "spread_over_seeds", "stratified_slice", "token_counts", "token_f1",
+    "why_undefined", "wilson",
 ]  # fmt: skip

@@ -1,23 +1,28 @@
 """Whether blocking is audited for a caller: enough sampled reviews to know how often right claims are blocked.
 
-Sufficient are ``ENOUGH`` = 100 claims that reviewers call Attributable, from the random sample, about verdicts for this
-caller by the same model. With 100 of them, the 95 % Wilson interval of the share that was rejected is at most 20
-percentage points wide, and without a single rejection the share is below 4 %; with 30, these are 34 points and 11 %,
-which cannot tell a policy that blocks one right claim in fifty from one that blocks one in nine. Claims that reviewers
-call Not Attributable do not count, since they do not inform about right claims.
+Two things must hold for claims that reviewers call Attributable, from the random sample, about verdicts for this caller
+by the same model. There are ``ENOUGH`` = 100 different ones: a claim judged against the same sources again is the same.
+And the 95 % interval of the share that was rejected is at most ``WIDEST`` = 20 percentage points wide. 100 independent
+claims always reach that, and without a single rejection the share is then below 4 %; with 30, these are 34 points and
+11 %, which cannot tell a policy that blocks one right claim in fifty from one that blocks one in nine. Claims of one
+response depend on each other, so that 100 of ten responses may say no more than ten. Claims that reviewers call Not
+Attributable do not count, since they do not inform about right claims. Claims whose texts were erased cannot be
+compared: those of one row count as one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vouching.metrics import Interval, wilson
+from vouching.metrics import Interval
 from vouching.review.queue import ReviewQueue
-from vouching.review.reviewed import read_reviewed
+from vouching.review.reviewed import read_reviewed, share_of
 from vouching.types.review import QueueFilters
 
 ENOUGH = 100
-"""Reviewed claims of the sample that are Attributable."""
+"""Different reviewed claims of the sample that are Attributable."""
+WIDEST = 0.2
+"""Widest interval of the share of them that was rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +36,12 @@ class BlockingAudit:
     """Verdicts of the sample that are final."""
     attributable: int
     """Of these, those that reviewers call Attributable."""
+    distinct: int
+    """Of these, how many are different: the same claim and sources count once."""
     rejected: int
-    """Of these, those that the verifier rejected."""
+    """Those Attributable ones that the verifier rejected."""
     rate: Interval
-    """rejected / attributable: how often a right claim is rejected."""
+    """rejected / attributable: how often a right claim is rejected, with an interval over groups of claims."""
     warning: str | None
     """What to say wherever answers are blocked; None if there are enough reviews."""
 
@@ -49,15 +56,24 @@ def blocking_audit(queue: ReviewQueue, caller: str, model: str | None = None) ->
     rows = read_reviewed(queue, QueueFilters(caller=caller, model=model))
     attributable = [row for row in rows if row.attributable]
     rejected = sum(not row.right for row in attributable)
-    rate, number = wilson(rejected, len(attributable)), len(attributable)
-    warning = unaudited(caller, model, number) if number < ENOUGH else None
-    return BlockingAudit(caller, model, len(rows), number, rejected, rate, warning)
+    rate = share_of((row.group, not row.right) for row in attributable)
+    distinct = len({row.said for row in attributable})
+    lack = _lack(distinct, rate)
+    warning = f"it is not known how often right claims of {caller or 'this caller'} are blocked: {lack}"
+    warning += f"{f', judged by {model}' if model else ''}; review more, or do not block"
+    return BlockingAudit(
+        caller, model, len(rows), len(attributable), distinct, rejected, rate, warning if lack else None
+    )  # fmt: skip
 
 
-def unaudited(caller: str, model: str | None, attributable: int) -> str:
-    """The warning where blocking is not audited."""
-    return (
-        f"it is not known how often right claims of {caller or 'this caller'} are blocked: the ledger has "
-        f"{attributable:,} of {ENOUGH:,} sampled reviews of Attributable claims"
-        f"{f' judged by {model}' if model else ''}; review more, or do not block"
-    )
+def _lack(distinct: int, rate: Interval) -> str:
+    """What the reviews lack; empty if they suffice."""
+    if distinct < ENOUGH:
+        return f"the ledger has {distinct:,} of {ENOUGH:,} sampled reviews of different Attributable claims"
+    if rate.low is None or rate.high is None or rate.high - rate.low > WIDEST:
+        width = 100 if rate.low is None or rate.high is None else 100 * (rate.high - rate.low)
+        return (
+            f"the ledger has {distinct:,} sampled reviews of different Attributable claims, but their interval is "
+            f"{width:.0f} points wide, more than {100 * WIDEST:.0f}, since many are of the same responses"
+        )
+    return ""

@@ -1,8 +1,8 @@
 """What a ledger shows over time, and what reviews show about it: rates, calibration, and false positives.
 
-Shares have Wilson intervals; ECE and Brier score have BCa intervals over rows of the ledger, since the verdicts of one
-response are not independent. Calibration and false positives use the random sample of the reviews unless told
-otherwise (:mod:`vouching.review.reviewed`).
+Verdicts of one response, and those on the same claim and sources, are not independent: shares have Wilson intervals by
+groups (:func:`vouching.metrics.clustered_wilson`), ECE and Brier score BCa intervals over groups. Calibration and false
+positives use the random sample of the reviews unless told otherwise (:mod:`vouching.review.reviewed`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from datetime import date, timedelta
 from functools import partial
 from typing import Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 
 from vouching.errors import InputError
 from vouching.ledger.tables import REVIEW_ITEMS
-from vouching.metrics import Bin, Interval, bca, brier, document_numbers, ece, reliability_bins, wilson
+from vouching.metrics import Interval, bca, brier, clustered_wilson, ece, reliability_bins
 from vouching.review.conditions import conditions_of
 from vouching.review.queue import ReviewQueue
-from vouching.review.reviewed import Reviewed, read_reviewed
+from vouching.review.reviewed import Reviewed, read_reviewed, share_of
 from vouching.text.words import lower_words
 from vouching.types.review import QueueFilters
 
@@ -39,7 +39,7 @@ class Period:
     error_types: dict[str, int]
     """Verdicts by error type; those without one are not in it."""
     not_attributable: Interval
-    """Share that is Not Attributable. Its interval takes verdicts as independent: those of one response are not."""
+    """Share that is Not Attributable, with an interval over rows of the ledger."""
 
 
 def periods(
@@ -49,14 +49,23 @@ def periods(
     if by not in {"day", "week"}:
         raise InputError(f"periods are by day or week, got {by!r}")
     queue.refresh()
-    day = func.substr(REVIEW_ITEMS.c.at, 1, 10)
-    asked = select(day, REVIEW_ITEMS.c.label, REVIEW_ITEMS.c.error_type, func.count()).where(*conditions_of(filters))
+    day, wrong = func.substr(REVIEW_ITEMS.c.at, 1, 10).label("day"), REVIEW_ITEMS.c.label == "Not Attributable"
+    kinds = select(day, REVIEW_ITEMS.c.label, REVIEW_ITEMS.c.error_type, func.count()).where(*conditions_of(filters))
+    rows = select(
+        func.min(day).label("day"), func.sum(case((wrong, 1), else_=0)).label("hits"), func.count().label("n")
+    )
+    each = rows.where(*conditions_of(filters)).group_by(REVIEW_ITEMS.c.row_id).subquery()
+    alike = select(each.c.day, each.c.hits, each.c.n, func.count()).group_by(each.c.day, each.c.hits, each.c.n)
     counts: dict[str, Counter[tuple[str, str | None]]] = defaultdict(Counter)
+    sizes: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     with queue.ledger.store.read() as connection:
-        grouped = asked.group_by(day, REVIEW_ITEMS.c.label, REVIEW_ITEMS.c.error_type)
-        for at, label, kind, number in connection.execute(grouped):
+        for at, label, kind, number in connection.execute(
+            kinds.group_by(day, REVIEW_ITEMS.c.label, REVIEW_ITEMS.c.error_type)
+        ):
             counts[_start(at, by)][label, kind] += number
-    return [_period(start, counts[start]) for start in sorted(counts)]
+        for at, *size in connection.execute(alike):
+            sizes[_start(at, by)].append(tuple(map(int, size)))  # type: ignore[arg-type]
+    return [_period(start, counts[start], sizes[start]) for start in sorted(counts)]
 
 
 def _start(day: str, by: str) -> str:
@@ -64,14 +73,15 @@ def _start(day: str, by: str) -> str:
     return (at - timedelta(days=at.weekday())).isoformat() if by == "week" else day
 
 
-def _period(start: str, counts: Counter[tuple[str, str | None]]) -> Period:
+def _period(start: str, counts: Counter[tuple[str, str | None]], sizes: Sequence[tuple[int, int, int]]) -> Period:
+    """A period of verdicts by label and type, and of rows as (Not Attributable, verdicts, how many rows)."""
     labels: Counter[str] = Counter()
     types: Counter[str] = Counter()
     for (label, kind), number in counts.items():
         labels[label] += number
         if kind is not None:
             types[kind] += number
-    share = wilson(labels["Not Attributable"], labels.total())
+    share = clustered_wilson(*zip(*sizes, strict=True))
     return Period(start, labels.total(), dict(labels.most_common()), dict(types.most_common()), share)
 
 
@@ -108,22 +118,25 @@ def reliability(
     queue: ReviewQueue, filters: QueueFilters | None = None, every: bool = False, bins: int = 10, resamples: int = 2000
 ) -> Reliability:
     """Calibration of the scores, from the sample of the reviews or from ``every`` review."""
-    rows = read_reviewed(queue, filters, every)
-    truth, scores = [row.attributable for row in rows], [row.score for row in rows]
+    return reliability_of(read_reviewed(queue, filters, every), bins, resamples)
+
+
+def reliability_of(rows: Sequence[Reviewed], bins: int = 10, resamples: int = 2000) -> Reliability:
+    """The same of given reviews."""
     if not rows:
         nothing = Interval(float("nan"), None, None, 0.95, "BCa", "no verdict of the sample was reviewed")
-        return Reliability(0, (), nothing, nothing, wilson(0, 0))
-    found = [_bin(one) for one in reliability_bins(truth, scores, bins)]
-    groups = document_numbers((row.id.row,) for row in rows)
+        return Reliability(0, (), nothing, nothing, share_of([]))
+    truth, scores, groups = [r.attributable for r in rows], [r.score for r in rows], [r.group for r in rows]
+    found: list[ReliabilityBin] = []
+    for one in reliability_bins(truth, scores, bins):
+        last = one.high >= 1.0
+        members = [r for r in rows if one.low <= r.score and (r.score < one.high or last)]
+        share = share_of((r.group, r.attributable) for r in members)
+        found.append(ReliabilityBin(one.low, one.high, one.count, one.mean_score, share))
     return Reliability(
         len(rows), tuple(found), bca(partial(ece, truth, scores, bins=bins), groups, resamples=resamples),
-        bca(partial(brier, truth, scores), groups, resamples=resamples), wilson(sum(r.right for r in rows), len(rows)),
+        bca(partial(brier, truth, scores), groups, resamples=resamples), share_of((r.group, r.right) for r in rows),
     )  # fmt: skip
-
-
-def _bin(found: Bin) -> ReliabilityBin:
-    attributable = round(found.share_attributable * found.count) if found.count else 0
-    return ReliabilityBin(found.low, found.high, found.count, found.mean_score, wilson(attributable, found.count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +159,12 @@ def false_positives_by_caller(
     queue: ReviewQueue, filters: QueueFilters | None = None, every: bool = False
 ) -> list[FalsePositives]:
     """The rate for each caller, the one with the most reviews first."""
-    return _false_positives(read_reviewed(queue, filters, every), lambda row: row.caller)
+    return by_caller_of(read_reviewed(queue, filters, every))
+
+
+def by_caller_of(rows: Sequence[Reviewed]) -> list[FalsePositives]:
+    """The same of given reviews."""
+    return _false_positives(rows, lambda row: row.caller)
 
 
 OVERLAPS = ((0.25, "below 25 %"), (0.75, "25 to 75 %"), (1.01, "75 % or more"))
@@ -160,7 +178,12 @@ def false_positives_by_overlap(
 
     Reads the texts of each reviewed verdict; those whose texts were erased or never kept are "unknown".
     """
-    found = _false_positives(read_reviewed(queue, filters, every), lambda row: _overlap_name(queue, row))
+    return by_overlap_of(queue, read_reviewed(queue, filters, every))
+
+
+def by_overlap_of(queue: ReviewQueue, rows: Sequence[Reviewed]) -> list[FalsePositives]:
+    """The same of given reviews."""
+    found = _false_positives(rows, lambda row: _overlap_name(queue, row))
     order = [*(name for _, name in OVERLAPS), "unknown"]
     return sorted(found, key=lambda one: order.index(one.name))
 
@@ -202,6 +225,6 @@ def _false_positives(rows: Sequence[Reviewed], name_of: Callable[[Reviewed], str
     for name, members in groups.items():
         attributable = [row for row in members if row.attributable]
         rejected = sum(not row.right for row in attributable)
-        rate = wilson(rejected, len(attributable))
+        rate = share_of((row.group, not row.right) for row in attributable)
         found.append(FalsePositives(name, len(members), len(attributable), rejected, rate))
     return sorted(found, key=lambda one: (-one.reviewed, one.name))

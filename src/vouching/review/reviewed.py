@@ -10,16 +10,21 @@ that filters excluded or that lacks its second reviewer; skipped and erased ones
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 from sqlalchemy import and_, exists, select
 
 from vouching.ledger.tables import CONTENTS, REVIEW_EVENTS, REVIEW_ITEMS
+from vouching.metrics import Interval, clustered_wilson, document_numbers
 from vouching.review.conditions import conditions_of
 from vouching.review.projection import start_of
 from vouching.review.queue import ReviewQueue
+from vouching.rows.shapes import SOURCE_KEYS
 from vouching.types.review import ItemId, QueueFilters
 
 
@@ -44,6 +49,10 @@ class Reviewed:
     """The reviewers'; None if they gave none, or do not agree."""
     sampled: bool
     """Whether it belongs to the random sample."""
+    said: str
+    """The same for verdicts on the same claim and sources, and for those of one row whose texts were erased."""
+    group: int
+    """The same for verdicts that depend on each other."""
 
     @property
     def right(self) -> bool:
@@ -62,19 +71,58 @@ def read_reviewed(queue: ReviewQueue, filters: QueueFilters | None = None, every
     columns = (
         REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding, REVIEW_ITEMS.c.at, REVIEW_ITEMS.c.caller, REVIEW_ITEMS.c.model,
         REVIEW_ITEMS.c.label, REVIEW_ITEMS.c.error_type, REVIEW_ITEMS.c.score, REVIEW_ITEMS.c.confidence,
-        REVIEW_ITEMS.c.gold_label, REVIEW_ITEMS.c.gold_type, REVIEW_ITEMS.c.draw,
+        REVIEW_ITEMS.c.gold_label, REVIEW_ITEMS.c.gold_type, REVIEW_ITEMS.c.draw, CONTENTS.c.inputs, CONTENTS.c.record,
     )  # fmt: skip
-    asked = select(*columns).where(queue.is_state("final"), *conditions_of(filters))
+    joined = REVIEW_ITEMS.outerjoin(CONTENTS, CONTENTS.c.id == REVIEW_ITEMS.c.row_id)
+    asked = select(*columns).select_from(joined).where(queue.is_state("final"), *conditions_of(filters))
     asked = asked.order_by(REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding)
     samples = _samples(queue, filters).items()
-    found: list[Reviewed] = []
+    found: list[tuple[ItemId, bool, str, dict[str, Any]]] = []
+    kept = [name for name in Reviewed.__dataclass_fields__ if name not in {"id", "sampled", "said", "group"}]
     with queue.ledger.store.read() as connection:
         for row in connection.execute(asked).mappings():
-            values = {name: row[name] for name in Reviewed.__dataclass_fields__ if name not in {"id", "sampled"}}
             sampled = any(one.has(row["row_id"], place(row["draw"], seed)) for seed, one in samples)
             if every or sampled:
-                found.append(Reviewed(ItemId(row["row_id"], row["finding"]), sampled=sampled, **values))
-    return found
+                id = ItemId(row["row_id"], row["finding"])
+                said = _said(id, _object(row["inputs"]), _object(row["record"]))
+                found.append((id, sampled, said, {name: row[name] for name in kept}))
+    groups = document_numbers((("row", id.row), ("said", said)) for id, _, said, _ in found)
+    return [
+        Reviewed(id, sampled=sampled, said=said, group=int(group), **values)
+        for (id, sampled, said, values), group in zip(found, groups, strict=True)
+    ]
+
+
+def share_of(rows: Iterable[tuple[int, bool]]) -> Interval:
+    """The share of rows that count, as (group, whether it counts), with an interval that treats groups as the units."""
+    counts: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+    for group, hit in rows:
+        counts[group][0] += hit
+        counts[group][1] += 1
+    return clustered_wilson([hits for hits, _ in counts.values()], [size for _, size in counts.values()])
+
+
+def _said(id: ItemId, inputs: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """A digest of the claim and of the texts it was judged against, else the row: erased texts cannot be compared."""
+    findings = record.get("findings", [record])
+    try:
+        claim = findings[id.finding]["claim"]["text"]
+    except (LookupError, TypeError):
+        return f"row {id.row}"
+    given = [inputs.get(key) or record.get(key) for key in SOURCE_KEYS]
+    texts = [_text_of(one) for many in given for one in (cast("list[Any]", many) if isinstance(many, list) else [many])]
+    return hashlib.sha256(json.dumps([claim, texts], sort_keys=True).encode()).hexdigest()
+
+
+def _text_of(source: Any) -> Any:
+    """The text of a source or the digest that names it, without its id and title."""
+    given = cast("dict[str, Any]", source) if isinstance(source, dict) else {}
+    return given.get("text") or given.get("digest") or source
+
+
+def _object(text: str | None) -> Mapping[str, Any]:
+    found: Any = json.loads(text or "{}")
+    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def place(draw: float, seed: int) -> float:

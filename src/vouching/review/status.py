@@ -1,8 +1,9 @@
-"""Everything that reviews say about the verdicts of a ledger, in one record."""
+"""Everything that a ledger and its reviews show, in one record: what ``vouch review status`` and the dashboard show."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from vouching.review.agreement import Agreement, agreement
 from vouching.review.audits import BlockingAudit, blocking_audit
@@ -12,12 +13,16 @@ from vouching.review.rates import (
     FalsePositives,
     Period,
     Reliability,
-    false_positives_by_caller,
-    false_positives_by_overlap,
+    by_caller_of,
+    by_overlap_of,
     periods,
-    reliability,
+    reliability_of,
 )
+from vouching.review.reviewed import read_reviewed
 from vouching.types.review import QueueCounts, QueueFilters
+
+_AUDITED = 20
+"""Callers whose audits are shown: those with the most reviews."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +31,28 @@ class ReviewStatus:
 
     counts: QueueCounts
     agreement: Agreement
-    weeks: tuple[Period, ...]
-    """Labels and error types of all verdicts, by week."""
+    periods: tuple[Period, ...]
+    """Labels and error types of all verdicts over time."""
     reliability: Reliability
+    """Scores against reviews."""
     by_caller: tuple[FalsePositives, ...]
     by_overlap: tuple[FalsePositives, ...]
+    """By how much of the claim is copied from its sources."""
     drift: Drift
     """The last 7 days beside the 28 before them."""
     audits: tuple[BlockingAudit, ...]
-    """For each caller with a reviewed verdict, whether blocking is audited."""
+    """Whether blocking is audited: for each caller with a reviewed verdict, at most the 20 with the most."""
 
 
-def status_of(queue: ReviewQueue, filters: QueueFilters | None = None, every: bool = False) -> ReviewStatus:
+def status_of(
+    queue: ReviewQueue, filters: QueueFilters | None = None, every: bool = False, by: Literal["day", "week"] = "week"
+) -> ReviewStatus:
     """The status of a queue; calibration and false positives from the random sample, or from ``every`` review."""
-    callers = false_positives_by_caller(queue, filters, every)
+    rows = read_reviewed(queue, filters, every)
+    callers = by_caller_of(rows)
     model = filters.model if filters is not None else None
     return ReviewStatus(
-        queue.counts(filters), agreement(queue, filters), tuple(periods(queue, "week", filters)),
-        reliability(queue, filters, every), tuple(callers), tuple(false_positives_by_overlap(queue, filters, every)),
-        drift(queue, filters=filters), tuple(blocking_audit(queue, one.name, model) for one in callers),
+        queue.counts(filters), agreement(queue, filters), tuple(periods(queue, by, filters)),
+        reliability_of(rows), tuple(callers), tuple(by_overlap_of(queue, rows)), drift(queue, filters=filters),
+        tuple(blocking_audit(queue, one.name, model) for one in callers[:_AUDITED]),
     )  # fmt: skip

@@ -20,6 +20,16 @@ from vouching.types import Report
 _FRESH_SECONDS = 60.0
 
 
+def blocking_caller(policy: Policy) -> tuple[str, str | None] | None:
+    """The caller whose answers the proxy of a policy blocks, and the model that judges them; None if none are.
+
+    The model is None for a cascade, of which any model counts.
+    """
+    settings = policy.proxy
+    model = policy.judges[settings.judge].model
+    return (settings.caller, None if "," in model else model) if settings.upstream and settings.blocks else None
+
+
 class Blocking:
     """What the ledger of a policy says about blocking, read again every minute.
 
@@ -27,29 +37,28 @@ class Blocking:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._settings = settings = policy.proxy
+        self._settings = policy.proxy
         self._stream = policy.serve.stream
         self._reviewers = policy.serve.reviewers
-        self._model = policy.judges[settings.judge].model
+        self._of = blocking_caller(policy)
         self._recorder = Recorder(policy.serve.ledger) if policy.serve.ledger else None
-        self._blocks = settings.blocks
         self._read = (float("-inf"), "")
 
     def warning(self) -> str:
         """What to say about blocking; empty if nothing is blocked, or enough was reviewed."""
-        if not self._blocks:
+        if self._of is None:
             return ""
         read, found = self._read
         if time.monotonic() - read > _FRESH_SECONDS:
-            found = self._ask()
+            found = self._ask(*self._of)
             self._read = (time.monotonic(), found)
         return found
 
     async def awarning(self) -> str:
         """The same, without holding up other answers."""
-        return await asyncio.to_thread(self.warning) if self._blocks else ""
+        return await asyncio.to_thread(self.warning) if self._of is not None else ""
 
-    def _ask(self) -> str:
+    def _ask(self, caller: str, model: str | None) -> str:
         if self._recorder is None:
             return (
                 "it is not known how often right claims are blocked: no ledger is set, so nothing can be reviewed; set "
@@ -58,10 +67,9 @@ class Blocking:
         from vouching.review.audits import blocking_audit
         from vouching.review.queue import ReviewQueue
 
-        model = None if "," in self._model else self._model  # of a cascade, any of its models
         try:
             queue = ReviewQueue(self._recorder.ledger, self._reviewers)
-            audit = blocking_audit(queue, self._settings.caller, model)
+            audit = blocking_audit(queue, caller, model)
         except VouchError as error:
             return f"it is not known how often right claims are blocked: {error}"
         return audit.warning or ""

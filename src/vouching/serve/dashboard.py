@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from fastapi import FastAPI, Query, Request
@@ -21,21 +21,13 @@ from vouching.report.rates import (
     share_over_time,
 )
 from vouching.review import ReviewQueue
-from vouching.review.agreement import Agreement, agreement
-from vouching.review.drift import Drift, drift
-from vouching.review.rates import (
-    FalsePositives,
-    Period,
-    Reliability,
-    false_positives_by_caller,
-    false_positives_by_overlap,
-    periods,
-    reliability,
-)
+from vouching.review.audits import ENOUGH, WIDEST, BlockingAudit, blocking_audit
+from vouching.review.rates import FalsePositives
+from vouching.review.status import ReviewStatus, status_of
 from vouching.serve import bodies
+from vouching.serve.blocking import blocking_caller
 from vouching.serve.frame import page
 from vouching.serve.reviewing import filters_of, with_queue
-from vouching.types.review import QueueCounts
 from vouching.types.spans import ERROR_TYPES
 
 if TYPE_CHECKING:
@@ -44,23 +36,6 @@ if TYPE_CHECKING:
 _LABELS = ("Attributable", "Not Attributable")
 _CALLERS = 8
 """Callers whose false positives are drawn: those with the most reviews."""
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """What the dashboard shows; a number that is not known is null."""
-
-    counts: QueueCounts
-    periods: tuple[Period, ...]
-    """Labels and error types over time."""
-    reliability: Reliability
-    """Scores against reviews."""
-    by_caller: tuple[FalsePositives, ...]
-    by_overlap: tuple[FalsePositives, ...]
-    """By how much of the claim is copied from its sources."""
-    agreement: Agreement
-    drift: Drift
-    """The last 7 days beside the 28 before."""
 
 
 class _Wanted(bodies.Body):
@@ -78,28 +53,30 @@ class _Wanted(bodies.Body):
 
 def add_dashboard(app: FastAPI, service: Service, described: Any) -> None:
     """Add the route and the page to an application."""
-    adapter = TypeAdapter(Numbers)
+    adapter = TypeAdapter(ReviewStatus)
 
-    @app.get("/v1/dashboard", response_model=Numbers, **described)
+    @app.get("/v1/dashboard", response_model=ReviewStatus, **described)
     async def numbers(wanted: Annotated[_Wanted, Query()]) -> Response:
-        """Rates over time; calibration, false positives and agreement by reviews; drift."""
-        found = await with_queue(service, lambda queue: _numbers(queue, wanted))
+        """Rates over time; calibration, false positives and agreement by reviews; drift; audits of blocking."""
+        found = await with_queue(service, lambda queue: _numbers(service, queue, wanted))
         return Response(adapter.dump_json(found), media_type="application/json")
 
     @app.get("/dashboard", response_class=HTMLResponse, include_in_schema=False)
     async def dashboard(request: Request, wanted: Annotated[_Wanted, Query()]) -> Response:
         if service.recorder is None or not request.state.key.allows("read"):
             return page(request, service, "read", "dashboard.html.jinja")
-        found = await with_queue(service, lambda queue: _numbers(queue, wanted))
+        found = await with_queue(service, lambda queue: _numbers(service, queue, wanted))
+        blocking = blocking_caller(service.policy)
         return page(
             request, service, "read", "dashboard.html.jinja", title="Dashboard", numbers=found, wanted=wanted,
             words=interval_words, kappa=_kappa_words, charts=_charts(found), known=_known,
+            blocking=blocking[0] if blocking else None, enough=ENOUGH, widest=WIDEST,
         )  # fmt: skip
 
 
 def allow_unknown(schemas: dict[str, Any]) -> None:
     """Let every number of the dashboard be null in the description of the API, as an unknown one is."""
-    waiting, seen = ["Numbers"], set[str]()
+    waiting, seen = ["ReviewStatus"], set[str]()
     while waiting:
         name = waiting.pop()
         if name not in seen and name in schemas:
@@ -119,20 +96,17 @@ def _or_null(schema: Any) -> Any:
     return {key: _or_null(value) for key, value in found.items()}
 
 
-def _numbers(queue: ReviewQueue, wanted: _Wanted) -> Numbers:
-    filters = filters_of(wanted)
-    return Numbers(
-        queue.counts(filters),
-        tuple(periods(queue, wanted.by, filters)),
-        reliability(queue, filters, wanted.every),
-        tuple(false_positives_by_caller(queue, filters, wanted.every)),
-        tuple(false_positives_by_overlap(queue, filters, wanted.every)),
-        agreement(queue, filters),
-        drift(queue, filters=filters),
-    )
+def _numbers(service: Service, queue: ReviewQueue, wanted: _Wanted) -> ReviewStatus:
+    """The status of the queue; the audit of the caller that the policy blocks comes first, reviewed or not."""
+    found = status_of(queue, filters_of(wanted), wanted.every, wanted.by)
+    blocked = blocking_caller(service.policy)
+    if blocked is None or (wanted.caller or blocked[0]) != blocked[0]:
+        return found
+    others: list[BlockingAudit] = [one for one in found.audits if one.caller != blocked[0]]
+    return replace(found, audits=(blocking_audit(queue, *blocked), *others))
 
 
-def _charts(numbers: Numbers) -> dict[str, str]:
+def _charts(numbers: ReviewStatus) -> dict[str, str]:
     """The drawings of the page, by name; empty where there is nothing to draw."""
     over = numbers.periods
     labels = {one.start: one.labels for one in over}

@@ -239,7 +239,7 @@ def _add_state(app: FastAPI, service: Service) -> None:
 
     @app.get("/metrics", response_class=Response, include_in_schema=False)
     async def metrics() -> Response:
-        text = await asyncio.to_thread(service.measures.text)
+        text = await asyncio.to_thread(service.metrics)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

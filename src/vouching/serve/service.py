@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from vouching.errors import ServerUnavailableError
 from vouching.inputs import each_of
+from vouching.serve.drift_alarm import DriftAlarm
 from vouching.serve.judges import Judges
 from vouching.serve.keys import Key, KeyFile
 from vouching.serve.measures import Measures
@@ -45,6 +46,7 @@ class Service:
         if self.keys is not None:
             _ = self.keys.keys  # a broken file is an error at the start
         self.measures = Measures()
+        self.drift_alarm = DriftAlarm(policy, self.measures)
         self.pool = Pool(policy.serve.threads, policy.serve.queue)
         self.judges = Judges(policy, self.kept)
         self.recorder = Recorder(policy.serve.ledger, self.pool.has_waiting) if policy.serve.ledger else None
@@ -77,6 +79,12 @@ class Service:
         for record in each_of(result):
             self.measures.count(record)
         return result
+
+    def metrics(self) -> bytes:
+        """Everything that is measured, in the format of Prometheus; a look at the ledger included."""
+        if self.recorder is not None:
+            self.drift_alarm.look(self.recorder.ledger)
+        return self.measures.text()
 
     def close(self) -> None:
         """Stop starting work, and close connections."""
