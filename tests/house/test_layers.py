@@ -52,6 +52,7 @@ BY_NAME = {("discriminative", "structured")}
 REACHED_BY_NAME = {
     "vouching.rows.worker", "vouching.__main__", "vouching.ledger.migrations.env",
     "vouching.ledger.migrations.versions.r0001_rows", "vouching.ledger.migrations.versions.r0002_reviews",
+    "vouching.ledger.migrations.versions.r0003_assignments",
 }  # fmt: skip
 """Modules that a process is started with, or that Alembic runs."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.review.kept import keep
+from tests.review.kept import keep, review_sample
 from vouching import Checker
 from vouching.cli.app import app_for
 from vouching.errors import InputError
@@ -17,7 +17,7 @@ from vouching.judging.calibration import load_calibration
 from vouching.ledger import RetentionRule, open_ledger
 from vouching.methods.checklist.config import read_gold
 from vouching.methods.structured.reply import Reply, parse_reply
-from vouching.review import Decision, ReviewQueue
+from vouching.review import Decision, ItemId, ReviewQueue
 from vouching.review.gold import export_gold, gold_records, labelled_verdicts
 from vouching.types import ReviewedVerdict
 from vouching.types.serial import from_json
@@ -39,7 +39,7 @@ def reviewed(tmp_path: Path) -> str:
         for number, line in enumerate(sorted(queue.lines(limit=100), key=lambda one: one.id)):
             other = "Attributable" if line.label == WRONG else WRONG
             given = Decision(other, note="a remark") if number % 4 == 0 else Decision(span=(0, 10))
-            queue.decide("ann", line.id, given)
+            queue.decide("ann", line.id, given, ("sampled", queue.seed))
     return target
 
 
@@ -106,10 +106,12 @@ def test_verdicts_of_a_language_model_are_calibrated_as_they_are(tmp_path: Path)
     with open_ledger(target) as ledger:
         queue = ReviewQueue(ledger)
         # Scores of .9 and .1, of which 7 in 10 are right: the calibration moves them towards .7 and .3.
+        gold: dict[ItemId, str] = {}
         for number, id in enumerate(keep(ledger, [0.9, 0.1] * 50)):
             right = "Attributable" if number % 2 == 0 else WRONG
             wrong = WRONG if number % 2 == 0 else "Attributable"
-            queue.decide("ann", id, Decision(right if number % 20 < 14 else wrong))
+            gold[id] = right if number % 20 < 14 else wrong
+        review_sample(queue, gold)
         assert len(labelled_verdicts(queue)) == 100
     said = run("calibrate", "--from-ledger", target, "--output", str(made))
     assert "for scripted, fitted on 100 rows" in said
@@ -120,10 +122,11 @@ def test_verdicts_of_a_language_model_are_calibrated_as_they_are(tmp_path: Path)
 def test_a_calibration_uses_only_what_as_many_people_as_asked_for_decided(tmp_path: Path) -> None:
     target = str(tmp_path / "ledger.db")
     with open_ledger(target) as ledger:
-        for number, id in enumerate(keep(ledger, [0.9, 0.1] * 30)):
-            ReviewQueue(ledger, 2).decide("ann", id, Decision())
-            if number < 40:  # 20 have one decision of the two
-                ReviewQueue(ledger, 2).decide("bob", id, Decision())
+        keep(ledger, [0.9, 0.1] * 30)
+        queue = ReviewQueue(ledger, 2)
+        gold = {line.id: line.label for line in queue.lines()}
+        review_sample(queue, gold)
+        review_sample(queue, gold, 40, "bob")  # 20 have one decision of the two
     for reviewers, rows in ((1, 60), (2, 40)):
         made = tmp_path / f"by-{reviewers}.json"
         run("calibrate", "--from-ledger", target, "--reviewers", str(reviewers), "--output", str(made))
@@ -132,6 +135,23 @@ def test_a_calibration_uses_only_what_as_many_people_as_asked_for_decided(tmp_pa
         given = ("--from-ledger", target, "--reviewers", str(reviewers), "--model", "embedded:rules")
         run("calibrate", *given, "--output", str(again))
         assert load_calibration(again).measured["rows"] == rows
+
+
+def test_only_the_random_sample_calibrates_unless_every_review_is_asked_for(tmp_path: Path) -> None:
+    target, made = str(tmp_path / "ledger.db"), tmp_path / "model.json"
+    with open_ledger(target) as ledger:
+        ids = keep(ledger, [0.9, 0.1] * 12)
+        queue = ReviewQueue(ledger)
+        for id in ids:
+            queue.decide("ann", id, Decision())  # chosen by hand
+        assert (labelled_verdicts(queue), len(labelled_verdicts(queue, every=True))) == ([], 24)
+    for given in ((), ("--model", "embedded:rules")):
+        done = CliRunner().invoke(
+            app_for("calibrate"), ["calibrate", "--from-ledger", target, "--output", str(made), *given]
+        )
+        assert done.exit_code == 2
+        assert "in the random sample: review in the order sampled, or pass --every" in " ".join(done.output.split())
+    assert "fitted on 24 rows" in run("calibrate", "--from-ledger", target, "--every", "--output", str(made))
 
 
 def test_erased_texts_are_left_out_and_counted(reviewed: str, tmp_path: Path) -> None:

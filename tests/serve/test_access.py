@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import socket
 import threading
 import time
@@ -15,11 +16,14 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 
 import httpx2
+from fastapi.routing import APIRoute
 
+from tests.house.source_tree import ROOT
 from tests.serve.served import BRIDGE, policy, served
 from vouching import Client
 from vouching.errors import AccessError, ConfigError, InputError, ServerUnavailableError
-from vouching.serve.gate import ROUTE_SCOPES
+from vouching.serve.app import build_app
+from vouching.serve.gate import ROUTE_SCOPES, scope_of
 from vouching.serve.keys import SCOPES, KeyFile
 from vouching.serve.policy import Policy, ServeSettings, read_policy
 
@@ -43,6 +47,7 @@ ROUTES = {
     "/v1/queue/next": {},
     "/v1/queue/undo": {},
     "/v1/queue/release": {},
+    "/v1/queue/assign": {},
     "/v1/queue/1/take": {},
     "/v1/queue/1/decide": {},
     "/v1/queue/1/skip": {},
@@ -85,6 +90,7 @@ def test_each_route_opens_to_its_own_scope_and_to_no_other(locked: tuple[str, di
     url, secrets, _ = locked
     opened = {(path, scope) for path in ROUTES for scope in SCOPES if ask(url, path, secrets[scope]) not in (401, 403)}
     expected = {(path, ROUTE_SCOPES["/".join(path.split("/")[:3])]) for path in ROUTES}
+    expected ^= {("/v1/queue/assign", "review"), ("/v1/queue/assign", "lead")}
     expected ^= {("/v1/queue/1/object", "review"), ("/v1/queue/1/object", "check")}  # callers object, too
     assert opened == expected
     assert {ask(url, path, None) for path in ROUTES} == {401}
@@ -94,6 +100,29 @@ def test_every_route_of_the_application_is_in_the_matrix(locked: tuple[str, dict
     described = httpx2.get(f"{locked[0]}/openapi.json").json()["paths"]
     asked = {path.replace("/structured", "/{method}").replace("/1", "/{id}") for path in ROUTES}
     assert {*described} - {"/healthz", "/readyz", "/v1/session"} == asked - {"/metrics"}
+
+
+def documented() -> dict[tuple[str, str], str]:
+    """The scope of each method and path in the table of docs/serve.md; a path without a method has the one before."""
+    lines = (ROOT / "docs/serve.md").read_text(encoding="utf-8").partition("\n## Paths\n")[2].splitlines()
+    found: dict[tuple[str, str], str] = {}
+    for row in (line.split("|") for line in lines[: lines.index("", 3)] if line.startswith("| `")):
+        methods, with_path = [""], True
+        for words in (one.split() for one in re.findall(r"`([^`]+)`", row[1])):
+            if not words[0].startswith("/"):
+                methods, with_path = ([] if with_path else methods) + [words[0]], len(words) > 1
+            if words[-1].startswith("/"):
+                found |= {(method, words[-1]): row[3].strip() for method in methods}
+    return found
+
+
+def test_the_table_of_the_docs_has_every_route_with_its_scope() -> None:
+    routes = [one for one in build_app(policy()).routes if isinstance(one, APIRoute)]
+    real = {
+        (method, route.path): scope_of(route.path) or "none"
+        for route in routes if route.include_in_schema or route.path == "/metrics" for method in route.methods
+    }  # fmt: skip
+    assert documented() == real
 
 
 def test_wrong_keys_are_refused_without_saying_why_they_are_wrong(

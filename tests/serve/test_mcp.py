@@ -52,6 +52,17 @@ def called(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     return asyncio.run(session())
 
 
+def test_what_the_tools_judge_is_kept_in_a_ledger_if_one_is_named(tmp_path: Path) -> None:
+    from vouching.ledger import open_ledger
+
+    target = str(tmp_path / "verdicts.db")
+    called(build_mcp(McpConfig("embedded:rules", ledger=target)), *CALLS.items())
+    with open_ledger(target) as ledger:
+        kinds = sorted(row.kind for row in ledger.rows())
+        assert ledger.verify().intact
+    assert kinds == ["audit", "check", "check-response", "follow"]  # passages of find_evidence are no verdict
+
+
 def test_every_tool_publishes_a_schema_that_its_result_has() -> None:
     async def session() -> list[tuple[Any, Any]]:
         async with Client(build_mcp(RULES)) as client:

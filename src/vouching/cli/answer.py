@@ -11,6 +11,7 @@ import typer
 
 from vouching.answering.prompt import Style
 from vouching.cli.judge import write_record
+from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import (
     Json,
     Seed,
@@ -106,6 +107,7 @@ def answer_command(
     fail: _Fail = False,
     as_json: Json = False,
     report: _ReportFile = None,
+    ledger: LedgerTarget = None,
 ) -> None:
     """Answer a question from sources with a language model, audit the answer and repair it.
 
@@ -130,11 +132,16 @@ def answer_command(
             page_target(report, markdown=True)
             if is_read(report, *(source or [])):
                 raise InputError(f"--report {report} is an input file and would be overwritten: choose another path")
+        keeping = Keeping("audit" if method == "blinded" else "check-response", ledger)
+        keeping.refuse()
         writer, audit = open_writer(model), open_audit(judge, method)
         answerer = Answerer(writer, audit, config)
         with progress("Answering"):
             answered = answerer.answer(asked, given, repair)
             answerer.close()
+        if answered.report is not None:
+            sources = answered.report.sources
+            keeping.result({"response": answered.report.response, "question": asked}, answered.report, sources)
         _write_report(answered, report)
     _write(answered, as_json)
     if answered.report is not None and not answered.report.findings:

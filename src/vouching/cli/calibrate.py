@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -35,6 +35,14 @@ _FromLedger = Annotated[
 _Reviewers = Annotated[
     int,
     typer.Option(metavar="N", min=1, max=2, help="With --from-ledger: how many people decide each verdict, 1 or 2."),
+]
+_Every = Annotated[
+    bool,
+    typer.Option(
+        "--every",
+        metavar="",
+        help="With --from-ledger: use every review, not only the unbiased random sample.",
+    ),
 ]
 _CalibrationFile = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the calibration: .json.")]
 _Calibrated = Annotated[
@@ -84,6 +92,7 @@ def calibrate_command(
     input: _Labelled = None,
     from_ledger: _FromLedger = None,
     reviewers: _Reviewers = 1,
+    every: _Every = False,
     model: _Calibrated = None,
     verdicts: _Verdicts = None,
     kind: _CurveKind = None,
@@ -95,8 +104,8 @@ def calibrate_command(
     """Calibrate the scores of a language model or a scorer, and measure the gain on held-out rows.
 
     A calibration maps scores to probabilities. Verdicts are kept next to the output, as NAME.verdicts.jsonl: run the
-    command again to resume an interrupted run. From a ledger, the verdicts of a language model are used as they are; a
-    scorer or the embedded verifier scores the reviewed claims again.
+    command again to resume an interrupted run. From a ledger, the reviews of the random sample count; the verdicts of a
+    language model are used as they are; a scorer or the embedded verifier scores the reviewed claims again.
     """
     from vouching.judging.calibration import calibrate, load_calibration
 
@@ -107,14 +116,14 @@ def calibrate_command(
         if (input is None) == (from_ledger is None) or (from_ledger and verdicts):
             raise InputError("pass labelled rows with --input, or a ledger of reviewed verdicts with --from-ledger")
         scores = model is not None and verdicts is None and _is_scored(model)
-        rows = input or _reviewed_rows(str(from_ledger), reviewers, output) if scores else input
+        rows = input or _reviewed_rows((str(from_ledger), reviewers, every), output) if scores else input
         if scores and model is not None and rows is not None:
             calibration = _scored(model, (rows, output), kind)
         elif rows is not None:
             asking = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
             calibration = calibrate(_judged((rows, output), model, verdicts, method, asking), kind or "temperature")
         else:
-            calibration = calibrate(_reviewed(str(from_ledger), reviewers, model), kind or "temperature")
+            calibration = calibrate(_reviewed((str(from_ledger), reviewers, every), model), kind or "temperature")
         try:
             calibration.save(output)
         except OSError as error:
@@ -161,35 +170,53 @@ def _judged(
     return found
 
 
-def _reviewed(target: str, reviewers: int, model: str | None) -> list[judging.LabelledVerdict]:
+_Reviews: TypeAlias = tuple[str, int, bool]
+"""A ledger, how many people decide each verdict, and whether every review counts."""
+
+
+def _reviewed(reviews: _Reviews, model: str | None) -> list[judging.LabelledVerdict]:
     """The reviewed verdicts of a ledger, of one model or of all."""
     from vouching.ledger import open_ledger
     from vouching.review.gold import labelled_verdicts
     from vouching.review.queue import ReviewQueue
     from vouching.types.review import QueueFilters
 
+    target, reviewers, every = reviews
     left_out: Counter[str] = Counter()
     with open_ledger(target, create=False) as ledger:
-        found = labelled_verdicts(ReviewQueue(ledger, reviewers), QueueFilters(model=model), left_out)
+        found = labelled_verdicts(ReviewQueue(ledger, reviewers), QueueFilters(model=model), left_out, every)
     for reason, number in left_out.items():
         write_error(f"omitted {number:,} reviewed verdicts: {reason}")
     if not found:
-        raise InputError(f"{target} has no reviewed verdict{f' of {model}' if model else ''}: see  vouch review status")
+        raise InputError(_none_reviewed(reviews, model))
     return found
 
 
-def _reviewed_rows(target: str, reviewers: int, output: Path) -> str:
+def _reviewed_rows(reviews: _Reviews, output: Path) -> str:
     """The reviewed verdicts of a ledger as a file of rows next to the calibration."""
     from vouching.ledger import open_ledger
     from vouching.review.gold import export_gold
     from vouching.review.queue import ReviewQueue
 
+    target, reviewers, every = reviews
     path = output.with_suffix(".reviewed.jsonl")
     with open_ledger(target, create=False) as ledger:
         if path.exists():
             raise InputError(f"{path} exists, perhaps with other reviews: remove it and what is next to it")
-        export_gold(ReviewQueue(ledger, reviewers), path)
+        if not export_gold(ReviewQueue(ledger, reviewers), path, sampled=not every).written:
+            path.unlink()
+            raise InputError(_none_reviewed(reviews, None))
     return str(path)
+
+
+def _none_reviewed(reviews: _Reviews, model: str | None) -> str:
+    what = f"reviewed verdict{f' of {model}' if model else ''}"
+    if reviews[2]:
+        return f"{reviews[0]} has no {what}: see  vouch review status"
+    return (
+        f"{reviews[0]} has no {what} in the random sample: review in the order sampled, or pass --every to use what "
+        "was reviewed for other reasons"
+    )
 
 
 def _report_calibration(output: Path, calibration: judging.Calibration) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from vouching.checker import Checker
+from vouching.cli.keeping import LedgerTarget, kept_in
 from vouching.cli.options import AGAINST, HOW, OUTPUT, SourceFiles, SourceTexts, given_sources, panel, read_text
 from vouching.cli.streams import Exit, usage_errors, write_error, write_result
 from vouching.errors import InputError
@@ -83,6 +84,7 @@ def docs_command(
     baseline: _Baseline = None,
     accept: _Accept = False,
     report: _Report = None,
+    ledger: LedgerTarget = None,
 ) -> None:
     """Check documents against sources, and pass if few enough claims fail.
 
@@ -101,9 +103,10 @@ def docs_command(
         for warning in warnings:
             write_error(warning.message)
         files = [(path, read_text(path, "FILES").text) for path in documents]
-        checker = Checker(model, threshold)
-        found = gate(files, sources, checker, known, allowed)
-        checker.close()
+        with kept_in(ledger) as kept:
+            checker = Checker(model, threshold, ledger=kept)
+            found = gate(files, sources, checker, known, allowed)
+            checker.close()
         if report is not None:
             _write_report(report, found, sources)
         if accept and baseline is not None:
@@ -167,6 +170,7 @@ def stop_command(
     model: _Model = "embedded",
     threshold: _Threshold = 0.5,
     block_unverified: _BlockUnverified = False,
+    ledger: LedgerTarget = None,
 ) -> None:
     """Decide whether an agent may stop with its answer: a hook that reads a record on standard input.
 
@@ -176,9 +180,10 @@ def stop_command(
     try:
         with usage_errors():
             given, _ = given_sources(source or (), source_text or ())
-            checker = Checker(model, threshold)
-            decision = decide_stop(read_stop(sys.stdin.read(), given), checker, block_unverified)
-            checker.close()
+            with kept_in(ledger) as kept:
+                checker = Checker(model, threshold, ledger=kept)
+                decision = decide_stop(read_stop(sys.stdin.read(), given), checker, block_unverified)
+                checker.close()
     except typer.Exit:
         # Status 2 would send the agent back to work for a fault that is not its own.
         raise typer.Exit(Exit.INCOMPLETE) from None

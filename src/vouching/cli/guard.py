@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from vouching.cli.keeping import LedgerTarget
 from vouching.cli.options import AGAINST, HOW, panel
 from vouching.cli.streams import Exit, usage_errors, write_error, write_result
 
@@ -60,6 +61,7 @@ def mcp_command(
     index: _Index = None,
     web: _Web = None,
     http: _Http = None,
+    ledger: LedgerTarget = None,
 ) -> None:
     """Offer the checks to agents as tools, by the Model Context Protocol.
 
@@ -70,7 +72,7 @@ def mcp_command(
 
     with usage_errors():
         search = (*(f"index:{path}" for path in index or ()), *(web or ()))
-        config = McpConfig(model, threshold, search)
+        config = McpConfig(model, threshold, search, ledger=ledger)
         if http is None:
             run_mcp(config)
         else:

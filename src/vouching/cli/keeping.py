@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,9 @@ from vouching.cli.options import OUTPUT
 from vouching.rows import RowJob
 from vouching.types import Assurance, Ranking, Report, Source, Unverified, Verdict
 from vouching.types.ledger import EntryKind
+
+if TYPE_CHECKING:
+    from vouching.ledger import Ledger
 
 LedgerTarget = Annotated[
     str | None,
@@ -23,6 +27,18 @@ LedgerTarget = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+
+
+@contextmanager
+def kept_in(target: str | None) -> Generator[Ledger | None]:
+    """The ledger of a target, open for a checker that keeps its results itself; None without a target."""
+    if target is None:
+        yield None
+        return
+    from vouching.ledger import open_ledger
+
+    with open_ledger(target) as opened:
+        yield opened
 
 
 @dataclass(frozen=True, slots=True)

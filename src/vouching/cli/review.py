@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vouching.metrics import Interval
-    from vouching.review import ReviewQueue
+    from vouching.review import ItemId, ReviewQueue
 
 app = typer.Typer(help="See what people said about verdicts of a ledger, and make gold of it.", no_args_is_help=True)
 
@@ -49,11 +49,18 @@ _Form = Annotated[
 _Sampled = Annotated[
     bool, typer.Option("--sampled", metavar="", help="Of the gold, only the random sample, not what was doubtful.")
 ]
-_Policy = Annotated[Policy, typer.Option(help="Which verdicts become tasks first.")]
+_Policy = Annotated[Policy, typer.Option(help="Which verdicts come first.")]
 _Limit = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of tasks.")]
 _Names = Annotated[
     Path | None, typer.Option(metavar="PATH", help='JSON file of reviewers by the tool\'s user: {"7": "ann"}.')
 ]
+_Reviewer = Annotated[str, typer.Argument(metavar="NAME", help="The reviewer: the name of an API key.")]
+_Items = Annotated[list[str] | None, typer.Option("--item", metavar="ID", help="A verdict, as 17.2. Can be repeated.")]
+_Number = Annotated[
+    int | None, typer.Option("--next", metavar="N", min=1, max=500, help="So many of the order that --policy names.")
+]
+_By = Annotated[str, typer.Option(metavar="NAME", help="Who assigns it; it stays on record.")]
+_Of = Annotated[str | None, typer.Option("--of", metavar="NAME", help="Everything that this reviewer has assigned.")]
 _Input = Annotated[Path, typer.Argument(metavar="PATH", help="JSON that the tool exported.")]
 _Tool = Annotated[Literal["label-studio", "argilla"], typer.Option("--from", help="Which tool wrote it.")]
 
@@ -103,6 +110,8 @@ def status_command(
 def _print_status(console: Console, found: dict[str, Any]) -> None:
     counts, agreement, reliability = found["counts"], found["agreement"]["total"], found["reliability"]
     console.print(f"verdicts: {counts['open']:,} open, {counts['disputed']:,} disputed, {counts['final']:,} final")
+    if found["assigned"]:
+        console.print(f"assigned: {', '.join(f'{visible_line(name)} {n:,}' for name, n in found['assigned'].items())}")
     if agreement is not None:
         console.print(
             f"kappa of labels: {_range(agreement['label'])}, {agreement['items']:,} verdicts of two reviewers"
@@ -142,6 +151,55 @@ def _range(interval: dict[str, Any] | Interval) -> str:
         )
         return f"{known}no interval: {found['why_not']}"
     return f"{found['estimate']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
+
+
+@app.command(
+    "assign", epilog=_epilog("assign Ada --next 50 --policy sampled --by Lead", "assign Ada --item 17.2 --by Lead")
+)
+def assign_command(
+    reviewer: _Reviewer,
+    by: _By,
+    items: _Items = None,
+    number: _Number = None,
+    ledger: Target = None,
+    policy: _Policy = "uncertain",
+    reviewers: _Reviewers = 1,
+    caller: _Caller = None,
+) -> None:
+    """Assign verdicts to a reviewer, who gets them first; nobody else does until they are decided or released."""
+    from vouching.review import assign, assign_next
+
+    with usage_errors():
+        if (items is None) == (number is None):
+            raise InputError("pass either --item, or --next with how many")
+        queue = _queue(ledger, reviewers)
+        if number is None:
+            found = assign(queue, by, reviewer, _ids(items or []))
+        else:
+            found = assign_next(queue, by, reviewer, number, policy, QueueFilters(caller=caller))
+    write_error(f"assigned {len(found):,} verdicts to {visible_line(reviewer)}")
+
+
+@app.command("unassign", epilog=_epilog("unassign --of Ada --by Lead", "unassign --item 17.2 --by Lead"))
+def unassign_command(
+    by: _By, items: _Items = None, of: _Of = None, ledger: Target = None, reviewers: _Reviewers = 1
+) -> None:
+    """Release verdicts from whom they are assigned to, so that anybody gets them."""
+    from vouching.review import unassign
+
+    with usage_errors():
+        if (items is None) == (of is None):
+            raise InputError("pass either --item or --of")
+        queue = _queue(ledger, reviewers)
+        given = _ids(items or []) or [line.id for line in queue.lines(filters=QueueFilters(assignee=of), limit=500)]
+        found = unassign(queue, by, given) if given else []
+    write_error(f"released {len(found):,} verdicts")
+
+
+def _ids(given: list[str]) -> list[ItemId]:
+    from vouching.review import ItemId
+
+    return [ItemId.read(one) for one in given]
 
 
 @app.command(

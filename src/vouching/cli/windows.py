@@ -9,6 +9,7 @@ import typer
 
 from vouching.cli.check import CLAIMS, check_job
 from vouching.cli.judge import Judging, RowPage, Subject, exit_status, finish_rows
+from vouching.cli.keeping import Keeping, LedgerTarget
 from vouching.cli.options import HOW, Input, Json, Output, Resume, SourceFiles, SourceTexts, panel
 from vouching.cli.streams import draw, progress, usage_errors, write_json
 from vouching.errors import InputError
@@ -52,6 +53,7 @@ def windows_command(
     input: Input = None,
     output: Output = None,
     resume: Resume = False,
+    ledger: LedgerTarget = None,
 ) -> None:
     """Check claims as vouch check does, and say how far each window of the sources alone supports them.
 
@@ -60,10 +62,11 @@ def windows_command(
     """
     with usage_errors():
         judging = Judging(model, None, threshold, window_words=max_words)
-        subject = Subject("CLAIM", claim, None, source or (), source_text or (), as_json, None)
+        keeping = Keeping("check", ledger)
+        subject = Subject("CLAIM", claim, None, source or (), source_text or (), as_json, None, keeping)
         subject.refuse((input, output, resume), {}, of_rows={})
         if input is not None and output is not None:
-            job = check_job((input, output, resume), judging)
+            job = keeping.job(check_job((input, output, resume), judging))
             raise typer.Exit(finish_rows(job, CLAIMS, False, RowPage()))
         text, given = subject.read()
         if not given:
@@ -74,6 +77,7 @@ def windows_command(
             windows = run(judge_windows(checker, text.strip(), sources, max_words))
             checker.close()
         record = replace(record, warnings=(*record.warnings, *subject.warnings))
+        keeping.result({"claim": text.strip()}, record, sources)
         if as_json:
             write_json({**to_python(record), "windows": [one.fields for one in windows]})
         else:

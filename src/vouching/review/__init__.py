@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from vouching.lazy import lazily
 
 if TYPE_CHECKING:
+    from vouching.review.assigning import assign, assign_next, assigned, unassign
     from vouching.review.queue import ItemTakenError, ReviewQueue
     from vouching.types.review import (
         Decision,
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Decision", "ItemId", "ItemLine", "ItemTakenError", "QueueCounts", "QueueFilters", "Review", "ReviewItem",
-    "ReviewQueue",
+    "ReviewQueue", "assign", "assign_next", "assigned", "unassign",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)

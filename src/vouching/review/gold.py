@@ -90,14 +90,14 @@ def _group(item: ReviewItem) -> str:
 
 
 def labelled_verdicts(
-    queue: ReviewQueue, filters: QueueFilters | None = None, left_out: Counter[str] | None = None
+    queue: ReviewQueue, filters: QueueFilters | None = None, left_out: Counter[str] | None = None, every: bool = False
 ) -> list[LabelledVerdict]:
-    """The final verdicts with the reviewers' labels, as ``vouch calibrate`` fits them.
+    """The final verdicts of the random sample with the reviewers' labels, as ``vouch calibrate`` fits them.
 
-    Labels whose verdicts were chosen by their confidence alone do not bias a calibration, which is fitted given the
-    score; labels of disputed verdicts may.
+    With ``every``, those that were reviewed for being doubtful or disputed too: they show less of the confident scores,
+    and disputed ones are wrong more often than others of the same score, which biases a calibration.
     """
-    records = gold_records(queue, filters, left_out=left_out)
+    records = gold_records(queue, filters, not every, left_out)
     return [
         LabelledVerdict(cast("Label", record.label), record.verdict, record.group or record.id)
         for record in records

@@ -1,23 +1,35 @@
 """The review queue: verdicts of a ledger taken one by one, decided, skipped, and taken back.
 
 Everything that reviewers do is appended to the chain of the verdict, so the ledger proves it; who has what in hand is
-in the same database, so several servers agree. Not supported: assigning a verdict to somebody else, and reviewing what
-is no verdict, such as the items of a checklist.
+in the same database, so several servers agree. What is assigned to somebody (:mod:`vouching.review.assigning`) is
+theirs alone. Not supported: reviewing what is no verdict, such as the items of a checklist.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, insert, select
 
 from vouching.errors import ConfigError, InputError, VouchError
 from vouching.ledger.ledger import Ledger
-from vouching.ledger.tables import CONTENTS, REVIEW_EVENTS, REVIEW_ITEMS, REVIEW_LOCKS
-from vouching.review.conditions import conditions_of, locks_item, now_of, of_item
-from vouching.review.projection import lock_cursor, read_on, refresh, resolved, start_of
+from vouching.ledger.tables import REVIEW_EVENTS, REVIEW_ITEMS, REVIEW_LOCKS
+from vouching.review.conditions import (
+    assigned_by,
+    conditions_of,
+    has_place,
+    is_for,
+    is_state,
+    locks_item,
+    now_of,
+    of_item,
+    offered,
+    order_of,
+)
+from vouching.review.projection import lock_cursor, read_on, refresh, resolved
 from vouching.review.reading import item_of, line_of, read_reviews
+from vouching.review.refusals import refuse_decision, refuse_name, refuse_note
 from vouching.types.ledger import Entry
 from vouching.types.review import (
     Decision,
@@ -31,13 +43,8 @@ from vouching.types.review import (
     ReviewItem,
     ReviewState,
 )
-from vouching.types.spans import ERROR_TYPES, Label
 
-T = TypeVar("T")
-
-_LONGEST_NOTE = 10_000
-_LONGEST_FIX = 50_000
-_LONGEST_NAME = 200
+_IN_HAND = "somebody else has {} in hand: take another one, or wait"
 
 
 class ItemTakenError(VouchError):
@@ -89,47 +96,56 @@ class ReviewQueue:
     ) -> ReviewItem | None:
         """The next verdict for a reviewer, who has it in hand until ``lock_seconds`` are over; None if none is left.
 
-        Whoever took one by this policy gets it again if it fits, else puts it back. No one gets a verdict that they
-        decided or skipped, unless a caller objected since. Raises InputError for an unknown policy or a reviewer
-        without a name.
+        What is assigned to the reviewer comes first, by any policy, and nobody else gets it. Whoever took one by this
+        policy gets it again if it fits, else puts it back. No one gets a verdict that they decided or skipped, unless a
+        caller objected since. Raises InputError for an unknown policy or a reviewer without a name.
         """
-        _refuse_name(reviewer)
+        refuse_name(reviewer)
         if policy not in get_args(Policy):
             raise InputError(f"unknown policy {policy!r}: expected one of {', '.join(get_args(Policy))}")
         self.refresh()
+        by_outcome = filters is not None and (filters.label or filters.error_type)  # no sample of anything else
+        by = ("" if policy == "sampled" and by_outcome else policy, self.seed)
         with self.ledger.store.write() as connection:
             now = now_of(connection)
-            asked = self._asked(reviewer, policy, filters)
-            mine = exists().where(
-                locks_item(), REVIEW_LOCKS.c.reviewer == reviewer, REVIEW_LOCKS.c.until > now,
-                REVIEW_LOCKS.c.policy == policy, REVIEW_LOCKS.c.seed == self.seed,
-            )  # fmt: skip
-            held = connection.execute(asked.where(mine).limit(1)).first()
-            found = ItemId(*held) if held else None
-            tried: list[ItemId] = []
-            while found is None:
-                free = asked.where(self._has_place(reviewer, now), *(~of_item(REVIEW_ITEMS, one) for one in tried))
-                row = connection.execute(free.limit(1).with_for_update(skip_locked=True)).first()
-                if row is None:
-                    break
-                item = ItemId(*row)
-                if self._place(connection, item, reviewer, now):  # asked again now that its row is locked
-                    found = item
-                tried.append(item)
+            asked = offered(reviewer, policy, self.reviewers, filters).order_by(*order_of(policy, self.seed))
+            given = offered(reviewer, None, self.reviewers, filters).order_by(*order_of(policy, self.seed))
+            found = self._free(connection, given.where(REVIEW_ITEMS.c.assignee == reviewer), reviewer, now)
+            if found is not None:
+                by = assigned_by(connection, found)
+            else:
+                mine = exists().where(
+                    locks_item(), REVIEW_LOCKS.c.reviewer == reviewer, REVIEW_LOCKS.c.until > now,
+                    REVIEW_LOCKS.c.policy == policy, REVIEW_LOCKS.c.seed == self.seed,
+                )  # fmt: skip
+                held = connection.execute(asked.where(mine).limit(1)).first()
+                found = ItemId(*held) if held else self._free(connection, asked, reviewer, now)
             connection.execute(delete(REVIEW_LOCKS).where(REVIEW_LOCKS.c.reviewer == reviewer))
             if found is not None:
-                by_outcome = filters is not None and (filters.label or filters.error_type)  # no sample of anything else
-                self._lock(
-                    connection, found, reviewer, now, ("" if policy == "sampled" and by_outcome else policy, self.seed)
-                )
+                self._lock(connection, found, reviewer, now, by)
         return None if found is None else self.get(found, reviewer)
+
+    def _free(self, connection: Connection, asked: Select[Any, Any], reviewer: str, now: float) -> ItemId | None:
+        """The first of the verdicts that are asked for which has a place for a reviewer; its row is locked."""
+        tried: list[ItemId] = []
+        while True:
+            free = asked.where(
+                has_place(reviewer, self.reviewers, now), *(~of_item(REVIEW_ITEMS, one) for one in tried)
+            )
+            row = connection.execute(free.limit(1).with_for_update(skip_locked=True)).first()
+            if row is None:
+                return None
+            item = ItemId(*row)
+            if self._place(connection, item, reviewer, now):  # asked again now that its row is locked
+                return item
+            tried.append(item)
 
     def take_item(self, reviewer: str, item: ItemId) -> ReviewItem:
         """One verdict, also a decided one, to decide it or to decide it anew.
 
-        Raises ItemTakenError if others have it in hand, and InputError if there is none.
+        Raises ItemTakenError if others have it in hand or it is assigned to them, and InputError if there is none.
         """
-        _refuse_name(reviewer)
+        refuse_name(reviewer)
         return self._take_item(reviewer, item, ("", self.seed))
 
     def _take_item(self, reviewer: str, item: ItemId, by: tuple[str, int]) -> ReviewItem:
@@ -138,7 +154,7 @@ class ReviewQueue:
             now = now_of(connection)
             self._locked_row(connection, item)
             if not self._place(connection, item, reviewer, now):
-                raise ItemTakenError(f"somebody else has {item} in hand: take another one, or wait")
+                raise ItemTakenError(_whose(connection, item, reviewer) or _IN_HAND.format(item))
             connection.execute(delete(REVIEW_LOCKS).where(REVIEW_LOCKS.c.reviewer == reviewer))
             self._lock(connection, item, reviewer, now, by)
         return self.get(item, reviewer)
@@ -159,9 +175,9 @@ class ReviewQueue:
         final, and InputError for a decision
         that does not fit the verdict.
         """
-        _refuse_name(reviewer)
+        refuse_name(reviewer)
         current = self.get(item)
-        _refuse_decision(decision, current)
+        refuse_decision(decision, current)
         verdict = {"label": current.verdict.label, "error_type": current.verdict.error_type}
         label, error_type = resolved(decision.label, decision.error_type, verdict)
         said: dict[str, Any] = {
@@ -176,14 +192,14 @@ class ReviewQueue:
 
     def skip(self, reviewer: str, item: ItemId, note: str = "") -> None:
         """Put a verdict back, not to be offered to this reviewer again. Raises as :meth:`decide`."""
-        _refuse_name(reviewer)
-        _refuse_long(note, "the note", _LONGEST_NOTE)
+        refuse_name(reviewer)
+        refuse_note(note)
         self._append(reviewer, item, self.get(item).stream, "skip", {"note": note})
 
     def object(self, caller: str, item: ItemId, note: str = "") -> ReviewItem:
         """Record that a caller does not accept a verdict: it is disputed until somebody decides it after that."""
-        _refuse_name(caller)
-        _refuse_long(note, "the note", _LONGEST_NOTE)
+        refuse_name(caller)
+        refuse_note(note)
         self._append(caller, item, self.get(item).stream, "object", {"note": note})
         return self.get(item)
 
@@ -192,11 +208,15 @@ class ReviewQueue:
 
         The verdict is then in their hand again, by the same policy, unless others took it meanwhile.
         """
-        _refuse_name(reviewer)
+        refuse_name(reviewer)
         self.refresh()
         last = (
             select(REVIEW_EVENTS)
-            .where(REVIEW_EVENTS.c.reviewer == reviewer, REVIEW_EVENTS.c.action != "undo", ~REVIEW_EVENTS.c.undone)
+            .where(
+                REVIEW_EVENTS.c.reviewer == reviewer,
+                REVIEW_EVENTS.c.action.in_(["decide", "skip", "object"]),
+                ~REVIEW_EVENTS.c.undone,
+            )
             .order_by(REVIEW_EVENTS.c.id.desc())
             .limit(1)
         )
@@ -223,7 +243,7 @@ class ReviewQueue:
             reviews = read_reviews(connection, of_item(REVIEW_EVENTS, item))
             lock = select(REVIEW_LOCKS.c.until).where(of_item(REVIEW_LOCKS, item), REVIEW_LOCKS.c.reviewer == reviewer)
             until = connection.execute(lock).scalar() if reviewer is not None else None
-        return item_of(self.ledger.get(item.row), item, self.state(dict(row)), tuple(reversed(reviews)), until)
+        return item_of(self.ledger.get(item.row), row, self.state(dict(row)), tuple(reversed(reviews)), until)
 
     def lines(
         self, policy: Policy = "uncertain", filters: QueueFilters | None = None, state: ReviewState | None = None,
@@ -233,7 +253,8 @@ class ReviewQueue:
         self.refresh()
         asked = select(REVIEW_ITEMS).where(*conditions_of(filters), *(() if state is None else (self.is_state(state),)))
         with self.ledger.store.read() as connection:
-            rows = connection.execute(asked.order_by(*self._order(policy)).limit(limit).offset(offset)).mappings()
+            ordered = asked.order_by(*order_of(policy, self.seed))
+            rows = connection.execute(ordered.limit(limit).offset(offset)).mappings()
             return [line_of(row, self.state(dict(row))) for row in rows]
 
     def counts(self, filters: QueueFilters | None = None) -> QueueCounts:
@@ -271,47 +292,12 @@ class ReviewQueue:
 
     def is_state(self, state: ReviewState) -> ColumnElement[bool]:
         """The condition that an item is in a state."""
-        disputed = or_(REVIEW_ITEMS.c.contested, REVIEW_ITEMS.c.objected)
-        if state == "disputed":
-            return disputed
-        done = REVIEW_ITEMS.c.decided >= self.reviewers
-        return and_(~disputed, done if state == "final" else ~done)
-
-    def _order(self, policy: Policy) -> tuple[Any, ...]:
-        if policy == "sampled":
-            return (REVIEW_ITEMS.c.draw < start_of(self.seed), REVIEW_ITEMS.c.draw)
-        if policy == "disputed":
-            return (REVIEW_ITEMS.c.objected.desc(), REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding)
-        return (REVIEW_ITEMS.c.doubt, REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding)
-
-    def _asked(self, reviewer: str, policy: Policy, filters: QueueFilters | None) -> Select[Any, Any]:
-        """The verdicts that a reviewer may get, in order; those in others' hands too."""
-        has_texts = exists().where(CONTENTS.c.id == REVIEW_ITEMS.c.row_id, CONTENTS.c.record.is_not(None))
-        theirs = and_(
-            REVIEW_EVENTS.c.row_id == REVIEW_ITEMS.c.row_id, REVIEW_EVENTS.c.finding == REVIEW_ITEMS.c.finding,
-            REVIEW_EVENTS.c.reviewer == reviewer, ~REVIEW_EVENTS.c.undone,
-        )  # fmt: skip
-        skipped = exists().where(theirs, REVIEW_EVENTS.c.action == "skip")
-        decided = exists().where(theirs, REVIEW_EVENTS.c.action == "decide")
-        objected = exists().where(theirs, REVIEW_EVENTS.c.action == "object")
-        wanted = self.is_state("disputed") if policy == "disputed" else ~self.is_state("final")
-        asked = select(REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding).where(
-            wanted, has_texts, ~skipped, ~objected, or_(~decided, REVIEW_ITEMS.c.objected), *conditions_of(filters)
-        )
-        return asked.order_by(*self._order(policy))
-
-    def _has_place(self, reviewer: str, now: float) -> ColumnElement[bool]:
-        """Whether fewer others have the verdict in hand than may decide it."""
-        others = (
-            select(func.count())
-            .select_from(REVIEW_LOCKS)
-            .where(locks_item(), REVIEW_LOCKS.c.reviewer != reviewer, REVIEW_LOCKS.c.until > now)
-            .scalar_subquery()
-        )
-        return or_(others == 0, others < self.reviewers - REVIEW_ITEMS.c.decided)
+        return is_state(state, self.reviewers)
 
     def _place(self, connection: Connection, item: ItemId, reviewer: str, now: float) -> bool:
-        asked = select(REVIEW_ITEMS.c.row_id).where(of_item(REVIEW_ITEMS, item), self._has_place(reviewer, now))
+        asked = select(REVIEW_ITEMS.c.row_id).where(
+            of_item(REVIEW_ITEMS, item), is_for(reviewer), has_place(reviewer, self.reviewers, now)
+        )
         return connection.execute(asked).first() is not None
 
     def _lock(self, connection: Connection, item: ItemId, reviewer: str, now: float, by: tuple[str, int]) -> None:
@@ -334,7 +320,8 @@ class ReviewQueue:
         """Refuse who no longer has a verdict in hand, if others have it or, unless it is from outside, settled it."""
         now = now_of(connection)
         if not self._place(connection, item, reviewer, now):
-            raise ItemTakenError(f"{item} was not in your hand for too long, and somebody else took it meanwhile")
+            late = f"{item} was not in your hand for too long, and somebody else took it meanwhile"
+            raise ItemTakenError(_whose(connection, item, reviewer) or late)
         if until > now or outside:
             return
         others = exists().where(
@@ -372,28 +359,9 @@ class ReviewQueue:
                 connection.execute(delete(REVIEW_LOCKS).where(mine))
 
 
-def _refuse_name(reviewer: str) -> None:
-    if not reviewer.strip() or len(reviewer) > _LONGEST_NAME or not reviewer.isprintable():
-        raise InputError(
-            f"a reviewer must have a name of 1 to {_LONGEST_NAME} printable characters, got {reviewer[:80]!r}"
-        )
-
-
-def _refuse_long(given: str, what: str, limit: int) -> None:
-    if len(given) > limit:
-        raise InputError(f"{what} may have {limit:,} characters, got {len(given):,}: shorten it")
-
-
-def _refuse_decision(decision: Decision, item: ReviewItem) -> None:
-    label, kind = decision.label or item.verdict.label, decision.error_type
-    if label not in get_args(Label):
-        raise InputError(f"unknown label {label!r}: expected {' or '.join(get_args(Label))}")
-    if kind is not None and kind not in ERROR_TYPES:
-        raise InputError(f"unknown error type {kind!r}: expected one of {', '.join(ERROR_TYPES)}")
-    if kind is not None and label == "Attributable":
-        raise InputError(f"an Attributable claim has no error type, got {kind}: omit it, or give the other label")
-    length = len(item.verdict.claim.text)
-    if decision.span is not None and not 0 <= decision.span[0] < decision.span[1] <= length:
-        raise InputError(f"the span must be in the claim, from 0 to {length}, got {list(decision.span)}")
-    _refuse_long(decision.note, "the note", _LONGEST_NOTE)
-    _refuse_long(decision.fix or "", "the fix", _LONGEST_FIX)
+def _whose(connection: Connection, item: ItemId, reviewer: str) -> str:
+    """Why a reviewer does not get a verdict that is assigned to somebody else; empty if it is not."""
+    name = connection.execute(select(REVIEW_ITEMS.c.assignee).where(of_item(REVIEW_ITEMS, item))).scalar()
+    if name is None or name == reviewer:
+        return ""
+    return f"{item} is assigned to {name}: take another one, or ask whoever assigned it to release it"

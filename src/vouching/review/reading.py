@@ -23,19 +23,20 @@ _LARGEST = 2**63 - 1
 
 
 def item_of(
-    row: LedgerRow, item: ItemId, state: ReviewState, reviews: tuple[Review, ...], locked_until: float | None
+    row: LedgerRow, found: RowMapping, state: ReviewState, reviews: tuple[Review, ...], locked_until: float | None
 ) -> ReviewItem:
     """An item with the texts of its row. Raises InputError if they were erased or never kept."""
-    found = verdicts_in(row.record or {}).get(item.finding)
-    if found is None:
+    item = ItemId(row.id, found["finding"])
+    verdict = verdicts_in(row.record or {}).get(item.finding)
+    if verdict is None:
         why = "were erased" if row.erased else "were not kept"
         raise InputError(f"the texts of {item} {why}, so it cannot be reviewed: take another one")
     inputs, record = row.inputs or {}, row.record or {}
     question, response = inputs.get("question"), inputs.get("response", record.get("response"))
     return ReviewItem(
-        item, row.at, row.stream, row.caller, from_json(Verdict, json.dumps(found)), sources_of(row),
+        item, row.at, row.stream, row.caller, from_json(Verdict, json.dumps(verdict)), sources_of(row),
         question if isinstance(question, str) else None, response if isinstance(response, str) else None, state,
-        reviews, locked_until,
+        reviews, locked_until, found["assignee"],
     )  # fmt: skip
 
 
@@ -55,7 +56,7 @@ def line_of(row: RowMapping, state: ReviewState) -> ItemLine:
     """A row of the items as a line of a list."""
     names = (
         "at", "stream", "caller", "model", "label", "error_type", "score", "confidence", "decided", "objected",
-        "gold_label", "gold_type",
+        "gold_label", "gold_type", "assignee",
     )  # fmt: skip
     return ItemLine(ItemId(row["row_id"], row["finding"]), state=state, **{name: row[name] for name in names})
 
@@ -81,7 +82,7 @@ def _review_of(row: RowMapping) -> Review:
         row["id"], ItemId(row["row_id"], row["finding"]), row["at"], row["reviewer"], row["action"], row["label"],
         row["error_type"], row["undone"], row["policy"], {"label": row["was"], "error_type": row["was_type"]},
         _span(span), fix if isinstance(fix, str) else None, note if isinstance(note, str) else "",
-        undoes if isinstance(undoes, int) else None,
+        undoes if isinstance(undoes, int) else None, row["assignee"],
     )  # fmt: skip
 
 

@@ -21,8 +21,7 @@ from sqlalchemy import and_, exists, select
 
 from vouching.ledger.tables import CONTENTS, REVIEW_EVENTS, REVIEW_ITEMS
 from vouching.metrics import Interval, clustered_wilson, document_numbers
-from vouching.review.conditions import conditions_of
-from vouching.review.projection import start_of
+from vouching.review.conditions import conditions_of, start_of
 from vouching.review.queue import ReviewQueue
 from vouching.rows.shapes import SOURCE_KEYS
 from vouching.types.review import ItemId, QueueFilters

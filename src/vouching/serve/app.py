@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from vouching.client.problems import problem_of
 from vouching.errors import InputError, VouchError, needed
+from vouching.serve.frame import problem_page, wants_page
 from vouching.serve.gate import Gate, Rejected, problem_headers, problem_json
 from vouching.serve.policy import Policy
 from vouching.serve.service import Service
@@ -59,7 +60,7 @@ def build_app(policy: Policy, folder: Path | None = None) -> FastAPI:
         title="Vouch", version=__version__, description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
     )
     app.state.service = service
-    _add_problems(app)
+    _add_problems(app, service)
     add_routes(app, service)
     app.add_middleware(Gate, service=service)
     if policy.serve.cors_origins:
@@ -74,33 +75,38 @@ def build_app(policy: Policy, folder: Path | None = None) -> FastAPI:
     return app
 
 
-def _add_problems(app: FastAPI) -> None:
-    """Answer every error with a problem object."""
+def _add_problems(app: FastAPI, service: Service) -> None:
+    """Answer every error with a problem object, or a browser that asks for a page with one."""
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import Response
     from starlette.exceptions import HTTPException
 
-    def answer(error: VouchError, status: int | None = None) -> Response:
+    def answer(request: Request, error: VouchError, status: int | None = None) -> Response:
         problem = problem_of(error, status)
+        if wants_page(request.scope):
+            body, headers = problem_page(service, request.scope, problem)
+            return Response(body, problem.status, headers)
         return Response(problem_json(problem), problem.status, problem_headers(problem))
 
     async def deliberate(request: Request, error: Exception) -> Response:
         assert isinstance(error, VouchError)
-        return answer(error, error.status if isinstance(error, Rejected) else None)
+        return answer(request, error, error.status if isinstance(error, Rejected) else None)
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return answer(InputError(_invalid_words(error.errors())))
+        return answer(request, InputError(_invalid_words(error.errors())))
 
     async def unknown(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         words = {404: "there is no such path: see /openapi.json", 405: "the path does not have this method"}
-        return answer(InputError(words.get(error.status_code, str(error.detail))), error.status_code)
+        return answer(request, InputError(words.get(error.status_code, str(error.detail))), error.status_code)
 
     async def unexpected(request: Request, error: Exception) -> Response:
         # The traceback goes to the log only: it may name paths of this machine.
         logging.getLogger("vouching.serve").error("error in %s", request.url.path, exc_info=error)
-        return answer(VouchError("the server failed: its log says why; this is an error in vouching, please report it"))
+        return answer(
+            request, VouchError("the server failed: its log says why; this is an error in vouching, please report it")
+        )
 
     app.add_exception_handler(VouchError, deliberate)
     app.add_exception_handler(RequestValidationError, invalid)

@@ -8,12 +8,15 @@ other takes effect. What it shows of a text is drawn by templates that escape it
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
+from vouching.client.problems import Problem
 from vouching.report.skeleton import TEMPLATES, environment
 from vouching.serve.keys import Key, Scope
 from vouching.types.ledger import LedgerRow
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from vouching.serve.service import Service
+    from vouching.serve.sessions import Session
 
 _FOLDER = TEMPLATES.parents[1] / "serve/templates"
 HEADERS = {
@@ -53,14 +57,7 @@ def page(request: Request, service: Service, scope: Scope, template: str, **valu
     key = cast("Key", request.state.key)
     session = request.state.session
     anonymous = service.keys is None and session is None and scope == "review"
-    state = {
-        "links": [(at, name) for at, name, needed in _PAGES if key.allows(needed) and _is_there(service, needed)],
-        "here": "/" + request.url.path.split("/")[1],
-        "who": session.name if session is not None else "",
-        "keyed": service.keys is not None,
-        "connects": True,
-        "lead": "",
-    }
+    state = _state(service, request.url.path, key, session)
     if not key.allows(scope) or anonymous:
         stranger = session is None
         refusal = "" if stranger else f"Your key has the scopes {', '.join(key.scopes)}, but this page needs {scope}."
@@ -70,6 +67,44 @@ def page(request: Request, service: Service, scope: Scope, template: str, **valu
         html = templates().get_template("no_ledger.html.jinja").render(**state, title="No ledger")
         return HTMLResponse(html, 404, headers=HEADERS)
     return HTMLResponse(templates().get_template(template).render(**state, **values), headers=HEADERS)
+
+
+def _state(service: Service, path: str, key: Key | None, session: Session | None) -> dict[str, Any]:
+    """What the frame shows: the pages that a reader may open, and who that is."""
+    shown = [] if key is None else [one for one in _PAGES if key.allows(one[2]) and _is_there(service, one[2])]
+    return {
+        "links": [(at, name) for at, name, _ in shown],
+        "here": _section(path),
+        "who": session.name if session is not None else "",
+        "keyed": service.keys is not None,
+        "connects": True,
+        "lead": "",
+    }
+
+
+def _section(path: str) -> str:
+    return "/" + path.split("/")[1]
+
+
+def wants_page(scope: Mapping[str, Any]) -> bool:
+    """Whether a browser asks for a page: errors are then answered as one."""
+    accepts = b",".join(value for name, value in scope["headers"] if name == b"accept")
+    return scope["method"] == "GET" and b"text/html" in accepts and not scope["path"].startswith("/v1/")
+
+
+def problem_page(service: Service, scope: Mapping[str, Any], problem: Problem) -> tuple[bytes, dict[str, str]]:
+    """A problem as a page that says what to do, and its headers."""
+    known, path = scope.get("state", {}), str(scope["path"])
+    section = next((one for one in _PAGES if one[0] == _section(path) and one[0] != path), None)
+    back = (section[0], section[1]) if section is not None else ("/", "Start page")
+    html = templates().get_template("problem.html.jinja").render(
+        **_state(service, path, known.get("key"), known.get("session")), problem=problem, back=back,
+        title="Not found" if problem.status == HTTPStatus.NOT_FOUND else problem.title,
+    )  # fmt: skip
+    headers = {**HEADERS, "content-type": "text/html; charset=utf-8"}
+    if problem.retry_after is not None:
+        headers["retry-after"] = str(max(1, round(problem.retry_after)))
+    return html.encode(), headers
 
 
 def piece(template: str, **values: Any) -> HTMLResponse:

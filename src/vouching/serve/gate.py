@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from vouching.client.problems import MEDIA_TYPE, Problem, problem_of
 from vouching.errors import AccessError, InputError, VouchError
+from vouching.serve.frame import problem_page, wants_page
 from vouching.serve.keys import ANYONE, STRANGER, Key, Scope
 from vouching.serve.measures import span
 from vouching.serve.origins import SAFE, from_elsewhere, from_here, is_named_elsewhere
@@ -53,6 +54,8 @@ def scope_of(path: str) -> Scope | None:
         return None
     if path.startswith("/v1/queue/") and path.endswith("/object"):
         return "check"  # a caller objects to a verdict of its own
+    if path == "/v1/queue/assign":
+        return "lead"
     if (route := route_of(path)) in ROUTE_SCOPES:
         return ROUTE_SCOPES[route]
     raise Rejected(f"there is no {path[:100]!r}: see /openapi.json", HTTPStatus.NOT_FOUND)
@@ -106,9 +109,9 @@ class Gate:
                 body = await self._body(scope, receive)
                 await self.app(scope, _replayed(body, receive), sending)
             except Rejected as error:
-                await send_problem(problem_of(error, error.status), sending)
+                await self._refuse(problem_of(error, error.status), scope, sending)
             except VouchError as error:
-                await send_problem(problem_of(error), sending)
+                await self._refuse(problem_of(error), scope, sending)
             except ConnectionError:
                 status = 499
             finally:
@@ -118,6 +121,17 @@ class Gate:
                 self.measures.requests.labels(route, str(status)).inc()
                 self.measures.seconds.labels(route).observe(seconds)
                 logger.info("%s %s %d %.0f ms key %s", scope["method"], route, status, 1000 * seconds, caller)
+
+    async def _refuse(self, problem: Problem, scope: MutableMapping[str, Any], send: Send) -> None:
+        """Answer with a problem object, or a browser that asks for a page with one; the body may be unread."""
+        if wants_page(scope):
+            body, headers = problem_page(self.service, scope, problem)
+        else:
+            body, headers = problem_json(problem), problem_headers(problem)
+        sent = [(name.encode(), value.encode()) for name, value in headers.items()]
+        sent += [(b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": problem.status, "headers": sent})
+        await send({"type": "http.response.body", "body": body})
 
     def _admit(self, scope: MutableMapping[str, Any]) -> tuple[Key, Session | None]:
         """The key of the caller, and the session. Raises AccessError, Rejected or ServerUnavailableError."""
@@ -232,15 +246,6 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
-
-
-async def send_problem(problem: Problem, send: Send) -> None:
-    """Answer with a problem object; the connection is closed, since its body may be unread."""
-    headers = [(name.encode(), value.encode()) for name, value in problem_headers(problem).items()]
-    body = problem_json(problem)
-    headers += [(b"content-length", str(len(body)).encode()), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 def problem_headers(problem: Problem) -> dict[str, str]:

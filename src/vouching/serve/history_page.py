@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 from urllib.parse import urlencode
 
@@ -17,6 +19,7 @@ from vouching.report.page import Entry, workspace_html
 from vouching.review.projection import review_fields, verdicts_in
 from vouching.rows.shapes import as_row
 from vouching.serve.frame import json_text, page, piece
+from vouching.serve.gate import Rejected
 from vouching.serve.history import Asked, ledger_of, rows_of
 from vouching.types import Report, Source, Unverified, Verdict
 from vouching.types.ledger import EntryKind, Filters, LedgerRow
@@ -26,6 +29,7 @@ from vouching.types.spans import ERROR_TYPES
 from vouching.types.visible import shorten, visible_line
 
 if TYPE_CHECKING:
+    from vouching.ledger import Ledger
     from vouching.serve.service import Service
 
 _REVIEWS = 100
@@ -74,12 +78,10 @@ def add_history_page(app: FastAPI, service: Service) -> None:
         )  # fmt: skip
 
     @app.get("/history/{id}", response_class=HTMLResponse, include_in_schema=False)
-    async def entry(request: Request, id: int) -> Response:
+    async def entry(request: Request, id: str) -> Response:
         if service.recorder is None or not request.state.key.allows("read"):
             return page(request, service, "read", "entry.html.jinja")
-        row, about = await ledger_of(service).reads(
-            lambda ledger: (ledger.get(id), ledger.search(Filters(about=id), limit=_REVIEWS))
-        )
+        row, about = await ledger_of(service).reads(lambda ledger: _entry(ledger, id))
         reviews = [one for one in about if one.kind == "review"]
         key = request.state.key
         shown = _shown_reviews(reviews, key.name) if key.allows("review") else reviews
@@ -88,6 +90,16 @@ def add_history_page(app: FastAPI, service: Service) -> None:
             reviews=shown, hidden=len(reviews) - len(shown), workspace=_workspace(service, row), raw=json_text(row),
             reviewable=_reviewable(row),
         )  # fmt: skip
+
+
+def _entry(ledger: Ledger, id: str) -> tuple[LedgerRow, list[LedgerRow]]:
+    """An entry and what is about it. Raises Rejected if there is none."""
+    try:
+        row = ledger.get(int(id) if re.fullmatch("[0-9]{1,18}", id) else 0)
+    except InputError:
+        words = f"the ledger has no entry {visible_line(id)[:40]}: search for it in the history, or check the address"
+        raise Rejected(words, HTTPStatus.NOT_FOUND) from None
+    return row, ledger.search(Filters(about=row.id), limit=_REVIEWS)
 
 
 def line_of(row: LedgerRow) -> Line:
@@ -104,6 +116,9 @@ def line_of(row: LedgerRow) -> Line:
     text = texts[0] if texts else " · ".join(map(str, claims)) or str(inputs.get("method", ""))
     if row.kind == "review":
         text = f"Review of entry {row.about}{': ' if record.get('note') else ''}{record.get('note') or ''}"
+    if row.kind == "assignment":
+        to = (row.provenance.get("review") or {}).get("assignee")
+        text = f"Entry {row.about}: {f'assigned to {to}' if to else 'released'}"
     shown = shorten(visible_line(text), _LONGEST_LINE) or ("Texts erased" if row.erased else "Texts not kept")
     return Line(row, _STATES.get(row.label or "", ""), shown, extent)
 

@@ -25,8 +25,8 @@ from pydantic import TypeAdapter, ValidationError
 from vouching.errors import AccessError, ConfigError, InputError
 from vouching.types.visible import shown_json
 
-Scope: TypeAlias = Literal["check", "reward", "read", "review", "metrics"]
-"""What a key may do: check texts; score training rows; read the ledger; review verdicts; read the metrics."""
+Scope: TypeAlias = Literal["check", "reward", "read", "review", "lead", "metrics"]
+"""What a key may do: check texts; score training rows; read the ledger; review; assign reviews; read the metrics."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
@@ -102,6 +102,10 @@ class KeyFile:
             raise AccessError(f"the API key {key.id} was revoked on {key.revoked}: pass another one")
         return key
 
+    def names_of(self, scope: Scope) -> list[str]:
+        """The names of the valid keys with a scope, in order."""
+        return sorted({key.name for key in self.keys.values() if key.revoked is None and key.allows(scope)})
+
     def add(
         self, name: str, scopes: Sequence[str] = ("check",), requests_per_minute: int | None = None
     ) -> tuple[str, Key]:
@@ -159,9 +163,9 @@ class KeyFile:
 
 
 def _refuse_shared_name(name: str, scopes: Sequence[str], keys: Iterable[Key]) -> None:
-    """Raises InputError if two valid keys had the name and one of them reviewed: a reviewer is known by it."""
+    """Raises InputError if two valid keys had the name and one of them reviewed or assigned: people are known by it."""
     for key in keys:
-        if key.name == name and key.revoked is None and "review" in (*scopes, *key.scopes):
+        if key.name == name and key.revoked is None and {"review", "lead"} & {*scopes, *key.scopes}:
             raise InputError(
                 f"the valid key {key.id} has the name {shown_json(name)} too, and reviewers are known by "
                 f"the names of their keys: choose another name, or first run  vouch serve keys revoke {key.id}"

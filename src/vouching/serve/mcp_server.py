@@ -58,6 +58,8 @@ class McpConfig:
     """Engines that are searched where a call has no sources, e.g. "index:notes" or "wikipedia"."""
     max_characters: int = 2_000_000
     """Largest total length of the texts of a call."""
+    ledger: str | None = None
+    """Where every verdict and report is kept before it is answered; None for nowhere."""
 
     def __post_init__(self) -> None:
         ThresholdConfig(self.threshold)
@@ -66,23 +68,28 @@ class McpConfig:
 
 
 class Tools:
-    """The tools, as functions that may run in several threads. Raises ConfigError for an unknown model or engine."""
+    """The tools, as functions that may run in several threads.
+
+    Raises ConfigError for an unknown model or engine, or a ledger that cannot be used.
+    """
 
     def __init__(self, config: McpConfig) -> None:
         self.config = config
         self._engines: list[SearchEngine] = [open_engine(name) for name in config.search]
-        self._checker = Checker(config.model, config.threshold, search=self._engines or None)
+        opens = needed("vouching.ledger", "serve", "a ledger").open_ledger if config.ledger else None
+        self._ledger = opens(config.ledger) if opens else None
+        self._checker = Checker(config.model, config.threshold, search=self._engines or None, ledger=self._ledger)
         self._judge = Checker(config.model, config.threshold)
         if self._checker.judges != "claims":
             raise ConfigError(f"{config.model} does not judge claims: pass another model")
 
     @cached_property
     def _auditor(self) -> Checker:
-        return Checker("embedded", method="blinded")
+        return Checker("embedded", method="blinded", ledger=self._ledger)
 
     @cached_property
     def _rules(self) -> Checker:
-        return Checker("embedded", method="rules")
+        return Checker("embedded", method="rules", ledger=self._ledger)
 
     def verify_claim(self, claim: str, sources: Sequence[str | SourceText] | None) -> ClaimAnswer:
         """The outcome of one claim."""

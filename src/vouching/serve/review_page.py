@@ -47,7 +47,10 @@ def add_review_page(app: FastAPI, service: Service) -> None:
 
     @app.get("/review", response_class=HTMLResponse, include_in_schema=False)
     async def review(request: Request) -> Response:
-        return page(request, service, "review", "review.html.jinja", title="Review", policies=get_args(Policy))
+        return page(
+            request, service, "review", "review.html.jinja", title="Review", policies=get_args(Policy),
+            leads=request.state.key.allows("lead"), reviewers=service.reviewers(),
+        )  # fmt: skip
 
 
 async def item_piece(service: Service, item: ReviewItem | None, counts: QueueCounts) -> HTMLResponse:

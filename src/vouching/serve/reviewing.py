@@ -66,6 +66,7 @@ class ReviewEntry(_Read):
     fix: str | None
     note: str
     undoes: int | None
+    assignee: str | None
 
 
 class Item(_Read):
@@ -82,6 +83,7 @@ class Item(_Read):
     state: ReviewState
     reviews: list[ReviewEntry]
     locked_until: float | None
+    assignee: str | None
 
 
 class Taken(BaseModel):
@@ -108,6 +110,7 @@ class Line(_Read):
     objected: bool
     gold_label: str | None
     gold_type: str | None
+    assignee: str | None
 
 
 class Lines(BaseModel):
@@ -140,6 +143,7 @@ class _Listed(bodies.Body):
     error_type: str | None = None
     since: str | None = None
     until: str | None = None
+    assignee: str | None = None
     state: ReviewState | None = None
     limit: Annotated[int, Query(ge=1, le=500)] = 100
     offset: Annotated[int, Query(ge=0)] = 0
@@ -205,12 +209,12 @@ def add_reviewing(app: FastAPI, service: Service, described: Any) -> None:
     async def decide(id: str, body: DecisionBody, request: Request) -> ReviewItem:
         """Confirm or correct a verdict. Status 409 if somebody else took it meanwhile."""
         decision = Decision(body.label, body.error_type, body.span, body.fix, body.note)
-        return await with_queue(service, lambda queue: queue.decide(_reviewer(request), ItemId.read(id), decision))
+        return await with_queue(service, lambda queue: queue.decide(reviewer_of(request), ItemId.read(id), decision))
 
     @app.post("/v1/queue/{id}/skip", status_code=204, **described)
     async def skip(id: str, body: SkipBody, request: Request) -> None:
         """Put a verdict back; this reviewer is not offered it again."""
-        await with_queue(service, lambda queue: queue.skip(_reviewer(request), ItemId.read(id), body.note))
+        await with_queue(service, lambda queue: queue.skip(reviewer_of(request), ItemId.read(id), body.note))
 
     @app.post("/v1/queue/{id}/object", status_code=204, **described)
     async def object_to(id: str, body: ObjectionBody, request: Request) -> None:
@@ -232,23 +236,23 @@ def _add_taking(app: FastAPI, service: Service, described: Any) -> None:
         """Take the next verdict: no one else gets it for `serve.lock_seconds`."""
         filters = filters_of(body)
         return await _taken(
-            service, request, lambda queue: queue.take(_reviewer(request), body.policy, filters), filters
+            service, request, lambda queue: queue.take(reviewer_of(request), body.policy, filters), filters
         )
 
     @app.post("/v1/queue/undo", response_model=Taken, **described)
     async def undo(request: Request) -> Any:
         """Take back what this reviewer did last; the verdict is in their hand again."""
-        return await _taken(service, request, lambda queue: queue.undo(_reviewer(request)))
+        return await _taken(service, request, lambda queue: queue.undo(reviewer_of(request)))
 
     @app.post("/v1/queue/release", status_code=204, **described)
     async def release(request: Request) -> None:
         """Put back what this reviewer has in hand."""
-        await with_queue(service, lambda queue: queue.release(_reviewer(request)))
+        await with_queue(service, lambda queue: queue.release(reviewer_of(request)))
 
     @app.post("/v1/queue/{id}/take", response_model=Taken, **described)
     async def take_item(id: str, request: Request) -> Any:
         """Take one verdict, also a decided one. Status 409 if somebody else has it."""
-        return await _taken(service, request, lambda queue: queue.take_item(_reviewer(request), ItemId.read(id)))
+        return await _taken(service, request, lambda queue: queue.take_item(reviewer_of(request), ItemId.read(id)))
 
 
 async def with_queue(service: Service, work: Callable[[ReviewQueue], T]) -> T:
@@ -269,7 +273,7 @@ async def _taken(
     filters: QueueFilters | None = None,
 ) -> Taken | Response:
     item, counts = await with_queue(service, lambda queue: (take(queue), queue.counts(filters)))
-    item = None if item is None else _unswayed(item, _reviewer(request))
+    item = None if item is None else _unswayed(item, reviewer_of(request))
     if "text/html" in request.headers.get("accept", ""):
         return await item_piece(service, item, counts)
     return Taken(item=None if item is None else Item.model_validate(item), counts=counts)
@@ -277,7 +281,7 @@ async def _taken(
 
 def filters_of(body: bodies.Body) -> QueueFilters:
     """The filters in a request that has their fields; a blank one does not restrict."""
-    return QueueFilters(**{field.name: getattr(body, field.name) or None for field in fields(QueueFilters)})
+    return QueueFilters(**{field.name: getattr(body, field.name, None) or None for field in fields(QueueFilters)})
 
 
 def _unswayed(item: ReviewItem, reviewer: str) -> ReviewItem:
@@ -287,5 +291,6 @@ def _unswayed(item: ReviewItem, reviewer: str) -> ReviewItem:
     return item if has_decided else replace(item, reviews=mine)
 
 
-def _reviewer(request: Request) -> str:
+def reviewer_of(request: Request) -> str:
+    """The name of whoever asks: of the key, or the one that a session states."""
     return cast("str", request.state.key.name)

@@ -16,6 +16,7 @@ from vouching.errors import VouchError
 from vouching.evidence_windows import ScoredPair
 from vouching.methods.base import Outcome
 from vouching.serve import bodies
+from vouching.serve.assigning import add_assigning
 from vouching.serve.dashboard import add_dashboard, allow_unknown
 from vouching.serve.gate import problem_json
 from vouching.serve.history import add_history
@@ -82,6 +83,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     add_sessions(app, service, described)
     add_history_page(app, service)
     add_reviewing(app, service, described)
+    add_assigning(app, service, described)
     add_review_page(app, service)
     add_dashboard(app, service, described)
     add_page(app, service, described)

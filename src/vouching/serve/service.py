@@ -80,6 +80,10 @@ class Service:
             self.measures.count(record)
         return result
 
+    def reviewers(self) -> list[str]:
+        """Who can review, as far as it is known: on a server without keys nobody is."""
+        return self.keys.names_of("review") if self.keys is not None else []
+
     def metrics(self) -> bytes:
         """Everything that is measured, in the format of Prometheus; a look at the ledger included."""
         if self.recorder is not None:

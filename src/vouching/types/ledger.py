@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 EntryKind: TypeAlias = Literal[
-    "check", "check-response", "follow", "audit", "rank", "challenge", "reward", "review", "erase"
+    "check", "check-response", "follow", "audit", "rank", "challenge", "reward", "review", "assignment", "erase"
 ]
-"""What an entry records: a result of the command of that name, a person's review, or an erasure."""
+"""What an entry records: a result of the command of that name, a person's review, who is to review, or an erasure."""
 Kept: TypeAlias = Literal["all", "record", "digests"]
 """What a ledger keeps of the texts: inputs and record, the record alone, or only digests of both."""
 FaultKind: TypeAlias = Literal["changed", "missing", "inserted", "unlinked", "content", "head", "anchor", "key"]
@@ -36,7 +36,7 @@ class Entry:
     usage: Mapping[str, Any] | None = None
     """What it cost; None for the record's own."""
     about: int | None = None
-    """Id of the row that it is about, for a review."""
+    """Id of the row that it is about, for a review or an assignment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,23 @@
     tell(`Taken back: ${deciding().dataset.id}.`);
   });
 
+  // Only leads have this form.
+  const assigning = byId("assign");
+  const assign = () => alone(async () => {
+    const { reviewer, what, number } = Object.fromEntries(new FormData(assigning));
+    if (what === "this" && !deciding()) throw new Error("there is no verdict to assign: choose the next ones, or another order");
+    const which = what === "this" ? { items: [deciding().dataset.id] } : { number: Number(number), ...wanted() };
+    const { items } = await (await call("POST", "/v1/queue/assign", { reviewer, ...which })).json();
+    await next();
+    tell(`Assigned to ${reviewer}: ${items.length === 1 ? items[0] : `${items.length} verdicts`}.`);
+  });
+  assigning?.addEventListener("change", () => { assigning.elements.number.disabled = assigning.elements.what.value === "this"; });
+  assigning?.addEventListener("submit", (event) => { event.preventDefault(); assign(); });
+  const toAssign = () => {
+    byId("assigning").open = true;
+    assigning.elements.reviewer.focus();
+  };
+
   // Fields, buttons, keys
   place.addEventListener("change", (event) => { if (event.target.name === "label") followLabel(); });
   place.addEventListener("input", (event) => { if (event.target.id === "span") span = null; });
@@ -144,6 +161,7 @@
     if (isTyped(event)) return;
     const key = event.key;
     if (key === "u" || key === "k") undo();
+    else if (key === "a" && assigning) toAssign();
     else if (!deciding()) return;
     else if (key >= "1" && key <= "8") choose(Number(key));
     else if (key === "Enter" && !event.target.closest("button, a, summary")) save();
