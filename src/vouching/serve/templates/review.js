@@ -125,8 +125,8 @@
   const assign = () => alone(async () => {
     const { reviewer, what, number } = Object.fromEntries(new FormData(assigning));
     if (what === "this" && !deciding()) throw new Error("there is no verdict to assign: choose the next ones, or another order");
-    const which = what === "this" ? { items: [deciding().dataset.id] } : { number: Number(number), ...wanted() };
-    const { items } = await (await call("POST", "/v1/queue/assign", { reviewer, ...which })).json();
+    const verdicts = what === "this" ? { items: [deciding().dataset.id] } : { number: Number(number), ...wanted() };
+    const { items } = await (await call("POST", "/v1/queue/assign", { reviewer, ...verdicts })).json();
     await next();
     tell(`Assigned to ${reviewer}: ${items.length === 1 ? items[0] : `${items.length} verdicts`}.`);
   });
