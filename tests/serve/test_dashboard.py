@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.review.kept import keep, review_sample
 from tests.serve.served import policy
-from vouching.ledger import open_ledger
+from vouching.ledger import Ledger, open_ledger
 from vouching.ledger.filters import as_time
 from vouching.ledger.tables import REVIEW_ITEMS
 from vouching.review import ReviewQueue
@@ -28,13 +28,16 @@ LOCAL = "http://127.0.0.1"
 def drifted(target: str) -> None:
     """A ledger with 40 Attributable verdicts of two weeks ago, and 40 others of today."""
     with open_ledger(target) as ledger:
-        old = keep(ledger, [0.9] * 40)
+        keep(ledger, [0.9] * 40)
+        changed(ledger, {"at": as_time(datetime.now(UTC) - timedelta(days=14))})
         keep(ledger, [0.1] * 40)
-        ReviewQueue(ledger).refresh()
-        with ledger.store.write() as connection:  # rows of the ledger cannot be changed; their copies in the queue can
-            before = as_time(datetime.now(UTC) - timedelta(days=14))
-            these = REVIEW_ITEMS.update().where(REVIEW_ITEMS.c.row_id.in_([one.row for one in old]))
-            connection.execute(these.values(at=before))
+
+
+def changed(ledger: Ledger, values: dict[str, str]) -> None:
+    """Change what the queue knows of its verdicts: rows of the ledger cannot be changed, their copies in it can."""
+    ReviewQueue(ledger).refresh()
+    with ledger.store.write() as connection:
+        connection.execute(REVIEW_ITEMS.update().values(values))
 
 
 def test_metrics_have_the_drift_alarm_and_the_shares_behind_it(tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_without_a_ledger_or_enough_rows_the_alarm_is_not_known(tmp_path: Path) 
 def test_a_policy_that_blocks_is_named_on_the_dashboard_until_it_is_audited(tmp_path: Path) -> None:
     target = str(tmp_path / "verdicts.db")
     blocking = Policy(
-        ServeSettings(ledger=target), judges={"default": JudgeSettings("scripted")},
+        ServeSettings(ledger=target), judges={"default": JudgeSettings("embedded:rules")},
         proxy=ProxySettings("http://localhost:1", action="block", caller="shop"),
     )  # fmt: skip
     with TestClient(build_app(blocking), LOCAL) as client:
@@ -68,6 +71,7 @@ def test_a_policy_that_blocks_is_named_on_the_dashboard_until_it_is_audited(tmp_
         with open_ledger(target) as ledger:
             ids = keep(ledger, [0.9] * ENOUGH, "serve", "shop")
             keep(ledger, [0.9], "serve", "app")
+            changed(ledger, {"model": "embedded:rules"})
             review_sample(ReviewQueue(ledger), dict.fromkeys(ids, "Attributable"))
         shown = client.get("/dashboard").text
         assert "Not audited" not in shown

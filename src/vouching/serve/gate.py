@@ -101,7 +101,10 @@ class Gate:
             await send(message)
 
         attributes = {"http.request.method": scope["method"], "http.route": route}
-        with self.measures.open.track_inprogress(), span(f"{scope['method']} {route}", **attributes) as own:
+        with (
+            self.measures.open.track_inprogress(),
+            span(f"{scope['method']} {route}", dict(scope["headers"]), **attributes) as own,
+        ):
             try:
                 key, session = self._admit(scope)
                 caller = key.id

@@ -8,7 +8,7 @@ without ``opentelemetry-instrument`` in front of ``vouch serve``, they cost noth
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,8 @@ from vouching.types import Report, Unverified, Verdict
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 """Upper ends of the histogram's intervals."""
+_TRACE = ("traceparent", "tracestate")
+"""Headers of the W3C by which a caller's trace goes on here."""
 
 
 class Measures:
@@ -67,12 +69,15 @@ class Measures:
 
 
 @contextmanager
-def span(name: str, **attributes: str | int) -> Generator[Any]:
-    """A span of OpenTelemetry, if its API is installed; else None."""
+def span(name: str, headers: Mapping[bytes, bytes], **attributes: str | int) -> Generator[Any]:
+    """A span of OpenTelemetry for a request, part of the trace that its headers name, if the API is installed."""
     try:
-        from opentelemetry import trace
+        from opentelemetry import propagate, trace
     except ImportError:
         yield None
         return
-    with trace.get_tracer("vouching").start_as_current_span(name, attributes=attributes) as opened:
+    trace_of = {key: headers[key.encode()].decode("latin-1") for key in _TRACE if key.encode() in headers}
+    tracer, kind = trace.get_tracer("vouching"), trace.SpanKind.SERVER
+    context = propagate.extract(trace_of) if trace_of else None
+    with tracer.start_as_current_span(name, context, kind, attributes) as opened:
         yield opened
