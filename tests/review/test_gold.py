@@ -172,4 +172,4 @@ def test_the_status_shows_what_is_left_and_what_reviews_say(reviewed: str) -> No
     assert found["reliability"]["rows"] == 24
     text = run("review", "status", "--ledger", reviewed)
     assert "24 final" in text
-    assert "reviewed in the sample: 0" in text
+    assert "reviewed in the sample: 24" in text

@@ -166,7 +166,7 @@ def assign_command(
     reviewers: _Reviewers = 1,
     caller: _Caller = None,
 ) -> None:
-    """Assign verdicts to a reviewer, who gets them first; nobody else does until they are decided or released."""
+    """Assign verdicts to a reviewer, who gets them first; no one else does until they are decided or released."""
     from vouching.review import assign, assign_next
 
     with usage_errors():

@@ -1,6 +1,6 @@
 """Assigning verdicts: a lead gives single ones, or the next ones of an order, to a reviewer.
 
-What is assigned comes first in the reviewer's queue, and nobody else gets it until it is decided, skipped or released.
+What is assigned comes first in the reviewer's queue, and no one else gets it until it is decided, skipped or released.
 Each assignment is an entry of the verdict's chain, so the audit shows who assigned what to whom, and when. A verdict is
 assigned to one person at a time: where two decide each verdict, the second one can be assigned once the first decided.
 """
@@ -8,6 +8,7 @@ assigned to one person at a time: where two decide each verdict, the second one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, Select, delete, func, select
 
@@ -133,8 +134,8 @@ def _free(connection: Connection, queue: ReviewQueue, reviewer: str, items: Sequ
 def _open(
     connection: Connection, queue: ReviewQueue, reviewer: str, policy: Policy | None = None,
     filters: QueueFilters | None = None,
-) -> Select[tuple[int, int]]:  # fmt: skip
-    """The verdicts that a reviewer could get now and that nobody else has in hand."""
+) -> Select[Any, Any]:  # fmt: skip
+    """The verdicts that a reviewer could get now and that no one else has in hand."""
     alone = has_place(reviewer, 1, now_of(connection))
     return offered(reviewer, policy, queue.reviewers, filters).where(alone)
 

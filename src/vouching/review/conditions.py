@@ -75,9 +75,7 @@ def has_place(reviewer: str, reviewers: int, now: float) -> ColumnElement[bool]:
     return or_(others == 0, others < reviewers - REVIEW_ITEMS.c.decided)
 
 
-def offered(
-    reviewer: str, policy: Policy | None, reviewers: int, filters: QueueFilters | None
-) -> Select[tuple[int, int]]:
+def offered(reviewer: str, policy: Policy | None, reviewers: int, filters: QueueFilters | None) -> Select[Any, Any]:
     """The items that a reviewer may get by a policy, or by any; those in others' hands too."""
     has_texts = exists().where(CONTENTS.c.id == REVIEW_ITEMS.c.row_id, CONTENTS.c.record.is_not(None))
     theirs = and_(

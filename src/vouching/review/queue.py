@@ -96,7 +96,7 @@ class ReviewQueue:
     ) -> ReviewItem | None:
         """The next verdict for a reviewer, who has it in hand until ``lock_seconds`` are over; None if none is left.
 
-        What is assigned to the reviewer comes first, by any policy, and nobody else gets it. Whoever took one by this
+        What is assigned to the reviewer comes first, by any policy, and no one else gets it. Whoever took one by this
         policy gets it again if it fits, else puts it back. No one gets a verdict that they decided or skipped, unless a
         caller objected since. Raises InputError for an unknown policy or a reviewer without a name.
         """

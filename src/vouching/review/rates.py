@@ -81,7 +81,8 @@ def _period(start: str, counts: Counter[tuple[str, str | None]], sizes: Sequence
         labels[label] += number
         if kind is not None:
             types[kind] += number
-    share = clustered_wilson(*zip(*sizes, strict=True))
+    hits, verdicts, rows = zip(*sizes, strict=True)
+    share = clustered_wilson(hits, verdicts, rows)
     return Period(start, labels.total(), dict(labels.most_common()), dict(types.most_common()), share)
 
 

@@ -116,7 +116,7 @@ def _said(id: ItemId, inputs: Mapping[str, Any], record: Mapping[str, Any]) -> s
 def _text_of(source: Any) -> Any:
     """The text of a source or the digest that names it, without its id and title."""
     given = cast("dict[str, Any]", source) if isinstance(source, dict) else {}
-    return given.get("text") or given.get("digest") or source
+    return given.get("text") or given.get("digest") or cast("Any", source)
 
 
 def _object(text: str | None) -> Mapping[str, Any]:

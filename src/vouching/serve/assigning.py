@@ -47,7 +47,7 @@ def add_assigning(app: FastAPI, service: Service, described: Any) -> None:
 
     @app.post("/v1/queue/assign", response_model=Assigned, **described)
     async def assign_to(body: AssignBody, request: Request) -> Assigned:
-        """Assign verdicts to a reviewer: nobody else gets them until they are decided, skipped or released."""
+        """Assign verdicts to a reviewer: no one else gets them until they are decided, skipped or released."""
         lead = reviewer_of(request)
         if (body.items is None) == (body.number is None):
             raise InputError("pass either items, a list of ids, or number, how many of the order")

@@ -81,7 +81,7 @@ class Service:
         return result
 
     def reviewers(self) -> list[str]:
-        """Who can review, as far as it is known: on a server without keys nobody is."""
+        """The names of the keys that review; none on a server without keys."""
         return self.keys.names_of("review") if self.keys is not None else []
 
     def metrics(self) -> bytes:
