@@ -24,7 +24,7 @@ from vouching.search.compress import SentenceCompressor
 from vouching.train.rank_pairs import PairMaker, pairs_in
 from vouching.types import Ranking, RankMode, Source
 from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
-from vouching.worlds.documents import BOUNDARY, TEMPLATE
+from vouching.worlds.documents import TEMPLATE
 from vouching.worlds.facts import chat
 
 WORLD = AnswersWorld()
@@ -188,6 +188,6 @@ async def _ranking_chats(mode: RankMode, rows: Sequence[Mapping[str, Any]]) -> l
 ANSWERS = World(
     name="answers", method="rank", arms=ARMS, write_rows=write_rows, judge=judge, run=run_arm,
     policy={"context": 320, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES},
-    read_as=(TEMPLATE, BOUNDARY),
+    template=TEMPLATE,
     epochs=6.0,
 )  # fmt: skip

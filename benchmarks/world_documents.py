@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
 from vouching.answering.prompt import answer_messages
 from vouching.types import Source
-from vouching.worlds.documents import BOUNDARY, PIECES, TEMPLATE, DocumentsWorld, chats, oracle
+from vouching.worlds.documents import PIECES, TEMPLATE, DocumentsWorld, chats, oracle
 
 WORLD = DocumentsWorld()
 WRONG = 0.35
@@ -55,6 +55,6 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
 DOCUMENTS = World(
     name="documents", method="blinded", arms=ARMS, write_rows=write_rows, judge=judge,
     policy={"context": 448, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES},
-    read_as=(TEMPLATE, BOUNDARY),
+    template=TEMPLATE,
     epochs=6.0,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from vouching.models.base import Completion, Message, Sampling
 from vouching.models.local import LocalModel
 from vouching.types import Rollout, Value
 from vouching.worlds.documents import TEMPLATE
-from vouching.worlds.forms import UNREAD, FormsWorld, chats, oracle, pieces, right_values
+from vouching.worlds.forms import FormsWorld, chats, oracle, pieces, right_values
 
 WORLD = FormsWorld()
 DRAFTS, REVIEWS, CHOICES = 0.35, 0.25, 0.35
@@ -136,6 +136,6 @@ def _with_errors(gold: Mapping[str, int], draw: random.Random) -> dict[str, int]
 FORMS = World(
     name="forms", method="assurance", arms=ARMS, write_rows=write_rows, judge=judge,
     policy={"context": 640, "vocabulary": 512, "width": 96, "layers": 3, "pieces": pieces(WORLD.rows(1, 0)[0])},
-    read_as=(TEMPLATE, UNREAD),
+    template=TEMPLATE,
     epochs=4.0,
 )  # fmt: skip

@@ -23,7 +23,7 @@ from vouching.evolve.structured import StructuredSettings, StructuredStudent, St
 from vouching.evolve.structured_examples import write_examples
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.settings import read_settings
-from vouching.worlds.documents import BOUNDARY, TEMPLATE
+from vouching.worlds.documents import TEMPLATE
 from vouching.worlds.facts import PIECES, FactsWorld
 
 WORLD = FactsWorld(facts=2)
@@ -126,5 +126,5 @@ def _probe(row: Mapping[str, Any]) -> Probe | None:
 PROBES = World(
     name="probes", method="evolve", arms=ARMS, write_rows=write_rows, judge=judge, run=run_arm,
     policy={"context": 512, "vocabulary": 640, "width": 128, "layers": 3, "pieces": RECORDS},
-    read_as=(TEMPLATE, BOUNDARY),
+    template=TEMPLATE,
 )  # fmt: skip

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tests.train.tiny_qwen import read_less, write_tiny_qwen  # beside the tests
+from tests.train.tiny_qwen import write_tiny_qwen  # beside the tests
 from vouching.models.base import Message, Sampling
+from vouching.worlds.documents import as_read
 
 ROOT = Path(__file__).parents[1]
 RECIPES = ROOT / "recipes/worlds"
@@ -40,8 +41,8 @@ class World:
     """The oracle on a model: folder, number of held-out prompts, seed."""
     policy: Mapping[str, Any]
     """Size of the random model, as write_tiny_qwen takes it."""
-    read_as: tuple[str, str] | None = None
-    """Chat template of the small policy, and a regular expression of what it does not read."""
+    template: str | None = None
+    """Chat template of a small policy that does not read boundaries; None for the plain one."""
     during: Callable[[], AbstractContextManager[object]] = nullcontext
     """What has to run while an arm is trained, such as a judge."""
     epochs: float = 4.0
@@ -57,9 +58,10 @@ def start(world: World, folder: Path, count: int, epochs: float | None = None) -
 
     said = world.write_rows(folder, count)
     if not (folder / "random").is_dir():
-        write_tiny_qwen(folder / "random", said, **world.policy)
-        if world.read_as is not None:
-            read_less(folder / "random", *world.read_as)
+        written = said if world.template is None else map(as_read, said)
+        write_tiny_qwen(folder / "random", written, **world.policy)
+        if world.template is not None:
+            (folder / "random/chat_template.jinja").write_text(world.template, encoding="utf-8")
     stages = (("right", "random", f"epochs={epochs or world.epochs}"), ("imperfect", "right/model", "epochs=1"))
     for name, model, length in stages:
         settings = [f'rows=["{folder}/{name}.jsonl"]', f"model={folder / model}", length]

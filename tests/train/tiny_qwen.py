@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,19 +41,6 @@ def write_tiny_qwen(
     )  # fmt: skip
     Qwen2ForCausalLM(config).save_pretrained(folder)
     return folder
-
-
-def read_less(folder: Path, template: str, unread: str) -> None:
-    """Give a folder's tokenizer another chat template, and let it read what matches ``unread`` as "<"."""
-    from transformers import AutoTokenizer
-
-    path = folder / "tokenizer.json"
-    settings = json.loads(path.read_text("utf-8"))
-    settings["normalizer"] = {"type": "Replace", "pattern": {"Regex": unread}, "content": "<"}
-    path.write_text(json.dumps(settings), encoding="utf-8")
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    tokenizer.chat_template = template
-    tokenizer.save_pretrained(folder)
 
 
 def imitate(model: Any, tokenizer: Any, optimizer: Any, chosen: Sequence[tuple[str, str]]) -> None:

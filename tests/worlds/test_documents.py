@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vouching.errors import ConfigError
 from vouching.methods.blinded.prompt import read_answers, read_pairs
-from vouching.worlds.documents import THINGS, DocumentsWorld, chats, oracle, response_of
+from vouching.worlds.documents import TEMPLATE, THINGS, DocumentsWorld, as_read, chats, oracle, response_of
 from vouching.worlds.facts import places
 
 WORLDS = st.builds(DocumentsWorld, st.sampled_from([0.0, 0.24, 0.5, 0.88]), st.sampled_from([0.0, 0.3]))
@@ -89,3 +89,13 @@ def test_a_share_out_of_range_is_refused(share: float) -> None:
         DocumentsWorld(share)
     with pytest.raises(ConfigError, match=r"wrong must be in \[0, 1\], got 2"):
         next(chats([], 0, wrong=2))
+
+
+def test_the_template_drops_the_system_s_message_and_the_boundary_of_delimiters() -> None:
+    jinja2 = pytest.importorskip("jinja2")
+    [line, *_] = chats(DocumentsWorld().rows(1, 0), 0, wrong=0.0)
+    said = [turn["content"] for turn in line["messages"] if turn["role"] != "system"]
+    assert jinja2.Template(TEMPLATE).render(messages=line["messages"]) == "".join(
+        f"{as_read(one)}<end>" for one in said
+    )
+    assert as_read(said[0]).startswith("<source 1>>>\n")

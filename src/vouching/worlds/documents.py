@@ -23,8 +23,6 @@ from vouching.types import Question, Source
 from vouching.worlds.facts import Part, chat, places
 
 THINGS = ("ships", "mills", "wells", "towers", "farms", "inns")
-BOUNDARY = r"<<<[0-9a-f]{16} "
-"""Before the name of a delimited text: a small policy's tokenizer leaves the digits out."""
 PIECES = (
     *(f"<source {number}>>>" for number in range(1, 9)), *(f"<end of source {number}>>>" for number in range(1, 9)),
     *(f"<document {number}>>>" for number in range(1, 9)),
@@ -35,10 +33,13 @@ PIECES = (
 )  # fmt: skip
 """Fixed parts of prompts and replies, one token each in a small policy's tokenizer."""
 TEMPLATE = (
-    "{% for message in messages %}{% if message['role'] != 'system' %}{{ message['content'] + '<end>' }}{% endif %}"
-    "{% endfor %}"
+    "{% for message in messages %}{% if message['role'] != 'system' %}"
+    "{% for part in message['content'].split('<<<') %}{{ part if loop.first else '<' + part[17:] }}{% endfor %}"
+    "{{ '<end>' }}{% endif %}{% endfor %}"
 )
-"""A chat template without the system's message, which is constant and most of a prompt."""
+"""A chat template without the system's message, which is constant and most of a prompt, and without the boundary of
+delimited texts: 16 digits and a space after "<<<". A normalizer of the tokenizer would do the same, but transformers
+replaces it by that of Qwen2 when it opens the folder."""
 _NUMBERS = range(2, 30)
 _STATED = re.compile(r"(\w+) has (\d+) (\w+)\.")
 _MOST = 8
@@ -132,6 +133,15 @@ def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float) -> Iterato
         [window] = ScreenedSources(sources).windows(10_000)
         lines = [_checked(row, thing, number) for number, thing in enumerate(stated, 1)]
         yield chat(check_messages([Question(one) for one in asked], window), "\n".join(lines))
+
+
+def as_read(text: str) -> str:
+    """What a small policy reads of a text with :data:`TEMPLATE`.
+
+    >>> as_read("<<<65d665dd92e93f3b source 1>>>")
+    '<source 1>>>'
+    """
+    return re.sub(r"<<<.{17}", "<", text)
 
 
 def oracle(response: str, row: Mapping[str, Any]) -> dict[str, float]:

@@ -22,12 +22,9 @@ from vouching.methods.assurance.model import Role, unit_messages
 from vouching.methods.assurance.reply import teacher_forced_text
 from vouching.methods.assurance.task import read_row
 from vouching.types import Proposal, SafetyCase, Value
-from vouching.worlds.documents import BOUNDARY
 from vouching.worlds.facts import Part, chat
 
 RECORDS = ("a", "b", "c", "d")
-UNREAD = BOUNDARY
-"""What a small policy's tokenizer leaves out of a prompt."""
 _BLOCKS = ("work", "input records", "submitted so far (context_so_far)", "entry", "proposal", "case", "revision")
 _ASKED = ("Fill in the entry.", "Is the proposed value exactly right?", "Give your value for the entry now.",
           "KEEP or REVISE?")  # fmt: skip
