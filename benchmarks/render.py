@@ -23,7 +23,7 @@ from render_probes import probe_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
 from render_quality import pictures, quality_lines
 from render_rankings import ranking_lines
-from render_search import search_lines
+from render_search import search_lines, step_lines
 from render_tables import RULES, Figures, number, origin, table
 from render_wrap import wrapped
 
@@ -40,6 +40,8 @@ FILES = {
     "rankings of rules": "docs/results/fgveribench-rules.json",
     "rankings of a trained scorer": "docs/results/fgveribench-trained.json",
     "search": "docs/results/search.json",
+    "search in steps": "docs/results/search_steps.json",
+    "search for claims": "docs/results/search_claims.json",
     "blinded": "benchmarks/results/blinded.json",
     "ablation": "recipes/encoder/ablation.json",
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
@@ -240,6 +242,8 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield ranking_lines(rankings)
     if search := found.get("search"):
         yield search_lines(search)
+    if steps := found.get("search in steps"):
+        yield step_lines(steps, found.get("search for claims"))
     if blinded := found.get("blinded"):
         yield blinded_lines(blinded)
     if assurance := found.get("assurance"):

@@ -58,6 +58,7 @@ def pictures(found: Mapping[str, Figures]) -> Iterator[tuple[str, str]]:
     if public := found.get("sets"):
         yield "good-sets.svg", _sets_picture(public, found.get("sets of rules"))
         yield "good-published.svg", _published_picture(public)
+        yield "good-scores.svg", _scores_picture(public)
     if contrast := found.get("contrast"):
         rows = [
             (
@@ -100,6 +101,17 @@ def _published_picture(public: Figures) -> str:
             theirs = [figure for figure in figures if figure["metric"] == metric]
             rows += [(figure["system"], [Point(THEIRS, figure["percent"] / 100)]) for figure in theirs]
     return points_svg("Beside published figures of other verifiers", (0.2, 1, 0.2), rows)
+
+
+def _scores_picture(public: Figures) -> str:
+    rows = [
+        (name, [_point(SHOWN, one["metrics"]["brier_skill"])])
+        for name, one in _sound(public)
+        if one["metrics"].get("brier_skill", {}).get("estimate") is not None
+    ]
+    return points_svg(
+        "What the score adds to a constant answer: Brier skill, 95 % intervals", (-0.8, 0.6, 0.2), rows, 0
+    )
 
 
 def _sound(public: Figures) -> Iterator[tuple[str, Figures]]:
@@ -155,6 +167,16 @@ def _public_lines(public: Figures) -> Iterator[str]:
         "[Judges](judges.md#published-verifiers) says how to run them here, and what each costs."
     )
     yield from ("", "![Our figures beside published ones](images/good-published.svg)", "")
+    yield from ("## What the score is worth", "")
+    skills = [one["metrics"]["brier_skill"] for _, one in _sound(public) if one["metrics"].get("brier_skill")]
+    known = [skill for skill in skills if skill["low"] is not None]
+    yield (
+        f"The score is calibrated on other data. On {sum(one['low'] > 0 for one in known)} of {len(known)} sets it is "
+        "better than always saying the set's own share of supported claims, on "
+        f"{sum(one['high'] < 0 for one in known)} it is worse, and should not be read as a probability. "
+        "`vouch calibrate` fits it to 200 of your own labels ([how](judges.md#your-own-labels))."
+    )
+    yield from ("", "![What the score adds to a constant answer](images/good-scores.svg)", "")
 
 
 def _contrast_lines(contrast: Figures) -> Iterator[str]:

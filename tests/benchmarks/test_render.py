@@ -87,7 +87,7 @@ def test_the_committed_pages_say_what_the_committed_results_say(tmp_path: Path) 
     shutil.copy(ROOT / "README.md", tmp_path)
     assert render(tmp_path).returncode == 0
     pictures = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/images").glob("good-*.svg"))
-    assert len(pictures) == 4
+    assert len(pictures) == 5
     for page in ("README.md", "docs/figures.md", "docs/how-good.md", *pictures):
         assert (tmp_path / page).read_text(encoding="utf-8") == (ROOT / page).read_text(encoding="utf-8"), page
 

@@ -79,3 +79,10 @@ def test_only_the_jobs_that_need_it_may_write() -> None:
             if name == "release.yml"
             else {}
         )
+
+
+def test_every_action_is_pinned_to_a_commit_and_named_with_its_version() -> None:
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        used = re.findall(r"uses: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert used
+        assert [one for one in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", one)] == []

@@ -63,6 +63,7 @@ class EvolveConfig:
     resamples: int = 2_000
     """Of the intervals of gate and fingerprint."""
     seed: int = 0
+    """Random seed of probes, replay and training."""
     embedded: EmbeddedSettings = field(default_factory=EmbeddedSettings)
     structured: StructuredSettings = field(default_factory=StructuredSettings)
 

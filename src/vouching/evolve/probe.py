@@ -279,7 +279,7 @@ def _cross_check(probe: Probe, answer: Judged, by_type: bool) -> CrossCheck:
 def typed_rows(held: Sequence[Row], each: int, seed: int = 0) -> list[Row]:
     """Up to ``each`` perturbed rows of each error type, made from held-out rows, to reflect on.
 
-    They form a set of their own and keep the group of their parents. Gold types follow from strategies; docs/evolve.md
+    They form a set of their own and keep the group of their parents. Gold types follow from strategies; docs/figures.md
     says how many are right. Raises InputError if no row can be used.
     """
     made = make_probes(held, {}, ProbePlan(each * len(ERROR_TYPES), "random", safe_share=0.0, seed=seed), held=[])

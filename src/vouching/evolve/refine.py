@@ -231,6 +231,10 @@ def even_weights(rows: Sequence[Row]) -> dict[str, dict[bool, float]]:
     """Weights of rows by set and whether they are Attributable; sets have equal weight, and so have their labels.
 
     A row of a set with as many of both labels as the mean set has weighs 1. Sets with one label are excluded.
+
+    >>> labels = ("Attributable", "Not Attributable", "Not Attributable")
+    >>> even_weights([Row(str(n), "c", "s", label, "wice") for n, label in enumerate(labels)])
+    {'wice': {True: 1.5, False: 0.75}}
     """
     counts = Counter((row.data_set, row.attributable) for row in rows)
     both = [name for name in {row.data_set for row in rows} if counts[name, True] and counts[name, False]]

@@ -151,7 +151,11 @@ class Router:
 
 
 class RoutedVerifier:
-    """Several verifiers as one: each claim goes to the one that the router selects."""
+    """Several verifiers as one: each claim goes to the one that the router selects.
+
+    Verifiers are named, for example ``METHODS["embedded"].open("embedded:runs/weakness/round-2/student")``, and the
+    router is made by ``fit_router``, or read with ``read_record(Path("router.json"), Router)``.
+    """
 
     def __init__(self, router: Router, verifiers: Mapping[str, ClaimVerifier]) -> None:
         if missing := sorted({*router.specialists} - {*verifiers}):
@@ -190,6 +194,15 @@ def fit_router(answers: Answers) -> Router:
     """The router for specialists, from their answers to rows that may guide training, never to test rows.
 
     A failure counts as a wrong answer. Raises InputError for fewer than two specialists or if the rows differ.
+
+    >>> texts = {"talk": "Ann: I think so. Bob: Yeah, you do?", "prose": "The report describes the building of it."}
+    >>> rows = [Row(f"{name} {n}", f"Item {n}.", f"{text} Item {n}.", "Attributable", name)
+    ...         for name, text in texts.items() for n in range(30)]
+    >>> said = {True: (0.9, "Attributable"), False: (0.1, "Not Attributable")}
+    >>> answers = {name: [Judged(row, *said[row.data_set == name]) for row in rows] for name in texts}
+    >>> router = fit_router(answers)
+    >>> [router.choose("Bob agrees.", text) for text in texts.values()]
+    ['talk', 'prose']
     """
     table = _table(answers)
     strength = _best_strength(table)

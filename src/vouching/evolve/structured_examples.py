@@ -82,6 +82,14 @@ def reply_of(row: Row, original: str | None = None) -> Reply | NoExample:
     """The record of a row with a known label, as far as the rules and the changes to ``original`` determine it.
 
     ``original`` is the supported claim that a perturbed one was made from, if it was.
+
+    >>> source, label = "The bridge opened in 1973.", "Not Attributable"
+    >>> made = Row("1", "The bridge opened in 1937.", source, label, error_type="temporal_shift")
+    >>> record = reply_of(made, source)
+    >>> [(entry.claim_span, entry.source_span, entry.status) for entry in record.evidence_alignment]
+    [('bridge', 'bridge', 'match'), ('opened in 1937', 'opened in 1973', 'mismatch')]
+    >>> record.fix_suggestion
+    'Change "1937" to "1973".'
     """
     verdict = _rules().judge(Claim(row.claim), [Source(row.source)])
     edits = [] if row.attributable or original is None else changes(row.claim, original)

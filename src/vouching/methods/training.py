@@ -25,11 +25,13 @@ class LoraSettings:
     """Adapters; the defaults are SEVA's (Table 8), except the rank."""
 
     rank: int = 0
-    """0 trains all weights."""
+    """Rank of the adapters; 0 trains all weights instead."""
     alpha: float = 128.0
-    """The scale, divided by the rank."""
+    """Scale of the adapters, divided by the rank."""
     dropout: float = 0.05
+    """Dropout on the input of the adapters in ``sft``; games disable it."""
     modules: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+    """Names of the layers that get adapters."""
 
     def __post_init__(self) -> None:
         require(self, above=("alpha",), at_least=("rank",))
@@ -44,8 +46,11 @@ class WatchSettings:
     """Monitoring and checkpoints of a run."""
 
     on_alarm: OnAlarm = "warn"
+    """What an alarm does: "warn" logs it, "stop" also saves and ends the run."""
     evaluate_every: int = 50
+    """Steps between evaluations on ``dev``."""
     checkpoint_every: int = 25
+    """Steps between checkpoints."""
     keep: int = 2
     """Number of checkpoints kept; the best and the last are always kept."""
     transcripts: int = 2
@@ -108,7 +113,9 @@ class CriticSettings:
     rank: int = 0
     """Rank of the critic's own adapters, over frozen layers that it shares with a policy of adapters; 0 trains all."""
     learning_rate: float = 1e-5
+    """Peak learning rate of the critic."""
     warmup_steps: int = 10
+    """Steps in which its rate rises to the peak."""
     discount: float = 0.998
     """gamma."""
     trace: float = 1.0
@@ -142,17 +149,21 @@ class SamplingSettings:
     group_size: int = 8
     """G: rollouts of a prompt."""
     temperature: float = 1.2
+    """Sampling temperature."""
     top_p: float = 0.95
+    """Probability mass for nucleus sampling."""
     top_k: int = 0
     """Number of most probable tokens that are drawn from; 0 for all."""
     prompt_tokens: int = 768
-    """Rows with longer prompts are dropped and counted."""
+    """Longest prompt, in tokens; rows with longer ones are dropped and counted."""
     allow_dropped: float = 0.05
     """Share of the rows that may be dropped; a run that would drop more does not start."""
     completion_tokens: int = 512
+    """Longest completion, in tokens."""
     thinking: Literal["default", "on", "off"] = "default"
     """Whether a model that can think does; passed to the chat template as ``enable_thinking``."""
     engine: Sampling = "hf"
+    """What samples: transformers ("hf"), vLLM in the same process, or a vLLM server."""
     server: str = ""
     """Address of the vLLM server, e.g. http://host:8000."""
     resample: int = 0
@@ -184,6 +195,8 @@ class MemorySettings:
     """What a run keeps on a GPU; ``vouch train --plan`` computes it. How a model is sharded is the launcher's."""
 
     optimizer: Optimizer = "adamw"
+    """AdamW with moments in float32, in 8 bits, or in 8 bits and moved to the host when the GPU is full; the last two
+    require bitsandbytes."""
     activation_checkpointing: bool = True
     """Whether to recompute activations in the backward pass; on a CPU they are always kept."""
     vllm_share: float = 0.3
@@ -235,22 +248,28 @@ class GrpoConfig:
     model: str
     """Initial weights: a folder, also of adapters, or a name on the Hugging Face hub."""
     dev: tuple[str, ...] = ()
+    """Files of held-out rows for evaluation."""
     loss: Loss = "grpo"
+    """How the clipped surrogate is averaged; "gspo" is "grpo" with sequence-level ratios."""
     clip: tuple[float, float] = (0.2, 0.2)
     """The ratio of probabilities is clipped to [1 - first, 1 + second]; DAPO uses 0.2 and 0.28."""
     kl: float = 0.001
     """beta: weight of the KL divergence from the initial policy; 0 for none."""
     kl_estimator: Literal["k1", "k1-loss", "k3"] = "k3"
-    """"k1-loss" is k1 in the loss; its gradient does not depend on the reference, so it does not anchor the policy."""
+    """"k3" is a term of the loss; "k1" is subtracted from each token's advantage; "k1-loss" is k1 in the loss, whose
+    gradient does not depend on the reference, so it does not anchor the policy."""
     spread: Spread = "unbiased"
     """Divisor of a reward's distance from its group's mean; SEVA: unbiased standard deviation, Dr. GRPO: none."""
     learning_rate: float = 2e-6
+    """Peak learning rate."""
     weight_decay: float = 0.0
+    """Weight decay of AdamW."""
     schedule: Literal["constant", "cosine", "linear"] = "constant"
     """Learning rate after the warm-up."""
     warmup: float = 0.0
-    """Share of the steps."""
+    """Share of the steps used for warm-up."""
     epochs: float = 5.0
+    """Passes over the rows."""
     max_steps: int = 0
     """Stops after this many steps, where the schedule ends too; 0 for no limit."""
     batch_prompts: int = 64
@@ -260,15 +279,21 @@ class GrpoConfig:
     micro_batch: int = 8
     """Rollouts per forward pass of one process."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"
-    """A CPU always uses float32."""
+    """Precision of the arithmetic; a CPU always uses float32."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """"auto" uses a GPU if there is one."""
+    """Device to train on; "auto" uses a GPU if there is one."""
     seed: int = 0
+    """Random seed of the row order, the sampling and new adapters."""
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    """How rollouts are sampled."""
     lora: LoraSettings = field(default_factory=LoraSettings)
+    """Adapters."""
     memory: MemorySettings = field(default_factory=MemorySettings)
+    """What is kept on a GPU."""
     watch: WatchSettings = field(default_factory=WatchSettings)
+    """How the run is watched and kept."""
     power: PowerSettings = field(default_factory=PowerSettings)
+    """For the estimate of energy."""
 
     def __post_init__(self) -> None:
         if not self.rows:

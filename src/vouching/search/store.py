@@ -145,7 +145,7 @@ def reading(name: str | Path, classify: Callable[[str | Path, BaseException], Ex
 
 
 TITLE_WEIGHT = 2
-"""How often a word of the title counts in each passage; chosen on training questions, see docs/search.md."""
+"""How often a word of the title counts in each passage; chosen on training questions (benchmarks/search.py)."""
 Record: TypeAlias = list[Any]
 """A stored passage: id and title of its document, address, start, end, text."""
 Hit: TypeAlias = tuple[int, float, DocAddress]

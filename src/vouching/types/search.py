@@ -21,9 +21,11 @@ from vouching.types.visible import score_words, visible, visible_line
 EngineKind: TypeAlias = Literal["local", "web"]
 """Where an engine searches: an index of local documents, or the web."""
 SearchEnd: TypeAlias = Literal["ready", "no_call", "unparsed", "turns", "failed", "decided", "exhausted"]
-"""Why a search ended: a stop word; a turn without a call; a call that does not parse; the last allowed turn; the
-model or every engine failed. A search without a language model ends when a verifier has found every answer supported
-or contradicted, or when no query is left."""
+"""Why a search ended: the model wrote READY_FOR_EVALUATION or READY_FOR_ANSWERING ("ready"), or neither that nor a
+call ("no_call"); its call cannot be parsed: an unknown tool, no query, invalid arguments ("unparsed"; ``error`` of the
+turn says which); the last allowed turn ("turns"); the model failed or no engine answered, and earlier results are kept
+("failed"). A search without a language model ends when a verifier has found every answer supported or contradicted
+("decided"), or when no query is left ("exhausted")."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ class AssuranceSettings:
     candidates: int = 5
     """K: revisions that are drawn after a case."""
     revision_temperature: float = 0.7
+    """Sampling temperature of the revisions."""
     oracle: bool = True
     """Whether gold selects the revision in training; it never does in an evaluation."""
     proposals: bool = True
@@ -48,6 +49,7 @@ class AssuranceRunConfig(GrpoConfig):
     """A training run; ``rows`` are tasks with their right values."""
 
     game: AssuranceSettings = field(default_factory=AssuranceSettings)
+    """How the game is played."""
 
     def plan(self) -> Plan:
         """DPA-GRPO's game: two adapters, pairs, groups of drafts; evaluation never selects by gold."""

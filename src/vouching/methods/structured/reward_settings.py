@@ -48,7 +48,8 @@ diagnosis_floor=0.3, proper=False)
     diagnosis_floor: float = 0.3
     """R_d of a false alarm."""
     normalise: Normalise = "none"
-    """Normalises R_d across gold labels, over the whole run so far."""
+    """Normalises R_d across gold labels, over the whole run so far and all processes: ``range`` to the same range, so
+    that a false alarm costs as much as a miss; ``mean`` serves as a control."""
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """Weights of single parts instead of those of the split; ``right`` and ``wrong`` are those of the confidence."""
 
