@@ -11,9 +11,9 @@ from vouching.metrics.intervals import wilson
 NOTE = """
 There are {returns:,} correct returns with {lines:,} lines; the engine and a second implementation differ on
 {differing} of these lines, and the rules challenge {challenged} of them. Checking a return takes {median} ms
-(median) and at most {slowest} ms. The named mistakes are those of [tax returns](assurance.md#tax-returns); the random
-corruptions were added after the rules, which were not changed for them. The first wrong line is the line on which the
-mistake was made.
+(median) and at most {slowest} ms. The named mistakes are those of
+[tax returns](../recipes/taxes/README.md); the random corruptions were added after the rules, which were not changed
+for them. The first wrong line is the line on which the mistake was made.
 
 **Every first wrong line is challenged by construction**: each line has a rule that determines its only correct
 value, and the lines before the first wrong one are correct, so any wrong value differs. This shows that rules,

@@ -1,4 +1,4 @@
-"""Every example in README.md and docs/ runs and prints what the page says.
+"""Every example in README.md, docs/ and recipes/taxes/README.md runs and prints what the page says.
 
 A ```python block runs in the names its page has made so far: as a doctest if it holds ``>>>``, else as a script whose
 output must be the ```text block right after it, if there is one. In a ```console block every ``$`` line that calls
@@ -27,7 +27,11 @@ import pytest
 
 from tests.house.source_tree import ROOT
 
-PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))) if path.is_file()]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "recipes/taxes/README.md",
+    *sorted(path for path in (ROOT / "docs").glob("**/*.md") if path.is_file()),
+]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PROGRESS = re.compile(r"^vouch: (?:1 row|[\d,]+ rows, [\d.,]+ per second.*)\n", re.MULTILINE)
