@@ -201,7 +201,7 @@ def _voices_lines(voices: Figures) -> Iterator[str]:
     yield (
         f"Sentences that only address the verdict turned {flips} of {of} verdicts. Sentences that repeat the claim in "
         "another voice turn some, and a lie that nothing contradicts is what the source says "
-        "([how this is read](verdict.md#what-a-source-asserts-and-what-it-only-mentions))."
+        "([how this is read](evidence.md))."
     )
     yield from ("", "![Insertions that turn a verdict](images/good-injections.svg)", "")
 
@@ -230,7 +230,7 @@ def _failure_lines(contrast: Figures, found: Mapping[str, Figures]) -> Iterator[
         "How often the default verifier is wrong, the worst first. A miss is an unsupported claim that passes; a false "
         "alarm is a supported claim that is flagged. The cases were written by hand to be hard; on your text the rates "
         "differ, and `vouch bench run --input` measures them. "
-        "[Examples of each](embedded.md#known-failures)."
+        "[Examples of each](failures.md)."
     )
     rows = [
         (FAILING.get(name, name.replace("_", " ")), f"{100 * (1 - one['of_others']):.0f} %",
