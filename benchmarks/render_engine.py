@@ -15,7 +15,7 @@ The models have about 107,000 weights and are warmed up by imitating partly wron
 of replies that are correct according to a rule, averaged over the first and the last {steps_compared} steps, and
 the lower 95 % bound of the gain. For `assurance`, the figure is the share of units whose submitted value is
 correct; for `assurance-verifier`, from the same runs, it is the share of units correctly challenged or accepted.
-[games.md](games.md) describes the tasks, how their settings were chosen, and what did not work."""
+[Games](games.md) describes the tasks; the recipes of the games say how settings were chosen, and what did not work."""
 GAMES_NOTE = """
 The models have about 107,000 weights and are warmed up; figures are medians of {steps} steps on one core. The
 column "completions" counts all completions that a step samples or teacher-forces, and "rows trained" counts those
