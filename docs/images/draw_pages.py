@@ -3,7 +3,8 @@
     python docs/images/draw_pages.py
 
 It needs Chromium or Chrome, and the extra "serve". The answer and the claims are those of examples/; the dashboard has
-the verdicts on the development part of the contrast corpus, and a reviewer who decides by its labels.
+the verdicts of the rules on a fifth of the development part of the contrast corpus, and a reviewer who decides by its
+labels.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def reviewed(target: Path) -> None:
     gold: dict[int, Any] = {}
     for number, caller in enumerate(CALLERS):
         with open_ledger(str(target), caller=caller) as ledger:
-            checker = vouching.Checker(ledger=ledger)
+            checker = vouching.Checker("embedded:rules", ledger=ledger)
             for row, source in corpus(number):
                 verdict = checker.check(row["claim"], [source])
                 gold[len(gold) + 1] = row["label"] if isinstance(verdict, vouching.Verdict) else None
@@ -87,10 +88,10 @@ def reviewed(target: Path) -> None:
 
 
 def corpus(part: int) -> Iterator[tuple[Mapping[str, Any], Source]]:
-    """The claims of every other document that are claims by themselves, with their document."""
+    """Every fifth claim about every other document, with its document; not those that are part of an answer."""
     documents = sorted((CORPUS / "documents").iterdir())[part::2]
     sources = {path.stem: Source(path.read_text(encoding="utf-8"), path.name) for path in documents}
-    for line in (CORPUS / "claims.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (CORPUS / "claims.jsonl").read_text(encoding="utf-8").splitlines()[::5]:
         row = json.loads(line)
         if row["document"] in sources and "before" not in row and "question" not in row:
             yield row, sources[row["document"]]
@@ -119,6 +120,7 @@ def photograph(browser: Browser, address: str, name: str, height: int) -> None:
 def opened(browser: Browser, address: str, height: int, sign_in: str = "") -> Page:
     """A page in a light window; its reader is signed in at an address if one is given."""
     context = browser.new_context(viewport={"width": WIDTH, "height": height}, color_scheme="light")
+    context.set_default_timeout(300_000)
     if sign_in:
         context.request.post(f"{sign_in}/v1/session", data={"name": "Ada"}, headers={"origin": sign_in})
     page = context.new_page()
