@@ -101,9 +101,15 @@ ENVIRONMENTS = {
         relaxed=("openai",),
     ),
     "label-studio": Environment(
-        "review tasks", ("label-studio-sdk==2.1.2", "sqlalchemy", "alembic"), ("test_label_studio.py",)
+        "review tasks",
+        ("label-studio-sdk==2.1.2",),
+        ("test_label_studio.py",),
+        relaxed=("numpy",),
+        extras="ledger",
     ),
-    "argilla": Environment("review records", ("argilla==2.8.0", "sqlalchemy", "alembic"), ("test_argilla.py",)),
+    "argilla": Environment(  # it imports requests, but does not require it
+        "review records", ("argilla==2.8.0", "requests"), ("test_argilla.py",), extras="ledger"
+    ),
     "openrlhf": Environment("remote reward", ("openrlhf==0.11.2",), ("test_openrlhf.py",), extras="serve", kind="bare"),
     "verl": Environment(
         "reward functions",

@@ -40,7 +40,7 @@ yaml = pytest.importorskip("yaml", reason="pyyaml is not installed")
 WRONG, RIGHT = "The bridge opened in 1937.", "The bridge opened in 1973."
 NOWHERE = "http://127.0.0.1:9/v1"
 MESSAGES: list[Any] = [{"role": "system", "content": RIGHT}, {"role": "user", "content": "When?"}]
-SECONDS = 300.0
+SECONDS = 900.0
 """How long a busy machine may take to load the gateway."""
 
 
