@@ -25,7 +25,7 @@ def test_a_share_that_is_not_known_is_said_and_not_drawn() -> None:
 def test_bars_have_one_scale_and_their_numbers_in_words() -> None:
     drawing = bars_over_time({"May": {"a": 4, "b": 1}, "June": {"a": 2}}, ["a", "b"], title="t")
     heights = [float(one.attributes["height"]) for one in elements_of(drawing) if one.tag == "rect"]
-    assert heights == [24, 12, 6]  # 24 pixels for the most, 4: then 2 and 1
+    assert heights == [20, 10, 5]  # 20 pixels for the most, 4: then 2 and 1
     assert "a: 4 on May, 2 on June; b: 1 on May, 0 on June" in drawing
 
 

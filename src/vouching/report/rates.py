@@ -74,7 +74,7 @@ def bars_over_time(
         for place, (period, of) in enumerate(counts.items()):
             number = of.get(name, 0)
             if number:
-                high, across = max(1.5, 24 * number / most), min(28.0, max(1.5, wide - 2))
+                high, across = max(1.5, 20 * number / most), min(28.0, max(1.5, wide - 2))
                 hint = f"{name}, {period}: {number:,}"
                 left = wide * (place + 0.5) - across / 2
                 tone = (tones or {}).get(name, "accent")

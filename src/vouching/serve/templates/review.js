@@ -128,13 +128,15 @@
     const verdicts = what === "this" ? { items: [deciding().dataset.id] } : { number: Number(number), ...wanted() };
     const { items } = await (await call("POST", "/v1/queue/assign", { reviewer, ...verdicts })).json();
     await next();
+    toAssign(false);
     tell(`Assigned to ${reviewer}: ${items.length === 1 ? items[0] : `${items.length} verdicts`}.`);
   });
   assigning?.addEventListener("change", () => { assigning.elements.number.disabled = assigning.elements.what.value === "this"; });
   assigning?.addEventListener("submit", (event) => { event.preventDefault(); assign(); });
-  const toAssign = () => {
-    byId("assigning").open = true;
-    assigning.elements.reviewer.focus();
+  const toAssign = (open = true) => {
+    assigning.hidden = !open;
+    byId("show-assign").setAttribute("aria-expanded", String(open));
+    if (open) assigning.elements.reviewer.focus();
   };
 
   // Fields, buttons, keys
@@ -145,6 +147,7 @@
     const button = event.target.closest("button");
     if (button?.id === "skip") skip();
     if (button?.id === "undo") undo();
+    if (button?.id === "show-assign") toAssign(assigning.hidden);
   });
   which.addEventListener("change", () => {
     history.replaceState(null, "", `${location.pathname}?${new URLSearchParams(wanted())}`);
@@ -158,6 +161,10 @@
       return save();
     }
     if (event.key === "Escape" && event.target.closest("#item input, #item textarea")) return event.target.blur();
+    if (event.key === "Escape" && event.target.closest("#assign")) {
+      toAssign(false);
+      return byId("show-assign").focus();
+    }
     if (isTyped(event)) return;
     const key = event.key;
     if (key === "u" || key === "k") undo();
