@@ -28,14 +28,14 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 @pytest.mark.parametrize(
     ("path", "status", "words", "back"),
     [
-        ("/history/99", 404, "the ledger has no entry 99: search for it in the history", "/history"),
-        ("/history/9" + "9" * 30, 404, "the ledger has no entry", "/history"),
+        ("/history/99", 404, "The ledger has no entry 99: search for it in the history", "/history"),
+        ("/history/9" + "9" * 30, 404, "The ledger has no entry", "/history"),
         ("/history/<b>x", 404, "&lt;b&gt;x", "/history"),
         ("/history?since=soon", 422, "soon", "/"),
         ("/history?limit=many", 422, "limit", "/"),
         ("/dashboard?by=year", 422, "by", "/"),
         ("/dashboard?since=soon", 422, "soon", "/"),
-        ("/nothing/here", 404, "there is no such path", "/"),
+        ("/nothing/here", 404, "There is no such path", "/"),
     ],
 )
 def test_an_error_is_a_page_with_what_to_do(client: TestClient, path: str, status: int, words: str, back: str) -> None:

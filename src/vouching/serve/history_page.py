@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _REVIEWS = 100
 """Reviews of an entry that are shown."""
 _LONGEST_LINE = 300
+_LONGEST_TITLE = 90
+"""Characters of the heading of an entry: on a phone, three lines."""
 _LABELS = ("Attributable", "Not Attributable", "passed", "failed", "unverified")
 _STATES = {
     "Attributable": "match", "passed": "match", "Not Attributable": "mismatch", "failed": "mismatch",
@@ -85,11 +87,21 @@ def add_history_page(app: FastAPI, service: Service) -> None:
         reviews = [one for one in about if one.kind == "review"]
         key = request.state.key
         shown = _shown_reviews(reviews, key.name) if key.allows("review") else reviews
+        title = _title(line_of(row).text) or f"Entry {id}"
         return page(
-            request, service, "read", "entry.html.jinja", title=line_of(row).text or f"Entry {id}", row=row,
+            request, service, "read", "entry.html.jinja", title=title, row=row,
             reviews=shown, hidden=len(reviews) - len(shown), workspace=_workspace(service, row), raw=json_text(row),
             reviewable=_reviewable(row),
         )  # fmt: skip
+
+
+def _title(text: str) -> str:
+    """The beginning of a text, to its last whole word.
+
+    >>> _title("The bridge opened to traffic in 1973, and it has three towers, of which two can be visited in summer.")
+    'The bridge opened to traffic in 1973, and it has three towers, of which two can be …'
+    """
+    return text if len(text) <= _LONGEST_TITLE else f"{text[:_LONGEST_TITLE].rpartition(' ')[0] or text[:40]} …"
 
 
 def _entry(ledger: Ledger, id: str) -> tuple[LedgerRow, list[LedgerRow]]:
