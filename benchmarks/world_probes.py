@@ -45,8 +45,8 @@ RECORDS = (
 """Fixed parts of prompts and records, one token each in a small policy's tokenizer."""
 
 
-def run_arm(arm: str, folder: Path, settings: Sequence[str], out: Path) -> Path:
-    """Run an evolution; ``max_steps`` is B_1, the probes of the first round, and B_k doubles."""
+def config_of(folder: Path, settings: Sequence[str]) -> EvolveConfig:
+    """The settings of an arm; ``max_steps`` is B_1, the probes of the first round, and B_k doubles."""
     given = dict(setting.split("=", 1) for setting in settings)
     budget = int(given.pop("max_steps"))
     given |= {
@@ -54,7 +54,12 @@ def run_arm(arm: str, folder: Path, settings: Sequence[str], out: Path) -> Path:
         "structured.full": f"{RECIPES}/probes-round.toml", "replay": f"{budget}",
         "probes_by_round": f"{[budget * 2**number for number in range(ROUNDS)]}",
     }  # fmt: skip
-    config = read_settings(EvolveConfig, RECIPES / "probes.toml", [f"{name}={value}" for name, value in given.items()])
+    return read_settings(EvolveConfig, RECIPES / "probes.toml", [f"{name}={value}" for name, value in given.items()])
+
+
+def run_arm(arm: str, folder: Path, settings: Sequence[str], out: Path) -> Path:
+    """Run an evolution."""
+    config = config_of(folder, settings)
     evolve_by(config, out, out.is_dir(), lambda line: sys.stderr.write(f"{arm}: {line}\n") and None)
     return folder_of(out, ROUNDS) / STUDENT
 
@@ -70,9 +75,9 @@ def write_rows(folder: Path, count: int) -> list[str]:
     half = len(seen) * 3 // 4
     for name, rows in (("right", seen[:half]), ("imperfect", seen[half:])):
         made = [probe for row in rows if (probe := _probe(row)) is not None]
-        rest = [_row(row) for row in rows if not row["original"]]
+        rest = [row_as(row) for row in rows if not row["original"]]
         write_examples(folder / f"{name}.jsonl", structured_prompt(), made, rest)
-    true = [_row(row) for row in FactsWorld(facts=2, wrong=0.0).rows(max(200, count // 2), seed=1)]
+    true = [row_as(row) for row in FactsWorld(facts=2, wrong=0.0).rows(max(200, count // 2), seed=1)]
     held = typed_rows(true[: len(true) // 3], DEV)
     dev = [*held, *true[: len(held)]]
     write_records(folder / "dev.jsonl", dev)
@@ -89,11 +94,12 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
     answer that cannot be read is wrong. The answers are greedy, so that ``seed`` does not matter for the start.
     """
     rows = WORLD.rows(count, seed=2, part="held-out")
-    judged = _student(model).verify([_row(row) for row in rows])
-    return {row["id"]: _outcome(row, one) for row, one in zip(rows, judged, strict=True)}
+    judged = _student(model).verify([row_as(row) for row in rows])
+    return {row["id"]: outcome_of(row, one) for row, one in zip(rows, judged, strict=True)}
 
 
-def _outcome(row: Mapping[str, Any], one: Judged) -> dict[str, float]:
+def outcome_of(row: Mapping[str, Any], one: Judged) -> dict[str, float]:
+    """What is right in an answer, see :func:`judge`."""
     right, wrong = float(one.label == row["gold"]), row["gold"] == "Not Attributable"
     weak = wrong and row["kind"] in WEAK
     found = {"oracle/right": right, "oracle/readable": float(one.label is not None),
@@ -110,7 +116,8 @@ def _student(model: Path) -> StructuredStudent:
     return StructuredStudent(model, StudentState(f"{model}", StructuredSettings(f"{model}", max_tokens=TOKENS)))
 
 
-def _row(row: Mapping[str, Any]) -> Row:
+def row_as(row: Mapping[str, Any]) -> Row:
+    """A row of the world as one of an evolution; its set is the kind of fact."""
     return row_of({**row, "set": row["kind"], "group": row["id"]}, row["id"])
 
 
@@ -118,7 +125,7 @@ def _probe(row: Mapping[str, Any]) -> Probe | None:
     """A wrong claim with its original, as the examples of a round are made from; None if it has no original."""
     if not row["original"]:
         return None
-    one = _row(row)
+    one = row_as(row)
     return Probe(one.id, one.claim, one.source, one.label, one.error_type, "world", row["original"], one.spans,
                  one.id, one.id, one.data_set)  # fmt: skip
 

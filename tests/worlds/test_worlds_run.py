@@ -14,10 +14,9 @@ from benchmarks.world_documents import DOCUMENTS
 from benchmarks.world_facts import FACTS
 from benchmarks.world_forms import FORMS
 from benchmarks.world_instructions import INSTRUCTIONS
-from benchmarks.world_probes import PROBES, ROUNDS
+from benchmarks.world_probes import PROBES
 from benchmarks.world_runs import INITIAL, RECIPES, World, run_arm, start
 from benchmarks.worlds import analyse
-from vouching.evolve.loop import rounds_of
 from vouching.train.trainers import run_settings
 from vouching.worlds.claims import CLAIMS
 
@@ -66,20 +65,6 @@ def test_every_arm_that_ranks_sees_the_answers_to_eight_questions_per_step(arm: 
     config = run_settings(method, recipe, [*data, *ANSWERS.arms[arm]])
     # Three pairs per question, one chat, or a chat for each of the three answers.
     assert config.batch_pairs == 24 if method == "rank" else config.batch_prompts == (24 if arm == "points" else 8)
-
-
-def test_an_evolution_has_three_rounds_with_growing_probes_and_is_judged_at_its_end(tmp_path: Path) -> None:
-    start(PROBES, tmp_path, 60, epochs=1.0)
-    results = tmp_path / "results"
-    for arm in (INITIAL, "weakness"):
-        run_arm(PROBES, arm, 0, tmp_path, results, steps=4, held_out=8)
-    rounds = [rounds_of(tmp_path / "weakness-0")[number] for number in range(ROUNDS + 1)]
-    assert [one.replay for one in rounds] == [0, 4, 4, 4]
-    assert rounds[1].probes < rounds[2].probes < rounds[3].probes
-    record = json.loads((results / "weakness-0.json").read_text(encoding="utf-8"))
-    kinds = [{*one} & {"oracle/weak", "oracle/strong"} for one in record["outcomes"].values()]
-    assert all(len(one) == 1 for one in kinds)
-    assert (results / "initial-0.json").is_file()
 
 
 @pytest.mark.parametrize("name", CLAIMS)
