@@ -120,6 +120,7 @@ def test_an_unknown_row_says_what_it_has_and_what_the_nearest_format_needs() -> 
 _PARTS = st.recursive(
     st.none() | st.text(max_size=5) | st.integers(),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["role", "content", "text", "rets"]), inner),
+    max_leaves=8,
 )
 _FIELDS = "claim response answer question messages calls context doc vars labels".split()
 
