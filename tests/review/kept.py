@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from vouching.ledger import Entry, Ledger
 from vouching.review import ItemId, ReviewQueue
 from vouching.types import Claim, Provenance, Verdict
+from vouching.types.review import Policy
 from vouching.types.serial import to_json
 
 
@@ -32,20 +33,25 @@ def keep(ledger: Ledger, scores: Sequence[float], stream: str = "s", caller: str
     return [ItemId(id) for id in ledger.append(entries)]
 
 
+def decision(
+    id: ItemId, label: str, reviewer: str = "ann", error_type: str | None = None, stream: str = "s",
+    by: tuple[str, int] = ("sampled", 0),
+) -> Entry:  # fmt: skip
+    """The entry that the queue appends for a decision on what was taken by a policy and a seed."""
+    said = {
+        "action": "decide", "finding": id.finding, "policy": by[0], "seed": by[1], "label": label,
+        "error_type": error_type,
+    }  # fmt: skip
+    record = {"kind": "review", **said, "note": ""}
+    return Entry(stream, "review", {}, record, reviewer, provenance={"review": said}, about=id.row)
+
+
 def review_sample(
-    queue: ReviewQueue, gold: Mapping[ItemId, str], number: int | None = None, reviewer: str = "ann"
-) -> None:
-    """Decide the first verdicts of the sample, by default all, at once: entries as the queue appends them."""
+    queue: ReviewQueue, gold: Mapping[ItemId, str], number: int | None = None, reviewer: str = "ann",
+    policy: Policy = "sampled",
+) -> None:  # fmt: skip
+    """Decide the first verdicts of an order, by default all, in one transaction: much faster than one by one."""
     done = {review.item for review in queue.audit(reviewer=reviewer, limit=10_000)}
-    lines = [line for line in queue.lines("sampled", limit=10_000) if line.id in {*gold} - done][:number]
-    entries: list[Entry] = []
-    for line in lines:
-        said = {
-            "action": "decide", "finding": line.id.finding, "policy": "sampled", "seed": queue.seed,
-            "label": gold[line.id], "error_type": None,
-        }  # fmt: skip
-        record = {"kind": "review", **said, "note": ""}
-        entries.append(
-            Entry(line.stream, "review", {}, record, reviewer, provenance={"review": said}, about=line.id.row)
-        )
-    queue.ledger.append(entries)
+    lines = [line for line in queue.lines(policy, limit=10_000) if line.id in {*gold} - done][:number]
+    by = (policy, queue.seed)
+    queue.ledger.append([decision(one.id, gold[one.id], reviewer, stream=one.stream, by=by) for one in lines])

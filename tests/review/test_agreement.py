@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.review.kept import keep
-from vouching.ledger import open_ledger
+from tests.review.kept import decision, keep
+from vouching.ledger import Entry, open_ledger
 from vouching.review import Decision, ReviewQueue
 from vouching.review.agreement import agreement
 
@@ -22,6 +22,7 @@ def test_kappa_of_labels_and_types_is_that_of_scikit_learn(tmp_path: Path) -> No
     with open_ledger(tmp_path / "ledger.db") as ledger:
         queue = ReviewQueue(ledger, reviewers=2)
         said: dict[str, list[tuple[str, str | None]]] = {"ann": [], "bob": []}
+        entries: list[Entry] = []
         for id in keep(ledger, [0.6] * 40):
             truth = dice.choice(["Attributable", WRONG])
             kind = dice.choice(TYPES)
@@ -29,7 +30,8 @@ def test_kappa_of_labels_and_types_is_that_of_scikit_learn(tmp_path: Path) -> No
                 label = truth if dice.random() < 0.8 else WRONG
                 typed = (kind if dice.random() < 0.7 else dice.choice(TYPES)) if label == WRONG else None
                 given.append((label, typed))
-                queue.decide(name, id, Decision(label, typed))  # type: ignore[arg-type]
+                entries.append(decision(id, label, name, typed))
+        ledger.append(entries)
         found = agreement(queue, resamples=200)
     assert found.total is not None
     [pair] = found.pairs

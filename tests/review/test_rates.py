@@ -82,10 +82,10 @@ def test_only_a_random_sample_tells_about_all_verdicts(tmp_path: Path) -> None:
         ids = keep(ledger, scores)
         gold = {id: "Attributable" if score > 0.9 else WRONG for id, score in zip(ids, scores, strict=True)}
         queue = ReviewQueue(ledger)
-        review_all(queue, gold, "uncertain", 60)
+        review_sample(queue, gold, 60, policy="uncertain")
         assert read_reviewed(queue) == []
         assert not any(row.right for row in read_reviewed(queue, every=True))
-        review_all(queue, gold, "sampled", 50)
+        review_sample(queue, gold, 50)
         rows = read_reviewed(queue)
     # The sample has the 50 and those of the 60 that would have been drawn before the last of them.
     assert len(rows) > 50
