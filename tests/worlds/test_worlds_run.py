@@ -45,7 +45,7 @@ def test_an_arm_is_trained_judged_on_held_out_prompts_and_compared(name: str, ar
     first, *_ = (results / f"{arm}-0.metrics.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(first)["step"] == 1
     # the arm has one seed, initial two: too few in common for an effect
-    assert f"| {arm} - initial, " in analyse(world.name, results)  # pyright: ignore[reportArgumentType]
+    assert f"| {arm} - " in analyse(world.name, results)  # pyright: ignore[reportArgumentType]
     assert "**" not in analyse(world.name, results)  # pyright: ignore[reportArgumentType]
     before = (results / f"{arm}-0.json").stat().st_mtime_ns
     run_arm(world, arm, 0, tmp_path, results, steps=1, held_out=8)
