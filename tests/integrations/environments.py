@@ -62,6 +62,12 @@ class Environment:
 
 
 OLDER_CLIENTS = ("openai", "rich", "typer")
+GATEWAY = (
+    "backoff", "orjson", "apscheduler", "fastapi-sso", "pyjwt", "python-multipart", "cryptography", "pynacl",
+    "websockets", "rq", "uvloop", "gunicorn", "semver", "restrictedpython", "expression", "soundfile",
+    "litellm-proxy-extras",
+)  # fmt: skip
+"""What LiteLLM's gateway imports; its extra "proxy" limits rich, and names packages that are not needed."""
 ENVIRONMENTS = {
     "langchain": Environment(
         "runnable, guard, evaluator", ("langchain-core==1.8.3",), ("test_langchain.py",), "langchain_guard"
@@ -119,7 +125,7 @@ ENVIRONMENTS = {
         kind="bare",
     ),
     "litellm": Environment(
-        "guardrail of the proxy", ("litellm[proxy]==1.110.2",), ("test_litellm.py",), "", ("rich",), "serve"
+        "guardrail of the proxy", ("litellm==1.110.2", *GATEWAY), ("test_litellm.py",), extras="serve"
     ),
     "trl": Environment(
         "rewards",
