@@ -149,9 +149,26 @@ def test_a_run_ends_when_the_last_node_died_and_no_actor_can_start(monkeypatch: 
         list(results)
 
 
-def test_a_pool_that_has_started_no_actor_ends_without_one() -> None:
-    Pool(order := Order(0, deaths=0.0), None, 0, print).close()  # type: ignore[arg-type]
-    assert order.actors == []
+class Full(Order):
+    """Has room for one actor."""
+
+    def remote(self, **needs: object) -> Callable[[type], SimpleNamespace]:
+        make = super().remote(**needs)(object).remote
+
+        def start(*given: object) -> Actor:
+            if self.actors:
+                raise RuntimeError("full")
+            return make(*given)
+
+        return lambda kind: SimpleNamespace(remote=start)
+
+
+def test_a_pool_whose_actors_cannot_all_be_started_ends_those_that_were() -> None:
+    pool = Pool(order := Full(0, deaths=0.0), None, 0, print)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="full"):
+        list(pool.results(blocks(2), [{}, {}]))
+    pool.close()
+    assert [actor.dead for actor in order.actors] == [True]
 
 
 def test_a_block_is_waited_for_anew_when_an_actor_that_had_it_died(monkeypatch: pytest.MonkeyPatch) -> None:
