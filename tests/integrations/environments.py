@@ -136,7 +136,7 @@ ENVIRONMENTS = {
     ),
     "transformers": Environment(
         "server behind the proxy",
-        ("transformers==5.23.0", "torch==2.13.0"),
+        ("transformers==5.23.0", "torch==2.13.0", "accelerate"),
         ("test_transformers_serve.py",),
         extras="serve",
     ),

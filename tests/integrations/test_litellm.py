@@ -39,6 +39,7 @@ from tests.serve.upstream import proxy_before, upstream_server
 yaml = pytest.importorskip("yaml", reason="pyyaml is not installed")
 WRONG, RIGHT = "The bridge opened in 1937.", "The bridge opened in 1973."
 NOWHERE = "http://127.0.0.1:9/v1"
+KEY = "sk-0123456789abcdef0123456789abcdef"
 MESSAGES: list[Any] = [{"role": "system", "content": RIGHT}, {"role": "user", "content": "When?"}]
 SECONDS = 900.0
 """How long a busy machine may take to load the gateway."""
@@ -133,7 +134,7 @@ def gateway(folder: Path, model: str, *guardrails: str) -> Iterator[str]:
         port = free.getsockname()[1]
     command = [str(Path(sys.executable).with_name("litellm")), "--config", "config.yaml", "--host", "127.0.0.1",
                "--port", str(port), "--telemetry", "False"]  # fmt: skip
-    environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_DOCS": "True"}
+    environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": KEY}
     with (folder / "gateway.log").open("w+", encoding="utf-8") as log:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
@@ -163,7 +164,7 @@ def test_its_gateway_sends_the_messages_before_a_call_and_the_answer_after_it(tm
         proxy_before(NOWHERE, action="repair") as proxy,
         recorder() as (seen, sent),
         gateway(tmp_path, upstream.url, seen, proxy.removesuffix("/v1")) as url,
-        openai.OpenAI(base_url=url, api_key="none", max_retries=0, timeout=SECONDS) as client,
+        openai.OpenAI(base_url=url, api_key=KEY, max_retries=0, timeout=SECONDS) as client,
     ):
         answer = client.chat.completions.create(model="tiny", messages=MESSAGES)
         assert answer.choices[0].message.content == RIGHT
