@@ -55,6 +55,22 @@ def test_a_failing_claim_is_shown_as_compilers_do(folder: Path) -> None:
     assert "2 claims judged, 1 failed (50.0%, 0.0% allowed)" in done.stderr
 
 
+def test_folders_give_their_documents_and_front_matter_is_no_claim(folder: Path) -> None:
+    (folder / "docs/new").mkdir()
+    (folder / "docs/new/page.md").write_text(f"---\ntitle: The bridge of 1999\nyear: 1937\n---\n\n{GOOD}", "utf-8")
+    (folder / "docs/new/toml.md").write_text(f'+++\ntitle = "Opened in 1937"\n+++\n{GOOD}', "utf-8")
+    (folder / "docs/new/rule.md").write_text(f"{GOOD}\n---\n\nIt opened in 1937.\n\n---\n", "utf-8")  # no front matter
+    (folder / "docs/picture.svg").write_text("<svg>It opened in 1937.</svg>", "utf-8")
+    done = vouch("gate", "docs", "docs", "--source", "facts", *MODEL)
+    assert [line.partition(" temporal")[0] for line in done.stdout.splitlines()] == [
+        "docs/bad.md:3:1:", "docs/new/rule.md:5:1:",
+    ], done.stdout  # fmt: skip
+    (folder / "empty").mkdir()
+    refused = vouch("gate", "docs", "empty", "--source", "facts", *MODEL)
+    assert refused.exit_code == 2
+    assert "DOCUMENTS empty is a folder without files in .md, .markdown, .txt" in " ".join(refused.stderr.split())
+
+
 def test_an_allowed_share_passes_and_one_claim_more_does_not(folder: Path) -> None:
     assert gate("--allowed", "0.5").exit_code == 0
     assert gate("--allowed", "0.49").exit_code == 1

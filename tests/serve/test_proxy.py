@@ -317,6 +317,12 @@ def test_wrong_settings_are_refused_before_anything_is_served() -> None:
         Policy(proxy=ProxySettings(judge="strict"))
 
 
+def test_a_policy_that_blocks_says_what_it_lets_through() -> None:
+    assert 'if user messages hold the documents, add "user"' in ProxySettings(action="block").gap
+    assert "user messages" not in ProxySettings(action="block", documents=("user",)).gap
+    assert ProxySettings(action="block", undocumented="block").gap == ProxySettings().gap == ""
+
+
 def test_the_command_serves_the_policy_of_a_file(upstream: Upstream, tmp_path: Path) -> None:
     file = tmp_path / "vouch.toml"
     file.write_text(
@@ -324,12 +330,16 @@ def test_the_command_serves_the_policy_of_a_file(upstream: Upstream, tmp_path: P
     )
     main = "import sys; sys.argv[0] = 'vouch'; from vouching.cli.app import main; sys.exit(main())"
     command = [sys.executable, "-c", main, "proxy", "--config", str(file), "--address", "127.0.0.1:0"]
+    command += ["--documents", "user", "--documents", "documents", "--undocumented", "block"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:
         assert started.stderr is not None
         found = re.search(r"proxy at (\S+)", started.stderr.readline())
         assert found
         try:
             assert chat(f"{found[1]}/v1").choices[0].message.content == RIGHT
+            context = [{"role": "user", "content": "The bridge opened in 1973."}, *ASKED]
+            asked = chat(f"{found[1]}/v1", messages=context, extra_body={})
+            assert asked.choices[0].message.content == RIGHT
         finally:
             started.terminate()
 

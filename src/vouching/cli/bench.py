@@ -196,11 +196,19 @@ def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
 
     def paint(console: Console) -> None:
         if kind == "claims":
-            console.print(comparison_table(comparison, console.width), _LEGEND, sep="\n")
+            console.print(comparison_table(comparison, console.width), *_without_interval(comparison), _LEGEND, sep="\n")
         else:
             console.print(difference_table(comparison))
 
     draw(paint)
+
+
+def _without_interval(comparison: Mapping[str, Any]) -> Iterator[str]:
+    """Why the difference of a set has no interval."""
+    for name, found in comparison["sets"].items():
+        difference = found["auroc"]["difference"]
+        if difference is not None and difference["verdict"] == "no interval":
+            yield f"{name} has no interval: {difference['why_not']}"
 
 
 _Input = Annotated[

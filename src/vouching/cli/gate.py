@@ -26,7 +26,7 @@ _DOCS_EPILOG = """
 
 vouch gate docs README.md docs/guide.md --source facts.md
 
-vouch gate docs docs/*.md --source facts/ --baseline accepted.json --allowed 0.02 --report vouch.sarif
+vouch gate docs docs --source facts/ --baseline accepted.json --allowed 0.02 --report vouch.sarif
 
 **Exit status**: 0 passed; 1 more claims failed than allowed; 2 invalid command line or file; 3 a claim could not be
 judged, or a language model could not be reached; 130 interrupted.
@@ -42,7 +42,11 @@ vouch gate stop --source notes.md --model embedded:rules
 cannot be used, so the answer was not checked; 130 interrupted.
 """
 
-_Documents = Annotated[list[str], typer.Argument(help="Documents to check: Markdown or text files.")]
+_PROSE = (".md", ".markdown", ".txt")
+_Documents = Annotated[
+    list[str],
+    typer.Argument(help=f"Documents to check: text files, or folders, of which the files in {', '.join(_PROSE)} count."),
+]
 _Model = Annotated[
     str, panel(HOW, metavar="NAME", envvar="VOUCH_MODEL", help="The judge of claims, as for vouch check.")
 ]
@@ -88,7 +92,8 @@ def docs_command(
 ) -> None:
     """Check documents against sources, and pass if few enough claims fail.
 
-    A failure in --baseline does not count; a claim that changes is judged anew. Code blocks are not checked.
+    A failure in --baseline does not count; a claim that changes is judged anew. Code blocks, headings and front matter
+    are not checked.
     """
     from vouching.report.ci import ci_target, is_ci
     from vouching.report.skeleton import page_target
@@ -99,10 +104,10 @@ def docs_command(
         if report is not None:
             (ci_target if is_ci(report) else page_target)(report)
         known = read_accepted(baseline) if baseline is not None else []
-        sources, warnings = given_sources(_files(source or ()), source_text or ())
+        sources, warnings = given_sources(_files(source or (), "--source"), source_text or ())
         for warning in warnings:
             write_error(warning.message)
-        files = [(path, read_text(path, "FILES").text) for path in documents]
+        files = [(path, read_text(path, "DOCUMENTS").text) for path in _files(documents, "DOCUMENTS", _PROSE)]
         with kept_in(ledger) as kept:
             checker = Checker(model, threshold, ledger=kept)
             found = gate(files, sources, checker, known, allowed)
@@ -116,14 +121,19 @@ def docs_command(
     raise typer.Exit(Exit.OK if accept and not found.unverified else _status(found))
 
 
-def _files(paths: Sequence[str]) -> list[str]:
-    """The paths, with the files of folders in place of the folders. Raises InputError for an empty folder."""
+def _files(paths: Sequence[str], name: str, endings: tuple[str, ...] = ("",)) -> list[str]:
+    """The paths, with the files of folders in place of the folders. Raises InputError for a folder without any."""
     listed: list[str] = []
     for path in paths:
         if Path(path).is_dir():
-            inside = sorted(str(file) for file in Path(path).rglob("*") if file.is_file() and file.name[0] != ".")
+            inside = sorted(
+                str(file)
+                for file in Path(path).rglob("*")
+                if file.is_file() and file.name[0] != "." and file.name.lower().endswith(endings)
+            )
             if not inside:
-                raise InputError(f"--source {path} is a folder without files: pass documents")
+                kinds = f" in {', '.join(endings)}" if endings != ("",) else ""
+                raise InputError(f"{name} {path} is a folder without files{kinds}: pass documents")
             listed += inside
         else:
             listed.append(path)

@@ -88,6 +88,8 @@ _PROXY_EPILOG = """
 
 vouch proxy --upstream http://127.0.0.1:8000/v1 --action repair
 
+vouch proxy --upstream http://127.0.0.1:8000/v1 --documents user --action block --undocumented block
+
 vouch proxy --config vouch.toml
 
 **Exit status**: 0 stopped; 2 invalid command line or policy file.
@@ -126,6 +128,20 @@ _Unverified = Annotated[
     Literal["pass", "block"] | None,
     panel(HOW, "--unverified", help="What happens to an answer that could not be judged; default: pass."),
 ]
+_From = Annotated[
+    list[str] | None,
+    panel(
+        AGAINST,
+        "--documents",
+        metavar="documents|tool|system|user",
+        help="Where a request has its documents: in its field, or in messages of a role; default: documents, tool and "
+        "system. With user, whatever the user asserts supports the answer. Can be repeated.",
+    ),
+]
+_Undocumented = Annotated[
+    Literal["pass", "block"] | None,
+    panel(HOW, "--undocumented", help="What happens to an answer to a request without documents; default: pass."),
+]
 _Stream = Annotated[
     Literal["after", "held"] | None,
     panel(HOW, "--stream", help="Streams end with the verdict (after), or are held until checked; default: after."),
@@ -150,8 +166,10 @@ def proxy_command(
     config: _Config = None,
     upstream: _Upstream = None,
     address: _Address = None,
+    documents: _From = None,
     action: _Action = None,
     unverified: _Unverified = None,
+    undocumented: _Undocumented = None,
     stream: _Stream = None,
     model: _ProxyModel = None,
     ledger: _Ledger = None,
@@ -167,6 +185,7 @@ def proxy_command(
     with usage_errors():
         given = {
             "upstream": upstream, "address": address, "action": action, "unverified": unverified, "stream": stream,
+            "undocumented": undocumented, "documents": json.dumps(documents) if documents else None,
         }  # fmt: skip
         overrides = [f"proxy.{name}={value}" for name, value in given.items() if value is not None]
         policy = read_policy(config, [*overrides, *([] if ledger is None else [f"serve.ledger={ledger}"])])
@@ -176,8 +195,9 @@ def proxy_command(
         served = build_proxy(policy)
         with open_socket(policy.proxy.address) as listening:
             write_error(f"proxy at {url_of(listening)} for {policy.proxy.upstream}")
-            if served.state.warning:
-                write_error(f"warning: {served.state.warning}")
+            for warning in (served.state.warning, policy.proxy.gap):
+                if warning:
+                    write_error(f"warning: {warning}")
             run_app(served, listening, policy.limits)
     raise typer.Exit(Exit.OK)
 

@@ -7,6 +7,7 @@ passing, because a failed judge is no judgement. Code blocks and front matter ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from vouching.inputs import SourcesLike, as_sources
 from vouching.integrations.accepted import Accepted, accepted
 from vouching.report.ci import CheckedText, region
 from vouching.types import Finding
+
+_FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?=\r?\n|\Z)")
+"""YAML or TOML between two lines at the top of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,8 @@ def gate(
     texts: list[CheckedText] = []
     for path, text in files:
         name = Path(path).as_posix()
-        findings = checker.check_response(text, given).findings if text.strip() else ()
+        prose = _FRONT_MATTER.sub(lambda found: re.sub(r"\S", " ", found[0]), text)  # as long, so that spans stay right
+        findings = checker.check_response(prose, given).findings if prose.strip() else ()
         let = frozenset(one.subject for one in findings if accepted(name, one).key in lets)
         texts.append(CheckedText(name, findings, name, text, accepted=let))
     failing = [(text, finding) for text in texts for finding in text.findings if finding.passed is False]

@@ -62,3 +62,12 @@ class ProxySettings:
     def blocks(self) -> bool:
         """Whether a verdict, or the lack of one, can block an answer."""
         return "block" in (self.action, self.unverified)
+
+    @property
+    def gap(self) -> str:
+        """What a policy that blocks lets through unchecked, and what to do; empty if nothing."""
+        if self.action != "block" or self.undocumented == "block":
+            return ""
+        where = ", ".join(self.documents)
+        users = "" if "user" in self.documents else '; if user messages hold the documents, add "user" to documents'
+        return f'a request without documents ({where}) is answered unchecked: set undocumented = "block"{users}'

@@ -116,8 +116,9 @@ CITATION = (
     r"|(?<!CI )(?<!CI: )(?<!interval )(?<!range )(?<!= )\[\d{1,3}(?:[,;–-] ?\d{1,3}){0,20}\]"
 )
 """Pattern of a reference to the literature: "(Rossi et al., 2001)", "[2, 3]"; its numbers are not about the topic."""
-OPAQUE = rf"{CITATION}|{_OPAQUE_CODE}"
-"""Pattern of digits that are not numbers: citations, web addresses, telephone numbers, ISBN-like chains."""
+_FIXED = r"(?i:(?<![\w-])(?:third[ -]part(?:y|ies)|(?:first|second)[ -]hand(?:ed)?|first[ -]aid)(?!\w))"
+OPAQUE = rf"{CITATION}|{_OPAQUE_CODE}|{_FIXED}"
+"""Pattern of what is no number: citations, web addresses, telephone numbers, ISBN-like chains, "third-party"."""
 
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:\.\d+)?")
 _EUROPEAN = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|0,\d+")
