@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -196,7 +196,9 @@ def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
 
     def paint(console: Console) -> None:
         if kind == "claims":
-            console.print(comparison_table(comparison, console.width), *_without_interval(comparison), _LEGEND, sep="\n")
+            console.print(
+                comparison_table(comparison, console.width), *_without_interval(comparison), _LEGEND, sep="\n"
+            )
         else:
             console.print(difference_table(comparison))
 

@@ -45,7 +45,9 @@ cannot be used, so the answer was not checked; 130 interrupted.
 _PROSE = (".md", ".markdown", ".txt")
 _Documents = Annotated[
     list[str],
-    typer.Argument(help=f"Documents to check: text files, or folders, of which the files in {', '.join(_PROSE)} count."),
+    typer.Argument(
+        help=f"Documents to check: text files, or folders, of which the files in {', '.join(_PROSE)} count."
+    ),
 ]
 _Model = Annotated[
     str, panel(HOW, metavar="NAME", envvar="VOUCH_MODEL", help="The judge of claims, as for vouch check.")
