@@ -152,7 +152,7 @@ def test_a_response_of_a_real_server_is_repaired_whole_and_streamed(server: Any)
         proxy_before(upstream, action="repair", stream="held") as url,
         openai.OpenAI(base_url=url, api_key="none", timeout=SECONDS) as client,
     ):
-        whole = client.responses.create(**asked, extra_body=DOCUMENTS)
+        whole = client.responses.create(**asked, extra_body=DOCUMENTS, stream=False)  # its default is a stream
         events: list[Any] = [*client.responses.create(**asked, extra_body=DOCUMENTS, stream=True)]
     assert whole.output_text.strip() == RIGHT
     text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
