@@ -113,6 +113,8 @@ def table(done: dict[str, Any]) -> str:
         ("ratio to the library, by the clock", [f"{one['ratio_to_library']['by_clock']:.2f}" for one in full]),
         ("ratio to the library, by processor time", [
             f"{one['ratio_to_library']['by_processor_time']:.2f}" for one in full]),
+        ("ratio to the library with the same ledger, by processor time", [
+            f"{one['ratio_to_library_with_ledger']['by_processor_time']:.2f}" for one in full]),
         ("processor time of a request", [f"{one['cpu_milliseconds_per_request']:.1f} ms" for one in full]),
         ("memory at half load: at first, in the middle, at the end", [memory(one) for one in rest]),
         ("requests at half load; minutes; lost rows", [

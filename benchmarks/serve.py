@@ -5,10 +5,10 @@
 
 Requests are made once and sent by ``--clients`` connections of one asynchronous process. Three of four check a claim,
 one of four a response of four sentences, each against a source of some 1,500 characters that no other request has. The
-same work is then done by the library alone in as many processes, without HTTP: the ratio of both rates is what serving
-keeps. Client and other programs take their share of the machine, so the ratio is also given by processor time. With
-``--minutes`` half of the measured rate is sent for that long, and memory is sampled. Not supported: systems other than
-Linux.
+same work is then done by the library alone in as many processes, without HTTP, and with ``--ledger`` also by the
+library that keeps its verdicts in the same ledger: the ratio of both rates is what serving keeps. Client and other
+programs take their share of the machine, so the ratio is also given by processor time. With ``--minutes`` half of the
+measured rate is sent for that long, and memory is sampled. Not supported: systems other than Linux.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -152,29 +153,32 @@ def cpu_seconds(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def by_library(bodies: list[tuple[str, dict[str, Any]]]) -> tuple[int, float]:
-    """The same checks without a server: their number and their processor time."""
+def by_library(bodies: list[tuple[str, dict[str, Any]]], ledger: str | None) -> tuple[int, float]:
+    """The same checks without a server, kept in a ledger if one is given: their number and their processor time."""
     began = time.process_time()
     from vouching import Checker
+    from vouching.ledger import open_ledger
     from vouching.types.serial import to_json
 
-    checker = Checker(MODEL)
-    for path, body in bodies:
-        if path == "/v1/check":
-            to_json(checker.check(body["claim"], body["sources"]))
-        else:
-            to_json(checker.check_response(body["response"], body["sources"]))
+    with nullcontext() if ledger is None else open_ledger(ledger) as kept:
+        checker = Checker(MODEL, ledger=kept)
+        for path, body in bodies:
+            if path == "/v1/check":
+                to_json(checker.check(body["claim"], body["sources"]))
+            else:
+                to_json(checker.check_response(body["response"], body["sources"]))
     return len(bodies), time.process_time() - began
 
 
-def library_rate(number: int, workers: int) -> tuple[float, float]:
+def library_rate(number: int, workers: int, ledger: str | None = None) -> tuple[float, float]:
     """Requests per second of the library in ``workers`` processes, and the processor time of a request."""
     bodies = [*requests_of(number)]
+    checked = partial(by_library, ledger=ledger)
     with get_context("spawn").Pool(workers) as pool:
-        pool.map(by_library, [bodies[:5]] * workers, chunksize=1)
+        pool.map(checked, [bodies[:5]] * workers, chunksize=1)
         started = time.perf_counter()
         shares = [bodies[n :: workers * 4] for n in range(workers * 4)]
-        done = [*pool.imap_unordered(by_library, shares)]
+        done = [*pool.imap_unordered(checked, shares)]
         number = sum(one for one, _ in done)
         return number / (time.perf_counter() - started), sum(spent for _, spent in done) / number
 
@@ -218,12 +222,14 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             "kind": options.ledger.partition(":")[0] if "://" in options.ledger else "sqlite",
             "lost_rows": expected - (state["rows"] - before), "intact": state["intact"],
         }  # fmt: skip
-    rate, spent = library_rate(min(options.requests, 2_000), options.workers)
-    found["library"] = {"per_second": round(rate, 1), "cpu_milliseconds_per_request": round(1e3 * spent, 2)}
-    found["ratio_to_library"] = {
-        "by_clock": round(found["requests_per_second"] / rate, 3),
-        "by_processor_time": round(1e3 * spent / found["cpu_milliseconds_per_request"], 3),
-    }
+    for name, ledger in (("library", None), ("library_with_ledger", options.ledger)):
+        if name == "library" or ledger:
+            rate, spent = library_rate(min(options.requests, 2_000), options.workers, ledger)
+            found[name] = {"per_second": round(rate, 1), "cpu_milliseconds_per_request": round(1e3 * spent, 2)}
+            found[f"ratio_to_{name}"] = {
+                "by_clock": round(found["requests_per_second"] / rate, 3),
+                "by_processor_time": round(1e3 * spent / found["cpu_milliseconds_per_request"], 3),
+            }
     return found
 
 
