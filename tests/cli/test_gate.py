@@ -65,6 +65,8 @@ def test_folders_give_their_documents_and_front_matter_is_no_claim(folder: Path)
     assert [line.partition(" temporal")[0] for line in done.stdout.splitlines()] == [
         "docs/bad.md:3:1:", "docs/new/rule.md:5:1:",
     ], done.stdout  # fmt: skip
+    (folder / "docs/only.md").write_text("---\ntitle: The bridge opened in 1937\n---\n", "utf-8")
+    assert "no claim was found" in vouch("gate", "docs", "docs/only.md", "--source", "facts", *MODEL).stderr
     (folder / "empty").mkdir()
     refused = vouch("gate", "docs", "empty", "--source", "facts", *MODEL)
     assert refused.exit_code == 2

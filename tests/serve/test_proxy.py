@@ -317,10 +317,13 @@ def test_wrong_settings_are_refused_before_anything_is_served() -> None:
         Policy(proxy=ProxySettings(judge="strict"))
 
 
-def test_a_policy_that_blocks_says_what_it_lets_through() -> None:
-    assert 'if user messages hold the documents, add "user"' in ProxySettings(action="block").gap
-    assert "user messages" not in ProxySettings(action="block", documents=("user",)).gap
-    assert ProxySettings(action="block", undocumented="block").gap == ProxySettings().gap == ""
+def test_a_policy_says_what_it_lets_through() -> None:
+    undocumented, stream = ProxySettings(action="block").gaps
+    assert 'if user messages hold the documents, add "user"' in undocumented
+    assert 'stream = "held"' in stream
+    assert "user messages" not in ProxySettings(action="block", documents=("user",)).gaps[0]
+    assert ProxySettings(action="repair").gaps == (stream,)
+    assert ProxySettings(action="block", undocumented="block", stream="held").gaps == ProxySettings().gaps == ()
 
 
 def test_the_command_serves_the_policy_of_a_file(upstream: Upstream, tmp_path: Path) -> None:

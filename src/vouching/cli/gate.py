@@ -94,7 +94,8 @@ def docs_command(
 ) -> None:
     """Check documents against sources, and pass if few enough claims fail.
 
-    A failure in --baseline does not count; a claim that changes is judged anew. Code blocks, headings and front matter
+    A failure in --baseline does not count, if the document is named by the same path; a claim that changes is judged
+    anew. Code blocks, headings and front matter
     are not checked.
     """
     from vouching.report.ci import ci_target, is_ci
@@ -166,7 +167,11 @@ def _show(found: Gated, accept: bool) -> None:
     ]
     parts += [f"{len(found.accepted):,} accepted"] if found.accepted else []
     parts += [f"{len(found.unverified):,} not verified"] if found.unverified else []
-    write_error(", ".join(parts))
+    write_error(
+        ", ".join(parts) if found.texts and any(text.findings for text in found.texts) else "no claim was found"
+    )
+    if accept:
+        write_error(f"accepted {len(found.entries):,} failures")
 
 
 def _status(found: Gated) -> Exit:

@@ -88,7 +88,7 @@ _PROXY_EPILOG = """
 
 vouch proxy --upstream http://127.0.0.1:8000/v1 --action repair
 
-vouch proxy --upstream http://127.0.0.1:8000/v1 --documents user --action block --undocumented block
+vouch proxy --upstream http://127.0.0.1:8000/v1 --documents user --documents documents --action block --stream held
 
 vouch proxy --config vouch.toml
 
@@ -135,7 +135,7 @@ _From = Annotated[
         "--documents",
         metavar="documents|tool|system|user",
         help="Where a request has its documents: in its field, or in messages of a role; default: documents, tool and "
-        "system. With user, whatever the user asserts supports the answer. Can be repeated.",
+        "system. With user, whatever the user asserts supports the answer. Repeat it for each; others do not count.",
     ),
 ]
 _Undocumented = Annotated[
@@ -195,9 +195,8 @@ def proxy_command(
         served = build_proxy(policy)
         with open_socket(policy.proxy.address) as listening:
             write_error(f"proxy at {url_of(listening)} for {policy.proxy.upstream}")
-            for warning in (served.state.warning, policy.proxy.gap):
-                if warning:
-                    write_error(f"warning: {warning}")
+            for warning in filter(None, (served.state.warning, *policy.proxy.gaps)):
+                write_error(f"warning: {warning}")
             run_app(served, listening, policy.limits)
     raise typer.Exit(Exit.OK)
 
@@ -215,6 +214,8 @@ def check_command(file: Annotated[Path, typer.Argument(help="The policy file.")]
         write_error(
             "warning: the proxy blocks answers, but no ledger is set (serve.ledger), so nothing can be reviewed"
         )
+    for warning in policy.proxy.gaps:
+        write_error(f"warning: {warning}")
 
 
 @policy_app.command("schema", epilog=_SCHEMA_EPILOG)

@@ -38,7 +38,7 @@ class ProxySettings:
     """Streams pass through and end with the verdict ("after"), or each sentence is held until it is checked."""
     rest: Rest = "mark"
     """For "repair": what to do with claims that have no verified fix."""
-    blocked_text: str = "The answer was withheld, because its documents do not support it."
+    blocked_text: str = "The answer was withheld, because its documents do not confirm it."
     """What a caller gets instead of a blocked answer."""
     judge: str = "default"
     """Name of the judge, of the table ``judges``."""
@@ -64,10 +64,13 @@ class ProxySettings:
         return "block" in (self.action, self.unverified)
 
     @property
-    def gap(self) -> str:
-        """What a policy that blocks lets through unchecked, and what to do; empty if nothing."""
-        if self.action != "block" or self.undocumented == "block":
-            return ""
-        where = ", ".join(self.documents)
-        users = "" if "user" in self.documents else '; if user messages hold the documents, add "user" to documents'
-        return f'a request without documents ({where}) is answered unchecked: set undocumented = "block"{users}'
+    def gaps(self) -> tuple[str, ...]:
+        """What a policy that repairs or blocks lets through as it is, and what to do about it."""
+        found: list[str] = []
+        if self.action == "block" and self.undocumented == "pass":
+            where = ", ".join(self.documents)
+            users = "" if "user" in self.documents else '; if user messages hold the documents, add "user" to documents'
+            found.append(f'a request without documents ({where}) is answered unchecked: undocumented = "block"{users}')
+        if self.action != "annotate" and self.stream == "after":
+            found.append('a stream passes as it is, and only its last event has the verdict: stream = "held"')
+        return tuple(found)

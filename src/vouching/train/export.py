@@ -33,6 +33,10 @@ _JUDGES = (
     "Evaluate the model on test sets (`vouch bench run`) before you rely on it: the figures below are from training.",
 )
 _USES = {
+    "sft": (
+        "The model replies as in the chats of its training rows. If these end with records, as `vouch data annotate` "
+        "writes them, it judges claims: `vouch check --method structured --model local:FOLDER`.", _MEASURE,
+    ),
     "rank": (
         "The model scores answers by their evidence; better answers get higher scores: "
         "`vouch rank --score-model discriminative:FOLDER`.", _MEASURE,
