@@ -195,7 +195,7 @@ def check_folder(output: str, input: str | None = None) -> Completeness:
         ]
     doubled = _doubled(ids)
     if not faults:
-        found = {"rows": summary.rows, "doubled_ids": doubled, "usage": usage}
+        found: dict[str, Any] = {"rows": summary.rows, "doubled_ids": doubled, "usage": usage}
         found["counted"] = [[file.name, file.size, file.stamp, counted[file.name]] for file in files]
         found["blocks"] = [asdict(done[block.number]) for block in blocks]
         folder.write(MANIFEST, json.dumps({**plan, **found}).encode())

@@ -219,7 +219,7 @@ class Pool:
         self._ray.kill(actor)  # one that cannot be reached may be alive
         results: list[BlockResult] = []
         calls = [call for call, (_, its, _) in self._asked.items() if its is actor]
-        ended = self._ray.wait(calls, num_returns=len(calls), timeout=POLL_SECONDS)[0] if calls else []
+        ended: list[Any] = self._ray.wait(calls, num_returns=len(calls), timeout=POLL_SECONDS)[0] if calls else []
         for call in calls:
             _, _, other = self._asked.pop(call)
             assert other is not None
