@@ -196,7 +196,7 @@ def test_vllm_is_pinned_as_the_page_says_and_not_part_of_all() -> None:
     extras = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert extras["vllm"] == ["vllm>=0.28,<0.29"]
     assert "vllm" not in extras["all"][0]
-    page = (root / "docs/judges.md").read_text(encoding="utf-8")
+    page = (root / "docs/models.md").read_text(encoding="utf-8")
     words = " ".join(page.split())
     assert "the extra `vllm` (vLLM 0.28, the version for torch 2.13), which is not part of the extra `all`" in words
 
