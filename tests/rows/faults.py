@@ -50,7 +50,7 @@ def small_disk(place: Path) -> Generator[Path]:
 
 
 def full_disk(folder: Path, *more: str) -> None:
-    """What is finished when the disk is full is kept, and the run goes on with more space."""
+    """What is finished when the disk is full is kept, and the run resumes once there is space."""
     (lake := folder / "lake").mkdir()
     for file in range(6):  # a record has about 1 kB, and is on the disk twice while its block is published
         (lake / f"{file}.jsonl").write_text("".join(f"{row(f'{file}-{n}')}\n" for n in range(25)))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vouching.serve.service import Service
 
 
-class AssignBody(bodies.Body):
+class AssignBody(bodies.FilteredBody):
     """Which verdicts, and to whom: single ones by their ids, or the next ones of an order."""
 
     model_config = bodies.example({"reviewer": "Ada", "number": 50, "policy": "sampled"})
@@ -27,13 +27,6 @@ class AssignBody(bodies.Body):
     items: Annotated[list[str], Field(max_length=MOST)] | None = Field(None, description="Ids of verdicts, as 17.2.")
     number: int | None = Field(None, ge=1, le=MOST, description="Instead of items: how many of the order.")
     policy: Policy = Field("uncertain", description="Their order.")
-    stream: str | None = None
-    caller: str | None = None
-    model: str | None = None
-    label: str | None = None
-    error_type: str | None = None
-    since: str | None = None
-    until: str | None = None
 
 
 class Assigned(BaseModel):

@@ -29,6 +29,19 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class FilteredBody(BaseModel):
+    """A request for the verdicts that pass all filters; one that is missing or blank does not restrict."""
+
+    model_config = Body.model_config
+    stream: str | None = None
+    caller: str | None = None
+    model: str | None = None
+    label: str | None = None
+    error_type: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+
 class GivenSource(Body):
     """A document to check against: its text, or the digest under which it was uploaded."""
 

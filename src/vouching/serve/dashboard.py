@@ -38,17 +38,10 @@ _CALLERS = 8
 """Callers whose false positives are drawn: those with the most reviews."""
 
 
-class _Wanted(bodies.Body):
+class _Wanted(bodies.FilteredBody):
     by: Literal["day", "week"] = "day"
     every: bool = False
     """Whether rates use every review, not only the random sample."""
-    stream: str | None = None
-    caller: str | None = None
-    model: str | None = None
-    label: str | None = None
-    error_type: str | None = None
-    since: str | None = None
-    until: str | None = None
 
 
 def add_dashboard(app: FastAPI, service: Service, described: Any) -> None:

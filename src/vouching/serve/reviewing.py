@@ -120,29 +120,15 @@ class Lines(BaseModel):
     counts: QueueCounts
 
 
-class NextBody(bodies.Body):
+class NextBody(bodies.FilteredBody):
     """Which verdict comes next."""
 
     model_config = bodies.example({"policy": "uncertain"})
     policy: Policy = Field("uncertain", description="uncertain: confidence nearest to one half; disputed; sampled.")
-    stream: str | None = None
-    caller: str | None = None
-    model: str | None = None
-    label: str | None = None
-    error_type: str | None = None
-    since: str | None = None
-    until: str | None = None
 
 
-class _Listed(bodies.Body):
+class _Listed(bodies.FilteredBody):
     policy: Policy = "uncertain"
-    stream: str | None = None
-    caller: str | None = None
-    model: str | None = None
-    label: str | None = None
-    error_type: str | None = None
-    since: str | None = None
-    until: str | None = None
     assignee: str | None = None
     state: ReviewState | None = None
     limit: Annotated[int, Query(ge=1, le=500)] = 100
@@ -279,7 +265,7 @@ async def _taken(
     return Taken(item=None if item is None else Item.model_validate(item), counts=counts)
 
 
-def filters_of(body: bodies.Body) -> QueueFilters:
+def filters_of(body: bodies.FilteredBody) -> QueueFilters:
     """The filters in a request that has their fields; a blank one does not restrict."""
     return QueueFilters(**{field.name: getattr(body, field.name, None) or None for field in fields(QueueFilters)})
 
