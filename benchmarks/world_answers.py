@@ -25,7 +25,7 @@ from vouching.train.rank_pairs import PairMaker, pairs_in
 from vouching.types import Ranking, RankMode, Source
 from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
 from vouching.worlds.documents import TEMPLATE
-from vouching.worlds.facts import chat
+from vouching.worlds.facts import SYLLABLES, chat
 
 WORLD = AnswersWorld()
 WRONG = 0.35
@@ -50,7 +50,7 @@ PIECES = (
       ("question", "answer", "record of the search", *(f"answer {n}" for n in (1, 2, 3)),
        *(f"source {n}" for n in range(1, 9)))),
     "Answer the question from the sources.", "Response: ", "How many ", "Found (given): ", "Useful facts: ",
-    "Question: ", "Answer: ", "<verdict>", "</verdict>",
+    "Question: ", "Answer: ", "<verdict>", "</verdict>", *SYLLABLES,
 )  # fmt: skip
 
 
@@ -189,5 +189,6 @@ ANSWERS = World(
     name="answers", method="rank", arms=ARMS, write_rows=write_rows, judge=judge, run=run_arm,
     policy={"context": 320, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
+    rows=9000,
     epochs=6.0,
 )  # fmt: skip

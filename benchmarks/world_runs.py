@@ -45,6 +45,8 @@ class World:
     """Chat template of a small policy that does not read boundaries; None for the plain one."""
     during: Callable[[], AbstractContextManager[object]] = nullcontext
     """What has to run while an arm is trained, such as a judge."""
+    rows: int = 3000
+    """Of the start, about."""
     epochs: float = 4.0
     """Of right chats, before the one epoch of imperfect ones."""
     run: Callable[[str, Path, Sequence[str], Path], Path] | None = None

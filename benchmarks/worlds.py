@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="+", metavar="ARM", help="by default all")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=150, help="steps of each arm")
-    parser.add_argument("--rows", type=int, default=3000, help="chats of the initial level")
+    parser.add_argument("--rows", type=int, help="rows of the start; by default those of the world")
     parser.add_argument("--held-out", type=int, default=300, help="prompts that the oracle judges")
     options = parser.parse_args()
     world = WORLDS[options.world]
@@ -60,7 +60,7 @@ def main() -> None:
     elif options.step == "analyse":
         print(analyse(options.world, results))
     elif options.step == "start":
-        start(world, folder, options.rows)
+        start(world, folder, options.rows or world.rows)
     else:
         for seed in options.seeds:
             for arm in (INITIAL, *(options.arms or world.arms)):

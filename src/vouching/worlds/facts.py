@@ -32,6 +32,9 @@ PIECES = (
 """Fixed parts of a prompt and a record: one token each in a small policy's tokenizer, so that a record is short."""
 _FIRST = ("Or", "Bel", "Tam", "Kir", "Nol", "Sul", "Var", "Mer", "Dal", "Fen", "Gor", "Hux")
 _LAST = ("ham", "mont", "stad", "wick", "dorf", "port", "ley", "holm", "gate", "burn", "ness", "ford")
+SYLLABLES = (*_FIRST, *_LAST)
+"""The parts of every place's name. As one token each, names of the held-out part are cut like those of the training part;
+a tokenizer that learns whole names from training texts leaves others in pieces, which a small policy does not copy."""
 _OWNERS = ("Duke Rask", "Lady Orme", "Count Pell", "Baron Thul", "Queen Isa", "Sir Wend")
 
 
