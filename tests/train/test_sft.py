@@ -295,7 +295,7 @@ def test_an_exported_model_has_its_adapters_merged_and_says_how_it_came_to_be(
         "dev/loss",
         "lora.rank",
         "kg CO2e",
-        "is not necessarily true",
+        "replies as in the chats of its training rows",
     ):
         assert words in card
     with pytest.raises(InputError, match="not an empty folder"):

@@ -270,6 +270,8 @@ def _plain(message: str) -> str:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    # It may come between the making of a coroutine and its start, which is no fault to tell anyone about.
+    warnings.filterwarnings("ignore", r"coroutine .* was never awaited", RuntimeWarning)
     raise KeyboardInterrupt
 
 

@@ -272,7 +272,7 @@ class _Order:
         self._left = dict(zip(sentences, near, strict=True))
         occurs = Counter(word for sentence in sentences for word in sentence.all_words)
         self._worth = {word: math.log(1 + len(sentences) / occurs[word]) for word in sought if occurs[word]}
-        self._limit = sum(self._worth.values()) or 1.0
+        self._limit = math.fsum(self._worth.values()) or 1.0
         self._covered: set[str] = set()
         self._mentioned: set[str] = set()
         self._titles: set[frozenset[str]] = set()
@@ -294,7 +294,8 @@ class _Order:
 
     def _gain(self, sentence: _Sentence) -> float:
         has = self._worth.keys() & sentence.all_words
-        words = sum(self._worth[word] * (SEEN if word in self._covered else 1.0) for word in has)
+        # Exactly, so that the order of a set, which differs by process, decides no tie.
+        words = math.fsum(self._worth[word] * (SEEN if word in self._covered else 1.0) for word in has)
         linked = sentence.title and sentence.title <= self._mentioned and sentence.title not in self._titles
         near = SIMILAR * self._limit * max(0.0, self._left[sentence])
         return (words + (LINKED if linked else 0.0) + near) * (OPENING if sentence.opening else 1.0)

@@ -107,8 +107,9 @@ def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], limit
     number = Counter(word for _, has in candidates for word in has)
     total = len(candidates)
     weight = {word: math.log1p((total - number[word] + 0.5) / (number[word] + 0.5)) for word in sought}
-    whole = sum(weight.values()) or 1.0
-    scored = [replace(passage, score=sum(weight[word] for word in has) / whole) for passage, has in candidates]
+    # Exact sums: the order of a set differs by process, and must decide no tie.
+    whole = math.fsum(weight.values()) or 1.0
+    scored = [replace(passage, score=math.fsum(weight[word] for word in has) / whole) for passage, has in candidates]
     return sorted(scored, key=lambda passage: -passage.score)[:limit]
 
 

@@ -33,8 +33,8 @@ PIECES = (
 _FIRST = ("Or", "Bel", "Tam", "Kir", "Nol", "Sul", "Var", "Mer", "Dal", "Fen", "Gor", "Hux")
 _LAST = ("ham", "mont", "stad", "wick", "dorf", "port", "ley", "holm", "gate", "burn", "ness", "ford")
 SYLLABLES = (*_FIRST, *_LAST)
-"""The parts of every place's name. As one token each, names of the held-out part are cut like those of the training part;
-a tokenizer that learns whole names from training texts leaves others in pieces, which a small policy does not copy."""
+"""The parts of every place's name. As one token each, they cut names of both parts of the world alike; a tokenizer that
+learns whole names from training texts leaves the others in pieces, which a small policy does not copy."""
 _OWNERS = ("Duke Rask", "Lady Orme", "Count Pell", "Baron Thul", "Queen Isa", "Sir Wend")
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from math import fsum
 
 from vouching.methods.embedded.evidence import rarity
 from vouching.methods.embedded.findings import Finding
@@ -274,8 +275,8 @@ def _values(scene: Scene, sentence: int, cell: Cell, compared: Compared | Extrem
 
 def _share(wanted: frozenset[str], found: frozenset[str]) -> float:
     """Share of some stems that are found, weighted by rarity; 0 without any."""
-    total = sum(map(rarity, wanted))
-    return sum(rarity(stem) for stem in wanted & found) / total if total else 0.0
+    total = fsum(map(rarity, wanted))
+    return fsum(rarity(stem) for stem in wanted & found) / total if total else 0.0
 
 
 def _amounts(reading: ParsedSentence, compared: Compared | Extreme) -> list[Amount]:
