@@ -43,7 +43,7 @@ ARMS: Mapping[str, tuple[str, ...]] = {
 POINTS = dict(zip(LABELS, (10, 5, 1), strict=True))
 DRAWN = 4
 """N of best-of-N, from answers of the start."""
-TOKENS = 24
+TOKENS = 32
 """Of a reply, at most."""
 PIECES = (
     *(f"<{end}{name}>>>" for end in ("", "end of ") for name in
@@ -56,7 +56,7 @@ PIECES = (
 
 def compressor() -> SentenceCompressor:
     """The compression: the two sentences that have most of the words of question and answer."""
-    return SentenceCompressor(8, lambda text: len(text.split()))
+    return SentenceCompressor(12, lambda text: len(text.split()))
 
 
 def command_of(arm: str, folder: Path) -> tuple[str, Path, list[str]]:
@@ -190,5 +190,5 @@ ANSWERS = World(
     policy={"context": 320, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=9000,
-    epochs=6.0,
+    epochs=4.0,
 )  # fmt: skip

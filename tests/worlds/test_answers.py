@@ -27,7 +27,7 @@ def test_an_answer_has_as_many_errors_as_its_label_says_and_what_it_takes_was_fo
         assert len(row["sources"]) == 2 + world.irrelevant
         for thing, number in row["asked"].items():
             stated = [one for one in row["sources"] if one.startswith(f"{row['place']} ") and thing in one]
-            assert stated == [f"{row['place']} has {number} {thing}."]
+            assert stated == [f"The {thing} of {row['place']} number {number}."]
         shares = {one["label"]: right_share(one["answer"], row) for one in row["answers"]}
         assert shares == {"correct": 1.0, "intermediate": 0.5, "incorrect": 0.0}
 
@@ -56,7 +56,7 @@ def test_the_compression_keeps_two_sentences_and_mostly_those_that_decide() -> N
         trajectory = found_by(row["question"], (), [Source(one) for one in row["sources"]])
         found = asyncio.run(compressor().compress(trajectory, row["reference"]))
         assert len(found.facts) == 2
-        kept += {*found.facts} == {f"{row['place']} has {n} {thing}." for thing, n in row["asked"].items()}
+        kept += {*found.facts} == {f"The {thing} of {row['place']} number {n}." for thing, n in row["asked"].items()}
     assert kept / len(rows) > 0.95
 
 

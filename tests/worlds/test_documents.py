@@ -20,7 +20,7 @@ def test_a_document_states_what_is_asked_exactly_if_the_row_has_its_number(world
         assert 1 <= len(row["sources"]) <= 8
         for thing, number in row["asked"].items():
             stated = [source for source in row["sources"] if source.startswith(row["place"]) and thing in source]
-            assert stated == ([] if number is None else [f"{row['place']} has {number} {thing}."])
+            assert stated == ([] if number is None else [f"The {thing} of {row['place']} number {number}."])
 
 
 def test_the_share_of_irrelevant_documents_is_the_one_that_is_set() -> None:
@@ -45,11 +45,13 @@ def test_the_right_response_has_nothing_wrong_and_another_number_is_a_hallucinat
 
 def test_the_oracle_counts_numbers_elsewhere_and_silence() -> None:
     row = {"place": "Orham", "asked": {"ships": 4, "mills": 6}}
-    assert oracle("Orham has 4 ships.", row) == {
+    assert oracle("The ships of Orham number 4.", row) == {
         "oracle/right": 0.0, "oracle/hallucinated": 0.0, "oracle/complete": 0.5, "oracle/silent": 0.0,
     }  # fmt: skip
-    assert oracle("Orham has 4 ships. Orham has 6 mills. 9", row)["oracle/hallucinated"] == pytest.approx(1 / 3)
-    assert oracle("Belham has 4 ships.", row)["oracle/hallucinated"] == 1.0
+    assert oracle("The ships of Orham number 4. The mills of Orham number 6. 9", row)[
+        "oracle/hallucinated"
+    ] == pytest.approx(1 / 3)
+    assert oracle("The ships of Belham number 4.", row)["oracle/hallucinated"] == 1.0
     assert oracle("", row)["oracle/silent"] == 1.0
     assert "oracle/silent" not in oracle("", {"place": "Orham", "asked": {"ships": None}})
 
@@ -57,10 +59,10 @@ def test_the_oracle_counts_numbers_elsewhere_and_silence() -> None:
 def test_chats_can_be_read_as_the_game_reads_them() -> None:
     row = {
         "question": "How many ships and mills are in Orham?", "place": "Orham", "asked": {"ships": 4, "mills": None},
-        "sources": ["Orham has 4 ships.", "Belham has 7 mills."],
+        "sources": ["The ships of Orham number 4.", "The mills of Belham number 7."],
     }  # fmt: skip
     solver, proposer, checker = [line["messages"][-1]["content"] for line in chats([row], 0, wrong=0.0)]
-    assert solver == "Response: Orham has 4 ships. The mills are not stated."
+    assert solver == "Response: The ships of Orham number 4. The mills are not stated."
     assert [(pair.question.text, pair.answer) for pair in read_pairs(proposer)] == [
         ("How many ships are in Orham?", "4")
     ]

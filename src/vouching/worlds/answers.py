@@ -19,7 +19,7 @@ from vouching.answering.prompt import answer_messages
 from vouching.errors import ConfigError
 from vouching.metrics import kendall_tau_b
 from vouching.types import Source
-from vouching.worlds.documents import THINGS
+from vouching.worlds.documents import THINGS, statement
 from vouching.worlds.facts import Part, chat, places
 
 LABELS = ("correct", "intermediate", "incorrect")
@@ -47,7 +47,7 @@ class AnswersWorld:
         >>> row["question"], row["asked"]
         ('How many wells and towers are in Kirport?', {'wells': 20, 'towers': 20})
         >>> [(one["answer"], one["label"]) for one in row["answers"]][2:]
-        [('Kirport has 5 wells. Kirport has 20 towers.', 'intermediate')]
+        [('The wells of Kirport number 5. The towers of Kirport number 20.', 'intermediate')]
         """
         draw = random.Random(f"{seed} {part}")
         return [self._row(f"{part}-{seed}-{number}", draw, places(part)) for number in range(count)]
@@ -57,8 +57,8 @@ class AnswersWorld:
         things = draw.sample(THINGS, 4)
         asked = {thing: draw.choice(_NUMBERS) for thing in things[:2]}
         elsewhere = [(other, thing) for other in others for thing in asked] + [(place, thing) for thing in things[2:]]
-        stated = [f"{place} has {number} {thing}." for thing, number in asked.items()]
-        rest = [f"{where} has {draw.choice(_NUMBERS)} {thing}." for where, thing in
+        stated = [statement(place, thing, number) for thing, number in asked.items()]
+        rest = [statement(where, thing, draw.choice(_NUMBERS)) for where, thing in
                 draw.sample(elsewhere, self.irrelevant)]  # fmt: skip
         sources = draw.sample([*stated, *rest], len(stated) + len(rest))
         wrong = {thing: draw.choice([one for one in _NUMBERS if one != number]) for thing, number in asked.items()}
@@ -78,9 +78,9 @@ def answer_of(place: str, numbers: Mapping[str, int]) -> str:
     """An answer that states these numbers.
 
     >>> answer_of("Orham", {"ships": 4, "mills": 7})
-    'Orham has 4 ships. Orham has 7 mills.'
+    'The ships of Orham number 4. The mills of Orham number 7.'
     """
-    return " ".join(f"{place} has {number} {thing}." for thing, number in numbers.items())
+    return " ".join(statement(place, thing, number) for thing, number in numbers.items())
 
 
 def answer_chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float) -> Iterator[dict[str, Any]]:
@@ -100,10 +100,12 @@ def answer_chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float) -> 
 def right_share(answer: str, row: Mapping[str, Any]) -> float:
     """Share of the numbers asked for that an answer states right.
 
-    >>> right_share("Orham has 4 ships. Orham has 9 mills.", {"place": "Orham", "asked": {"ships": 4, "mills": 7}})
+    >>> row = {"place": "Orham", "asked": {"ships": 4, "mills": 7}}
+    >>> right_share("The ships of Orham number 4. The mills of Orham number 9.", row)
     0.5
     """
-    said = {(where, thing): int(number) for where, number, thing in re.findall(r"(\w+) has (\d+) (\w+)\.", answer)}
+    found = re.findall(r"The (\w+) of (\w+) number (\d+)\.", answer)
+    said = {(where, thing): int(number) for thing, where, number in found}
     return sum(said.get((row["place"], thing)) == number for thing, number in row["asked"].items()) / len(row["asked"])
 
 

@@ -41,7 +41,7 @@ TEMPLATE = (
 delimited texts: 16 digits and a space after "<<<". A normalizer of the tokenizer would do the same, but transformers
 replaces it by that of Qwen2 when it opens the folder."""
 _NUMBERS = range(2, 30)
-_STATED = re.compile(r"(\w+) has (\d+) (\w+)\.")
+_STATED = re.compile(r"The (\w+) of (\w+) number (\d+)\.")
 _MOST = 8
 
 
@@ -69,7 +69,7 @@ class DocumentsWorld:
         >>> row["question"], row["asked"]
         ('How many wells are in Belness?', {'wells': 10})
         >>> row["sources"]
-        ['Belness has 10 wells.', 'Kirholm has 11 wells.']
+        ['The wells of Belness number 10.', 'The wells of Kirholm number 11.']
         """
         draw = random.Random(f"{seed} {part}")
         return [self._row(f"{part}-{seed}-{number}", draw, places(part)) for number in range(count)]
@@ -81,12 +81,12 @@ class DocumentsWorld:
             thing: None if draw.random() < self.absent else draw.choice(_NUMBERS)
             for thing in things[: draw.choice((1, 2))]
         }
-        stated = [f"{place} has {number} {thing}." for thing, number in asked.items() if number is not None]
+        stated = [statement(place, thing, number) for thing, number in asked.items() if number is not None]
         wanted = round(max(1, len(stated)) * self.irrelevant / (1 - self.irrelevant))
         elsewhere = [(other, thing) for other in others for thing in asked] + [(place, thing) for thing in things[2:]]
         draw.shuffle(elsewhere)
         rest = elsewhere[: max(min(wanted, _MOST - len(stated)), int(not stated))]
-        sources = stated + [f"{where} has {draw.choice(_NUMBERS)} {thing}." for where, thing in rest]
+        sources = stated + [statement(where, thing, draw.choice(_NUMBERS)) for where, thing in rest]
         draw.shuffle(sources)
         return {
             "id": name, "question": f"How many {' and '.join(asked)} are in {place}?", "sources": sources,
@@ -94,14 +94,23 @@ class DocumentsWorld:
         }  # fmt: skip
 
 
+def statement(place: str, thing: str, number: int) -> str:
+    """A document, or a sentence of a response: the number comes last, where a small policy can look it up.
+
+    >>> statement("Orham", "ships", 4)
+    'The ships of Orham number 4.'
+    """
+    return f"The {thing} of {place} number {number}."
+
+
 def response_of(row: Mapping[str, Any], numbers: Mapping[str, int | None]) -> str:
     """A response that states these numbers and leaves out what has none.
 
     >>> response_of({"place": "Orham"}, {"ships": 4, "mills": None})
-    'Orham has 4 ships. The mills are not stated.'
+    'The ships of Orham number 4. The mills are not stated.'
     """
     return " ".join(
-        f"The {thing} are not stated." if number is None else f"{row['place']} has {number} {thing}."
+        f"The {thing} are not stated." if number is None else statement(row["place"], thing, number)
         for thing, number in numbers.items()
     )
 
@@ -117,7 +126,7 @@ def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float) -> Iterato
     draw = random.Random(seed)
     for row in rows:
         numbers: dict[str, int | None] = {}
-        found = [int(number) for source in row["sources"] for _, number, _ in _STATED.findall(source)]
+        found = [int(number) for source in row["sources"] for *_, number in _STATED.findall(source)]
         for thing, number in row["asked"].items():
             others = [one for one in found if one != number] or [one for one in _NUMBERS if one != number]
             numbers[thing] = draw.choice(others) if draw.random() < wrong else number
@@ -153,14 +162,14 @@ def oracle(response: str, row: Mapping[str, Any]) -> dict[str, float]:
     ``oracle/silent``: whether there is no number, absent likewise.
 
     >>> row = {"place": "Orham", "asked": {"ships": 4, "mills": None}}
-    >>> oracle("Orham has 4 ships. Orham has 9 mills.", row)["oracle/hallucinated"]
+    >>> oracle("The ships of Orham number 4. The mills of Orham number 9.", row)["oracle/hallucinated"]
     0.5
     """
     known = {thing: number for thing, number in row["asked"].items() if number is not None}
-    said = [(where == row["place"] and known.get(thing) == int(n)) for where, n, thing in _STATED.findall(response)]
+    said = [(where == row["place"] and known.get(thing) == int(n)) for thing, where, n in _STATED.findall(response)]
     loose = len(re.findall(r"\d+", response)) - len(said)
     total = len(said) + loose
-    given = {thing for where, n, thing in _STATED.findall(response)
+    given = {thing for thing, where, n in _STATED.findall(response)
             if where == row["place"] and known.get(thing) == int(n)}  # fmt: skip
     found = {
         "oracle/right": float(given == {*known} and total == len(given)),
@@ -175,4 +184,4 @@ def _checked(row: Mapping[str, Any], thing: str, number: int) -> str:
     true = row["asked"].get(thing)
     if true is None:
         return f"{number}. Evidence: none [Answer: Cannot answer]"
-    return f'{number}. Evidence: "{row["place"]} has {true} {thing}." [Answer: {true}]'
+    return f'{number}. Evidence: "{statement(row["place"], thing, true)}" [Answer: {true}]'
