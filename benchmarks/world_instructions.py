@@ -90,5 +90,6 @@ INSTRUCTIONS = World(
     name="instructions", method="checklist", arms=ARMS, write_rows=write_rows,
     judge=judge, during=noisy_judge,
     policy={"context": 160, "vocabulary": 700, "width": 96, "layers": 3, "pieces": pieces()},
-    epochs=6.0,
+    rows=9000,
+    epochs=3.0,
 )  # fmt: skip
