@@ -24,8 +24,8 @@ from vouching.search.compress import SentenceCompressor
 from vouching.train.rank_pairs import PairMaker, pairs_in
 from vouching.types import Ranking, RankMode, Source
 from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
-from vouching.worlds.documents import TEMPLATE
-from vouching.worlds.facts import SYLLABLES, chat
+from vouching.worlds.documents import STATED, TEMPLATE
+from vouching.worlds.facts import chat
 
 WORLD = AnswersWorld()
 WRONG = 0.35
@@ -50,7 +50,7 @@ PIECES = (
       ("question", "answer", "record of the search", *(f"answer {n}" for n in (1, 2, 3)),
        *(f"source {n}" for n in range(1, 9)))),
     "Answer the question from the sources.", "Response: ", "How many ", "Found (given): ", "Useful facts: ",
-    "Question: ", "Answer: ", "<verdict>", "</verdict>", *SYLLABLES,
+    "Question: ", "Answer: ", "<verdict>", "</verdict>", *STATED,
 )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from benchmarks.world_runs import Outcomes, World, sampled, write_lines
 from vouching.answering.prompt import answer_messages
 from vouching.types import Source
 from vouching.worlds.documents import PIECES, TEMPLATE, DocumentsWorld, chats, oracle
-from vouching.worlds.facts import SYLLABLES
 
 WORLD = DocumentsWorld()
 WRONG = 0.35
@@ -55,7 +54,7 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
 
 DOCUMENTS = World(
     name="documents", method="blinded", arms=ARMS, write_rows=write_rows, judge=judge,
-    policy={"context": 448, "vocabulary": 512, "width": 96, "layers": 3, "pieces": (*PIECES, *SYLLABLES)},
+    policy={"context": 448, "vocabulary": 512, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=9000,
     epochs=2.5,

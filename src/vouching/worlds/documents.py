@@ -20,16 +20,20 @@ from vouching.errors import ConfigError
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.blinded.prompt import check_messages, propose_messages
 from vouching.types import Question, Source
-from vouching.worlds.facts import Part, chat, places
+from vouching.worlds.facts import SYLLABLES, Part, chat, places
 
 THINGS = ("ships", "mills", "wells", "towers", "farms", "inns")
+_NUMBERS = range(2, 30)
+STATED = (*(f" number {number}" for number in _NUMBERS), *SYLLABLES)
+"""Parts of a statement that are one token each: a number comes directly after its place, where a policy of three layers
+can look it up."""
 PIECES = (
     *(f"<source {number}>>>" for number in range(1, 9)), *(f"<end of source {number}>>>" for number in range(1, 9)),
     *(f"<document {number}>>>" for number in range(1, 9)),
     *(f"<end of document {number}>>>" for number in range(1, 9)),
     "<question>>>", "<end of question>>>", "<questions>>>", "<end of questions>>>", "<answer>>>", "<end of answer>>>",
     "Answer the question from the sources.", "Response: ", "- Question: How many ", " [Answer: ", ". Evidence: ",
-    "none", "Cannot answer", "How many ",
+    "none", "Cannot answer", "How many ", *STATED,
 )  # fmt: skip
 """Fixed parts of prompts and replies, one token each in a small policy's tokenizer."""
 TEMPLATE = (
@@ -40,7 +44,6 @@ TEMPLATE = (
 """A chat template without the system's message, which is constant and most of a prompt, and without the boundary of
 delimited texts: 16 digits and a space after "<<<". A normalizer of the tokenizer would do the same, but transformers
 replaces it by that of Qwen2 when it opens the folder."""
-_NUMBERS = range(2, 30)
 _STATED = re.compile(r"The (\w+) of (\w+) number (\d+)\.")
 _MOST = 8
 
@@ -95,7 +98,7 @@ class DocumentsWorld:
 
 
 def statement(place: str, thing: str, number: int) -> str:
-    """A document, or a sentence of a response: the number comes last, where a small policy can look it up.
+    """A document, or a sentence of a response.
 
     >>> statement("Orham", "ships", 4)
     'The ships of Orham number 4.'
