@@ -24,7 +24,7 @@ from vouching.search.compress import SentenceCompressor
 from vouching.train.rank_pairs import PairMaker, pairs_in
 from vouching.types import Ranking, RankMode, Source
 from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
-from vouching.worlds.documents import STATED, TEMPLATE
+from vouching.worlds.documents import STATED, TEMPLATE, recitals
 from vouching.worlds.facts import chat
 
 WORLD = AnswersWorld()
@@ -78,7 +78,7 @@ def run_arm(arm: str, folder: Path, settings: Sequence[str], out: Path) -> Path:
 def write_rows(folder: Path, count: int) -> list[str]:
     """Rows of the arms and chats of the start; returns the texts that a tokenizer is trained on."""
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
-    right = [*answer_chats(rows, 0, wrong=0.0)]
+    right = [*answer_chats(rows, 0, wrong=0.0), *recitals(AnswersWorld(6).rows(count // 2, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", answer_chats(others, 0, WRONG))
     train = WORLD.rows(count, seed=1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
 from vouching.answering.prompt import answer_messages
 from vouching.types import Source
-from vouching.worlds.documents import PIECES, TEMPLATE, DocumentsWorld, chats, oracle
+from vouching.worlds.documents import PIECES, TEMPLATE, DocumentsWorld, chats, oracle, recitals
 
 WORLD = DocumentsWorld()
 WRONG = 0.35
@@ -31,7 +31,7 @@ TOKENS = 40
 def write_rows(folder: Path, count: int) -> list[str]:
     """Rows of the arms and chats of the start; returns the texts that a tokenizer is trained on."""
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
-    right = [*chats(rows, 0, wrong=0.0)]
+    right = [*chats(rows, 0, wrong=0.0), *recitals(DocumentsWorld(0.88).rows(count // 2, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, WRONG))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))

@@ -17,6 +17,7 @@ from vouching.worlds.instructions import (
     labelled,
     oracle,
     pieces,
+    readings,
 )
 
 WORLD = InstructionsWorld()
@@ -50,7 +51,7 @@ TOKENS = 12
 def write_rows(folder: Path, count: int) -> list[str]:
     """Rows of the arms, chats of the start and gold items; returns the texts that a tokenizer is trained on."""
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 2, seed=3)
-    right = [*chats(rows, 0, slips=0.0)]
+    right = [*chats(rows, 0, slips=0.0), *readings(WORLD.rows(count, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, SLIPS, MISSED, PASSED))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))

@@ -147,6 +147,20 @@ def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float) -> Iterato
         yield chat(check_messages([Question(one) for one in asked], window), "\n".join(lines))
 
 
+def recitals(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str, Any]]:
+    """Chats that ask for every document's number, in another order.
+
+    A reply of many look-ups teaches a policy from random weights to look a number up; from replies with one or two, it
+    had not learned to after 50,000.
+    """
+    draw = random.Random(seed)
+    for row in rows:
+        order = draw.sample(row["sources"], len(row["sources"]))
+        keys = [f"{thing} are in {place}" for source in order for thing, place, _ in _STATED.findall(source)]
+        sources = [Source(text, f"source-{number}") for number, text in enumerate(row["sources"], 1)]
+        yield chat(answer_messages(f"How many {', '.join(keys)}?", sources), f"Response: {' '.join(order)}")
+
+
 def as_read(text: str) -> str:
     """What a small policy reads of a text with :data:`TEMPLATE`.
 

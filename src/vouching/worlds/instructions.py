@@ -199,6 +199,23 @@ def chats(
         yield chat(judging(item), "yes" if holds else "no")
 
 
+def readings(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str, Any]]:
+    """Chats that ask for an instruction and a response to be repeated, and for judgments of a whole checklist.
+
+    Replies of many words teach a policy from random weights to copy and to compare; from responses and single
+    judgments, it had learned neither after 50,000.
+    """
+    draw = random.Random(seed)
+    for row in rows:
+        constraints = [(kind, word) for kind, word in row["constraints"]]
+        asked, response = row["prompt"][0]["content"], follow(constraints, draw, slips=0.4)
+        said = f"{asked} {response}"
+        yield {"messages": [{"role": "user", "content": f"Repeat: {said}"}, {"role": "assistant", "content": said}]}
+        item = {"x": asked, "y": response, "c": " ".join(row["checklist"])}
+        held = " ".join("yes" if followed(one, response) else "no" for one in constraints)
+        yield chat(judging(item), held)
+
+
 def judging(item: Mapping[str, Any]) -> tuple[Message, ...]:
     """The messages that ask a policy about a labelled item, as in training with ``checklist.wording = "paper"``."""
     return item_messages(item["x"], item["y"], item["c"], wording="paper")
