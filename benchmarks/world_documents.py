@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
 from vouching.answering.prompt import answer_messages
@@ -13,6 +14,8 @@ from vouching.worlds.documents import PIECES, TEMPLATE, DocumentsWorld, chats, o
 WORLD = DocumentsWorld()
 WRONG = 0.35
 """How often the initial solver is taught a wrong number."""
+MISREAD = 0.2
+"""How often the initial checker is taught one, so that it has something to learn."""
 SHARES = (0.24, 0.88)
 """Shares of irrelevant documents that the paper trains on, beside the .5 of the other arms."""
 ARMS: Mapping[str, tuple[str, ...]] = {
@@ -20,7 +23,8 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "solver-only": ("game.checker_learns=false",),
     "scale-01": ("game.scale=0/1",),
     "error-rate": ("game.scale=error-rate",),
-    "no-guard": ("game.min_questions=0", "game.min_numbers=0"),
+    "no-question-guard": ("game.min_questions=0",),
+    "silence-allowed": ("game.min_numbers=0",),
     **{f"irrelevant-{round(100 * one)}": (f'rows=["{{folder}}/train-{one:g}.jsonl"]',) for one in SHARES},
 }
 """Settings of each arm over recipes/worlds/documents.toml; all have 32 responses per step."""
@@ -33,7 +37,7 @@ def write_rows(folder: Path, count: int) -> list[str]:
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
     right = [*chats(rows, 0, wrong=0.0), *recitals(DocumentsWorld(0.88).rows(count // 2, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
-    write_lines(folder / "imperfect.jsonl", chats(others, 0, WRONG))
+    write_lines(folder / "imperfect.jsonl", chats(others, 0, WRONG, MISREAD))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
     for share in SHARES:
         write_lines(folder / f"train-{share:g}.jsonl", DocumentsWorld(share).rows(count, seed=1))
@@ -41,14 +45,21 @@ def write_rows(folder: Path, count: int) -> list[str]:
 
 
 def judge(model: Path, count: int, seed: int) -> Outcomes:
-    """What the oracle says of one response to each of ``count`` held-out questions."""
-    rows = WORLD.rows(count, seed=2, part="held-out")
+    """What the oracle says of one response to each of ``count`` held-out questions.
+
+    ``oracle/right-many``: the same question number with seven to eight documents, most of them beside the point.
+    """
+    found = _judged(model, WORLD.rows(count, seed=2, part="held-out"), seed)
+    many = _judged(model, DocumentsWorld(max(SHARES)).rows(count, seed=2, part="held-out"), seed)
+    return {name: {**one, "oracle/right-many": many[name]["oracle/right"]} for name, one in found.items()}
+
+
+def _judged(model: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> dict[str, dict[str, float]]:
     asked = [
         answer_messages(row["question"], [Source(text, f"source-{n}") for n, text in enumerate(row["sources"], 1)])
         for row in rows
     ]
-    prompts = [[one.json for one in messages] for messages in asked]
-    replies = sampled(model, prompts, TOKENS, seed)
+    replies = sampled(model, [[one.json for one in messages] for messages in asked], TOKENS, seed)
     return {row["id"]: oracle(reply, row) for row, reply in zip(rows, replies, strict=True)}
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
+from vouching.methods.structured.reward import alignment_quality
 from vouching.worlds.facts import PIECES, FactsWorld, chats, oracle
 
 WORLD = FactsWorld(facts=2)
@@ -22,12 +24,13 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "symmetric": ("reward.calibration=symmetric",),
     "brier": ("reward.calibration=brier",),
     **{f"split-{one.replace('/', '-')}": (f"reward.split={one}",) for one in ("90/10", "50/50", "30/70", "0/100")},
-    "g4": ("sampling.group_size=4", "batch_prompts=16"),
-    "g16": ("sampling.group_size=16", "batch_prompts=4"),
+    "binary-g4": ("reward.variant=binary", "sampling.group_size=4", "batch_prompts=16"),
+    "binary-g16": ("reward.variant=binary", "sampling.group_size=16", "batch_prompts=4"),
     "kl-0": ("kl=0",),
     "kl-0.01": ("kl=0.01",),
 }
-"""Settings of each arm over recipes/worlds/facts.toml; all have 64 rollouts per step."""
+"""Settings of each arm over recipes/worlds/facts.toml; all have 64 rollouts per step, so groups of 4 see 16 claims
+and groups of 16 see 4."""
 TOKENS = 80
 """Of a record, at most, as in training; the longest right one has 68."""
 
@@ -42,10 +45,21 @@ def write_rows(folder: Path, count: int) -> list[str]:
 
 
 def judge(model: Path, count: int, seed: int) -> Outcomes:
-    """What the oracle says of one record for each of ``count`` held-out prompts."""
+    """What the oracle says of one record for each of ``count`` held-out prompts, and SEVA's R_a of it."""
     rows: Sequence[Mapping[str, Any]] = WORLD.rows(count, seed=2, part="held-out")
     replies = sampled(model, [row["prompt"] for row in rows], TOKENS, seed)
-    return {row["id"]: oracle(reply, row) for row, reply in zip(rows, replies, strict=True)}
+    return {
+        row["id"]: {**oracle(reply, row), "reward/alignment": alignment_quality(_entries(reply))}
+        for row, reply in zip(rows, replies, strict=True)
+    }
+
+
+def _entries(reply: str) -> object:
+    """The alignment of a reply; None if it is not a record."""
+    try:
+        return json.loads(reply)["evidence_alignment"]
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 FACTS = World(

@@ -37,9 +37,8 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "naive": NAIVE,
     "full": (),
     "no-partition": ("checklist.lambda_p=0",),
-    "partition-0.5": ("checklist.lambda_p=0.5",),
-    "partition-1": ("checklist.lambda_p=1",),
     "gold-only": ("checklist.replay=0",),
+    "gold-only-0.5": ("checklist.replay=0", "checklist.lambda_p=0.5"),
     "votes-1": ("checklist.votes=1",),
     "votes-8": ("checklist.votes=8",),
 }  # fmt: skip

@@ -33,18 +33,24 @@ HEAD = """# Reproductions
 
 What the papers say of rewards and games is tested here with language models of about half a million weights, trained
 from scratch in closed worlds whose right answers are known. Hypotheses, metrics, the decision rule and the stopping
-rule were fixed before any arm was run ([design/0011](../design/0011-small-worlds.md)). What holds here need not hold
-for large models and natural text, and the reverse.
+rule of the arms are in [design/0011](../design/0011-small-worlds.md), which also says what was changed after the first
+results. What holds here need not hold for large models and natural text, and the reverse.
 
-- **holds**: the interval of the difference is above 0 and every seed agrees (for "no better": it is below .03).
+- **holds**: the interval of the difference is above 0, and every seed agrees. For "no" (it does not improve, it is no
+  better): the interval is below .03. For "leaves as it is": it is between -.03 and .03.
 - **in part**: there is a difference, but a smaller one than .03.
-- **does not hold here**: the interval is below .03 (for "no better": there is a difference).
+- **does not hold here**: the interval is below .03; for "no", there is a difference.
 - **undecided at this size**: anything else, and fewer than three seeds.
 
-Differences are paired by seed and prompt; the intervals of 95 % come from a bootstrap over both, and are too narrow for
-seeds that differ much, which is why all seeds have to agree. Claims are not corrected for their number. The outcomes by
-prompt and the metrics of every step are in `docs/results/reproductions`; `recipes/worlds` says how to run the arms."""
+Differences are paired by seed and prompt. The intervals of 95 % are meant for other seeds and other prompts, with few
+degrees of freedom where seeds differ much. All arms of a world have one start, so they say nothing about other starts:
+a seed is an order of prompts and a stream of samples. Claims are not corrected for their number. The outcomes by prompt
+and the metrics of every step are in `docs/results/reproductions`; `recipes/worlds` says how to run the arms."""
 
+SMOOTHED = 10
+"""Steps of a mean along a curve."""
+MOVES = f"""Does the format move before the labels? Means of {SMOOTHED} steps of training, of labels among readable
+records, and the step in which a curve had made half of its gain; empty for a gain below .03:"""
 GRADIENTS = """
 A softmax policy over made responses to {prompts} instructions has exact gradients, and a judge errs with set rates: p
 and q on the whole response, p' and q' on items (`{command}`, seed {seed}, {cpu_seconds:.0f} s of CPU time on {machine},
@@ -53,15 +59,16 @@ for which the theorem guarantees a smaller error by checklist; and the share for
 ADVANTAGES = """
 Training sees advantages that are normalised in groups of {group}. Bias and variance are those of an advantage against
 right labels of the whole response, over judgments. The cosines are those of the update of all instructions, and of its
-mean over many draws, with the gradient of strict success. The theorem's error is no guide to them: it counts a constant
-bias, which normalisation removes."""
+mean over many draws, with the gradient of strict success. The theorem's error is no safe guide to them: it counts a
+constant bias, which normalisation removes, and the side with the smaller error need not have the larger cosine."""
 SCORES = """
 Success after {steps} steps with the share of items passed as the reward, and with scores made of the same judgments by
 rates per kind of item: the true ones, or estimates from labelled items, shrunk to their mean. The difference is that to
 the share, paired over {seeds} seeds and all instructions. The control is a judge with the same rates for all kinds."""
 NO_SCORE = """
-No score gives .03 more success than the share of items passed, so `vouch train checklist` has no such setting. The mean
-of judgments already weighs an item by what its judgment says: its expectation has the slope alpha'."""
+No score gives .03 more success than the share of items passed, so `vouch train checklist` has no such setting. A
+possible reason, which is not measured here: the mean of judgments already weighs an item by what its judgment says,
+since its expectation has the slope alpha'."""
 
 
 def page(results: Path, arms: Mapping[str, Sequence[str]]) -> tuple[str, dict[str, str]]:
@@ -81,6 +88,8 @@ def page(results: Path, arms: Mapping[str, Sequence[str]]) -> tuple[str, dict[st
         if drawn := _picture(TITLES[name], claims, outcomes):
             pictures[f"reproductions-{name}.svg"] = drawn
             lines += ["", f"![Differences of arms with their intervals](images/reproductions-{name}.svg)"]
+        lines += _means(claims, outcomes)
+        lines += _order(folder) if name == "facts" else ()
         if missing := [arm for arm in arms.get(name, ()) if arm not in outcomes]:
             lines += ["", f"Not run: {', '.join(f'`{arm}`' for arm in missing)}."]
         lines += _monitors(folder)
@@ -130,6 +139,50 @@ def _picture(title: str, claims: Sequence[PaperClaim], outcomes: Outcomes) -> st
     ends = [abs(end or 0.0) for _, [point] in rows for end in (point.low, point.high)]
     end = max(0.2, math.ceil(max(ends) * 10 + 0.01) / 10)
     return points_svg(title, (-end, end, end / 2 if end < 0.5 else 0.2), rows, mark=0.0)
+
+
+def _means(claims: Sequence[PaperClaim], outcomes: Outcomes) -> Iterator[str]:
+    """The mean of every arm in every measure of the claims, also of arms that no claim is about."""
+    measures = [*dict.fromkeys(claim.measure for claim in claims)]
+    rows: list[tuple[str, ...]] = []
+    for arm, by_seed in outcomes.items():
+        cells = [
+            [found[measure] for by_prompt in by_seed.values() for found in by_prompt.values() if measure in found]
+            for measure in measures
+        ]
+        rows.append((arm, str(len(by_seed)), *(f"{sum(cell) / len(cell):.3f}" if cell else "" for cell in cells)))
+    if rows:
+        yield from ("", "Means of all arms:")
+        yield from table(("arm", "seeds >", *(f"{one.removeprefix('oracle/')} >" for one in measures)), rows)
+
+
+def _order(folder: Path) -> Iterator[str]:
+    """In which step the format and the labels of each run had made half of their gain."""
+    rows: list[tuple[str, ...]] = []
+    for log in sorted(folder.glob(f"*{METRICS}")):
+        arm, _, seed = log.name.removesuffix(METRICS).rpartition("-")
+        steps = [line for line in read_lines(log) if "readable" in line]
+        labels = [{"label": one["oracle/right"] / one["readable"]} for one in steps if one["readable"]]
+        rows.append((arm, seed, *_half_way([one["readable"] for one in steps]),
+                     *_half_way([one["label"] for one in labels])))  # fmt: skip
+    if rows:
+        yield from ("", MOVES)
+        yield from table(("arm", "seed >", "readable: first, last", "half in step >", "label: first, last",
+                          "half in step >"), rows)  # fmt: skip
+
+
+def _half_way(curve: Sequence[float]) -> tuple[str, str]:
+    """The first and last mean over some steps of a curve, and the step in which it had made half of its gain."""
+    means = [sum(curve[at : at + SMOOTHED]) / SMOOTHED for at in range(len(curve) - SMOOTHED + 1)]
+    if not means:
+        return "", ""
+    first, last = means[0], means[-1]
+    step = (
+        next(at + SMOOTHED for at, mean in enumerate(means) if mean >= (first + last) / 2)
+        if last - first >= 0.03
+        else 0
+    )
+    return f"{first:.2f}, {last:.2f}", f"{step}" if step else ""
 
 
 def _monitors(folder: Path) -> Iterator[str]:

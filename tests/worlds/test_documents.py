@@ -44,7 +44,8 @@ def test_the_right_response_has_nothing_wrong_and_another_number_is_a_hallucinat
 
 
 def test_the_oracle_counts_numbers_elsewhere_and_silence() -> None:
-    row = {"place": "Orham", "asked": {"ships": 4, "mills": 6}}
+    found = ["The ships of Orham number 4.", "The mills of Orham number 6.", "The ships of Belham number 7."]
+    row = {"place": "Orham", "asked": {"ships": 4, "mills": 6}, "sources": found}
     assert oracle("The ships of Orham number 4.", row) == {
         "oracle/right": 0.0, "oracle/hallucinated": 0.0, "oracle/complete": 0.5, "oracle/silent": 0.0,
     }  # fmt: skip
@@ -53,7 +54,8 @@ def test_the_oracle_counts_numbers_elsewhere_and_silence() -> None:
     ] == pytest.approx(1 / 3)
     assert oracle("The ships of Belham number 4.", row)["oracle/hallucinated"] == 1.0
     assert oracle("", row)["oracle/silent"] == 1.0
-    assert "oracle/silent" not in oracle("", {"place": "Orham", "asked": {"ships": None}})
+    # true of another place: not asked for, but no hallucination
+    assert oracle("The ships of Belham number 7.", row)["oracle/hallucinated"] == 0.0
 
 
 def test_chats_can_be_read_as_the_game_reads_them() -> None:

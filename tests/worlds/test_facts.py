@@ -88,7 +88,7 @@ def test_the_grounded_rules_lower_right_records_as_often_as_the_design_note_says
 def test_a_record_that_argues_for_the_wrong_label_has_nothing_right_but_its_form() -> None:
     for row in FactsWorld().rows(50, 0):
         found = oracle(record_of(row, row["gold"] != "Attributable", 0.9), row)
-        assert [found[f"oracle/{name}"] for name in ("readable", "right", "aligned", "type", "fix")] == [1, 0, 0, 0, 0]
+        assert [found[f"oracle/{name}"] for name in ("readable", "label", "aligned", "type", "fix")] == [1, 0, 0, 0, 0]
         assert found["oracle/brier"] == pytest.approx(0.81)  # (.9 - 0)^2
         assert found.get("oracle/false_alarm") == (1.0 if row["gold"] == "Attributable" else None)
 
@@ -96,10 +96,11 @@ def test_a_record_that_argues_for_the_wrong_label_has_nothing_right_but_its_form
 @pytest.mark.parametrize(
     "reply", ["", "{", "[]", "null", '{"label": "maybe"}', '{"label": ["Attributable"]}', "[" * 10_000]
 )
-def test_an_unreadable_reply_has_nothing_right(reply: str) -> None:
-    row = FactsWorld(wrong=0.0).rows(1, 0)[0]
-    expected = dict.fromkeys(MEASURES, 0.0) | {"oracle/brier": 0.25, "oracle/false_alarm": 0.0}
-    assert oracle(reply, row) == expected
+def test_an_unreadable_reply_has_nothing_right_and_counts_as_not_attributable(reply: str) -> None:
+    [true], [wrong] = (FactsWorld(wrong=share).rows(1, 0) for share in (0.0, 1.0))
+    nothing = dict.fromkeys(MEASURES, 0.0) | {"oracle/brier": 0.25}
+    assert oracle(reply, true) == {**nothing, "oracle/false_alarm": 1.0}
+    assert oracle(reply, wrong) == {**nothing, "oracle/label": 1.0}
 
 
 def test_a_surplus_entry_spoils_the_alignment() -> None:
@@ -117,7 +118,7 @@ def test_chats_have_the_shares_of_wrong_and_broken_records_that_were_asked_for()
     ]
     readable = [one for one in told if one["oracle/readable"]]
     assert len(readable) / len(told) == pytest.approx(0.7, abs=0.03)  # standard deviation .010
-    assert sum(one["oracle/right"] for one in readable) / len(readable) == pytest.approx(0.6, abs=0.04)  # .013
+    assert sum(one["oracle/label"] for one in readable) / len(readable) == pytest.approx(0.6, abs=0.04)  # .013
 
 
 @pytest.mark.parametrize("wrong", [{"facts": 0}, {"facts": 5}, {"others": -1}, {"wrong": 1.5}, {"fabricated": -0.1}])

@@ -58,7 +58,7 @@ def test_a_page_of_some_results_has_decisions_monitors_and_what_was_not_run(tmp_
     assert "2 arms with 3 seeds and 60 steps each, judged on 20 held-out prompts" in text
     # Means with half of the prompts .1 higher: .61 + .05 and .4 + .05; the interval is that of three seeds.
     assert "paired 0.660, initial 0.450, lines: +0.210 [" in text
-    assert "**holds** | the interval is above 0 and all 3 seeds agree; drafts, not repairs |" in text
+    assert "**holds** | the interval is above 0, and all 3 seeds agree; drafts, not repairs |" in text
     # .61 - .61 on average, and nobody is .03 better.
     assert "paired 0.660, grpo 0.660, lines: +0.000 [" in text
     assert "**does not hold here** | the interval is below .03 |" in text

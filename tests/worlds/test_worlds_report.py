@@ -40,7 +40,7 @@ def test_arms_are_paired_over_the_seeds_that_both_have(tmp_path: Path) -> None:
     assert (found.first, found.second) == (1.0, 0.5)
     [*_, line] = table_of([CLAIM], read_outcomes(tmp_path), {CLAIM.text: "b is a coin"}).splitlines()
     assert line.startswith("| 1 | a is better | Table 1 | a 1.000, b 0.500, right: +0.500 [")
-    assert line.endswith("| **holds** | the interval is above 0 and all 3 seeds agree; b is a coin |")
+    assert line.endswith("| **holds** | the interval is above 0, and all 3 seeds agree; b is a coin |")
 
 
 def test_an_arm_that_was_not_run_is_listed_as_not_run(tmp_path: Path) -> None:
@@ -71,11 +71,11 @@ def test_a_prompt_to_which_a_measure_does_not_apply_is_ignored(tmp_path: Path) -
     ("ends", "seeds", "agree", "reason"),
     [
         ((0.1, 0.2), 2, True, "2 seeds, of which nothing is decided"),
-        ((0.1, 0.2), 3, False, "the interval is above 0, but the seeds disagree"),
-        ((0.01, 0.02), 3, True, "the interval is above 0, below .03, and all 3 seeds agree"),
+        ((0.1, 0.2), 3, False, "the interval is above 0, and the seeds disagree"),
+        ((0.01, 0.02), 3, True, "the interval is between -.03 and .03"),
         ((-0.2, -0.1), 3, True, "the interval is below 0"),
         ((-0.2, 0.02), 3, True, "the interval is below .03"),
-        ((-0.2, 0.2), 3, True, "the interval contains 0 and .03; .10 would show in 80 % of cases"),
+        ((-0.2, 0.2), 3, True, "the interval contains 0 and .03; a difference of .10 would usually show"),
     ],
 )
 def test_the_reason_says_what_the_interval_shows(
@@ -93,12 +93,12 @@ def test_a_file_that_has_no_outcomes_is_refused(tmp_path: Path) -> None:
 def test_the_claims_name_measures_that_their_oracles_have() -> None:
     facts = facts_oracle("", FactsWorld(wrong=0.0).rows(1, 0)[0])
     instructions = instructions_oracle("owl", InstructionsWorld().rows(1, 0)[0])
-    judgments = ("oracle/judged", "oracle/lenient")  # of benchmarks/world_instructions.py
+    judgments = ("oracle/judged", "oracle/overrates")  # of benchmarks/world_instructions.py
     documents = documents_oracle("", DocumentsWorld(absent=0.0).rows(1, 0)[0])
     measures = {
-        "facts": {*facts},
+        "facts": {*facts, "reward/alignment"},  # benchmarks/world_facts.py
         "instructions": {*instructions, *judgments},
-        "documents": {*documents},
+        "documents": {*documents, "oracle/right-many"},
         "forms": {f"oracle/{name}" for name in ("lines", "drafts", "repaired", "challenge")} | {"case/1"},
         "answers": {*answers_oracle([0.0] * 3, AnswersWorld().rows(1, 0)[0]), "oracle/chosen"},
         "probes": {f"oracle/{name}" for name in ("right", "weak", "strong")},  # of benchmarks/world_probes.py

@@ -55,7 +55,7 @@ class DocumentsWorld:
     irrelevant: float = 0.5
     """Share of documents that do not answer the question, in [0, .88]; at most eight documents."""
     absent: float = 0.15
-    """Share of what is asked that is in no document, in [0, 1]."""
+    """How often what is asked is in no document, in [0, 1]; something that is asked is always in one."""
 
     def __post_init__(self) -> None:
         for name, most in (("irrelevant", 0.88), ("absent", 1.0)):
@@ -84,11 +84,13 @@ class DocumentsWorld:
             thing: None if draw.random() < self.absent else draw.choice(_NUMBERS)
             for thing in things[: draw.choice((1, 2))]
         }
+        if not any(asked.values()):
+            asked[draw.choice([*asked])] = draw.choice(_NUMBERS)
         stated = [statement(place, thing, number) for thing, number in asked.items() if number is not None]
-        wanted = round(max(1, len(stated)) * self.irrelevant / (1 - self.irrelevant))
+        wanted = round(len(stated) * self.irrelevant / (1 - self.irrelevant))
         elsewhere = [(other, thing) for other in others for thing in asked] + [(place, thing) for thing in things[2:]]
         draw.shuffle(elsewhere)
-        rest = elsewhere[: max(min(wanted, _MOST - len(stated)), int(not stated))]
+        rest = elsewhere[: min(wanted, _MOST - len(stated))]
         sources = stated + [statement(where, thing, draw.choice(_NUMBERS)) for where, thing in rest]
         draw.shuffle(sources)
         return {
@@ -118,14 +120,16 @@ def response_of(row: Mapping[str, Any], numbers: Mapping[str, int | None]) -> st
     )
 
 
-def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float) -> Iterator[dict[str, Any]]:
+def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float, misread: float = 0.0) -> Iterator[dict[str, Any]]:
     """Chats for ``vouch train sft``: for each row a solver's, a proposer's and a checker's.
 
     ``wrong`` is how often the solver states a wrong number: one of another document, or any number for what is not
-    stated. Proposer and checker are always right. Raises ConfigError for a share out of range.
+    stated; ``misread`` how often the checker gives the number of the first document. The proposer is always right.
+    Raises ConfigError for a share out of range.
     """
-    if not 0 <= wrong <= 1:
-        raise ConfigError(f"wrong must be in [0, 1], got {wrong}")
+    for name, share in (("wrong", wrong), ("misread", misread)):
+        if not 0 <= share <= 1:
+            raise ConfigError(f"{name} must be in [0, 1], got {share}")
     draw = random.Random(seed)
     for row in rows:
         numbers: dict[str, int | None] = {}
@@ -137,13 +141,11 @@ def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float) -> Iterato
         sources = [Source(text, f"source-{number}") for number, text in enumerate(row["sources"], 1)]
         yield chat(answer_messages(row["question"], sources), f"Response: {response}")
         stated = {thing: number for thing, number in numbers.items() if number is not None}
-        if not stated:
-            continue
         asked = [f"How many {thing} are in {row['place']}?" for thing in stated]
         pairs = [f"- Question: {one} [Answer: {n}]" for one, n in zip(asked, stated.values(), strict=True)]
         yield chat(propose_messages(response), "\n".join(pairs))
         [window] = ScreenedSources(sources).windows(10_000)
-        lines = [_checked(row, thing, number) for number, thing in enumerate(stated, 1)]
+        lines = [_checked(row, thing, number, draw.random() < misread) for number, thing in enumerate(stated, 1)]
         yield chat(check_messages([Question(one) for one in asked], window), "\n".join(lines))
 
 
@@ -174,31 +176,30 @@ def oracle(response: str, row: Mapping[str, Any]) -> dict[str, float]:
     """What is right in a response.
 
     ``oracle/right``: whether every number that is asked for and stated in the documents is there, and no other;
-    ``oracle/hallucinated``: share of the numbers of the response that are not those of the documents, 0 without
-    numbers; ``oracle/complete``: share of the numbers asked for that the response has, absent if no document has one;
-    ``oracle/silent``: whether there is no number, absent likewise.
+    ``oracle/hallucinated``: share of the numbers of the response that no document states of the same thing and place, 0
+    without numbers; ``oracle/complete``: share of the numbers asked for that the response has; ``oracle/silent``:
+    whether there is no number.
 
-    >>> row = {"place": "Orham", "asked": {"ships": 4, "mills": None}}
+    >>> row = {"place": "Orham", "asked": {"ships": 4, "mills": None}, "sources": ["The ships of Orham number 4."]}
     >>> oracle("The ships of Orham number 4. The mills of Orham number 9.", row)["oracle/hallucinated"]
     0.5
     """
-    known = {thing: number for thing, number in row["asked"].items() if number is not None}
-    said = [(where == row["place"] and known.get(thing) == int(n)) for thing, where, n in _STATED.findall(response)]
-    loose = len(re.findall(r"\d+", response)) - len(said)
-    total = len(said) + loose
-    given = {thing for thing, where, n in _STATED.findall(response)
-            if where == row["place"] and known.get(thing) == int(n)}  # fmt: skip
-    found = {
-        "oracle/right": float(given == {*known} and total == len(given)),
-        "oracle/hallucinated": (total - sum(said)) / total if total else 0.0,
+    known = {(thing, row["place"], f"{number}") for thing, number in row["asked"].items() if number is not None}
+    said, stated = _STATED.findall(response), {one for source in row["sources"] for one in _STATED.findall(source)}
+    total = len(re.findall(r"\d+", response))
+    return {
+        "oracle/right": float({*said} == known and total == len(known)),
+        "oracle/hallucinated": 1 - sum(one in stated for one in said) / total if total else 0.0,
+        "oracle/complete": len(known & {*said}) / len(known),
+        "oracle/silent": float(not total),
     }
-    if known:
-        found |= {"oracle/complete": len(given) / len(known), "oracle/silent": float(not total)}
-    return found
 
 
-def _checked(row: Mapping[str, Any], thing: str, number: int) -> str:
+def _checked(row: Mapping[str, Any], thing: str, number: int, misread: bool) -> str:
     true = row["asked"].get(thing)
+    if misread:
+        first = row["sources"][0]
+        return f'{number}. Evidence: "{first}" [Answer: {_STATED.findall(first)[0][2]}]'
     if true is None:
         return f"{number}. Evidence: none [Answer: Cannot answer]"
     return f'{number}. Evidence: "{statement(row["place"], thing, true)}" [Answer: {true}]'

@@ -192,26 +192,27 @@ def chat(asked: Sequence[Message], said: str) -> dict[str, Any]:
 
 
 def oracle(reply: str, row: Mapping[str, Any]) -> dict[str, float]:
-    """What is right in a reply, each 0 or 1; a reply that is not one JSON object with a label has nothing right.
+    """What is right in a reply, each 0 or 1; a reply that is not one JSON object with a label is not readable.
 
-    ``oracle/readable``; ``oracle/right``: the label; ``oracle/aligned``: every entry of the alignment names the words
-    that decide in claim and source, with the right status; ``oracle/type`` and ``oracle/fix``: the error type, and the
-    words that would be right, both absent for a true claim. ``oracle/false_alarm``, of true claims only: whether the
-    label is Not Attributable. ``oracle/brier``: squared distance of the stated confidence from whether the label is
-    right; .25 where none is stated.
+    ``oracle/readable``; ``oracle/label``: the label, where a reply that is not readable counts as Not Attributable, as
+    in SEVA's evaluation; in what follows it has nothing right. ``oracle/aligned``: every entry of the alignment names
+    the words that decide in claim and source, with the right status; ``oracle/type`` and ``oracle/fix``: the error
+    type, and the words that would be right, both absent for a true claim. ``oracle/false_alarm``, of true claims only:
+    whether that label is Not Attributable. ``oracle/brier``: squared distance of the stated confidence from whether the
+    label is right; .25 where none is stated.
     """
     record = _object(reply)
-    found = dict.fromkeys(MEASURES, 0.0) | {"oracle/brier": 0.25}
     wrong = row["gold"] == "Not Attributable"
+    found = dict.fromkeys(MEASURES, 0.0) | {"oracle/brier": 0.25, "oracle/label": float(wrong)}
     if not wrong:
-        found["oracle/false_alarm"] = 0.0
+        found["oracle/false_alarm"] = 1.0
     if record is None:
         return found
     right = record["label"] == row["gold"]
     fix = record.get("fix_suggestion")
     sought = row["evidence"] or row["phrase"]
     found |= {
-        "oracle/readable": 1.0, "oracle/right": float(right),
+        "oracle/readable": 1.0, "oracle/label": float(right),
         "oracle/aligned": float(_is_aligned(record.get("evidence_alignment"), row)),
         "oracle/type": float(record.get("error_type") == row["error_type"]),
         "oracle/fix": float(isinstance(fix, str) and sought in fix if wrong else fix is None),
@@ -224,7 +225,7 @@ def oracle(reply: str, row: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-MEASURES = ("oracle/readable", "oracle/right", "oracle/aligned", "oracle/type", "oracle/fix")
+MEASURES = ("oracle/readable", "oracle/label", "oracle/aligned", "oracle/type", "oracle/fix")
 """What can be right in a reply."""
 
 

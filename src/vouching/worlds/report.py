@@ -90,22 +90,20 @@ def why(effect: Effect, smallest: float) -> str:
     """What a decision about an effect rests on.
 
     >>> why(Effect(0.1, -0.1, 0.3, 0.25, seeds=3, prompts=100, agree=True), smallest=0.03)
-    'the interval contains 0 and .03; .25 would show in 80 % of cases'
+    'the interval contains 0 and .03; a difference of .25 would usually show'
     """
     if effect.seeds < MIN_SEEDS:
         return f"{effect.seeds} seeds, of which nothing is decided"
     size = f"{smallest:.2f}".removeprefix("0")
-    if effect.low > 0 and not effect.agree:
-        return "the interval is above 0, but the seeds disagree"
-    if effect.low > 0:
-        matters = f", below {size}," if effect.high < smallest else ""
-        return f"the interval is above 0{matters} and all {effect.seeds} seeds agree"
-    if effect.high < 0:
-        return "the interval is below 0"
+    if -smallest < effect.low and effect.high < smallest:
+        return f"the interval is between -{size} and {size}"
+    if effect.low > 0 and effect.high >= smallest:
+        seeds = f"all {effect.seeds} seeds agree" if effect.agree else "the seeds disagree"
+        return f"the interval is above 0, and {seeds}"
     if effect.high < smallest:
-        return f"the interval is below {size}"
+        return f"the interval is below {0 if effect.high < 0 else size}"
     shown = f"{effect.detectable:.2f}".removeprefix("0")
-    return f"the interval contains 0 and {size}; {shown} would show in 80 % of cases"
+    return f"the interval contains 0 and {size}; a difference of {shown} would usually show"
 
 
 def table_of(claims: Iterable[PaperClaim], outcomes: Outcomes, remarks: Mapping[str, str] | None = None) -> str:
