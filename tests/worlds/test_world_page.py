@@ -61,7 +61,7 @@ def test_a_page_of_some_results_has_decisions_monitors_and_what_was_not_run(tmp_
     assert "**holds** | the interval is above 0, and all 3 seeds agree; drafts, not repairs |" in text
     # .61 - .61 on average, and nobody is .03 better.
     assert "paired 0.660, grpo 0.660, lines: +0.000 [" in text
-    assert "**does not hold here** | the interval is below .03 |" in text
+    assert "**does not hold here** | the interval is between -.03 and .03 |" in text
     assert "Not run: `costs`." in text
     # Of 60 steps the last 30 have kl 1: the mean over 20 steps passes .5 in step 41, but no alarm comes before 40.
     assert "kl_runaway" in text
