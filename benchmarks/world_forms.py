@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections import defaultdict
 from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.world_runs import Outcomes, World, write_lines
+from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.game import AssuranceGame, Decision, measures_of
+from vouching.methods.assurance.model import Role, unit_messages
+from vouching.methods.assurance.reply import teacher_forced_text
+from vouching.methods.base import Row, Sampler
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.local import LocalModel
-from vouching.types import Rollout, Value
+from vouching.types import Proposal, Rollout, SafetyCase, Value
 from vouching.worlds.documents import TEMPLATE
-from vouching.worlds.forms import FormsWorld, chats, oracle, pieces, right_values
+from vouching.worlds.forms import FormsWorld, chats, draft_text, oracle, pieces, right_values
 
 WORLD = FormsWorld()
 DRAFTS, REVIEWS, CHOICES = 0.35, 0.25, 0.35
@@ -26,16 +33,17 @@ ALONE = ("game.alone=true", "sampling.group_size=8")
 ARMS: Mapping[str, tuple[str, ...]] = {
     "paired": (),
     "grpo": (*ALONE, "loss=grpo"),
-    "dapo": (*ALONE, "loss=dapo", "clip=[0.2, 0.28]", "sampling.resample=4"),
+    "dapo": (*ALONE, "loss=dapo", "clip=[0.2, 0.28]", "sampling.resample=4", "kl=0"),
     "gspo": (*ALONE, "loss=gspo"),
     "pairs-only": ("game.proposals=false",),
     "costs": ("game.intervention_cost=0.1", "game.revision_cost=0.1"),
     "margin": ("game.margin=3",),
-    "samples-2": ("sampling.group_size=2",),
-    "samples-8": ("sampling.group_size=8",),
+    "samples-2": ("batch_prompts=2",),
+    "samples-8": ("batch_prompts=8",),
     "noisy-oracle": ('rows=["{folder}/train-noisy.jsonl"]',),
 }
-"""Settings of each arm over recipes/worlds/forms.toml; all have 4 forms per step."""
+"""Settings of each arm over recipes/worlds/forms.toml. All but the samples-N have 4 forms per step; of each line, 4
+drafts with a game, or 8 drafts alone, as in recipes/assurance."""
 TOKENS = 24
 """Of a reply, at most."""
 
@@ -53,11 +61,10 @@ def write_rows(folder: Path, count: int) -> list[str]:
 
 
 def judge(model: Path, count: int, seed: int) -> Outcomes:
-    """The oracle on held-out forms that the model plays: on drafts, on what is submitted, and on the reviews.
+    """The oracle on held-out forms that the model plays, see :func:`outcomes_of`.
 
-    A model without an adapter for the verifier submits its drafts. ``oracle/repaired``: share of lines that were
-    drafted wrong and submitted right; ``oracle/harmed``: the reverse; ``oracle/challenge``: share of reviews that are
-    right about the draft; ``case/...``: shares of the paper's cases.
+    A model with an adapter for the verifier plays the game, one with an adapter alone submits its drafts. The initial
+    model does both.
     """
     return asyncio.run(_judge(model, count, seed))
 
@@ -70,33 +77,122 @@ async def _judge(model: Path, count: int, seed: int) -> Outcomes:
     alone = adapted and not (model / "verifier").is_dir()
     verifier = generator.with_adapter(model / "verifier") if adapted and not alone else generator
     try:
-        game = AssuranceGame(2, 3, revision_temperature=1.0, oracle=False, alone=alone, turns=WORLD.most)
-        decided = await game.decide(_Players(generator, verifier, seed), rows)
+        return await outcomes_of(_Players(generator, verifier, seed), rows, drafts=alone or not adapted,
+                                 game=not alone)  # fmt: skip
     finally:
         await generator.aclose()
+
+
+async def outcomes_of(players: Sampler, rows: Sequence[Row], *, drafts: bool, game: bool) -> Outcomes:
+    """What the oracle says of each form, played alone (``drafts``), as the game, or both.
+
+    ``oracle/lines`` and ``oracle/form``: what is right as submitted, of both ways without the review, as the paper
+    counts an untrained model; ``oracle/drafts``: share of lines drafted right, in the game if there is one.
+
+    Of the game only: ``oracle/reviewed``, share of lines submitted right; ``oracle/challenge``: share of reviews that
+    are right about the draft; ``case/...``: shares of the paper's cases. ``oracle/repaired``: whether a wrong draft of
+    one line is submitted right, and ``oracle/harmed``: whether a right one is submitted wrong. These drafts are made,
+    the same for every model, and all lines before are right: a policy's own wrong drafts get fewer and harder as it
+    learns, so that shares of them compare different lines.
+    """
+    found: dict[str, dict[str, float]] = {row["id"]: {} for row in rows}
+    if game:
+        for row, decided in await _played(_GAME, players, rows):
+            found[row["id"]] |= _outcome(row, decided)
+        for name, wrong in (("oracle/repaired", True), ("oracle/harmed", False)):
+            made = replace(_GAME, proposals=False, ask=partial(_asked, wrong))
+            for row, decided in await _played(made, _Given(players), [cut_form(row) for row in rows]):
+                found[row["id"]][name] = float((decided[-1].step.submitted == decided[-1].gold) == wrong)
+    if drafts:
+        for row, decided in await _played(replace(_GAME, alone=True), players, rows):
+            found[row["id"]] = _drafted(row, decided) | found[row["id"]] | oracle(_submitted(decided), row)
+    return found
+
+
+_GAME = AssuranceGame(2, 3, revision_temperature=1.0, oracle=False, turns=WORLD.most)
+
+
+async def _played(game: AssuranceGame, players: Sampler, rows: Sequence[Row]) -> list[tuple[Row, list[Decision]]]:
+    """Each form with what happened at its lines."""
     by_row: dict[str, list[Decision]] = defaultdict(list)
-    for one in decided:
+    for one in await game.decide(players, rows):
         by_row[one.key.split(":")[1]].append(one)
-    return {row["id"]: _outcome(row, by_row[row["id"]]) for row in rows}
+    return [(row, by_row[row["id"]]) for row in rows]
 
 
-def _outcome(row: Mapping[str, Any], decided: Sequence[Decision]) -> dict[str, float]:
-    right = right_values(row)
-    drafts: dict[str, Value] = {
-        one.state.unit.id: one.step.proposal for one in decided if one.step.proposal is not None
+def cut_form(row: Row) -> Row:
+    """A form up to one of its lines, the same one in every run."""
+    units = row["task"]["units"]
+    units = units[: random.Random(row["id"]).randrange(len(units)) + 1]
+    return {
+        **row,
+        "task": {**row["task"], "units": units},
+        "gold": {one["id"]: row["gold"][one["id"]] for one in units},
     }
-    submitted: dict[str, Value] = {
-        one.state.unit.id: one.step.submitted for one in decided if one.step.submitted is not None
+
+
+def _asked(
+    wrong: bool, role: Role, state: UnitState, x: Proposal | None, case: SafetyCase | None, z: Proposal | None
+) -> Sequence[Message]:
+    """What a role is asked at a form's last line; drafts and the reviews of earlier lines are given as a reply."""
+    units = state.task.units
+    row = {
+        "task": {"data": state.task.data, "units": [{"id": one.id, "description": one.description} for one in units]}
     }
-    pairs = [(drafts.get(line) == value, submitted.get(line) == value) for line, value in right.items()]
-    seen = [measures_of(one) for one in decided]
+    value, last = right_values(row)[state.unit.id], state.unit == units[-1]
+    if role == "draft":
+        if last and wrong:
+            others = [one for one in range(10) if one != value]
+            return [Message("assistant", draft_text(random.Random(json.dumps(row)).choice(others)))]
+        return [Message("assistant", draft_text(value))]
+    if not last:
+        return [Message("assistant", teacher_forced_text("NS", state.unit))]
+    return unit_messages(role, state, x, case, z)
+
+
+def _submitted(decided: Sequence[Decision]) -> dict[str, Value]:
+    return {one.state.unit.id: one.step.submitted for one in decided if one.step.submitted is not None}
+
+
+def _drafted(row: Row, decided: Sequence[Decision]) -> dict[str, float]:
+    drafts = {one.state.unit.id: one.step.proposal for one in decided if one.step.proposal is not None}
+    return {"oracle/drafts": oracle(drafts, row)["oracle/lines"]}
+
+
+def _outcome(row: Row, decided: Sequence[Decision]) -> dict[str, float]:
+    submitted, seen = oracle(_submitted(decided), row), [measures_of(one) for one in decided]
     names = {name for one in seen for name in one if name.startswith("case/") or name == "oracle/challenge"}
     return {
-        **oracle(submitted, row), "oracle/drafts": oracle(drafts, row)["oracle/lines"],
-        "oracle/repaired": sum(not x and o for x, o in pairs) / len(pairs),
-        "oracle/harmed": sum(x and not o for x, o in pairs) / len(pairs),
+        **submitted, **_drafted(row, decided), "oracle/reviewed": submitted["oracle/lines"],
         **{name: sum(one.get(name, 0.0) for one in seen) / len(seen) for name in sorted(names)},
     }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A sampler for prompts some of which end with the reply."""
+
+    players: Sampler
+
+    async def sample(
+        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        temperature: float | None = None,
+    ) -> list[list[Rollout]]:  # fmt: skip
+        """``n`` completions of each prompt; a reply that is given is one."""
+        open_ones = [prompt for prompt in prompts if prompt[-1].role != "assistant"]
+        sampled = iter(await self.players.sample(open_ones, role, n, policy, temperature) if open_ones else ())
+        return [
+            [_rollout(role, prompt[-1].content)] if prompt[-1].role == "assistant" else next(sampled)
+            for prompt in prompts
+        ]
+
+    async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
+        """Not needed: nothing is trained on."""
+        raise NotImplementedError
+
+
+def _rollout(role: str, text: str, finish_reason: str = "stop") -> Rollout:
+    return Rollout(role, (), (), (), None, finish_reason, text=text)
 
 
 class _Players:
@@ -117,7 +213,7 @@ class _Players:
             sampling = Sampling(max_tokens=TOKENS, temperature=temperature or 1.0, n=n, seed=self._seed)
             asked.append(self._models[policy].generate(prompt, sampling))
         return [
-            [Rollout(role, (), (), (), None, said.finish_reason, text=said.text) for said in replies]
+            [_rollout(role, said.text, said.finish_reason) for said in replies]
             for replies in await asyncio.gather(*asked)
         ]
 

@@ -161,7 +161,7 @@ def row_as(row: Mapping[str, Any]) -> Row:
 def wording_of(claim: str) -> str:
     """Whether a claim has its place among the first two words: every kind of fact is claimed in one way of each.
 
-    >>> [wording_of(claim) for claim in ("Orham counts 3 ships.", "In Orham stands a mill.", "The owner of Orham is X.")]
+    >>> [wording_of(claim) for claim in ("Orham counts 3 ships.", "In Orham stands a mill.", "The owner of Orham is X")]
     ['early', 'early', 'late']
     """
     return "late" if claim.startswith("The") else "early"

@@ -1,18 +1,27 @@
-"""The world of forms: lines follow from records, and every chat is what the game reads."""
+"""The world of forms: lines follow from records, chats are what the game reads, and what the oracle says of a game."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.world_forms import ALONE, ARMS, WORLD, cut_form, outcomes_of
 from vouching.errors import ConfigError
-from vouching.methods.assurance.reply import read_case, read_choice, read_line
+from vouching.methods.assurance.reply import read_case, read_choice, read_line, teacher_forced_text
 from vouching.methods.assurance.task import read_row
-from vouching.types import TaskUnit
-from vouching.worlds.forms import FormsWorld, chats, oracle, right_values
+from vouching.models.base import Message
+from vouching.types import Rollout, TaskUnit
+from vouching.worlds.claims import CLAIMS
+from vouching.worlds.forms import FormsWorld, chats, draft_text, oracle, right_values
 
 
 def test_a_line_repeats_a_value_or_is_the_larger_or_smaller_of_two() -> None:
@@ -43,7 +52,7 @@ def test_records_of_the_held_out_part_do_not_occur_in_training() -> None:
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
 def test_every_role_errs_as_often_as_is_set(rate: float) -> None:
-    rows = FormsWorld(2, 2, copied=1.0).rows(1500, 0)
+    rows = FormsWorld(2, 2, copied=1.0).rows(500, 0)
     lines = [line["messages"] for line in chats(rows, 0, rate, rate, rate)]
     wrong = {"draft": 0, "review": 0, "revise": 0}
     for number, row in enumerate(rows):
@@ -57,7 +66,7 @@ def test_every_role_errs_as_often_as_is_set(rate: float) -> None:
         wrong["review"] += (read_case(review[-1]["content"], unit) is None) != (proposed == gold)
         assert isinstance(read_choice(approve[-1]["content"])[0], bool)
     shares = {role: count / len(rows) for role, count in wrong.items()}
-    assert shares == pytest.approx(dict.fromkeys(wrong, rate), abs=0.04)  # the standard error is .012
+    assert shares == pytest.approx(dict.fromkeys(wrong, rate), abs=0.08)  # the standard error is .021
 
 
 @pytest.mark.parametrize(("fewest", "most"), [(1, 3), (4, 3), (2, 11)])
@@ -66,3 +75,88 @@ def test_numbers_of_lines_and_rates_out_of_range_are_refused(fewest: int, most: 
         FormsWorld(fewest, most)
     with pytest.raises(ConfigError, match=r"reviews must be in \[0, 1\], got -1"):
         next(chats([], 0, reviews=-1))
+
+
+ROWS = WORLD.rows(6, seed=2, part="held-out")
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """Drafts 10, which no line has; always or never raises a case, revises to the right value or to 10, and revises."""
+
+    cases: bool
+    repairs: bool = True
+
+    async def sample(
+        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        temperature: float | None = None,
+    ) -> list[list[Rollout]]:  # fmt: skip
+        """The same reply ``n`` times."""
+        said = [self.reply(role, prompt[-1].content) for prompt in prompts]
+        return [[Rollout(role, (), (), (), None, "stop", text=text)] * n for text in said]
+
+    async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
+        raise NotImplementedError
+
+    def reply(self, role: str, asked: str) -> str:
+        line = re.findall(r'"line": "(l\d+)", "type"', asked)[-1]
+        if role == "verifier":
+            return teacher_forced_text("SAC" if self.cases else "NS", TaskUnit(line, "integer"))
+        if role == "approver":
+            return teacher_forced_text("REVISE", TaskUnit(line, "integer"))
+        [row] = [one for one in ROWS if json.dumps(one["task"]["data"]) in asked]
+        return draft_text(row["gold"][line] if role == "reviser" and self.repairs else 10)
+
+
+def judged(player: Player, drafts: bool, game: bool) -> dict[str, set[float]]:
+    """The values of every measure over six forms."""
+    found = asyncio.run(outcomes_of(player, ROWS, drafts=drafts, game=game))
+    assert [*found] == [row["id"] for row in ROWS]
+    assert all(one.keys() == found[ROWS[0]["id"]].keys() for one in found.values())
+    return {name: {one[name] for one in found.values()} for name in found[ROWS[0]["id"]]}
+
+
+def test_repairs_and_harm_are_those_of_made_drafts_and_drafts_alone_are_not_reviewed() -> None:
+    repairing = judged(Player(cases=True), drafts=False, game=True)
+    expected = {"oracle/lines": {1.0}, "oracle/form": {1.0}, "oracle/reviewed": {1.0}, "oracle/drafts": {0.0},
+                "oracle/challenge": {1.0}, "oracle/repaired": {1.0}, "oracle/harmed": {0.0}}  # fmt: skip
+    assert {name: repairing[name] for name in expected} == expected
+    silent = judged(Player(cases=False), drafts=False, game=True)
+    assert silent["oracle/repaired"] == silent["oracle/harmed"] == silent["oracle/reviewed"] == {0.0}
+    # A case against a right draft, and its revision to 10, leave a wrong value.
+    harming = judged(Player(cases=True, repairs=False), drafts=False, game=True)
+    assert (harming["oracle/repaired"], harming["oracle/harmed"]) == ({0.0}, {1.0})
+    assert judged(Player(cases=True), drafts=True, game=False) == {
+        "oracle/drafts": {0.0}, "oracle/lines": {0.0}, "oracle/form": {0.0}
+    }  # fmt: skip
+
+
+def test_the_lines_of_an_untrained_model_are_its_drafts_alone_and_it_is_also_reviewed() -> None:
+    both = judged(Player(cases=True), drafts=True, game=True)
+    assert (both["oracle/lines"], both["oracle/form"], both["oracle/reviewed"]) == ({0.0}, {0.0}, {1.0})
+
+
+def test_forms_are_cut_at_any_line_and_always_at_the_same_one() -> None:
+    rows = WORLD.rows(200, 0)
+    cuts = [cut_form(row) for row in rows]
+    assert cuts == [cut_form(row) for row in rows]
+    assert {len(one["task"]["units"]) for one in cuts} == {*range(1, 11)}
+    for row, cut in zip(rows, cuts, strict=True):
+        task, gold = read_row(cut)
+        assert gold == {unit.id: Decimal(row["gold"][unit.id]) for unit in task.units}
+
+
+def test_every_claim_names_a_measure_that_both_of_its_arms_have() -> None:
+    """Otherwise they are judged on different forms."""
+    alone = {name for name, settings in ARMS.items() if {*ALONE} <= {*settings}}
+    assert alone == {"grpo", "dapo", "gspo"}
+
+    @cache
+    def measures(drafts: bool, game: bool) -> set[str]:
+        return {*judged(Player(cases=True), drafts, game)}
+
+    def measures_of(arm: str) -> set[str]:
+        return measures(arm in {*alone, "initial"}, arm not in alone)
+
+    for claim in CLAIMS["forms"]:
+        assert claim.measure in measures_of(claim.first) & measures_of(claim.second), claim.text
