@@ -1,4 +1,8 @@
-"""DiVA in the world of answers: arms, the start, and what the oracle says of what ranks answers."""
+"""DiVA in the world of answers: arms, the start, and what the oracle says of what ranks answers.
+
+Without a search, a ranking head sees one answer at a time and can only guess: P@1 is 1/3. Ranking in words sees all
+three; which of them is between the others shows (see ``AnswersWorld``), so that P@1 can reach 1/2.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,7 @@ from vouching.models.base import Message
 from vouching.models.local import LocalModel
 from vouching.search.compress import SentenceCompressor
 from vouching.train.rank_pairs import PairMaker, pairs_in
+from vouching.train.rank_rows import hold_out, read_pairs
 from vouching.types import Ranking, RankMode, Source
 from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
 from vouching.worlds.documents import STATED, TEMPLATE, recitals
@@ -39,7 +44,15 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     **{name: (f"batch_prompts={24 if name == 'points' else 8}", "micro_batch=24", "learning_rate=1e-3")
        for name in WORDS},
 }  # fmt: skip
-"""Settings of each arm over its recipe; all see the answers to 8 questions per step, in the same order of the rows."""
+"""Settings of each arm over its recipe. A step has 24 pairs, 24 answers with their points, or 8 rankings."""
+QUESTIONS = 1200
+"""What every arm is trained on: the same questions for each seed, all of them once in 150 steps."""
+HELD = 0.1
+"""Share of the questions that a ranking head holds out, by its seed; no arm is trained on them."""
+MADE = 1500
+"""Questions that are enough without those held out."""
+LINES = {**dict.fromkeys(HEADS, 3), "points": 3}
+"""Rows of an arm for each question, if not one."""
 POINTS = dict(zip(LABELS, (10, 5, 1), strict=True))
 DRAWN = 4
 """N of best-of-N, from answers of the start."""
@@ -59,20 +72,39 @@ def compressor() -> SentenceCompressor:
     return SentenceCompressor(12, lambda text: len(text.split()))
 
 
-def command_of(arm: str, folder: Path) -> tuple[str, Path, list[str]]:
+def command_of(arm: str, rows: Path) -> tuple[str, Path, list[str]]:
     """The command of an arm, its recipe, and its data."""
     if arm in HEADS:
-        return "rank", RECIPES / "answers.toml", [f'pairs=["{folder}/pairs.jsonl"]']
-    return "sft", RECIPES / "answers-sft.toml", [f'rows=["{folder}/{arm}.jsonl"]']
+        return "rank", RECIPES / "answers.toml", [f'pairs=["{rows}"]', f"held_share={HELD}"]
+    return "sft", RECIPES / "answers-sft.toml", [f'rows=["{rows}"]']
 
 
 def run_arm(arm: str, folder: Path, settings: Sequence[str], out: Path) -> Path:
     """Train a ranking head, or what ranks in words."""
     from vouching.train.trainers import train
 
-    method, recipe, data = command_of(arm, folder)
+    seed = next(int(one.removeprefix("seed=")) for one in settings if one.startswith("seed="))
+    method, recipe, data = command_of(arm, rows_of_arm(arm, folder, seed))
     train(method, recipe, [*data, *settings], out, resume=out.is_dir())
     return out / "model"
+
+
+def rows_of_arm(arm: str, folder: Path, seed: int) -> Path:
+    """The file of an arm's rows for a seed: of the first questions that a ranking head does not hold out.
+
+    A ranking head's rows also have the questions that it holds out.
+    """
+    pairs = read_pairs([folder / "pairs.jsonl"])
+    held = {pair.question for pair in hold_out(pairs, HELD, seed)[1]}
+    asked = [pair.question for pair in pairs[:: LINES["diva"]]]
+    chosen = {*[at for at, question in enumerate(asked) if question not in held][:QUESTIONS]}
+    if arm in HEADS:
+        chosen |= {at for at, question in enumerate(asked) if question in held}
+    name, lines = "pairs" if arm in HEADS else arm, LINES.get(arm, 1)
+    rows = (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    found = folder / f"{name}-{seed}.jsonl"
+    found.write_text("".join(row for at, row in enumerate(rows) if at // lines in chosen), encoding="utf-8")
+    return found
 
 
 def write_rows(folder: Path, count: int) -> list[str]:
@@ -81,7 +113,7 @@ def write_rows(folder: Path, count: int) -> list[str]:
     right = [*answer_chats(rows, 0, wrong=0.0), *recitals(AnswersWorld(6).rows(count // 2, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", answer_chats(others, 0, WRONG))
-    train = WORLD.rows(count, seed=1)
+    train = WORLD.rows(min(count, MADE), seed=1)
     made = asyncio.run(_pairs(train))
     write_lines(folder / "pairs.jsonl", made)
     said = [turn["content"] for line in right for turn in line["messages"] if turn["role"] != "system"]
@@ -124,7 +156,7 @@ async def _judge(model: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> O
 
 
 def _answers(start: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> list[list[str]]:
-    """Answers of the start to each question; one without a word is a full stop, since blank ones are not ranked."""
+    """Answers of the start to each question; one that cannot be read is "0", since blank ones are not ranked."""
     prompts = [
         [one.json for one in answer_messages(row["question"], _sources(row))] for row in rows for _ in range(DRAWN)
     ]
@@ -179,8 +211,9 @@ async def _ranking_chats(mode: RankMode, rows: Sequence[Mapping[str, Any]]) -> l
         order = " > ".join(f"Answer {labels.index(label) + 1}" for label in LABELS)
         replies = [str(POINTS[label]) for label in labels] if mode == "points" else [order]
         found += [
-            chat([Message(one.role, one.content) for one in asked.messages], f"<verdict>{reply}</verdict>")
-            for asked, reply in zip(model.asked, replies, strict=True)
+            {"id": f"{row['id']}/{number}"}
+            | chat([Message(one.role, one.content) for one in asked.messages], f"<verdict>{reply}</verdict>")
+            for number, (asked, reply) in enumerate(zip(model.asked, replies, strict=True), 1)
         ]
     return found
 

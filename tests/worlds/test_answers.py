@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.world_answers import compressor
+from benchmarks.world_answers import ARMS, HEADS, HELD, LINES, MADE, QUESTIONS, compressor, rows_of_arm, write_rows
 from vouching.errors import ConfigError
 from vouching.methods.discriminative.input import given as found_by
+from vouching.train.rank_rows import RankPair, RatedAnswer, hold_out, read_pairs
 from vouching.types import Source
 from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
 from vouching.worlds.facts import places
@@ -76,3 +80,40 @@ def test_held_out_places_do_not_occur_in_training_and_numbers_out_of_range_are_r
         AnswersWorld(7)
     with pytest.raises(ConfigError, match=r"wrong must be in \[0, 1\], got 2"):
         next(answer_chats([], 0, wrong=2))
+
+
+def test_the_answers_alone_tell_which_is_intermediate_and_not_which_of_the_others_is_right() -> None:
+    for row in AnswersWorld().rows(50, 0):
+        said = {one["label"]: one["answer"].split(". ") for one in row["answers"]}
+        shared = {
+            frozenset(pair): sum(
+                a.strip(".") == b.strip(".") for a, b in zip(said[pair[0]], said[pair[1]], strict=True)
+            )
+            for pair in (LABELS[:2], LABELS[1:], LABELS[::2])
+        }
+        assert shared == {frozenset(LABELS[:2]): 1, frozenset(LABELS[1:]): 1, frozenset(LABELS[::2]): 0}
+
+
+def test_every_arm_is_trained_on_the_same_questions_as_often_and_on_none_that_is_held_out(tmp_path: Path) -> None:
+    write_rows(tmp_path, 60)
+    found: dict[int, dict[str, Counter[str]]] = {}
+    for seed in (0, 1):
+        pairs, held = hold_out(read_pairs([rows_of_arm("diva", tmp_path, seed)]), HELD, seed)
+        assert held
+        found[seed] = {arm: Counter(one.group for one in pairs) for arm in HEADS}
+        for arm in {*ARMS} - {*HEADS}:
+            lines = rows_of_arm(arm, tmp_path, seed).read_text(encoding="utf-8").splitlines()
+            found[seed][arm] = Counter(json.loads(line)["id"].rpartition("/")[0] for line in lines)
+        [questions] = {frozenset(counts) for counts in found[seed].values()}
+        assert 40 < len(questions) < 60
+        assert {arm: {*counts.values()} for arm, counts in found[seed].items()} == {
+            arm: {LINES.get(arm, 1)} for arm in ARMS
+        }
+    assert found[0]["points"] != found[1]["points"]
+
+
+def test_enough_questions_are_made_for_every_seed() -> None:
+    right, wrong = RatedAnswer("1", "correct"), RatedAnswer("2", "incorrect")
+    made = [RankPair(one["id"], "", "", one["question"], right, wrong) for one in AnswersWorld().rows(MADE, seed=1)]
+    for seed in range(5):
+        assert len(hold_out(made, HELD, seed)[0]) >= QUESTIONS

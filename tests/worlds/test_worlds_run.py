@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("trl", reason="the extra train is not installed")
 
-from benchmarks.world_answers import ANSWERS, command_of
+from benchmarks.world_answers import ANSWERS, LINES, QUESTIONS, command_of
 from benchmarks.world_documents import DOCUMENTS
 from benchmarks.world_facts import FACTS
-from benchmarks.world_forms import FORMS
+from benchmarks.world_forms import ALONE, FORMS
 from benchmarks.world_instructions import INSTRUCTIONS
 from benchmarks.world_probes import PROBES
 from benchmarks.world_runs import INITIAL, RECIPES, World, run_arm, start
@@ -22,8 +22,8 @@ from vouching.worlds.claims import CLAIMS
 
 WORLDS: dict[str, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,
                             "forms": FORMS, "answers": ANSWERS, "probes": PROBES}  # fmt: skip
-ROLLOUTS = {"facts": 64, "instructions": 32, "documents": 32, "forms": 0}
-"""Rollouts per step in each world; 0 where arms differ in it, with 4 prompts each."""
+ROLLOUTS = {"facts": 64, "instructions": 32, "documents": 32}
+"""Rollouts per step in each world."""
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,9 @@ def test_an_arm_is_trained_judged_on_held_out_prompts_and_compared(name: str, ar
     assert (record["arm"], record["seed"], record["steps"]) == (arm, 0, 1)
     assert len(record["outcomes"]) == 8
     assert all(prompt.startswith("held-out-") for prompt in record["outcomes"])
+    if name == "answers":
+        measured = {measure for found in record["outcomes"].values() for measure in found}
+        assert {claim.measure for claim in CLAIMS["answers"] if arm in {claim.first, claim.second}} <= measured
     first, *_ = (results / f"{arm}-0.metrics.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(first)["step"] == 1
     # the arm has one seed, initial two: too few in common for an effect
@@ -56,15 +59,23 @@ def test_an_arm_is_trained_judged_on_held_out_prompts_and_compared(name: str, ar
 def test_every_arm_has_settings_that_can_be_read_and_the_same_rollouts_per_step(name: str, arm: str) -> None:
     world = WORLDS[name]
     config = run_settings(world.method, RECIPES / f"{name}.toml", world.arms[arm])
-    assert config.batch_prompts * config.sampling.group_size == (ROLLOUTS[name] or 4 * config.sampling.group_size)
+    assert config.batch_prompts * config.sampling.group_size == ROLLOUTS[name]
+
+
+@pytest.mark.parametrize("arm", FORMS.arms)
+def test_every_arm_of_forms_has_four_forms_per_step_and_half_as_many_drafts_in_a_game_as_alone(arm: str) -> None:
+    config = run_settings(FORMS.method, RECIPES / "forms.toml", FORMS.arms[arm])
+    assert config.batch_prompts == {"samples-2": 2, "samples-8": 8}.get(arm, 4)
+    assert config.sampling.group_size == (8 if {*ALONE} <= {*FORMS.arms[arm]} else 4)
+    assert config.kl == (0 if arm == "dapo" else 0.04)
 
 
 @pytest.mark.parametrize("arm", ANSWERS.arms)
-def test_every_arm_that_ranks_sees_the_answers_to_eight_questions_per_step(arm: str) -> None:
-    method, recipe, data = command_of(arm, Path("folder"))
+def test_every_arm_that_ranks_goes_once_through_its_questions_in_150_steps(arm: str) -> None:
+    method, recipe, data = command_of(arm, Path("rows.jsonl"))
     config = run_settings(method, recipe, [*data, *ANSWERS.arms[arm]])
-    # Three pairs per question, one chat, or a chat for each of the three answers.
-    assert config.batch_pairs == 24 if method == "rank" else config.batch_prompts == (24 if arm == "points" else 8)
+    batch = config.batch_pairs if method == "rank" else config.batch_prompts
+    assert 150 * batch == QUESTIONS * LINES.get(arm, 1)
 
 
 @pytest.mark.parametrize("name", CLAIMS)
