@@ -61,10 +61,8 @@ def probes_of_arm(folder: Path, arm: str, weights: dict[ErrorType, float]) -> tu
 
 def test_arms_have_equally_many_probes_of_other_types_or_sets(folder: Path) -> None:
     # Of 30 probes 5 are safe, and of the rest a sixth is of scope, which no strategy makes here: 25.75 are expected.
-    weights: dict[ErrorType, float] = dict.fromkeys(ERROR_TYPES, 1 / 12) | {
-        "temporal_shift": 0.5,
-        "scope_inflation": 1 / 6,
-    }
+    weights: dict[ErrorType, float] = dict.fromkeys(ERROR_TYPES, 1 / 12)
+    weights["temporal_shift"], weights["scope_inflation"] = 1 / 2, 1 / 6
     found = {arm: probes_of_arm(folder, arm, weights) for arm in ARMS}
     config = config_of(folder, ["model=start", "max_steps=30", "seed=0"])
     assert expected_probes(config, 1) == 26
