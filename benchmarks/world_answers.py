@@ -47,7 +47,7 @@ ARMS: Mapping[str, tuple[str, ...]] = {
 """Settings of each arm over its recipe. A step has 24 pairs, 24 answers with their points, or 8 rankings."""
 QUESTIONS = 1200
 """What every arm is trained on: the same questions for each seed, all of them once in 150 steps."""
-HELD = 0.1
+HELD = 0.12
 """Share of the questions that a ranking head holds out, by its seed; no arm is trained on them."""
 MADE = 1500
 """Questions that are enough without those held out."""
