@@ -89,7 +89,7 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
 INSTRUCTIONS = World(
     name="instructions", method="checklist", arms=ARMS, write_rows=write_rows,
     judge=judge, during=noisy_judge,
-    policy={"context": 160, "vocabulary": 700, "width": 96, "layers": 3, "pieces": pieces()},
+    policy={"context": 160, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": pieces()},
     rows=9000,
     epochs=3.0,
 )  # fmt: skip

@@ -43,8 +43,8 @@ results. What holds here need not hold for large models and natural text, and th
 - **undecided at this size**: anything else, and fewer than three seeds.
 
 Differences are paired by seed and prompt. The intervals of 95 % are meant for other seeds and other prompts, with few
-degrees of freedom where seeds differ much. All arms of a world have one start, so they say nothing about other starts:
-a seed is an order of prompts and a stream of samples. Claims are not corrected for their number. The outcomes by prompt
+degrees of freedom where seeds differ much. All arms of a world have one start, and other starts are not covered: a seed
+is an order of prompts and a stream of samples. Claims are not corrected for their number. The outcomes by prompt
 and the metrics of every step are in `docs/results/reproductions`; `recipes/worlds` says how to run the arms."""
 
 SMOOTHED = 10
