@@ -18,7 +18,7 @@ def write_tiny_qwen(
     """A folder that transformers can load: about 107,000 weights, with 512 tokens, which are trained on ``texts``.
 
     ``pieces`` are texts that are one token each, beside the vocabulary. A ``closed`` vocabulary has only bytes that the
-    texts have. With 500 tokens that never occur, a policy had not learned to copy after 3,000 steps; without, after 300.
+    texts have. With 500 tokens that never occur, a policy had not learned to copy after 3,000 steps.
     """
     import torch
     from tokenizers import ByteLevelBPETokenizer, Tokenizer, decoders, models, pre_tokenizers, trainers
