@@ -159,12 +159,10 @@ def _means(claims: Sequence[PaperClaim], outcomes: Outcomes) -> Iterator[str]:
 def _order(folder: Path) -> Iterator[str]:
     """In which step the format and the labels of each run had made half of their gain."""
     rows: list[tuple[str, ...]] = []
-    for log in sorted(folder.glob(f"*{METRICS}")):
-        arm, _, seed = log.name.removesuffix(METRICS).rpartition("-")
-        steps = [line for line in read_lines(log) if "readable" in line]
-        labels = [{"label": one["oracle/right"] / one["readable"]} for one in steps if one["readable"]]
-        rows.append((arm, seed, *_half_way([one["readable"] for one in steps]),
-                     *_half_way([one["label"] for one in labels])))  # fmt: skip
+    for arm, seed, lines in _logs(folder):
+        steps = [line for line in lines if "readable" in line]
+        labels = [one["oracle/right"] / one["readable"] for one in steps if one["readable"]]
+        rows.append((arm, seed, *_half_way([one["readable"] for one in steps]), *_half_way(labels)))
     if rows:
         yield from ("", MOVES)
         yield from table(("arm", "seed >", "readable: first, last", "half in step >", "label: first, last",
@@ -177,23 +175,27 @@ def _half_way(curve: Sequence[float]) -> tuple[str, str]:
     if not means:
         return "", ""
     first, last = means[0], means[-1]
-    step = (
-        next(at + SMOOTHED for at, mean in enumerate(means) if mean >= (first + last) / 2)
-        if last - first >= 0.03
-        else 0
-    )
-    return f"{first:.2f}, {last:.2f}", f"{step}" if step else ""
+    ends = f"{first:.2f}, {last:.2f}"
+    if last - first < 0.03:
+        return ends, ""
+    return ends, str(next(at + SMOOTHED for at, mean in enumerate(means) if mean >= (first + last) / 2))
+
+
+def _logs(folder: Path) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+    """Arm, seed and metrics of each run."""
+    for log in sorted(folder.glob(f"*{METRICS}")):
+        arm, _, seed = log.name.removesuffix(METRICS).rpartition("-")
+        yield arm, seed, read_lines(log)
 
 
 def _monitors(folder: Path) -> Iterator[str]:
     """Which monitors fired on which arm, and in which step of which seed."""
     fired: dict[tuple[str, str, str], list[str]] = {}
-    logs = sorted(folder.glob(f"*{METRICS}"))
-    for log in logs:
-        arm, _, seed = log.name.removesuffix(METRICS).rpartition("-")
+    logs = [*_logs(folder)]
+    for arm, seed, lines in logs:
         records = [
             {key: math.nan if value is None else value for key, value in line.items()}
-            for line in read_lines(log) if "scores" not in line
+            for line in lines if "scores" not in line
         ]  # fmt: skip
         for alarm in alarms(columns_of(records)):
             fired.setdefault((arm, alarm.kind, alarm.about), []).append(f"{alarm.step} (seed {seed})")

@@ -10,7 +10,6 @@ that miss what they look for, answers that leave something out, more than three 
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from vouching.answering.prompt import answer_messages
 from vouching.errors import ConfigError
 from vouching.metrics import kendall_tau_b
 from vouching.types import Source
-from vouching.worlds.documents import THINGS, statement
+from vouching.worlds.documents import STATEMENT, THINGS, statement
 from vouching.worlds.facts import Part, chat, places
 
 LABELS = ("correct", "intermediate", "incorrect")
@@ -109,8 +108,7 @@ def right_share(answer: str, row: Mapping[str, Any]) -> float:
     >>> right_share("The ships of Orham number 4. The mills of Orham number 9.", row)
     0.5
     """
-    found = re.findall(r"The (\w+) of (\w+) number (\d+)\.", answer)
-    said = {(where, thing): int(number) for thing, where, number in found}
+    said = {(where, thing): int(number) for thing, where, number in STATEMENT.findall(answer)}
     return sum(said.get((row["place"], thing)) == number for thing, number in row["asked"].items()) / len(row["asked"])
 
 

@@ -44,7 +44,8 @@ TEMPLATE = (
 """A chat template without the system's message, which is constant and most of a prompt, and without the boundary of
 delimited texts: 16 digits and a space after "<<<". A normalizer of the tokenizer would do the same, but transformers
 replaces it by that of Qwen2 when it opens the folder."""
-_STATED = re.compile(r"The (\w+) of (\w+) number (\d+)\.")
+STATEMENT = re.compile(r"The (\w+) of (\w+) number (\d+)\.")
+"""A sentence as :func:`statement` writes it: thing, place and number."""
 _MOST = 8
 
 
@@ -133,7 +134,7 @@ def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float, misread: f
     draw = random.Random(seed)
     for row in rows:
         numbers: dict[str, int | None] = {}
-        found = [int(number) for source in row["sources"] for *_, number in _STATED.findall(source)]
+        found = [int(number) for source in row["sources"] for *_, number in STATEMENT.findall(source)]
         for thing, number in row["asked"].items():
             others = [one for one in found if one != number] or [one for one in _NUMBERS if one != number]
             numbers[thing] = draw.choice(others) if draw.random() < wrong else number
@@ -158,7 +159,7 @@ def recitals(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str,
     draw = random.Random(seed)
     for row in rows:
         order = draw.sample(row["sources"], len(row["sources"]))
-        keys = [f"{thing} are in {place}" for source in order for thing, place, _ in _STATED.findall(source)]
+        keys = [f"{thing} are in {place}" for source in order for thing, place, _ in STATEMENT.findall(source)]
         sources = [Source(text, f"source-{number}") for number, text in enumerate(row["sources"], 1)]
         yield chat(answer_messages(f"How many {', '.join(keys)}?", sources), f"Response: {' '.join(order)}")
 
@@ -185,7 +186,7 @@ def oracle(response: str, row: Mapping[str, Any]) -> dict[str, float]:
     0.5
     """
     known = {(thing, row["place"], f"{number}") for thing, number in row["asked"].items() if number is not None}
-    said, stated = _STATED.findall(response), {one for source in row["sources"] for one in _STATED.findall(source)}
+    said, stated = STATEMENT.findall(response), {one for source in row["sources"] for one in STATEMENT.findall(source)}
     total = len(re.findall(r"\d+", response))
     return {
         "oracle/right": float({*said} == known and total == len(known)),
@@ -199,7 +200,7 @@ def _checked(row: Mapping[str, Any], thing: str, number: int, misread: bool) -> 
     true = row["asked"].get(thing)
     if misread:
         first = row["sources"][0]
-        return f'{number}. Evidence: "{first}" [Answer: {_STATED.findall(first)[0][2]}]'
+        return f'{number}. Evidence: "{first}" [Answer: {STATEMENT.findall(first)[0][2]}]'
     if true is None:
         return f"{number}. Evidence: none [Answer: Cannot answer]"
     return f'{number}. Evidence: "{statement(row["place"], thing, true)}" [Answer: {true}]'
