@@ -18,7 +18,8 @@ def write_tiny_qwen(
     """A folder that transformers can load: about 107,000 weights, with 512 tokens, which are trained on ``texts``.
 
     ``pieces`` are texts that are one token each, beside the vocabulary. A ``closed`` vocabulary has only bytes that the
-    texts have. With 500 tokens that never occur, a policy had not learned to copy after 3,000 steps.
+    texts have, and weights start with a deviation of 1 over the root of the width. With 500 tokens that never occur, or
+    with the deviation of .02 that suits large models, a policy had not learned to copy after 1,000 steps.
     """
     import torch
     from tokenizers import ByteLevelBPETokenizer, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -48,6 +49,7 @@ def write_tiny_qwen(
         vocab_size=len(tokenizer) if closed else vocabulary + len(pieces), hidden_size=width,
         intermediate_size=2 * width, num_hidden_layers=layers, num_attention_heads=4, num_key_value_heads=2,
         max_position_embeddings=context, eos_token_id=0, pad_token_id=1, bos_token_id=None, tie_word_embeddings=True,
+        initializer_range=width**-0.5 if closed else 0.02,
     )  # fmt: skip
     Qwen2ForCausalLM(config).save_pretrained(folder)
     return folder
