@@ -29,7 +29,7 @@ from vouching.train.rank_pairs import PairMaker, pairs_in
 from vouching.train.rank_rows import hold_out, read_pairs
 from vouching.types import Ranking, RankMode, Source
 from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
-from vouching.worlds.documents import STATED, TEMPLATE, recitals
+from vouching.worlds.documents import STATED, TEMPLATE, fences, recitals
 from vouching.worlds.facts import chat
 
 WORLD = AnswersWorld()
@@ -59,10 +59,9 @@ DRAWN = 4
 TOKENS = 32
 """Of a reply, at most."""
 PIECES = (
-    *(f"<{end}{name}>>>" for end in ("", "end of ") for name in
-      ("question", "answer", "record of the search", *(f"answer {n}" for n in (1, 2, 3)),
-       *(f"source {n}" for n in range(1, 9)))),
-    "Answer the question from the sources.", "Response: ", "How many ", "Found (given): ", "Useful facts: ",
+    *fences("question", "answer", "record of the search", *(f"answer {n}" for n in (1, 2, 3)),
+            *(f"source {n}" for n in range(1, 9))),
+    "Answer the question from the sources.", "Response: ", "How many ", " are in ", "Found (given): ", "Useful facts: ",
     "Question: ", "Answer: ", "<verdict>", "</verdict>", *STATED,
 )  # fmt: skip
 
@@ -220,8 +219,8 @@ async def _ranking_chats(mode: RankMode, rows: Sequence[Mapping[str, Any]]) -> l
 
 ANSWERS = World(
     name="answers", method="rank", arms=ARMS, write_rows=write_rows, judge=judge, run=run_arm,
-    policy={"context": 320, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
+    policy={"context": 320, "vocabulary": 128, "closed": "bytes", "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=9000,
-    epochs=4.0,
+    epochs={"right": 4.0},
 )  # fmt: skip

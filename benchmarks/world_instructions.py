@@ -9,6 +9,8 @@ from pathlib import Path
 from benchmarks.world_judge import PORT, noisy_judge
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
 from vouching.worlds.instructions import (
+    ASKED,
+    TEMPLATE,
     InstructionsWorld,
     chats,
     constraints_of,
@@ -50,12 +52,14 @@ TOKENS = 12
 def write_rows(folder: Path, count: int) -> list[str]:
     """Rows of the arms, chats of the start and gold items; returns the texts that a tokenizer is trained on."""
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 2, seed=3)
-    right = [*chats(rows, 0, slips=0.0), *readings(WORLD.rows(count, seed=5), 5)]
+    read = [*readings(WORLD.rows(count, seed=5), 5)]
+    right = [*chats(rows, 0, slips=0.0), *read[2::3]]
+    write_lines(folder / "readings.jsonl", read)
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, SLIPS, MISSED, PASSED))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
     write_lines(folder / "gold.jsonl", labelled(WORLD.rows(GOLD, seed=4), seed=4))
-    return [turn["content"] for line in right for turn in line["messages"]]
+    return [turn["content"] for line in (*read, *right) for turn in line["messages"]]
 
 
 def judge(model: Path, count: int, seed: int) -> Outcomes:
@@ -89,7 +93,8 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
 INSTRUCTIONS = World(
     name="instructions", method="checklist", arms=ARMS, write_rows=write_rows,
     judge=judge, during=noisy_judge,
-    policy={"context": 160, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": pieces()},
-    rows=9000,
-    epochs=3.0,
+    policy={"context": 160, "closed": "words", "width": 96, "layers": 3, "pieces": [*pieces(), *ASKED]},
+    template=TEMPLATE,
+    rows=6000,
+    epochs={"readings": 1.5, "right": 2.0},
 )  # fmt: skip

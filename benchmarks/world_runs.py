@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -47,15 +47,15 @@ class World:
     """What has to run while an arm is trained, such as a judge."""
     rows: int = 3000
     """Of the start, about."""
-    epochs: float = 4.0
-    """Of right chats, before the one epoch of imperfect ones."""
+    epochs: Mapping[str, float] = field(default_factory=lambda: {"right": 4.0})
+    """Of the files of chats that the start is taught in turn, before one epoch of imperfect ones."""
     run: Callable[[str, Path, Sequence[str], Path], Path] | None = None
     """Trains an arm in a way of its own: arm, folder of the world, settings, folder of the run; returns the model. None
     for ``method`` on train.jsonl."""
 
 
 def start(world: World, folder: Path, count: int, epochs: float | None = None) -> None:
-    """Rows, random weights, and the imperfect level: right chats first, then one epoch of imperfect ones."""
+    """Rows, random weights, and the imperfect level: the chats of each stage, then one epoch of imperfect ones."""
     from vouching.train.trainers import train
 
     said = world.write_rows(folder, count)
@@ -64,10 +64,11 @@ def start(world: World, folder: Path, count: int, epochs: float | None = None) -
         write_tiny_qwen(folder / "random", written, **world.policy)
         if world.template is not None:
             (folder / "random/chat_template.jinja").write_text(world.template, encoding="utf-8")
-    stages = (("right", "random", f"epochs={epochs or world.epochs}"), ("imperfect", "right/model", "epochs=1"))
-    for name, model, length in stages:
-        settings = [f'rows=["{folder}/{name}.jsonl"]', f"model={folder / model}", length]
+    model = "random"
+    for name, length in {**world.epochs, "imperfect": 1.0}.items():
+        settings = [f'rows=["{folder}/{name}.jsonl"]', f"model={folder / model}", f"epochs={epochs or length}"]
         train("sft", RECIPES / f"{world.name}-sft.toml", settings, folder / name, resume=(folder / name).is_dir())
+        model = f"{name}/model"
 
 
 def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, steps: int, held_out: int) -> None:

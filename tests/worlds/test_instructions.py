@@ -118,4 +118,4 @@ def test_a_rate_out_of_range_and_a_text_of_another_world_are_refused() -> None:
         next(chats(InstructionsWorld().rows(1, 0), 0, 0.0, passed=2))
     with pytest.raises(ConfigError, match="not of the world of instructions"):
         constraints_of("Write a poem.")
-    assert len({*WORDS}) == 20
+    assert len({*WORDS}) == 10

@@ -24,16 +24,25 @@ from vouching.worlds.facts import SYLLABLES, Part, chat, places
 
 THINGS = ("ships", "mills", "wells", "towers", "farms", "inns")
 _NUMBERS = range(2, 30)
-STATED = (*(f" number {number}" for number in _NUMBERS), *SYLLABLES)
-"""Parts of a statement that are one token each: a number comes directly after its place, where a policy of three layers
-can look it up."""
+STATED = (*(f"The {thing} of " for thing in THINGS), *SYLLABLES, *(f" number {number}" for number in _NUMBERS))
+"""Parts of a statement that are one token each: what is looked up, the place and the number stand next to each other,
+where a policy of three layers learns to look up."""
+
+
+def fences(*names: str) -> tuple[str, ...]:
+    r"""The lines around texts of these names, as :func:`as_read` leaves them.
+
+    >>> fences("answer")
+    ('<answer>>>\n', '\n<end of answer>>>')
+    """
+    return tuple(fence for name in names for fence in (f"<{name}>>>\n", f"\n<end of {name}>>>"))
+
+
 PIECES = (
-    *(f"<source {number}>>>" for number in range(1, 9)), *(f"<end of source {number}>>>" for number in range(1, 9)),
-    *(f"<document {number}>>>" for number in range(1, 9)),
-    *(f"<end of document {number}>>>" for number in range(1, 9)),
-    "<question>>>", "<end of question>>>", "<questions>>>", "<end of questions>>>", "<answer>>>", "<end of answer>>>",
+    *fences(*(f"{name} {number}" for name in ("source", "document") for number in range(1, 9))),
+    *fences("question", "questions", "answer"),
     "Answer the question from the sources.", "Response: ", "- Question: How many ", " [Answer: ", ". Evidence: ",
-    "none", "Cannot answer", "How many ", *STATED,
+    "none", "Cannot answer", "How many ", " are in ", *STATED,
 )  # fmt: skip
 """Fixed parts of prompts and replies, one token each in a small policy's tokenizer."""
 TEMPLATE = (

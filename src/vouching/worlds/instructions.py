@@ -23,19 +23,24 @@ from vouching.worlds.facts import Part, chat
 Kind: TypeAlias = Literal["count", "first", "last", "has", "lacks"]
 Constraint: TypeAlias = tuple[Kind, str]
 """A kind and the word it is about; the number of words as digits for "count"."""
-WORDS = (
-    "owl", "fox", "elk", "ant", "bee", "cat", "dog", "hen", "pig", "ram",
-    "red", "blue", "grey", "pink", "gold", "sun", "moon", "star", "rain", "snow",
-)  # fmt: skip
-"""All words that a response may have; all of them short."""
+WORDS = ("owl", "fox", "elk", "bee", "cat", "red", "blue", "sun", "star", "rain")
+"""All words that a response may have."""
 _SAID: Mapping[Kind, tuple[str, str]] = {
-    "count": ("Write {} words.", "Are there {} words?"),
-    "first": ("Begin with {}.", "Is {} the first word?"),
-    "last": ("End with {}.", "Is {} the last word?"),
-    "has": ("Use {}.", "Is {} used?"),
-    "lacks": ("Avoid {}.", "Is {} avoided?"),
+    "count": ("Write {} words.", "Is the number of words {}?"),
+    "first": ("Begin with {}.", "Is the first word {}?"),
+    "last": ("End with {}.", "Is the last word {}?"),
+    "has": ("Use {}.", "Does it use {}?"),
+    "lacks": ("Avoid {}.", "Does it avoid {}?"),
 }
-"""How an instruction states a constraint, and how its checklist asks for it."""
+"""How an instruction states a constraint, and how its checklist asks for it. A question ends with what it is about: a
+small policy learns to compare the last word that it reads, and not one before it."""
+TEMPLATE = (
+    "{% for message in messages %}{{ message['content'].split('?\\n<END OF QUESTION>')[0] }}"
+    "{% if message['role'] == 'assistant' %}{{ '<end>' }}{% endif %}{% endfor %}"
+)
+"""A chat template without what is constant at the end of a question about an item."""
+ASKED = tuple(question.split("{}")[0] for _, question in _SAID.values())
+"""How questions of a checklist begin: one token each, too."""
 _LENGTHS = range(4, 8)
 
 
@@ -59,7 +64,7 @@ class InstructionsWorld:
 
         >>> row = InstructionsWorld(2, 2).rows(1, seed=4)[0]
         >>> row["prompt"][0]["content"], row["checklist"]
-        ('Avoid dog. Avoid snow.', ['Is dog avoided?', 'Is snow avoided?'])
+        ('Use cat. Avoid fox.', ['Does it use cat?', 'Does it avoid fox?'])
         """
         draw = random.Random(f"{seed} {part}")
         found: list[dict[str, Any]] = []
@@ -75,7 +80,7 @@ def follow(constraints: Sequence[Constraint], draw: random.Random, slips: float 
     """A response that follows each constraint but those it slips on, each with this probability.
 
     >>> follow([("count", "3"), ("first", "owl"), ("lacks", "sun")], random.Random(1))
-    'owl ant moon'
+    'owl fox star'
     """
     kept = [one for one in constraints if draw.random() >= slips]
     slipped = [one for one in constraints if one not in kept]
@@ -115,7 +120,7 @@ def constraints_of(text: str) -> list[Constraint]:
 
     Raises ConfigError for a text that the world does not write.
 
-    >>> constraints_of("Write 4 words. Avoid sun."), constraints_of("Is owl the last word?")
+    >>> constraints_of("Write 4 words. Avoid sun."), constraints_of("Is the last word owl?")
     ([('count', '4'), ('lacks', 'sun')], [('last', 'owl')])
     """
     found: list[Constraint] = []
@@ -200,20 +205,23 @@ def chats(
 
 
 def readings(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str, Any]]:
-    """Chats that ask for an instruction and a response to be repeated, and for judgments of a whole checklist.
+    """Three chats for each row: repeat an instruction and a response; judge six words; judge a whole checklist.
 
-    Replies of many words teach a policy from random weights to copy and to compare; from responses and single
-    judgments, it had learned neither after 50,000.
+    Replies of many look-ups teach a policy from random weights to copy and to compare. Mixed with single judgments, or
+    followed by them at once, they had not after 1,800 steps.
     """
     draw = random.Random(seed)
     for row in rows:
-        constraints = [(kind, word) for kind, word in row["constraints"]]
+        constraints: list[Constraint] = [(kind, word) for kind, word in row["constraints"]]
         asked, response = row["prompt"][0]["content"], follow(constraints, draw, slips=0.4)
         said = f"{asked} {response}"
         yield {"messages": [{"role": "user", "content": f"Repeat: {said}"}, {"role": "assistant", "content": said}]}
-        item = {"x": asked, "y": response, "c": " ".join(row["checklist"])}
-        held = " ".join("yes" if followed(one, response) else "no" for one in constraints)
-        yield chat(judging(item), held)
+        words: list[Constraint] = [("has", word) for word in draw.sample(WORDS, 6)]
+        for items in (words, constraints):
+            questions = [_SAID[kind][1].format(word) for kind, word in items]
+            held = ["yes" if followed(one, response) else "no" for one in items]
+            judged = " ".join(f"{one[:-1]} {answer}" for one, answer in zip(questions, held, strict=True))
+            yield chat(judging({"x": asked, "y": response, "c": " ".join(questions)}), judged)
 
 
 def judging(item: Mapping[str, Any]) -> tuple[Message, ...]:
