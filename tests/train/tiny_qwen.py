@@ -18,8 +18,9 @@ def write_tiny_qwen(
     """A folder that transformers can load: about 107,000 weights, with 512 tokens, which are trained on ``texts``.
 
     ``pieces`` are texts that are one token each, beside the vocabulary. A ``closed`` vocabulary has only bytes (or only
-    words and marks) that the texts have, and weights start with a deviation of 1 over the root of the width. With 500 tokens that never occur, or
-    with the deviation of .02 that suits large models, a policy had not learned to copy after 1,000 steps.
+    words and marks) that the texts have, and weights start with a deviation of 1 over the root of the width. With 500
+    tokens that never occur, or with the deviation of .02 that suits large models, a policy had not learned to copy
+    after 1,000 steps.
     """
     import torch
     from tokenizers import ByteLevelBPETokenizer, Tokenizer, decoders, models, pre_tokenizers, trainers
