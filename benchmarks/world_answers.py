@@ -219,7 +219,7 @@ async def _ranking_chats(mode: RankMode, rows: Sequence[Mapping[str, Any]]) -> l
 
 ANSWERS = World(
     name="answers", method="rank", arms=ARMS, write_rows=write_rows, judge=judge, run=run_arm,
-    policy={"context": 320, "vocabulary": 128, "closed": "bytes", "width": 96, "layers": 3, "pieces": PIECES},
+    policy={"context": 320, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=9000,
     epochs={"right": 4.0},

@@ -65,7 +65,7 @@ def _judged(model: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> dict[s
 
 DOCUMENTS = World(
     name="documents", method="blinded", arms=ARMS, write_rows=write_rows, judge=judge,
-    policy={"context": 448, "vocabulary": 128, "closed": "bytes", "width": 96, "layers": 3, "pieces": PIECES},
+    policy={"context": 448, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=9000,
     epochs={"right": 2.5},

@@ -231,7 +231,7 @@ def _with_errors(gold: Mapping[str, int], draw: random.Random) -> dict[str, int]
 
 FORMS = World(
     name="forms", method="assurance", arms=ARMS, write_rows=write_rows, judge=judge,
-    policy={"context": 640, "vocabulary": 128, "closed": "bytes", "width": 96, "layers": 3,
+    policy={"context": 640, "vocabulary": 128, "closed": True, "width": 96, "layers": 3,
             "pieces": pieces(WORLD.rows(1, 0)[0])},
     template=TEMPLATE,
     epochs={"right": 4.0},

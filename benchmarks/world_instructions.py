@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.world_judge import PORT, noisy_judge
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
 from vouching.worlds.instructions import (
-    ASKED,
+    PIECES,
     TEMPLATE,
     InstructionsWorld,
     chats,
@@ -18,7 +18,6 @@ from vouching.worlds.instructions import (
     judging,
     labelled,
     oracle,
-    pieces,
     readings,
 )
 
@@ -45,8 +44,8 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "votes-8": ("checklist.votes=8",),
 }  # fmt: skip
 """Settings of each arm over recipes/worlds/instructions.toml; all have 32 responses per step."""
-TOKENS = 12
-"""Of a response, at most, as in training."""
+TOKENS = 16
+"""Of a response, at most, as in training: eight words."""
 
 
 def write_rows(folder: Path, count: int) -> list[str]:
@@ -93,7 +92,7 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
 INSTRUCTIONS = World(
     name="instructions", method="checklist", arms=ARMS, write_rows=write_rows,
     judge=judge, during=noisy_judge,
-    policy={"context": 160, "closed": "words", "width": 96, "layers": 3, "pieces": [*pieces(), *ASKED]},
+    policy={"context": 160, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=6000,
     epochs={"readings": 1.5, "right": 2.0},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 CONTEXT = 128
 TEMPLATE = "{% for message in messages %}{{ message['content'] + '<end>' }}{% endfor %}"
@@ -13,14 +13,13 @@ TEMPLATE = "{% for message in messages %}{{ message['content'] + '<end>' }}{% en
 
 def write_tiny_qwen(
     folder: Path, texts: Iterable[str], context: int = CONTEXT, vocabulary: int = 512, width: int = 64, layers: int = 2,
-    pieces: Sequence[str] = (), closed: Literal["", "bytes", "words"] = "",
+    pieces: Sequence[str] = (), closed: bool = False,
 ) -> Path:  # fmt: skip
     """A folder that transformers can load: about 107,000 weights, with 512 tokens, which are trained on ``texts``.
 
-    ``pieces`` are texts that are one token each, beside the vocabulary. A ``closed`` vocabulary has only bytes (or only
-    words and marks) that the texts have, and weights start with a deviation of 1 over the root of the width. With 500
-    tokens that never occur, or with the deviation of .02 that suits large models, a policy had not learned to copy
-    after 1,000 steps.
+    ``pieces`` are texts that are one token each, beside the vocabulary. A ``closed`` vocabulary has only bytes that the
+    texts have, and weights start with a deviation of 1 over the root of the width. With 500 tokens that never occur, or
+    with the deviation of .02 that suits large models, a policy had not learned to copy after 1,000 steps.
     """
     import torch
     from tokenizers import ByteLevelBPETokenizer, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -29,12 +28,7 @@ def write_tiny_qwen(
     logging.disable_progress_bar()
     folder.mkdir(parents=True, exist_ok=True)
     special = ["<end>", "<pad>"]
-    if closed == "words":
-        trained = Tokenizer(models.WordLevel(unk_token="<pad>"))
-        trained.pre_tokenizer, trained.decoder = pre_tokenizers.Whitespace(), decoders.WordPiece()
-        of_words = trainers.WordLevelTrainer(special_tokens=special, show_progress=False)
-        trained.train_from_iterator(_without(texts, pieces), of_words)
-    elif closed:
+    if closed:
         trained = Tokenizer(models.BPE())
         trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         trained.decoder = decoders.ByteLevel()

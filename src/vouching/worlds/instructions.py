@@ -39,8 +39,6 @@ TEMPLATE = (
     "{% if message['role'] == 'assistant' %}{{ '<end>' }}{% endif %}{% endfor %}"
 )
 """A chat template without what is constant at the end of a question about an item."""
-ASKED = tuple(question.split("{}")[0] for _, question in _SAID.values())
-"""How questions of a checklist begin: one token each, too."""
 _LENGTHS = range(4, 8)
 
 
@@ -242,6 +240,14 @@ def pieces() -> list[str]:
         part, text = text.split(mark)
         found.append(part)
     return [*found, text]
+
+
+PIECES = (
+    *pieces(), *WORDS, "Repeat: ", " words", "yes", "no",
+    *(form.split("{}")[0] for forms in _SAID.values() for form in forms),
+)  # fmt: skip
+"""What is one token each in a small policy's tokenizer. A word is the same token at the start of a response, too; the
+space between words is another."""
 
 
 def _constraints(number: int, draw: random.Random) -> list[Constraint]:
