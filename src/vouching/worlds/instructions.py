@@ -206,7 +206,8 @@ def readings(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str,
     """Three chats for each row: repeat an instruction and a response; judge six words; judge a whole checklist.
 
     Replies of many look-ups teach a policy from random weights to copy and to compare. Mixed with single judgments, or
-    followed by them at once, they had not after 1,800 steps.
+    followed by them at once, they had not after 1,800 steps. A judgment directly follows the word that it is about, as
+    in :data:`TEMPLATE`.
     """
     draw = random.Random(seed)
     for row in rows:
@@ -218,7 +219,7 @@ def readings(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str,
         for items in (words, constraints):
             questions = [_SAID[kind][1].format(word) for kind, word in items]
             held = ["yes" if followed(one, response) else "no" for one in items]
-            judged = " ".join(f"{one[:-1]} {answer}" for one, answer in zip(questions, held, strict=True))
+            judged = " ".join(f"{one[:-1]}{answer}" for one, answer in zip(questions, held, strict=True))
             yield chat(judging({"x": asked, "y": response, "c": " ".join(questions)}), judged)
 
 
