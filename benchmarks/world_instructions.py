@@ -52,7 +52,8 @@ def write_rows(folder: Path, count: int) -> list[str]:
     """Rows of the arms, chats of the start and gold items; returns the texts that a tokenizer is trained on."""
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 2, seed=3)
     read = [*readings(WORLD.rows(count, seed=5), 5)]
-    right = [*chats(rows, 0, slips=0.0), *read[2::3]]
+    judged = [line for seed in (6, 7) for line in [*chats(rows, seed, slips=0.0)][1::2]]
+    right = [*chats(rows, 0, slips=0.0), *judged, *read[2::6]]
     write_lines(folder / "readings.jsonl", read)
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, SLIPS, MISSED, PASSED))
@@ -95,5 +96,5 @@ INSTRUCTIONS = World(
     policy={"context": 160, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=6000,
-    epochs={"readings": 1.5, "right": 2.0},
+    epochs={"readings": 1.5, "right": 1.5},
 )  # fmt: skip
