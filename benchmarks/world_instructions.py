@@ -12,6 +12,7 @@ from vouching.worlds.instructions import (
     PIECES,
     TEMPLATE,
     InstructionsWorld,
+    as_read,
     chats,
     constraints_of,
     followed,
@@ -44,8 +45,8 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "votes-8": ("checklist.votes=8",),
 }  # fmt: skip
 """Settings of each arm over recipes/worlds/instructions.toml; all have 32 responses per step."""
-TOKENS = 16
-"""Of a response, at most, as in training: eight words."""
+TOKENS = 12
+"""Of a response, at most, as in training."""
 
 
 def write_rows(folder: Path, count: int) -> list[str]:
@@ -95,6 +96,7 @@ INSTRUCTIONS = World(
     judge=judge, during=noisy_judge,
     policy={"context": 160, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
+    as_read=as_read,
     rows=6000,
     epochs={"readings": 1.5, "right": 1.5},
 )  # fmt: skip

@@ -42,7 +42,9 @@ class World:
     policy: Mapping[str, Any]
     """Size of the random model, as write_tiny_qwen takes it."""
     template: str | None = None
-    """Chat template of a small policy that does not read boundaries; None for the plain one."""
+    """Chat template of a small policy that does not read constant parts of prompts; None for the plain one."""
+    as_read: Callable[[str], str] = as_read
+    """What a policy with that template reads of a text."""
     during: Callable[[], AbstractContextManager[object]] = nullcontext
     """What has to run while an arm is trained, such as a judge."""
     rows: int = 3000
@@ -60,7 +62,7 @@ def start(world: World, folder: Path, count: int, epochs: float | None = None) -
 
     said = world.write_rows(folder, count)
     if not (folder / "random").is_dir():
-        written = said if world.template is None else map(as_read, said)
+        written = said if world.template is None else map(world.as_read, said)
         write_tiny_qwen(folder / "random", written, **world.policy)
         if world.template is not None:
             (folder / "random/chat_template.jinja").write_text(world.template, encoding="utf-8")

@@ -35,10 +35,12 @@ _SAID: Mapping[Kind, tuple[str, str]] = {
 """How an instruction states a constraint, and how its checklist asks for it. A question ends with what it is about: a
 small policy learns to compare the last word that it reads, and not one before it."""
 TEMPLATE = (
-    "{% for message in messages %}{{ message['content'].split('?\\n<END OF QUESTION>')[0] }}"
+    r"{% for message in messages %}{% for part in message['content'].split('?\n<END OF QUESTION>')[0].split('>\n') %}"
+    "{{ ('' if loop.first else '>') ~ ' ' ~ part.strip() }}{% endfor %}"
     "{% if message['role'] == 'assistant' %}{{ '<end>' }}{% endif %}{% endfor %}"
 )
-"""A chat template without what is constant at the end of a question about an item."""
+"""A chat template without what is constant at the end of a question about an item. Every text begins with a space, so
+that a word is the same token wherever it stands."""
 _LENGTHS = range(4, 8)
 
 
@@ -219,7 +221,7 @@ def readings(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str,
         for items in (words, constraints):
             questions = [_SAID[kind][1].format(word) for kind, word in items]
             held = ["yes" if followed(one, response) else "no" for one in items]
-            judged = " ".join(f"{one[:-1]}{answer}" for one, answer in zip(questions, held, strict=True))
+            judged = " ".join(f"{one[:-1]} {answer}" for one, answer in zip(questions, held, strict=True))
             yield chat(judging({"x": asked, "y": response, "c": " ".join(questions)}), judged)
 
 
@@ -243,12 +245,26 @@ def pieces() -> list[str]:
     return [*found, text]
 
 
+def as_read(text: str) -> str:
+    r"""What a small policy reads of a text with :data:`TEMPLATE`.
+
+    >>> as_read("<START OF QUESTION>\nDoes it use owl?\n<END OF QUESTION>")
+    ' <START OF QUESTION> Does it use owl'
+    """
+    return ">".join(f" {part.strip()}" for part in text.split("?\n<END OF QUESTION>")[0].split(">\n"))
+
+
+def _constant() -> list[str]:
+    """Parts of the question about an item, as a small policy reads them."""
+    [message] = item_messages("{}", "{}", "{}?", wording="paper")
+    return as_read(message.content).split(" {}")[:3]
+
+
 PIECES = (
-    *pieces(), *WORDS, "Repeat: ", " words", "yes", "no",
-    *(form.split("{}")[0] for forms in _SAID.values() for form in forms),
+    *_constant(), *(f" {word}" for word in (*WORDS, *_LENGTHS, "words", "Repeat:", "yes", "no")),
+    *(f" {form.split(' {}')[0]}" for forms in _SAID.values() for form in forms),
 )  # fmt: skip
-"""What is one token each in a small policy's tokenizer. A word is the same token at the start of a response, too; the
-space between words is another."""
+"""What is one token each in a small policy's tokenizer."""
 
 
 def _constraints(number: int, draw: random.Random) -> list[Constraint]:
