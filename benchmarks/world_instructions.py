@@ -55,7 +55,8 @@ def write_rows(folder: Path, count: int) -> list[str]:
     read = [*readings(WORLD.rows(count, seed=5), 5)]
     judged = [line for seed in (6, 7) for line in [*chats(rows, seed, slips=0.0)][1::2]]
     right = [*chats(rows, 0, slips=0.0), *judged, *read[2::6]]
-    write_lines(folder / "readings.jsonl", read)
+    write_lines(folder / "readings.jsonl", [*read[::3], *read[1::3]])
+    write_lines(folder / "checklists.jsonl", [*read[::9], *read[1::9], *read[2::3]])
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, SLIPS, MISSED, PASSED))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
@@ -98,5 +99,5 @@ INSTRUCTIONS = World(
     template=TEMPLATE,
     as_read=as_read,
     rows=6000,
-    epochs={"readings": 1.5, "right": 1.5},
+    epochs={"readings": 1.5, "checklists": 1.5, "right": 1.5},
 )  # fmt: skip
