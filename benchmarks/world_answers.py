@@ -29,7 +29,7 @@ from vouching.train.rank_pairs import PairMaker, pairs_in
 from vouching.train.rank_rows import hold_out, read_pairs
 from vouching.types import Ranking, RankMode, Source
 from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
-from vouching.worlds.documents import STATED, TEMPLATE, fences, recitals
+from vouching.worlds.documents import LOOKUPS, STATED, TEMPLATE, fences, lookups, recitals
 from vouching.worlds.facts import chat
 
 WORLD = AnswersWorld()
@@ -111,6 +111,8 @@ def write_rows(folder: Path, count: int) -> list[str]:
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
     right = [*answer_chats(rows, 0, wrong=0.0), *recitals(AnswersWorld(6).rows(count // 2, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
+    for name, numbers in LOOKUPS.items():
+        write_lines(folder / f"{name}.jsonl", [line for one in numbers for line in lookups(one, count, seed=one)])
     write_lines(folder / "imperfect.jsonl", answer_chats(others, 0, WRONG))
     train = WORLD.rows(min(count, MADE), seed=1)
     made = asyncio.run(_pairs(train))
@@ -222,5 +224,5 @@ ANSWERS = World(
     policy={"context": 320, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=9000,
-    epochs={"right": 4.0},
+    epochs={**dict.fromkeys(LOOKUPS, 2.0), "right": 2.0},
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
 from vouching.answering.prompt import answer_messages
 from vouching.types import Source
-from vouching.worlds.documents import PIECES, TEMPLATE, DocumentsWorld, chats, oracle, recitals
+from vouching.worlds.documents import LOOKUPS, PIECES, TEMPLATE, DocumentsWorld, chats, lookups, oracle, recitals
 
 WORLD = DocumentsWorld()
 WRONG = 0.35
@@ -37,6 +37,8 @@ def write_rows(folder: Path, count: int) -> list[str]:
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
     right = [*chats(rows, 0, wrong=0.0), *recitals(DocumentsWorld(0.88).rows(count // 2, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
+    for name, numbers in LOOKUPS.items():
+        write_lines(folder / f"{name}.jsonl", [line for one in numbers for line in lookups(one, count, seed=one)])
     write_lines(folder / "imperfect.jsonl", chats(others, 0, WRONG, MISREAD))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
     for share in SHARES:
@@ -68,5 +70,5 @@ DOCUMENTS = World(
     policy={"context": 448, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=9000,
-    epochs={"right": 2.5},
+    epochs={**dict.fromkeys(LOOKUPS, 2.0), "right": 2.0},
 )  # fmt: skip

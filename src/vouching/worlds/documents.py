@@ -55,6 +55,8 @@ delimited texts: 16 digits and a space after "<<<". A normalizer of the tokenize
 replaces it by that of Qwen2 when it opens the folder."""
 STATEMENT = re.compile(r"The (\w+) of (\w+) number (\d+)\.")
 """A sentence as :func:`statement` writes it: thing, place and number."""
+LOOKUPS: Mapping[str, tuple[int, ...]] = {"two": (2,), "few": (3, 4), "many": (5, 6)}
+"""Stages that teach a start to look numbers up, and the numbers of documents in each."""
 _MOST = 8
 
 
@@ -160,17 +162,27 @@ def chats(rows: Sequence[Mapping[str, Any]], seed: int, wrong: float, misread: f
 
 
 def recitals(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str, Any]]:
-    """Chats that ask for every document's number, in another order.
-
-    A reply of many look-ups teaches a policy from random weights to look a number up; from replies with one or two, it
-    had not learned to after 50,000.
-    """
+    """Chats that ask for every document's number, in another order."""
     draw = random.Random(seed)
     for row in rows:
         order = draw.sample(row["sources"], len(row["sources"]))
         keys = [f"{thing} are in {place}" for source in order for thing, place, _ in STATEMENT.findall(source)]
         sources = [Source(text, f"source-{number}") for number, text in enumerate(row["sources"], 1)]
         yield chat(answer_messages(f"How many {', '.join(keys)}?", sources), f"Response: {' '.join(order)}")
+
+
+def lookups(documents: int, count: int, seed: int) -> list[dict[str, Any]]:
+    """Chats like :func:`recitals`, with so many documents about few places and things.
+
+    A policy from random weights learns to look a number up from two documents first. From five to eight it had not
+    after 50,000 chats: it learned to say any number of a document.
+    """
+    draw, rows, names = random.Random(seed), list[dict[str, Any]](), places("train")
+    for _ in range(count):
+        few = 2 + documents // 4
+        about = [(place, thing) for place in draw.sample(names, few) for thing in draw.sample(THINGS, few)]
+        rows.append({"sources": [statement(*one, draw.choice(_NUMBERS)) for one in draw.sample(about, documents)]})
+    return [*recitals(rows, seed)]
 
 
 def as_read(text: str) -> str:
