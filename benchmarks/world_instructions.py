@@ -29,6 +29,7 @@ GOLD = 400
 """Labelled items; the paper's number is not published."""
 JUDGE = f"http://127.0.0.1:{PORT}/v1#"
 OUTSIDE = ("checklist.gold=[]", "checklist.lambda_v=0", "checklist.lambda_p=0", "checklist.votes=1")
+LABELLED = ('checklist.gold=["{folder}/gold.jsonl"]',)
 NAIVE = ("checklist.gold=[]", "checklist.lambda_v=0", "checklist.lambda_p=0")
 ARMS: Mapping[str, tuple[str, ...]] = {
     "rules": (f"checklist.judge={JUDGE}items-1-1", *OUTSIDE),
@@ -37,12 +38,12 @@ ARMS: Mapping[str, tuple[str, ...]] = {
         f"checklist.judge={JUDGE}whole-0.477-0.662", "checklist.holistic=true", "checklist.wording=ours", *OUTSIDE,
     ),
     "naive": NAIVE,
-    "full": (),
-    "no-partition": ("checklist.lambda_p=0",),
-    "gold-only": ("checklist.replay=0",),
-    "gold-only-0.5": ("checklist.replay=0", "checklist.lambda_p=0.5"),
-    "votes-1": ("checklist.votes=1",),
-    "votes-8": ("checklist.votes=8",),
+    "full": LABELLED,
+    "no-partition": (*LABELLED, "checklist.lambda_p=0"),
+    "gold-only": (*LABELLED, "checklist.replay=0"),
+    "gold-only-0.5": (*LABELLED, "checklist.replay=0", "checklist.lambda_p=0.5"),
+    "votes-1": (*LABELLED, "checklist.votes=1"),
+    "votes-8": (*LABELLED, "checklist.votes=8"),
 }  # fmt: skip
 """Settings of each arm over recipes/worlds/instructions.toml; all have 32 responses per step."""
 TOKENS = 12
