@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 
 from vouching.errors import ConfigError
 from vouching.methods.blinded.prompt import read_answers, read_pairs
-from vouching.worlds.documents import TEMPLATE, THINGS, DocumentsWorld, as_read, chats, oracle, response_of
+from vouching.worlds.documents import (
+    STATEMENT,
+    TEMPLATE,
+    THINGS,
+    DocumentsWorld,
+    as_read,
+    chats,
+    lookups,
+    oracle,
+    response_of,
+)
 from vouching.worlds.facts import places
 
 WORLDS = st.builds(DocumentsWorld, st.sampled_from([0.0, 0.24, 0.5, 0.88]), st.sampled_from([0.0, 0.3]))
@@ -93,6 +103,19 @@ def test_a_share_out_of_range_is_refused(share: float) -> None:
         DocumentsWorld(share)
     with pytest.raises(ConfigError, match=r"wrong must be in \[0, 1\], got 2"):
         next(chats([], 0, wrong=2))
+
+
+@pytest.mark.parametrize("documents", [2, 3, 6])
+def test_look_ups_ask_for_each_document_in_another_order_and_need_both_place_and_thing(documents: int) -> None:
+    lines = lookups(documents, 200, seed=0)
+    shared = 0
+    for line in lines:
+        asked, said = (line["messages"][at]["content"] for at in (-2, -1))
+        stated = STATEMENT.findall(asked)
+        assert sorted(STATEMENT.findall(said)) == sorted(stated)
+        assert len({(thing, place) for thing, place, _ in stated}) == len(stated) == documents
+        shared += len({place for _, place, _ in stated}) < documents
+    assert shared > 50  # two of the four pairs of two places and things share a place in a third of cases
 
 
 def test_the_template_drops_the_system_s_message_and_the_boundary_of_delimiters() -> None:

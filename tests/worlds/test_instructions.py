@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 
+import jinja2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +15,11 @@ from vouching.errors import ConfigError
 from vouching.methods.checklist.game import against_rules, task_of
 from vouching.methods.checklist.prompt import item_messages, whole_messages
 from vouching.worlds.instructions import (
+    PIECES,
+    TEMPLATE,
     WORDS,
     InstructionsWorld,
+    as_read,
     chats,
     constraints_of,
     follow,
@@ -22,6 +27,7 @@ from vouching.worlds.instructions import (
     labelled,
     oracle,
     pieces,
+    readings,
 )
 
 SEEDS = st.integers(0, 1000)
@@ -86,6 +92,32 @@ def test_the_question_of_training_is_made_of_single_tokens_and_the_world_s_own_w
         assert text.count(piece) == 1
         text = text.replace(piece, " ")
     assert text.split() == [*item["x"].split(), *item["y"].split(), *item["c"].split()]
+
+
+def test_a_word_is_read_as_the_same_piece_wherever_it_stands_and_a_question_ends_with_it() -> None:
+    row, *_ = InstructionsWorld(5, 6).rows(1, 0)
+    [item] = labelled([row], 0)
+    for message in (row["prompt"][0]["content"], judging(item)[0].content):
+        read = as_read(message)
+        said = [{"role": "user", "content": message}, {"role": "assistant", "content": item["y"]}]
+        assert jinja2.Template(TEMPLATE).render(messages=said) == f"{read} {item['y']}<end>"
+        rest = re.sub("|".join(map(re.escape, sorted(PIECES, key=len, reverse=True))), "", read)
+        assert set(rest) <= {".", "?"}
+    assert as_read(judging(item)[0].content).endswith(f" {item['c'].removesuffix('?')}")
+
+
+def test_readings_repeat_judge_words_and_judge_the_checklist_as_the_oracle_does() -> None:
+    rows = InstructionsWorld().rows(20, 0)
+    for row, at in zip(rows, range(0, 60, 3), strict=True):
+        repeated, words, items = [*readings(rows, 0)][at : at + 3]
+        asked = row["prompt"][0]["content"]
+        response = repeated["messages"][-1]["content"].removeprefix(f"{asked} ")
+        assert [*re.findall(r"Does it use (\w+) yes", words["messages"][-1]["content"])] == [
+            word for word in re.findall(r"Does it use (\w+)", words["messages"][-1]["content"])
+            if word in response.split()
+        ]  # fmt: skip
+        held = [float(one == "yes") for one in items["messages"][-1]["content"].split() if one in ("yes", "no")]
+        assert sum(held) / len(held) == oracle(response, row)["oracle/items"]
 
 
 @pytest.mark.parametrize("whole", [False, True])
