@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -157,11 +158,12 @@ async def _judge(model: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> O
 
 
 def _answers(start: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> list[list[str]]:
-    """Answers of the start to each question; one that cannot be read is "0", since blank ones are not ranked."""
+    """Answers of the start to each question; one without a word or number is "0", since such are not ranked."""
     prompts = [
         [one.json for one in answer_messages(row["question"], _sources(row))] for row in rows for _ in range(DRAWN)
     ]
-    said = [read_answer(reply).response or "0" for reply in sampled(start, prompts, TOKENS, seed)]
+    read = [read_answer(reply).response or "" for reply in sampled(start, prompts, TOKENS, seed)]
+    said = [one if re.search(r"\w", one) else "0" for one in read]
     return [said[at : at + DRAWN] for at in range(0, len(said), DRAWN)]
 
 

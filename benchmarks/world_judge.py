@@ -26,8 +26,14 @@ _BLOCK = r"<<<\S+ {0}>>>\n(.*?)\n<<<\S+ end of {0}>>>"
 
 @contextmanager
 def noisy_judge(port: int = PORT) -> Generator[str]:
-    """The server, while the context lasts; its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
+    """The server, while the context lasts; its address. Raises OSError if another arm has the port.
+
+    The port is part of an arm's settings, so that a resumed arm has the same.
+    """
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
+    except OSError as error:
+        raise OSError(error.errno, f"port {port} is taken: run one arm with an outside judge at a time") from error
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
