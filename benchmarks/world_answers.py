@@ -111,10 +111,13 @@ def write_rows(folder: Path, count: int) -> list[str]:
     """Rows of the arms and chats of the start; returns the texts that a tokenizer is trained on."""
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
     right = [*answer_chats(rows, 0, wrong=0.0), *recitals(AnswersWorld(6).rows(count // 2, seed=5), 5)]
+    guesses = [line for mode in WORDS.values() for line in asyncio.run(_ranking_chats(
+        mode, WORLD.rows(count // 8, seed=6), random.Random(6)))]  # fmt: skip
+    right += guesses
     write_lines(folder / "right.jsonl", right)
     for name, numbers in LOOKUPS.items():
         write_lines(folder / f"{name}.jsonl", [line for one in numbers for line in lookups(one, count, seed=one)])
-    write_lines(folder / "imperfect.jsonl", answer_chats(others, 0, WRONG))
+    write_lines(folder / "imperfect.jsonl", [*answer_chats(others, 0, WRONG), *guesses])
     train = WORLD.rows(min(count, MADE), seed=1)
     made = asyncio.run(_pairs(train))
     write_lines(folder / "pairs.jsonl", made)
@@ -203,14 +206,17 @@ async def _nothing(_: RankQuestion, __: random.Random) -> list[Candidate]:
     return []
 
 
-async def _ranking_chats(mode: RankMode, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What a language model is asked in a mode, with the right reply."""
+async def _ranking_chats(
+    mode: RankMode, rows: Sequence[Mapping[str, Any]], guess: random.Random | None = None
+) -> list[dict[str, Any]]:
+    """What a language model is asked in a mode, with the right reply, or with any: that teaches the form alone."""
     found: list[dict[str, Any]] = []
     for row in rows:
         model = ScriptedModel({"": "-"})
         await GenerativeRanker(model, mode).rank(row["question"], [one["answer"] for one in row["answers"]],
                                                  _sources(row))  # fmt: skip
         labels = [one["label"] for one in row["answers"]]
+        labels = guess.sample(labels, len(labels)) if guess else labels
         order = " > ".join(f"Answer {labels.index(label) + 1}" for label in LABELS)
         replies = [str(POINTS[label]) for label in labels] if mode == "points" else [order]
         found += [
@@ -226,5 +232,5 @@ ANSWERS = World(
     policy={"context": 320, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=9000,
-    epochs={**dict.fromkeys(LOOKUPS, 2.0), "right": 2.0},
+    epochs={**dict.fromkeys(LOOKUPS, 2.0), "right": 1.0},
 )  # fmt: skip
