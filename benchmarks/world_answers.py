@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.world_documents import write_lookups
 from benchmarks.world_runs import RECIPES, Outcomes, World, sampled, write_lines
 from vouching.answering.prompt import answer_messages
 from vouching.answering.prompt import read_reply as read_answer
@@ -30,7 +30,7 @@ from vouching.train.rank_pairs import PairMaker, pairs_in
 from vouching.train.rank_rows import hold_out, read_pairs
 from vouching.types import Ranking, RankMode, Source
 from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
-from vouching.worlds.documents import LOOKUPS, STATED, TEMPLATE, fences, lookups, recitals
+from vouching.worlds.documents import LOOKUPS, STATED, TEMPLATE, fences, recitals
 from vouching.worlds.facts import chat
 
 WORLD = AnswersWorld()
@@ -115,8 +115,7 @@ def write_rows(folder: Path, count: int) -> list[str]:
         mode, WORLD.rows(count // 8, seed=6), random.Random(6)))]  # fmt: skip
     right += guesses
     write_lines(folder / "right.jsonl", right)
-    for name, numbers in LOOKUPS.items():
-        write_lines(folder / f"{name}.jsonl", [line for one in numbers for line in lookups(one, count, seed=one)])
+    write_lookups(folder, count)
     write_lines(folder / "imperfect.jsonl", [*answer_chats(others, 0, WRONG), *guesses])
     train = WORLD.rows(min(count, MADE), seed=1)
     made = asyncio.run(_pairs(train))
@@ -166,7 +165,7 @@ def _answers(start: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> list[
         [one.json for one in answer_messages(row["question"], _sources(row))] for row in rows for _ in range(DRAWN)
     ]
     read = [read_answer(reply).response or "" for reply in sampled(start, prompts, TOKENS, seed)]
-    said = [one if re.search(r"\w", one) else "0" for one in read]
+    said = [one if any(map(str.isalnum, one)) else "0" for one in read]
     return [said[at : at + DRAWN] for at in range(0, len(said), DRAWN)]
 
 

@@ -37,13 +37,18 @@ def write_rows(folder: Path, count: int) -> list[str]:
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
     right = [*chats(rows, 0, wrong=0.0), *recitals(DocumentsWorld(0.88).rows(count // 2, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
-    for name, numbers in LOOKUPS.items():
-        write_lines(folder / f"{name}.jsonl", [line for one in numbers for line in lookups(one, count, seed=one)])
+    write_lookups(folder, count)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, WRONG, MISREAD))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
     for share in SHARES:
         write_lines(folder / f"train-{share:g}.jsonl", DocumentsWorld(share).rows(count, seed=1))
     return [turn["content"] for line in right for turn in line["messages"] if turn["role"] != "system"]
+
+
+def write_lookups(folder: Path, count: int) -> None:
+    """The chats of each stage that teaches look-ups, ``count`` for each number of documents."""
+    for name, numbers in LOOKUPS.items():
+        write_lines(folder / f"{name}.jsonl", [line for one in numbers for line in lookups(one, count, seed=one)])
 
 
 def judge(model: Path, count: int, seed: int) -> Outcomes:

@@ -54,10 +54,11 @@ def write_rows(folder: Path, count: int) -> list[str]:
     """Rows of the arms, chats of the start and gold items; returns the texts that a tokenizer is trained on."""
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 2, seed=3)
     read = [*readings(WORLD.rows(count, seed=5), 5)]
+    repeated, words, lists = (read[at::3] for at in range(3))
     judged = [line for seed in range(6, 12) for line in [*chats(rows, seed, slips=0.0)][1::2]]
-    right = [*chats(rows, 0, slips=0.0), *judged, *read[2::6]]
-    write_lines(folder / "readings.jsonl", [*read[::3], *read[1::3]])
-    write_lines(folder / "checklists.jsonl", [*read[::9], *read[1::9], *read[2::3]])
+    right = [*chats(rows, 0, slips=0.0), *judged, *lists[::2]]
+    write_lines(folder / "readings.jsonl", [*repeated, *words])
+    write_lines(folder / "checklists.jsonl", [*repeated[::3], *words[::3], *lists])
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, SLIPS, MISSED, PASSED))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))

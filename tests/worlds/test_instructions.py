@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 
-import jinja2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,6 +94,7 @@ def test_the_question_of_training_is_made_of_single_tokens_and_the_world_s_own_w
 
 
 def test_a_word_is_read_as_the_same_piece_wherever_it_stands_and_a_question_ends_with_it() -> None:
+    jinja2 = pytest.importorskip("jinja2")
     row, *_ = InstructionsWorld(5, 6).rows(1, 0)
     [item] = labelled([row], 0)
     for message in (row["prompt"][0]["content"], judging(item)[0].content):
@@ -108,8 +108,8 @@ def test_a_word_is_read_as_the_same_piece_wherever_it_stands_and_a_question_ends
 
 def test_readings_repeat_judge_words_and_judge_the_checklist_as_the_oracle_does() -> None:
     rows = InstructionsWorld().rows(20, 0)
-    for row, at in zip(rows, range(0, 60, 3), strict=True):
-        repeated, words, items = [*readings(rows, 0)][at : at + 3]
+    lines = readings(rows, 0)
+    for row, repeated, words, items in zip(rows, lines, lines, lines, strict=True):
         asked = row["prompt"][0]["content"]
         response = repeated["messages"][-1]["content"].removeprefix(f"{asked} ")
         assert [*re.findall(r"Does it use (\w+) yes", words["messages"][-1]["content"])] == [

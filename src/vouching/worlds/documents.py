@@ -171,7 +171,7 @@ def recitals(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str,
         yield chat(answer_messages(f"How many {', '.join(keys)}?", sources), f"Response: {' '.join(order)}")
 
 
-def lookups(documents: int, count: int, seed: int) -> list[dict[str, Any]]:
+def lookups(documents: int, count: int, seed: int) -> Iterator[dict[str, Any]]:
     """Chats like :func:`recitals`, with so many documents about few places and things.
 
     A policy from random weights learns to look a number up from two documents first. From five to eight it had not
@@ -182,7 +182,7 @@ def lookups(documents: int, count: int, seed: int) -> list[dict[str, Any]]:
         few = 2 + documents // 4
         about = [(place, thing) for place in draw.sample(names, few) for thing in draw.sample(THINGS, few)]
         rows.append({"sources": [statement(*one, draw.choice(_NUMBERS)) for one in draw.sample(about, documents)]})
-    return [*recitals(rows, seed)]
+    return recitals(rows, seed)
 
 
 def as_read(text: str) -> str:

@@ -231,7 +231,7 @@ def judging(item: Mapping[str, Any]) -> tuple[Message, ...]:
 
 
 def pieces() -> list[str]:
-    r"""Parts of the question about an item that are constant: one token each in a small policy's tokenizer.
+    r"""Parts of the question about an item that are constant.
 
     >>> len(pieces()), pieces()[0]
     (4, 'Here is an instruction given to an AI Assistant:\n<START OF INSTRUCTION>\n')
