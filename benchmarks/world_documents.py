@@ -74,6 +74,7 @@ DOCUMENTS = World(
     name="documents", method="blinded", arms=ARMS, write_rows=write_rows, judge=judge,
     policy={"context": 448, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
+    mimetic=True,
     rows=9000,
-    epochs={**dict.fromkeys(LOOKUPS, 2.0), "right": 2.0},
+    epochs={"few": 2.0, "many": 1.0, "right": 3.0},
 )  # fmt: skip

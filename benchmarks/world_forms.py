@@ -21,8 +21,7 @@ from vouching.methods.base import Row, Sampler
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.local import LocalModel
 from vouching.types import Proposal, Rollout, SafetyCase, Value
-from vouching.worlds.documents import TEMPLATE
-from vouching.worlds.forms import FormsWorld, chats, draft_text, oracle, pieces, right_values
+from vouching.worlds.forms import TEMPLATE, FormsWorld, as_read, chats, draft_text, fills, oracle, pieces, right_values
 
 WORLD = FormsWorld()
 DRAFTS, REVIEWS, CHOICES = 0.35, 0.25, 0.35
@@ -52,12 +51,15 @@ def write_rows(folder: Path, count: int) -> list[str]:
     """Rows of the arms and chats of the start; returns the texts that a tokenizer is trained on."""
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
     right = [*chats(rows, 0)]
+    write_lines(folder / "fill.jsonl", fills(WORLD.rows(count, seed=7)))
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, DRAFTS, REVIEWS, CHOICES))
     train, draw = WORLD.rows(count, seed=1), random.Random(1)
     write_lines(folder / "train.jsonl", train)
     write_lines(folder / "train-noisy.jsonl", [{**row, "gold": _with_errors(row["gold"], draw)} for row in train])
-    return [turn["content"] for line in right for turn in line["messages"] if turn["role"] != "system"]
+    said = [turn for line in right for turn in line["messages"]]
+    return [as_read(turn["content"]) if turn["role"] == "user" else turn["content"] for turn in said
+            if turn["role"] != "system"]  # fmt: skip
 
 
 def judge(model: Path, count: int, seed: int) -> Outcomes:
@@ -233,6 +235,9 @@ FORMS = World(
     name="forms", method="assurance", arms=ARMS, write_rows=write_rows, judge=judge,
     policy={"context": 640, "vocabulary": 128, "closed": True, "width": 96, "layers": 3,
             "pieces": pieces(WORLD.rows(1, 0)[0])},
+    mimetic=True,
     template=TEMPLATE,
-    epochs={"right": 4.0},
+    as_read=str,
+    rows=6000,
+    epochs={"fill": 8.0, "right": 3.0},
 )  # fmt: skip

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from benchmarks.mimetic_weights import write_mimetic_weights
 from tests.train.tiny_qwen import write_tiny_qwen  # beside the tests
 from vouching.models.base import Message, Sampling
 from vouching.worlds.documents import as_read
@@ -41,6 +42,8 @@ class World:
     """The oracle on a model: folder, number of held-out prompts, seed."""
     policy: Mapping[str, Any]
     """Size of the random model, as write_tiny_qwen takes it."""
+    mimetic: bool = False
+    """Whether its attention leans to copying, see write_mimetic_weights."""
     template: str | None = None
     """Chat template of a small policy that does not read constant parts of prompts; None for the plain one."""
     as_read: Callable[[str], str] = as_read
@@ -64,6 +67,8 @@ def start(world: World, folder: Path, count: int, epochs: float | None = None) -
     if not (folder / "random").is_dir():
         written = said if world.template is None else map(world.as_read, said)
         write_tiny_qwen(folder / "random", written, **world.policy)
+        if world.mimetic:
+            write_mimetic_weights(folder / "random")
         if world.template is not None:
             (folder / "random/chat_template.jinja").write_text(world.template, encoding="utf-8")
     model = "random"

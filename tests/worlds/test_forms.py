@@ -21,7 +21,7 @@ from vouching.methods.assurance.task import read_row
 from vouching.models.base import Message
 from vouching.types import Rollout, TaskUnit
 from vouching.worlds.claims import CLAIMS
-from vouching.worlds.forms import FormsWorld, chats, draft_text, oracle, right_values
+from vouching.worlds.forms import FormsWorld, as_read, chats, draft_text, oracle, right_values
 
 
 def test_a_line_repeats_a_value_or_is_the_larger_or_smaller_of_two() -> None:
@@ -67,6 +67,21 @@ def test_every_role_errs_as_often_as_is_set(rate: float) -> None:
         assert isinstance(read_choice(approve[-1]["content"])[0], bool)
     shares = {role: count / len(rows) for role, count in wrong.items()}
     assert shares == pytest.approx(dict.fromkeys(wrong, rate), abs=0.08)  # the standard error is .021
+
+
+def test_a_small_policy_reads_each_line_as_rule_name_and_value_and_last_what_the_reply_is_about() -> None:
+    units = [{"id": "l1", "type": "integer", "description": "b"},
+             {"id": "l2", "type": "integer", "description": "larger of l1 and a"}]  # fmt: skip
+    row = {"id": "r", "task": {"task": "form", "data": {"a": 7, "b": 4}, "units": units}, "gold": {"l1": 4, "l2": 7}}
+    seed = next(seed for seed in range(9) if "larger" in next(chats([row], seed))["messages"][1]["content"][-200:])
+    read = [as_read(line["messages"][1]["content"]) for line in chats([row], seed, drafts=1.0)]
+    draft, review, revise, approve = (one.split("\n") for one in read)
+    assert draft == ["a 7b 4", "bl1 4", "Fill in the entry.", "larger of l1 and al2"]
+    for asked, lines, values in (("Is the proposed value exactly right?", review, 1),
+                                 ("Give your value for the entry now.", revise, 1),
+                                 ("KEEP or REVISE?", approve, 2)):  # fmt: skip
+        assert lines[:3] == ["a 7b 4", "bl1 4", asked]
+        assert re.fullmatch(r"larger of l1 and al2( \d)" + f"{{{values}}}", lines[3])
 
 
 @pytest.mark.parametrize(("fewest", "most"), [(1, 3), (4, 3), (2, 11)])

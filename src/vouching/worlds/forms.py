@@ -25,9 +25,26 @@ from vouching.types import Proposal, SafetyCase, Value
 from vouching.worlds.facts import Part, chat
 
 RECORDS = ("a", "b", "c", "d")
-_BLOCKS = ("work", "input records", "submitted so far (context_so_far)", "entry", "proposal", "case", "revision")
+_LINES = tuple(f"l{number}" for number in range(1, 11))
 _ASKED = ("Fill in the entry.", "Is the proposed value exactly right?", "Give your value for the entry now.",
           "KEEP or REVISE?")  # fmt: skip
+
+
+TEMPLATE = (
+    r"""{% macro line(part) %}{{ part.split('"description": "')[1].split('"')[0] ~ part.split('"')[0] }}"""
+    r"""{% if '"amount":' in part %}{{ part.split('"amount":')[1][:2] }}{% endif %}{% endmacro %}"""
+    r"""{% for message in messages %}{% if message['role'] == 'user' %}{% set text = message['content'] %}"""
+    r"""{{ text.split(' input records>>>\n{"')[1].split('}')[0] | replace('": ', ' ') | replace(', "', '') }}"""
+    r"""{% for part in text.split('so_far)>>>\n')[1].split('\n<<<')[0].split('"line": "')[1:] %}"""
+    r"""{{ '\n' ~ line(part) }}{% endfor %}{{ '\n' ~ text.split('\n\n')[-1] ~ '\n' }}"""
+    r"""{% set blocks = text.split('proposal>>>\n' if 'proposal>>>\n' in text else 'entry>>>\n') %}"""
+    r"""{{ line(blocks[1].split('"line": "')[1]) }}"""
+    r"""{% if 'revision>>>\n' in text %}{{ text.split('revision>>>\n')[1].split('"amount":')[1][:2] }}{% endif %}"""
+    r"""{% elif message['role'] == 'assistant' %}{{ message['content'] ~ '<end>' }}{% endif %}{% endfor %}"""
+)
+"""A chat template for a small policy: each line as its rule, name and value, what is asked, and the line in question,
+which the reply follows directly. Fences and JSON, which are constant, are most of a prompt, and stand between a name
+and its value, which three layers have to bring together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +163,45 @@ def chats(
         yield _chat("approve", teacher_forced_text("REVISE" if revise else "KEEP", unit), state, x, case, z)
 
 
+def fills(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    r"""Chats that fill in a whole form: after the first line, each as :data:`TEMPLATE` writes it.
+
+    A reply has six to ten values to look up where a draft has one, so that a policy from random weights learns sooner.
+
+    >>> next(fills(FormsWorld(2, 2).rows(1, seed=1)))["messages"][-1]["content"]
+    '{"amount": 7}\nlarger of l1 and cl2{"amount": 7}'
+    """
+    for row in rows:
+        task, gold = read_row(row)
+        lines = [f"{unit.description}{unit.id}{draft_text(int(gold[unit.id]))}" for unit in task.units]
+        first = task.units[0]
+        said = "\n".join(lines).removeprefix(f"{first.description}{first.id}")
+        yield chat(unit_messages("draft", UnitState(task, first, {})), said)
+
+
+def as_read(text: str) -> str:
+    r"""What a small policy reads of a user's turn with :data:`TEMPLATE`.
+
+    >>> row = {"id": "r", "gold": {"l1": 7}, "task": {"task": "form", "data": {"a": 7}, "units": [
+    ...     {"id": "l1", "type": "integer", "description": "a"}]}}
+    >>> as_read(next(chats([row], 0))["messages"][1]["content"])
+    'a 7\nFill in the entry.\nal1'
+    """
+    import jinja2
+
+    return jinja2.Template(TEMPLATE).render(messages=[{"role": "user", "content": text}])
+
+
 def pieces(row: Mapping[str, Any]) -> list[str]:
-    """Parts of prompts and replies that are constant: one token each in a small policy's tokenizer."""
+    """Parts of prompts, as a small policy reads them, and of replies: one token each in its tokenizer."""
     task, _ = read_row(row)
     unit = task.units[0]
-    blocks = [f"<{prefix}{name}>>>" for name in _BLOCKS for prefix in ("", "end of ")]
     acts = [teacher_forced_text(action, unit) for action in ("SAC", "NS")]
     parts = [part for text in acts for part in text.split(unit.id)]
     choices = [teacher_forced_text(action, unit) for action in ("KEEP", "REVISE")]
-    keys = ['{"form": "", "line": "', '", "type": "integer", "description": "', '", "description": "', '"amount": ',
-            ', "value": ', ', "rationale": ""}', "larger of ", "smaller of ", " and "]  # fmt: skip
-    return [*blocks, *_ASKED, *parts, *choices, *keys]
+    values = [f" {value}" for value in range(10)]
+    said = ['{"amount":', "}", "larger of ", "smaller of ", " and ", "\n"]
+    return [*RECORDS, *_LINES, *values, *_ASKED, *parts, *choices, *said]
 
 
 def _value(right: int, wrong: float, draw: random.Random) -> int:

@@ -13,8 +13,11 @@
     asking = new AbortController();
     try {
       const answer = await call("GET", `/history?${query}`, undefined, { headers: { "x-part": "list" }, signal: asking.signal });
+      const text = await answer.text();
+      const focused = found.contains(document.activeElement) && document.activeElement.getAttribute("href");
       // Drawn by the server's templates, which escape every text.
-      found.innerHTML = await answer.text();
+      found.innerHTML = text;
+      if (focused) (found.querySelector(`.row a[href="${focused}"]`) ?? found.querySelector(".row a"))?.focus();
       history.replaceState(null, "", `${location.pathname}${query ? `?${query}` : ""}`);
       tell("");
     } catch (error) {
