@@ -108,13 +108,15 @@ def _how(folder: Path) -> Iterator[str]:
     trained = [one for one in found if one["steps"]]
     first, last = (pick(one["date"] for one in found) for pick in (min, max))
     days = first if first == last else f"{first} to {last}"
-    hours = sum(one["cpu_seconds"] for one in found) / 3600
+    hours = f"{sum(one['cpu_seconds'] for one in found) / 3600:.1f} hours"
+    if any(one.get("resumed") for one in found):
+        hours = f"at least {hours}"  # of a resumed arm, the last part is known
     yield (
         f"{len({one['arm'] for one in trained})} arms with "
         f"{_range(len(_seeds(trained, one['arm'])) for one in trained)} seeds and "
         f"{_range(one['steps'] for one in trained)} steps each, judged on "
-        f"{_range(len(one['outcomes']) for one in found)} held-out prompts; `{found[0]['command']}`, {hours:.1f} hours "
-        f"of CPU time on {found[0]['machine']}, {days}."
+        f"{_range(len(one['outcomes']) for one in found)} held-out prompts; `python benchmarks/worlds.py arms --world "
+        f"{folder.name}`, {hours} of CPU time on {found[0]['machine']}, {days}."
     )
 
 

@@ -85,7 +85,7 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
     result, out = results / f"{arm}-{seed}.json", folder / f"{arm}-{seed}"
     if result.is_file():
         return
-    started, model = time.process_time(), folder / "imperfect/model"
+    started, resumed, model = time.process_time(), out.is_dir(), folder / "imperfect/model"
     if arm != INITIAL:
         own = [setting.replace("{folder}", str(folder)) for setting in world.arms[arm]]
         settings = [f"model={model}", f"max_steps={steps}", f"seed={seed}", *own]
@@ -103,9 +103,10 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
             shutil.copy(log, results / f"{arm}-{seed}.metrics.jsonl")
     record = {
         "arm": arm, "seed": seed, "settings": [*world.arms.get(arm, ())], "steps": 0 if arm == INITIAL else steps,
-        "command": f"python benchmarks/worlds.py arms --world {world.name}",
+        "command": f"python benchmarks/worlds.py arms --world {world.name} --seeds {seed} --steps {steps} --arms {arm}"
+        .removesuffix(f" --arms {INITIAL}"),  # which every command judges
         "machine": f"{platform.machine()}, one thread", "date": f"{datetime.date.today():%Y-%m-%d}",
-        "cpu_seconds": round(time.process_time() - started, 1),
+        "cpu_seconds": round(time.process_time() - started, 1), "resumed": resumed,
         "outcomes": {
             prompt: {name: round(value, 4) for name, value in found.items()} for prompt, found in outcomes.items()
         },

@@ -14,6 +14,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from vouching.errors import ConfigError
@@ -187,9 +188,14 @@ def as_read(text: str) -> str:
     >>> as_read(next(chats([row], 0))["messages"][1]["content"])
     'a 7\nFill in the entry.\nal1'
     """
+    return _template().render(messages=[{"role": "user", "content": text}])
+
+
+@cache
+def _template() -> Any:
     import jinja2
 
-    return jinja2.Template(TEMPLATE).render(messages=[{"role": "user", "content": text}])
+    return jinja2.Template(TEMPLATE)
 
 
 def pieces(row: Mapping[str, Any]) -> list[str]:
