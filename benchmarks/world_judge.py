@@ -18,7 +18,7 @@ from itertools import pairwise
 from threading import Thread
 from typing import Any
 
-from vouching.worlds.instructions import constraints_of, followed, pieces
+from vouching.worlds.instructions import constraints_of, followed, question_parts
 
 PORT = 8791
 _BLOCK = r"<<<\S+ {0}>>>\n(.*?)\n<<<\S+ end of {0}>>>"
@@ -64,7 +64,7 @@ def judgment(name: str, question: str) -> str:
 def _between(question: str) -> list[str]:
     """Instruction, response and item of a question in the paper's words."""
     found, rest = list[str](), question
-    marks = pieces()
+    marks = question_parts()
     for before, after in pairwise(marks):
         rest = rest[rest.index(before) + len(before) :]
         found.append(rest[: rest.index(after)])

@@ -25,7 +25,7 @@ from vouching.worlds.instructions import (
     judging,
     labelled,
     oracle,
-    pieces,
+    question_parts,
     readings,
 )
 
@@ -87,7 +87,7 @@ def test_slips_and_errors_of_judgments_have_the_rates_that_are_set() -> None:
 def test_the_question_of_training_is_made_of_single_tokens_and_the_world_s_own_words() -> None:
     [item] = labelled(InstructionsWorld().rows(1, 0), 0)
     text = judging(item)[0].content
-    for piece in pieces():
+    for piece in question_parts():
         assert text.count(piece) == 1
         text = text.replace(piece, " ")
     assert text.split() == [*item["x"].split(), *item["y"].split(), *item["c"].split()]

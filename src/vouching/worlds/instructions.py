@@ -230,10 +230,10 @@ def judging(item: Mapping[str, Any]) -> tuple[Message, ...]:
     return item_messages(item["x"], item["y"], item["c"], wording="paper")
 
 
-def pieces() -> list[str]:
+def question_parts() -> list[str]:
     r"""Parts of the question about an item that are constant.
 
-    >>> len(pieces()), pieces()[0]
+    >>> len(question_parts()), question_parts()[0]
     (4, 'Here is an instruction given to an AI Assistant:\n<START OF INSTRUCTION>\n')
     """
     marks = ("<x>", "<y>", "<c>")
