@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def write_rows(folder: Path, count: int) -> list[str]:
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
     right = [*chats(rows, 0, wrong=0.0), *recitals(DocumentsWorld(0.88).rows(count // 2, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
-    write_lookups(folder, count)
+    write_lookups(folder, count, ("few", "many"))
     write_lines(folder / "imperfect.jsonl", chats(others, 0, WRONG, MISREAD))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
     for share in SHARES:
@@ -45,9 +45,9 @@ def write_rows(folder: Path, count: int) -> list[str]:
     return [turn["content"] for line in right for turn in line["messages"] if turn["role"] != "system"]
 
 
-def write_lookups(folder: Path, count: int) -> None:
-    """The chats of each stage that teaches look-ups, ``count`` for each number of documents."""
-    for name, numbers in LOOKUPS.items():
+def write_lookups(folder: Path, count: int, stages: Iterable[str] = LOOKUPS) -> None:
+    """The chats of stages that teach look-ups, ``count`` for each number of documents."""
+    for name, numbers in ((name, LOOKUPS[name]) for name in stages):
         write_lines(folder / f"{name}.jsonl", [line for one in numbers for line in lookups(one, count, seed=one)])
 
 

@@ -33,7 +33,6 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "paired": (),
     "grpo": (*ALONE, "loss=grpo"),
     "dapo": (*ALONE, "loss=dapo", "clip=[0.2, 0.28]", "sampling.resample=4", "kl=0"),
-    "gspo": (*ALONE, "loss=gspo"),
     "pairs-only": ("game.proposals=false",),
     "costs": ("game.intervention_cost=0.1", "game.revision_cost=0.1"),
     "margin": ("game.margin=3",),
@@ -42,7 +41,8 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "noisy-oracle": ('rows=["{folder}/train-noisy.jsonl"]',),
 }
 """Settings of each arm over recipes/worlds/forms.toml. All but the samples-N have 4 forms per step; of each line, 4
-drafts with a game, or 8 drafts alone, as in recipes/assurance."""
+drafts with a game, or 8 drafts alone, as in recipes/assurance. DAPO draws up to four times more where all drafts of a
+line are alike. GSPO is no arm: with one update of each batch, its gradient is that of GRPO."""
 TOKENS = 24
 """Of a reply, at most."""
 

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from benchmarks.world_forms import ALONE, ARMS, WORLD, cut_form, outcomes_of
 from vouching.errors import ConfigError
+from vouching.methods.assurance.evidence import UnitState
+from vouching.methods.assurance.model import unit_messages
 from vouching.methods.assurance.reply import read_case, read_choice, read_line, teacher_forced_text
 from vouching.methods.assurance.task import read_row
 from vouching.models.base import Message
@@ -82,6 +84,9 @@ def test_a_small_policy_reads_each_line_as_rule_name_and_value_and_last_what_the
                                  ("KEEP or REVISE?", approve, 2)):  # fmt: skip
         assert lines[:3] == ["a 7b 4", "bl1 4", asked]
         assert re.fullmatch(r"larger of l1 and al2( \d)" + f"{{{values}}}", lines[3])
+    task, _ = read_row(row)
+    unread = unit_messages("review", UnitState(task, task.units[0], {}), None)[1].content
+    assert as_read(unread) == "a 7b 4\nIs the proposed value exactly right?\nbl1"
 
 
 @pytest.mark.parametrize(("fewest", "most"), [(1, 3), (4, 3), (2, 11)])

@@ -1,4 +1,4 @@
-"""What the papers claim, as comparisons of two arms in a small world, fixed before the arms are run."""
+"""What the papers claim, as comparisons of two arms in a small world, written before the arms are run."""
 
 from __future__ import annotations
 
@@ -111,11 +111,11 @@ CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
     ),
     "answers": (
         PaperClaim("a ranking head finds the best answer more often than generative ranking after the same search",
-                   "DiVA Table 2: P@1 88.4, 80.0", "diva", "agentic", "oracle/first"),
+                   "DiVA Table 2: P@1 88.4, 80.0", "full", "agentic", "oracle/first"),
         PaperClaim("a ranking head orders answers better than generative ranking after the same search",
-                   "DiVA Table 2: tau 85.6, 74.1", "diva", "agentic", "oracle/tau"),
+                   "DiVA Table 2: tau 85.6, 74.1", "full", "agentic", "oracle/tau"),
         PaperClaim("a ranking head finds the best answer more often than generative scoring",
-                   "DiVA Table 2: P@1 88.4, 79.9", "diva", "points", "oracle/first"),
+                   "DiVA Table 2: P@1 88.4, 79.9", "full", "points", "oracle/first"),
         PaperClaim("compression helps a ranking head", "DiVA: P@1 88.4, without 82.9", "diva", "full", "oracle/first"),
         PaperClaim("a search helps a ranking head", "DiVA Table 2: P@1 88.4, without 72.2",
                    "diva", "no-search", "oracle/first"),

@@ -3,8 +3,8 @@
 An arm's outcomes are a table of seeds x prompts; two arms of one experiment have the same seeds and prompts. The
 variance of their mean difference is that of a two-way table with random rows and columns (Searle, Casella & McCulloch
 1992, chapter 4), so that an interval is meant for other seeds and other prompts; its degrees of freedom are
-Satterthwaite's. Resampling seeds and prompts together, as a first version did, counts the rest of the variance three
-times, and has intervals that are too narrow where seeds differ much. The rule is in ``design/0011-small-worlds.md``.
+Satterthwaite's. A bootstrap over seeds and prompts together would count the rest of the variance three times, and its
+intervals are too narrow where seeds differ much. The rule is in ``design/0011-small-worlds.md``.
 Not supported: corrections for several claims.
 """
 

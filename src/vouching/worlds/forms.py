@@ -38,14 +38,14 @@ TEMPLATE = (
     r"""{{ text.split(' input records>>>\n{"')[1].split('}')[0] | replace('": ', ' ') | replace(', "', '') }}"""
     r"""{% for part in text.split('so_far)>>>\n')[1].split('\n<<<')[0].split('"line": "')[1:] %}"""
     r"""{{ '\n' ~ line(part) }}{% endfor %}{{ '\n' ~ text.split('\n\n')[-1] ~ '\n' }}"""
-    r"""{% set blocks = text.split('proposal>>>\n' if 'proposal>>>\n' in text else 'entry>>>\n') %}"""
+    r"""{% set blocks = text.split('proposal>>>\n{' if 'proposal>>>\n{' in text else 'entry>>>\n{') %}"""
     r"""{{ line(blocks[1].split('"line": "')[1]) }}"""
     r"""{% if 'revision>>>\n' in text %}{{ text.split('revision>>>\n')[1].split('"amount":')[1][:2] }}{% endif %}"""
     r"""{% elif message['role'] == 'assistant' %}{{ message['content'] ~ '<end>' }}{% endif %}{% endfor %}"""
 )
 """A chat template for a small policy: each line as its rule, name and value, what is asked, and the line in question,
-which the reply follows directly. Fences and JSON, which are constant, are most of a prompt, and stand between a name
-and its value, which three layers have to bring together."""
+which the reply follows directly; without a value where none could be read. Fences and JSON, which are constant, are
+most of a prompt, and stand between a name and its value, which three layers have to bring together."""
 
 
 @dataclass(frozen=True, slots=True)

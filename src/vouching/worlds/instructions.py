@@ -2,7 +2,8 @@
 
 A row is an instruction, its checklist (one question for each constraint) and what the oracle knows. A small policy can
 be taught to respond and to judge with errors at known rates; those of judging are the p' and q' of Soft-RLVR. The
-oracle reads responses on its own and shares no code with rewards. Instructions of the held-out part never occur in the
+oracle reads responses on its own and shares no code with Vouch's rewards; outside judges and gold labels are the oracle
+with errors at known rates. Instructions of the held-out part never occur in the
 training part. Not supported: constraints on meaning, checklists that are wrong.
 """
 
@@ -208,7 +209,7 @@ def readings(rows: Sequence[Mapping[str, Any]], seed: int) -> Iterator[dict[str,
     """Three chats for each row: repeat an instruction and a response; judge six words; judge a whole checklist.
 
     Replies of many look-ups teach a policy from random weights to copy and to compare. Mixed with single judgments, or
-    followed by them at once, they had not after 1,800 steps. A judgment directly follows the word that it is about, as
+    followed by them at once, they hardly do. A judgment directly follows the word that it is about, as
     in :data:`TEMPLATE`.
     """
     draw = random.Random(seed)

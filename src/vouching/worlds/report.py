@@ -24,7 +24,7 @@ Outcomes: TypeAlias = Mapping[str, Mapping[int, Mapping[str, Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class PaperClaim:
-    """A claim as a comparison of two arms, fixed before they are run."""
+    """A claim as a comparison of two arms, written before they are run."""
 
     text: str
     paper: str
