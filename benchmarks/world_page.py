@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.draw import Point, points_svg
 from benchmarks.render_tables import table
 from benchmarks.render_wrap import wrapped
+from benchmarks.world_words import ARMS_SAY, MEASURES_SAY, in_words
 from vouching.train.monitor import alarms
 from vouching.train.run_folder import columns_of, read_lines
 from vouching.worlds.claims import CLAIMS
@@ -36,14 +37,15 @@ from scratch in closed worlds whose right answers are known. Hypotheses, metrics
 rule of the arms are in [design/0011](../design/0011-small-worlds.md), which also says what was changed after the first
 results. What holds here need not hold for large models and natural text, and the reverse.
 
-- **holds**: the interval of the difference is above 0, and every seed agrees. For "no" (it does not improve, it is no
-  better): the interval is below .03. For "leaves as it is": it is between -.03 and .03.
-- **in part**: there is a difference, but a smaller one than .03.
-- **does not hold here**: the interval is below .03; for "no", there is a difference.
+- **holds**: the whole interval of the difference (first arm less second) is above 0, and every seed agrees. For "no"
+  (it does not improve, it is no better): the whole interval is below .03. For "leaves as it is": between -.03 and .03.
+- **in part**: the interval is above 0, and below .03, the smallest difference that matters here.
+- **does not hold here**: the whole interval is below .03; for "no", it is above 0.
 - **undecided at this size**: anything else, and fewer than three seeds.
 
-Differences are paired by seed and prompt. The intervals of 95 % are meant for other seeds and other prompts, with few
-degrees of freedom where seeds differ much. All arms of a world have one start, and other starts are not covered: a seed
+The paper's figure is beside ours for orientation: it often has another measure, and always another model. Differences
+are paired by seed and prompt. The intervals of 95 % cover other seeds and other prompts; they are wide where seeds
+differ much. All arms of a world have one start, and other starts are not covered: a seed
 is an order of prompts and a stream of samples. Claims are not corrected for their number. All arms make one update of
 each batch, so that clipping never acts. The outcomes by prompt and the metrics of every step are in
 `docs/results/reproductions`, without metrics of the rounds of self-evolution; `recipes/worlds` says how to run the
@@ -74,7 +76,7 @@ ADVANTAGES = """
 Training sees advantages that are normalised in groups of {group}. Bias and variance are those of an advantage against
 right labels of the whole response, over judgments. The cosines are those of the update of all instructions, and of its
 mean over many draws, with the gradient of strict success. The theorem's error is no safe guide to them: it counts a
-constant bias, which normalisation removes, and the side with the smaller error need not have the larger cosine."""
+constant bias, which normalisation removes, and a reward with the smaller error need not have the larger cosine."""
 SCORES = """
 Success after {steps} steps with the share of items passed as the reward, and with scores made of the same judgments by
 rates per kind of item: the true ones, or estimates from labelled items, shrunk to their mean. The difference is that to
@@ -92,16 +94,15 @@ def page(results: Path, arms: Mapping[str, Sequence[str]]) -> tuple[str, dict[st
         results: with a folder for each world; any may be missing.
         arms: those of each world's experiment.
     """
-    remarks: dict[str, dict[str, str]] = {}
-    if (results / REMARKS).is_file():
-        remarks = json.loads((results / REMARKS).read_text(encoding="utf-8"))
-    lines, pictures = [HEAD], dict[str, str]()
+    remarks, pictures = remarks_of(results), dict[str, str]()
+    lines = [HEAD, *_summary(results)]
     for name, claims in CLAIMS.items():
         folder, outcomes = results / name, read_outcomes(results / name)
         lines += ["", f"## {TITLES[name]}", "", *_how(folder), "", table_of(claims, outcomes, remarks.get(name))]
         if drawn := _picture(TITLES[name], claims, outcomes):
             pictures[f"reproductions-{name}.svg"] = drawn
             lines += ["", f"![Differences of arms with their intervals](images/reproductions-{name}.svg)"]
+        lines += _in_words(name, claims, outcomes)
         lines += _means(claims, outcomes)
         lines += _order(folder) if name == "facts" else ()
         if missing := [arm for arm in arms.get(name, ()) if arm not in outcomes]:
@@ -112,6 +113,32 @@ def page(results: Path, arms: Mapping[str, Sequence[str]]) -> tuple[str, dict[st
         lines += _noise(json.loads(noise.read_text(encoding="utf-8")))
     lines.append(LEFT)
     return "\n".join([*wrapped(lines), ""]), pictures
+
+
+def remarks_of(results: Path) -> dict[str, dict[str, str]]:
+    """What people add to the reasons, by world and claim."""
+    path = results / REMARKS
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _summary(results: Path) -> Iterator[str]:
+    """How many claims of each world are decided, and how."""
+    kinds = ("holds", "in part", "does not hold here", "undecided at this size")
+    rows: list[tuple[str, ...]] = []
+    for name, claims in CLAIMS.items():
+        outcomes = read_outcomes(results / name)
+        decided = [found.decision for claim in claims if (found := compared(claim, outcomes))]
+        counts = [*(decided.count(kind) for kind in kinds), len(claims) - len(decided)]
+        rows.append((TITLES[name], *(f"{count or ''}" for count in counts)))
+    yield from table(("claims", *(f"{kind} >" for kind in (*kinds, "not run"))), rows)
+
+
+def _in_words(name: str, claims: Sequence[PaperClaim], outcomes: Outcomes) -> Iterator[str]:
+    """What the arms that were run and the measures are."""
+    if said := in_words(ARMS_SAY[name], [*outcomes]):
+        measures = [*dict.fromkeys(claim.measure.removeprefix("oracle/") for claim in claims)]
+        yield from ("", f"Arms: {said}; `initial`: what they all start from.", "")
+        yield f"Measures: {in_words(MEASURES_SAY[name], measures)}."
 
 
 def _how(folder: Path) -> Iterator[str]:
@@ -126,12 +153,13 @@ def _how(folder: Path) -> Iterator[str]:
     hours = f"{sum(one['cpu_seconds'] for one in found) / 3600:.1f} hours"
     if any(one.get("resumed", True) for one in found):
         hours = f"at least {hours}"  # of an arm that was resumed, or may have been, the last part is known
+    arms = sorted({one["arm"] for one in trained})
     yield (
-        f"{len({one['arm'] for one in trained})} arms with "
-        f"{_range(len(_seeds(trained, one['arm'])) for one in trained)} seeds and "
+        f"{len(arms)} arms with "
+        f"{_range(len(_seeds(trained, arm)) for arm in arms)} seeds and "
         f"{_range(one['steps'] for one in trained)} {UNIT.get(folder.name, 'steps')} each, judged on "
         f"{_range(len(one['outcomes']) for one in found)} held-out prompts; `python benchmarks/worlds.py arms --world "
-        f"{folder.name}`, {hours} of CPU time on {found[0]['machine']}, {days}."
+        f"{folder.name} --arms {' '.join(arms)}`, {hours} of CPU time on {found[0]['machine']}, {days}."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import hashlib
 import json
 import platform
 import shutil
@@ -17,6 +18,7 @@ from typing import Any, TypeAlias
 
 from benchmarks.mimetic_weights import write_mimetic_weights
 from tests.train.tiny_qwen import write_tiny_qwen  # beside the tests
+from vouching.errors import ConfigError
 from vouching.models.base import Message, Sampling
 from vouching.worlds.documents import as_read
 
@@ -60,9 +62,18 @@ class World:
 
 
 def start(world: World, folder: Path, count: int, epochs: float | None = None) -> None:
-    """Rows, random weights, and the imperfect level: the chats of each stage, then one epoch of imperfect ones."""
+    """Rows, random weights, and the imperfect level: the chats of each stage, then one epoch of imperfect ones.
+
+    Raises ConfigError if the folder has a start with another number of rows.
+    """
     from vouching.train.trainers import train
 
+    size = folder / "rows.txt"
+    known = int(size.read_text(encoding="utf-8")) if size.is_file() else count
+    if known != count:
+        raise ConfigError(f"{folder} has a start of {known} rows, not {count}: pass another --out, or delete it")
+    folder.mkdir(parents=True, exist_ok=True)
+    size.write_text(f"{count}\n", encoding="utf-8")
     said = world.write_rows(folder, count)
     if not (folder / "random").is_dir():
         written = said if world.template is None else map(world.as_read, said)
@@ -79,13 +90,30 @@ def start(world: World, folder: Path, count: int, epochs: float | None = None) -
 
 
 def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, steps: int, held_out: int) -> None:
-    """Train one arm, or resume it, and write what the oracle says of it. Does nothing if the result is there."""
+    """Train one arm, or resume it, and write what the oracle says of it. Leaves a result as it is.
+
+    Raises ConfigError without a start, and for a result of other steps or prompts.
+    """
     from vouching.train.trainers import train
 
     result, out = results / f"{arm}-{seed}.json", folder / f"{arm}-{seed}"
+    steps = 0 if arm == INITIAL else steps
     if result.is_file():
+        record = json.loads(result.read_text(encoding="utf-8"))
+        known = record["steps"], len(record["outcomes"])
+        if known != (steps, held_out):
+            raise ConfigError(
+                f"{result} has {known[0]} steps and {known[1]} prompts, not {steps} and {held_out}: "
+                "pass another --results"
+            )
+        sys.stderr.write(f"{result} is there\n")
         return
     started, resumed, model = time.process_time(), out.is_dir(), folder / "imperfect/model"
+    if not (model / "model.safetensors").is_file():
+        command = f"python benchmarks/worlds.py start --world {world.name} --out {folder.parent}"
+        raise ConfigError(f"{folder} has no start: first run {command}")
+    sys.stderr.write(f"{world.name}: {'judging' if arm == INITIAL else 'training'} {arm}, seed {seed}\n")
+    digest = hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest()[:12]
     if arm != INITIAL:
         own = [setting.replace("{folder}", str(folder)) for setting in world.arms[arm]]
         settings = [f"model={model}", f"max_steps={steps}", f"seed={seed}", *own]
@@ -102,7 +130,8 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
         if log.is_file():
             shutil.copy(log, results / f"{arm}-{seed}.metrics.jsonl")
     record = {
-        "arm": arm, "seed": seed, "settings": [*world.arms.get(arm, ())], "steps": 0 if arm == INITIAL else steps,
+        "world": world.name, "arm": arm, "seed": seed, "settings": [*world.arms.get(arm, ())], "steps": steps,
+        "start": digest,
         "command": f"python benchmarks/worlds.py arms --world {world.name} --seeds {seed} --steps {steps} --arms {arm}"
         .removesuffix(f" --arms {INITIAL}"),  # which every command judges
         "machine": f"{platform.machine()}, one thread", "date": f"{datetime.date.today():%Y-%m-%d}",

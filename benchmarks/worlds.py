@@ -1,13 +1,17 @@
 """Arms of the papers' ablations in small worlds: small policies from random weights, judged by an oracle.
 
-    python benchmarks/worlds.py start   --world facts --out runs/worlds     # rows, a random model, its imperfect level
-    python benchmarks/worlds.py arms    --world facts --out runs/worlds --seeds 0 1 2 [--arms binary] [--steps N]
-    python benchmarks/worlds.py analyse --world facts
-    python benchmarks/worlds.py page                       # docs/reproductions.md and its pictures, from all results
+    python benchmarks/worlds.py start   --world facts         # rows, a random model, its imperfect level
+    python benchmarks/worlds.py arms    --world facts --arms process binary
+    python benchmarks/worlds.py analyse --world facts --results runs/worlds/facts/results
+    python benchmarks/worlds.py analyse --world facts         # of the committed results
+    python benchmarks/worlds.py page    # docs/reproductions.md and its pictures, from the committed results
+
+A try-out of a minute or two: start with --rows 64 --out /tmp/tiny, then arms with --steps 3 --held-out 8 --seeds 0.
 
 Each arm is ``vouch train METHOD recipes/worlds/WORLD.toml`` with the settings in ``benchmarks/world_WORLD.py``, from
 one initial model and with equal rollouts. What a run ends with is judged on held-out prompts, and kept in the results:
-``ARM-SEED.json`` with outcomes by prompt, and ``ARM-SEED.metrics.jsonl``. Runs resume, and finished ones are skipped.
+``ARM-SEED.json`` with outcomes by prompt, and ``ARM-SEED.metrics.jsonl``. Runs resume from their last checkpoint, and
+finished ones are skipped.
 The claims are ``vouching.worlds.claims``, their decision rule is that of ``design/0011-small-worlds.md``. One thread.
 """
 
@@ -26,9 +30,10 @@ from benchmarks.world_documents import DOCUMENTS  # noqa: E402
 from benchmarks.world_facts import FACTS  # noqa: E402
 from benchmarks.world_forms import FORMS  # noqa: E402
 from benchmarks.world_instructions import INSTRUCTIONS  # noqa: E402
-from benchmarks.world_page import page  # noqa: E402
+from benchmarks.world_page import page, remarks_of  # noqa: E402
 from benchmarks.world_probes import PROBES  # noqa: E402
 from benchmarks.world_runs import INITIAL, World, run_arm, start  # noqa: E402
+from vouching.errors import ConfigError, InputError  # noqa: E402
 from vouching.worlds.claims import CLAIMS  # noqa: E402
 from vouching.worlds.claims import World as Name  # noqa: E402
 from vouching.worlds.report import read_outcomes, table_of  # noqa: E402
@@ -42,34 +47,60 @@ def main() -> None:
     """Run one of the steps above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("start", "arms", "analyse", "page"))
-    parser.add_argument("--world", choices=WORLDS, default="facts")
-    parser.add_argument("--out", type=Path, default=Path("runs/worlds"))
-    parser.add_argument("--results", type=Path, help="folder of results; by default docs/results/reproductions/WORLD")
-    parser.add_argument("--arms", nargs="+", metavar="ARM", help="by default all")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--steps", type=int, default=150, help="steps of each arm")
-    parser.add_argument("--rows", type=int, help="rows of the start; by default those of the world")
-    parser.add_argument("--held-out", type=int, default=300, help="prompts that the oracle judges")
+    parser.add_argument("--world", choices=WORLDS, default="facts", help="of start, arms and analyse (default: facts)")
+    parser.add_argument("--out", type=Path, default=Path("runs/worlds"),
+                        help="starts and runs, in a folder for each world (default: runs/worlds)")  # fmt: skip
+    parser.add_argument("--results", type=Path,
+                        help="of arms and analyse (default of arms: OUT/WORLD/results; of analyse: the committed ones)"
+                        )  # fmt: skip
+    parser.add_argument("--arms", nargs="+", metavar="ARM", help="of arms (default: all)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of arms (default: 0 1 2)")
+    parser.add_argument("--steps", type=_positive, default=150, help="of each arm (default: 150)")
+    parser.add_argument("--rows", type=_positive, help="of start (default: those of the world, 3,000 to 9,000)")
+    parser.add_argument("--held-out", type=_positive, default=300, help="prompts that the oracle judges (default: 300)")
     options = parser.parse_args()
     world = WORLDS[options.world]
-    results, folder = options.results or RESULTS / world.name, options.out / world.name
     if unknown := {*(options.arms or ())} - {*world.arms}:
         parser.error(f"unknown arms {', '.join(sorted(unknown))}; choose from {', '.join(world.arms)}")
+    try:
+        _run(world, options)
+    except (ConfigError, InputError) as error:
+        sys.exit(f"{error}")
+
+
+def _positive(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, got {text}")
+    return int(text)
+
+
+def _run(world: World, options: argparse.Namespace) -> None:
+    folder = options.out / world.name
     if options.step == "page":
-        write_page(options.results or RESULTS, ROOT / "docs")
+        write_page(RESULTS, ROOT / "docs")
     elif options.step == "analyse":
-        print(analyse(options.world, results))
+        print(analyse(options.world, options.results or RESULTS / world.name))
     elif options.step == "start":
         start(world, folder, options.rows or world.rows)
     else:
+        results = options.results or folder / "results"
         for seed in options.seeds:
             for arm in (INITIAL, *(options.arms or world.arms)):
                 run_arm(world, arm, seed, folder, results, options.steps, options.held_out)
 
 
 def analyse(name: Name, results: Path) -> str:
-    """The table of claims, from the files of results alone."""
-    return table_of(CLAIMS[name], read_outcomes(results))
+    """The table of claims, from the files of results alone.
+
+    Raises ConfigError for a folder without results of this world.
+    """
+    first = next(iter(sorted(results.glob("*.json"))), None)
+    if first is None:
+        raise ConfigError(f"{results} has no results: run python benchmarks/worlds.py arms, or pass --results")
+    outcomes = read_outcomes(results)
+    if unknown := outcomes.keys() - {*WORLDS[name].arms, INITIAL}:
+        raise ConfigError(f"{results} has arms that the world of {name} does not have: {', '.join(sorted(unknown))}")
+    return table_of(CLAIMS[name], outcomes, remarks_of(results.parent).get(name))
 
 
 def write_page(results: Path, docs: Path) -> None:
@@ -80,6 +111,7 @@ def write_page(results: Path, docs: Path) -> None:
     for name, drawn in pictures.items():
         (docs / "images" / name).write_text(drawn, encoding="utf-8")
     (docs / "reproductions.md").write_text(text, encoding="utf-8")
+    sys.stderr.write(f"{docs / 'reproductions.md'} and {len(pictures)} pictures written\n")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ def test_the_committed_page_is_what_the_committed_results_say(tmp_path: Path) ->
 def test_a_page_without_results_lists_every_claim_as_not_run(tmp_path: Path) -> None:
     text, pictures = page(tmp_path, ARMS)
     assert pictures == {}
-    assert text.count("| not run |") == sum(map(len, CLAIMS.values()))
+    assert text.count("| not run |") == 1 + sum(map(len, CLAIMS.values()))  # 1: the head of the summary
+    assert "| Self-evolution, in the world of facts | | | | | 7 |" in text
     assert text.count("No arm has been run.") == len(CLAIMS)
     assert "Not run: `paired`, `grpo`, `costs`." in text
 
@@ -66,6 +67,9 @@ def test_a_page_of_some_results_has_decisions_monitors_and_what_was_not_run(tmp_
     # Of 60 steps the last 30 have kl 1: the mean over 20 steps passes .5 in step 41, but no alarm comes before 40.
     assert "kl_runaway" in text
     assert "| grpo | kl_runaway |" in text.replace("`", "")
+    # Three claims are compared: the game and GRPO against the start, and against each other.
+    assert "| DPA-GRPO, in the world of forms | 2 | | 1 | | 10 |" in text
+    assert "`paired`: the paired game" in text
     assert list(pictures) == ["reproductions-forms.svg"]
     assert pictures["reproductions-forms.svg"].count("claim ") == 3
     assert not [*too_long(text)]

@@ -56,6 +56,23 @@ def test_arms_judged_on_different_prompts_are_refused(tmp_path: Path) -> None:
         compared(CLAIM, read_outcomes(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("name", "values"), [("world", ("facts", "forms")), ("start", ("ab12", "cd34")), ("steps", (150, 1))]
+)
+def test_results_of_other_worlds_starts_or_lengths_are_not_compared(
+    name: str, values: tuple[object, object], tmp_path: Path
+) -> None:
+    for seed, value in enumerate(values):
+        write(tmp_path, "a", seed, {"p": 1.0})
+        path = tmp_path / f"a-{seed}.json"
+        path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), name: value}), encoding="utf-8")
+    with pytest.raises(InputError, match=f"a-1.json has {name} {values[1]}, a-0.json has {values[0]}: keep them in"):
+        read_outcomes(tmp_path)
+    # The start itself has no steps, which is not another length.
+    path.write_text(json.dumps({"arm": "initial", "seed": 0, "outcomes": {}, "steps": 0}), encoding="utf-8")
+    assert read_outcomes(tmp_path).keys() == {"a", "initial"}
+
+
 def test_a_prompt_to_which_a_measure_does_not_apply_is_ignored(tmp_path: Path) -> None:
     outcomes = {"a": {0: {"p": {"oracle/right": 1.0}, "q": {"oracle/right": 1.0}, "r": {"other": 1.0}}}}
     outcomes["a"][1] = outcomes["a"][0]
@@ -68,7 +85,7 @@ def test_a_prompt_to_which_a_measure_does_not_apply_is_ignored(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("ends", "seeds", "agree", "reason"),
     [
-        ((0.1, 0.2), 2, True, "2 seeds, of which nothing is decided"),
+        ((0.1, 0.2), 2, True, "2 seeds, from which nothing can be decided"),
         ((0.1, 0.2), 3, False, "the interval is above 0, and the seeds disagree"),
         ((0.01, 0.02), 3, True, "the interval is between -.03 and .03"),
         ((-0.2, -0.1), 3, True, "the interval is below 0"),

@@ -17,6 +17,7 @@ from benchmarks.world_instructions import INSTRUCTIONS
 from benchmarks.world_probes import PROBES
 from benchmarks.world_runs import INITIAL, RECIPES, World, run_arm, start
 from benchmarks.worlds import analyse
+from vouching.errors import ConfigError
 from vouching.train.trainers import run_settings
 from vouching.worlds.claims import CLAIMS
 
@@ -50,6 +51,11 @@ def test_an_arm_is_trained_judged_on_held_out_prompts_and_compared(name: str, ar
     # the arm has one seed, initial two: too few in common for an effect
     assert f"| {arm} - " in analyse(world.name, results)  # pyright: ignore[reportArgumentType]
     assert "**" not in analyse(world.name, results)  # pyright: ignore[reportArgumentType]
+    assert "fewer than two seeds in common" in analyse(world.name, results)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ConfigError, match="has 1 steps and 8 prompts, not 2 and 8"):
+        run_arm(world, arm, 0, tmp_path, results, steps=2, held_out=8)
+    with pytest.raises(ConfigError, match="has a start of 32 rows, not 33"):
+        start(world, tmp_path, 33)
     before = (results / f"{arm}-0.json").stat().st_mtime_ns
     run_arm(world, arm, 0, tmp_path, results, steps=1, held_out=8)
     assert (results / f"{arm}-0.json").stat().st_mtime_ns == before
@@ -83,3 +89,8 @@ def test_every_claim_compares_arms_that_the_experiment_has(name: str) -> None:
     arms = {INITIAL, *WORLDS[name].arms}
     for claim in CLAIMS[name]:  # pyright: ignore[reportArgumentType]
         assert {claim.first, claim.second} <= arms
+
+
+def test_an_arm_without_a_start_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"has no start: first run python benchmarks/worlds.py start --world facts"):
+        run_arm(FACTS, "binary", 0, tmp_path / "facts", tmp_path / "results", steps=1, held_out=8)

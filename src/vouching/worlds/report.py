@@ -38,15 +38,31 @@ class PaperClaim:
     expects: Expects = "more"
 
 
+SAME = ("world", "start", "steps")
+"""What all results in a folder have to share: a name, a digest of the model that arms start from, and their length."""
+
+
 def read_outcomes(folder: Path) -> Outcomes:
-    """All outcomes in a folder. Raises InputError for a file that is not one of outcomes."""
+    """All outcomes in a folder.
+
+    Raises InputError for a file that is not one of outcomes, and for results that cannot be compared: of other worlds,
+    of arms from other starts, or of another length.
+    """
     found: dict[str, dict[int, dict[str, dict[str, float]]]] = {}
+    shared: dict[str, tuple[object, Path]] = {}
     for path in sorted(folder.glob("*.json")):
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             found.setdefault(record["arm"], {})[record["seed"]] = record["outcomes"]
         except (ValueError, KeyError, TypeError):
-            raise InputError(f'{path} must be a JSON object with "arm", "seed" and "outcomes": remove it') from None
+            wanted = 'a JSON object with "arm", "seed" and "outcomes"'
+            raise InputError(f"{path} must be {wanted}: pass the folder of one world's results") from None
+        for name in SAME:
+            if record.get(name) and shared.setdefault(name, (record[name], path))[0] != record[name]:
+                known, other = shared[name]
+                raise InputError(
+                    f"{path} has {name} {record[name]}, {other.name} has {known}: keep them in folders of their own"
+                )
     return found
 
 
@@ -93,7 +109,7 @@ def why(effect: Effect, smallest: float) -> str:
     'the interval contains 0 and .03; a difference of .25 would usually show'
     """
     if effect.seeds < MIN_SEEDS:
-        return f"{effect.seeds} seeds, of which nothing is decided"
+        return f"{effect.seeds} seeds, from which nothing can be decided"
     size = f"{smallest:.2f}".removeprefix("0")
     if -smallest < effect.low and effect.high < smallest:
         return f"the interval is between -{size} and {size}"
@@ -124,6 +140,8 @@ def table_of(claims: Iterable[PaperClaim], outcomes: Outcomes, remarks: Mapping[
                 f"{one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}], {one.seeds} seeds"
             )
             decision, reason = f"**{found.decision}**", found.why
+        elif {claim.first, claim.second} <= outcomes.keys():
+            decision, reason = "not compared", "fewer than two seeds in common"
         reason = "; ".join(filter(None, (reason, (remarks or {}).get(claim.text, ""))))
         lines.append(f"| {' | '.join([str(number), claim.text, claim.paper, ours, decision, reason])} |")
     return "\n".join(lines)
