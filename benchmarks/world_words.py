@@ -64,7 +64,8 @@ MEASURES_SAY: Mapping[str, Mapping[str, str]] = {
     "forms": {
         "lines": "lines that are right as submitted; the start submits its drafts", "drafts": "drafts that are right",
         "reviewed": "lines right after a review", "repaired": "made wrong drafts that are submitted right",
-        "challenge": "reviews that are right about the draft", "case/1": "sound drafts that pass without a case",
+        "caught": "of one wrong and one right made draft, reviews that are right; .5 if always silent",
+        "case/1": "sound drafts that pass without a case",
     },
     "answers": {
         "first": "P@1, by chance .333", "tau": "Kendall's tau-b, by chance 0",

@@ -141,7 +141,10 @@ def test_repairs_and_harm_are_those_of_made_drafts_and_drafts_alone_are_not_revi
     expected = {"oracle/lines": {1.0}, "oracle/form": {1.0}, "oracle/reviewed": {1.0}, "oracle/drafts": {0.0},
                 "oracle/challenge": {1.0}, "oracle/repaired": {1.0}, "oracle/harmed": {0.0}}  # fmt: skip
     assert {name: repairing[name] for name in expected} == expected
+    # A verifier that always raises a case, or never, is right about one of the two made drafts.
+    assert repairing["oracle/caught"] == {0.5}
     silent = judged(Player(cases=False), drafts=False, game=True)
+    assert silent["oracle/caught"] == {0.5}
     assert silent["oracle/repaired"] == silent["oracle/harmed"] == silent["oracle/reviewed"] == {0.0}
     # A case against a right draft, and its revision to 10, leave a wrong value.
     harming = judged(Player(cases=True, repairs=False), drafts=False, game=True)

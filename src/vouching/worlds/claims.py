@@ -99,7 +99,7 @@ CLAIMS: Mapping[World, tuple[PaperClaim, ...]] = {
                    "oracle/drafts"),
         PaperClaim("the gain is better repairs", "DPA-GRPO section 5", "paired", "initial", "oracle/repaired"),
         PaperClaim("the verifier learns whom to challenge", "DPA-GRPO Lemma 1", "paired", "initial",
-                   "oracle/challenge"),
+                   "oracle/caught"),
         PaperClaim("drafts learn more with the update of proposals", "DPA-GRPO Algorithm 1, line 19",
                    "paired", "pairs-only", "oracle/drafts"),
         PaperClaim("costs make sound lines pass unchallenged", "DPA-GRPO: case 1 needs costs",

@@ -45,7 +45,7 @@ TEMPLATE = (
 )
 """A chat template for a small policy: each line as its rule, name and value, what is asked, and the line in question,
 which the reply follows directly; without a value where none could be read. Fences and JSON, which are constant, are
-most of a prompt, and stand between a name and its value, which three layers have to bring together."""
+most of a prompt, and would separate a name from its value, which three layers have to bring together."""
 
 
 @dataclass(frozen=True, slots=True)
