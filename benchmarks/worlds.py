@@ -53,14 +53,16 @@ def main() -> None:
     parser.add_argument("--results", type=Path,
                         help="of arms and analyse (default of arms: OUT/WORLD/results; of analyse: the committed ones)"
                         )  # fmt: skip
-    parser.add_argument("--arms", nargs="+", metavar="ARM", help="of arms (default: all)")
+    parser.add_argument(
+        "--arms", nargs="+", metavar="ARM", help="of arms (default: all; initial: only judge the start)"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of arms (default: 0 1 2)")
     parser.add_argument("--steps", type=_positive, default=150, help="of each arm (default: 150)")
     parser.add_argument("--rows", type=_positive, help="of start (default: those of the world, 3,000 to 9,000)")
     parser.add_argument("--held-out", type=_positive, default=300, help="prompts that the oracle judges (default: 300)")
     options = parser.parse_args()
     world = WORLDS[options.world]
-    if unknown := {*(options.arms or ())} - {*world.arms}:
+    if unknown := {*(options.arms or ())} - {*world.arms, INITIAL}:
         parser.error(f"unknown arms {', '.join(sorted(unknown))}; choose from {', '.join(world.arms)}")
     try:
         _run(world, options)
@@ -85,7 +87,7 @@ def _run(world: World, options: argparse.Namespace) -> None:
     else:
         results = options.results or folder / "results"
         for seed in options.seeds:
-            for arm in (INITIAL, *(options.arms or world.arms)):
+            for arm in dict.fromkeys((INITIAL, *(options.arms or world.arms))):
                 run_arm(world, arm, seed, folder, results, options.steps, options.held_out)
 
 
