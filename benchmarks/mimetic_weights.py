@@ -1,6 +1,6 @@
 """Random weights of a small policy whose attention leans to what a copy needs.
 
-From plain random weights, a policy of three layers had not learned to look a number up in one of four documents after
+From plain random weights, a policy of three layers had not learned to look a number up in one of five documents after
 50,000 chats: it said any number of them. Looking up needs three things at once (attend to the tokens just before,
 attend to what is alike, say what is attended to), and each of them alone earns nothing. So the weights start near them,
 in the way of Trockman and Kolter, "Mimetic Initialization of Self-Attention Layers" (2023): queries like keys, output
