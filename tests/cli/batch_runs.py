@@ -107,7 +107,7 @@ def lines_of(path: Path) -> int:
 
 def wait_for_lines(path: Path, lines: int) -> None:
     """Wait until an output has so many lines."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while lines_of(path) < lines and time.monotonic() < deadline:
         time.sleep(0.005)
     assert lines_of(path) >= lines
