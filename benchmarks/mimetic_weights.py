@@ -34,18 +34,19 @@ def write_mimetic_weights(folder: Path) -> None:
             attention = layer.self_attn
             attention.o_proj.weight.copy_(attention.v_proj.weight.T)
             if layer is model.model.layers[0]:
-                _look_back(attention, config.hidden_size // config.num_attention_heads)
+                _look_back(attention)
             else:
                 attention.q_proj.weight.copy_(attention.k_proj.weight)
     model.save_pretrained(folder)
 
 
-def _look_back(attention: Any, size: int) -> None:
-    """Biases with which heads of ``size`` look at the last tokens.
+def _look_back(attention: Any) -> None:
+    """Biases with which heads look at the last tokens.
 
     Equal biases b of query and key in a pair of frequency f add b^2 cos(d f) to the score of a token d places back.
     Over the third of pairs that turn fastest, the sum falls with d.
     """
+    size = attention.head_dim
     for head, sharpness in enumerate(SHARPNESS):
         for bias in (attention.q_proj.bias, attention.k_proj.bias):
             bias[head * size : head * size + size // 6] = sharpness

@@ -28,6 +28,8 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     **{f"irrelevant-{round(100 * one)}": (f'rows=["{{folder}}/train-{one:g}.jsonl"]',) for one in SHARES},
 }
 """Settings of each arm over recipes/worlds/documents.toml; all have 32 responses per step."""
+STAGES = {"few": 2.0, "many": 1.0}
+"""Stages of look-ups of the start, and their epochs."""
 TOKENS = 40
 """Of a reply, at most; the longest right one has about 36."""
 
@@ -37,7 +39,7 @@ def write_rows(folder: Path, count: int) -> list[str]:
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
     right = [*chats(rows, 0, wrong=0.0), *recitals(DocumentsWorld(0.88).rows(count // 2, seed=5), 5)]
     write_lines(folder / "right.jsonl", right)
-    write_lookups(folder, count, ("few", "many"))
+    write_lookups(folder, count, STAGES)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, WRONG, MISREAD))
     write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
     for share in SHARES:
@@ -47,8 +49,9 @@ def write_rows(folder: Path, count: int) -> list[str]:
 
 def write_lookups(folder: Path, count: int, stages: Iterable[str] = LOOKUPS) -> None:
     """The chats of stages that teach look-ups, ``count`` for each number of documents."""
-    for name, numbers in ((name, LOOKUPS[name]) for name in stages):
-        write_lines(folder / f"{name}.jsonl", [line for one in numbers for line in lookups(one, count, seed=one)])
+    for name in stages:
+        made = [line for one in LOOKUPS[name] for line in lookups(one, count, seed=one)]
+        write_lines(folder / f"{name}.jsonl", made)
 
 
 def judge(model: Path, count: int, seed: int) -> Outcomes:
@@ -76,5 +79,5 @@ DOCUMENTS = World(
     template=TEMPLATE,
     mimetic=True,
     rows=9000,
-    epochs={"few": 2.0, "many": 1.0, "right": 3.0},
+    epochs={**STAGES, "right": 3.0},
 )  # fmt: skip

@@ -95,8 +95,8 @@ async def outcomes_of(players: Sampler, rows: Sequence[Row], *, drafts: bool, ga
     are right about the draft; ``case/...``: shares of the paper's cases. ``oracle/repaired``: whether a wrong draft of
     one line is submitted right, and ``oracle/harmed``: whether a right one is submitted wrong; ``oracle/caught``: share
     of the two reviews that are right, .5 for a verifier that is always silent. These drafts are made, the same for
-    every model, and all lines before are right: a policy's own wrong drafts get fewer and harder as it
-    learns, so that shares of them compare different lines.
+    every model, and all lines before are right: a policy's own wrong drafts get fewer and harder as it learns, so that
+    shares of them compare different lines.
     """
     found: dict[str, dict[str, float]] = {row["id"]: {} for row in rows}
     if game:
@@ -105,9 +105,10 @@ async def outcomes_of(players: Sampler, rows: Sequence[Row], *, drafts: bool, ga
         for name, wrong in (("oracle/repaired", True), ("oracle/harmed", False)):
             made = replace(_GAME, proposals=False, ask=partial(_asked, wrong))
             for row, decided in await _played(made, _Given(players), [cut_form(row) for row in rows]):
-                last, so_far = decided[-1], found[row["id"]].get("oracle/caught", 0.0)
-                found[row["id"]][name] = float((last.step.submitted == last.gold) == wrong)
-                found[row["id"]]["oracle/caught"] = so_far + measures_of(last).get("oracle/challenge", 0.0) / 2
+                outcome, last = found[row["id"]], decided[-1]
+                outcome[name] = float((last.step.submitted == last.gold) == wrong)
+                caught = measures_of(last).get("oracle/challenge", 0.0) / 2
+                outcome["oracle/caught"] = outcome.get("oracle/caught", 0.0) + caught
     if drafts:
         for row, decided in await _played(replace(_GAME, alone=True), players, rows):
             found[row["id"]] = _drafted(row, decided) | found[row["id"]] | oracle(_submitted(decided), row)

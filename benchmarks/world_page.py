@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from benchmarks.draw import Point, points_svg
 from benchmarks.render_tables import table
@@ -14,7 +14,8 @@ from benchmarks.render_wrap import wrapped
 from benchmarks.world_words import ARMS_SAY, MEASURES_SAY, in_words
 from vouching.train.monitor import alarms
 from vouching.train.run_folder import columns_of, read_lines
-from vouching.worlds.claims import CLAIMS
+from vouching.worlds.claims import CLAIMS, World
+from vouching.worlds.effects import Decision
 from vouching.worlds.report import Outcomes, PaperClaim, compared, read_outcomes, table_of
 
 TITLES: Mapping[str, str] = {
@@ -95,16 +96,17 @@ def page(results: Path, arms: Mapping[str, Sequence[str]]) -> tuple[str, dict[st
         arms: those of each world's experiment.
     """
     remarks, pictures = remarks_of(results), dict[str, str]()
-    lines = [HEAD, *_summary(results)]
+    by_world = {name: read_outcomes(results / name) for name in CLAIMS}
+    lines = [HEAD, *_summary(by_world)]
     for name, claims in CLAIMS.items():
-        folder, outcomes = results / name, read_outcomes(results / name)
+        folder, outcomes = results / name, by_world[name]
         lines += ["", f"## {TITLES[name]}", "", *_how(folder), "", table_of(claims, outcomes, remarks.get(name))]
         if drawn := _picture(TITLES[name], claims, outcomes):
             pictures[f"reproductions-{name}.svg"] = drawn
             lines += ["", f"![Differences of arms with their intervals](images/reproductions-{name}.svg)"]
         lines += _in_words(name, claims, outcomes)
         lines += _means(claims, outcomes)
-        lines += _order(folder) if name == "facts" else ()
+        lines += _order(folder, outcomes) if name == "facts" else ()
         if missing := [arm for arm in arms.get(name, ()) if arm not in outcomes]:
             lines += ["", f"Not run: {', '.join(f'`{arm}`' for arm in missing)}."]
         lines += _monitors(folder)
@@ -121,13 +123,12 @@ def remarks_of(results: Path) -> dict[str, dict[str, str]]:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def _summary(results: Path) -> Iterator[str]:
+def _summary(by_world: Mapping[World, Outcomes]) -> Iterator[str]:
     """How many claims of each world are decided, and how."""
-    kinds = ("holds", "in part", "does not hold here", "undecided at this size")
+    kinds = get_args(Decision)
     rows: list[tuple[str, ...]] = []
     for name, claims in CLAIMS.items():
-        outcomes = read_outcomes(results / name)
-        decided = [found.decision for claim in claims if (found := compared(claim, outcomes))]
+        decided = [found.decision for claim in claims if (found := compared(claim, by_world[name]))]
         counts = [*(decided.count(kind) for kind in kinds), len(claims) - len(decided)]
         rows.append((TITLES[name], *(f"{count or ''}" for count in counts)))
     yield from table(("claims", *(f"{kind} >" for kind in (*kinds, "not run"))), rows)
@@ -201,11 +202,11 @@ def _means(claims: Sequence[PaperClaim], outcomes: Outcomes) -> Iterator[str]:
         yield from table(("arm", "seeds >", *(f"{one.removeprefix('oracle/')} >" for one in measures)), rows)
 
 
-def _order(folder: Path) -> Iterator[str]:
+def _order(folder: Path, outcomes: Outcomes) -> Iterator[str]:
     """In which step the format and the labels of each run had made half of their gain."""
     rows: list[tuple[str, ...]] = []
     order: list[bool] = []
-    start = [found["oracle/readable"] for by_prompt in read_outcomes(folder).get("initial", {}).values()
+    start = [found["oracle/readable"] for by_prompt in outcomes.get("initial", {}).values()
              for found in by_prompt.values()]  # fmt: skip
     for arm, seed, lines in _logs(folder):
         steps = [line for line in lines if "readable" in line]

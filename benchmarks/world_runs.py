@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import hashlib
 import json
 import platform
 import shutil
@@ -18,6 +17,7 @@ from typing import Any, TypeAlias
 
 from benchmarks.mimetic_weights import write_mimetic_weights
 from tests.train.tiny_qwen import write_tiny_qwen  # beside the tests
+from vouching.encoder.weights import sha256_of
 from vouching.errors import ConfigError
 from vouching.models.base import Message, Sampling
 from vouching.worlds.documents import as_read
@@ -113,7 +113,7 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
         command = f"python benchmarks/worlds.py start --world {world.name} --out {folder.parent}"
         raise ConfigError(f"{folder} has no start: first run {command}")
     sys.stderr.write(f"{world.name}: {'judging' if arm == INITIAL else 'training'} {arm}, seed {seed}\n")
-    digest = hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest()[:12]
+    digest = sha256_of(model / "model.safetensors")[:12]
     if arm != INITIAL:
         own = [setting.replace("{folder}", str(folder)) for setting in world.arms[arm]]
         settings = [f"model={model}", f"max_steps={steps}", f"seed={seed}", *own]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-GAME = "the paired game: drafts in groups, and pairs of actions of verifier and approver"
 ARMS_SAY: Mapping[str, Mapping[str, str]] = {
     "facts": {
         "process": "SEVA's process reward", "binary": "1 for the right label, else 0",
@@ -29,7 +28,8 @@ ARMS_SAY: Mapping[str, Mapping[str, str]] = {
         "irrelevant-24": "trained on .24 irrelevant documents", "irrelevant-88": "trained on .88",
     },
     "forms": {
-        "paired": GAME, "grpo": "GRPO on drafts alone, no verifier", "dapo": "DAPO on drafts alone",
+        "paired": "the paired game: drafts in groups, and pairs of actions of verifier and approver",
+        "grpo": "GRPO on drafts alone, no verifier", "dapo": "DAPO on drafts alone",
         "pairs-only": "paired, without the update of drafts", "costs": "paired, .1 for a case and for a revision",
         "margin": "paired; pairs stop at a margin of 3 nats", "samples-2": "paired, 2 forms per step (4 in paired)",
         "samples-8": "paired, 8 forms per step", "noisy-oracle": "paired, a tenth of the right values is wrong",

@@ -96,10 +96,9 @@ def analyse(name: Name, results: Path) -> str:
 
     Raises ConfigError for a folder without results of this world.
     """
-    first = next(iter(sorted(results.glob("*.json"))), None)
-    if first is None:
-        raise ConfigError(f"{results} has no results: run python benchmarks/worlds.py arms, or pass --results")
     outcomes = read_outcomes(results)
+    if not outcomes:
+        raise ConfigError(f"{results} has no results: run python benchmarks/worlds.py arms, or pass --results")
     if unknown := outcomes.keys() - {*WORLDS[name].arms, INITIAL}:
         raise ConfigError(f"{results} has arms that the world of {name} does not have: {', '.join(sorted(unknown))}")
     return table_of(CLAIMS[name], outcomes, remarks_of(results.parent).get(name))

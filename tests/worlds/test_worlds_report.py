@@ -69,7 +69,9 @@ def test_results_of_other_worlds_starts_or_lengths_are_not_compared(
     with pytest.raises(InputError, match=f"a-1.json has {name} {values[1]}, a-0.json has {values[0]}: keep them in"):
         read_outcomes(tmp_path)
     # The start itself has no steps, which is not another length.
-    path.write_text(json.dumps({"arm": "initial", "seed": 0, "outcomes": {}, "steps": 0}), encoding="utf-8")
+    (tmp_path / "a-1.json").write_text(
+        json.dumps({"arm": "initial", "seed": 0, "outcomes": {}, "steps": 0}), encoding="utf-8"
+    )
     assert read_outcomes(tmp_path).keys() == {"a", "initial"}
 
 

@@ -49,10 +49,10 @@ def test_an_arm_is_trained_judged_on_held_out_prompts_and_compared(name: str, ar
     first, *_ = (results / f"{arm}-0.metrics.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(first)["step"] == 1
     # the arm has one seed, initial two: too few in common for an effect
-    assert f"| {arm} - " in analyse(world.name, results)  # pyright: ignore[reportArgumentType]
-    assert "**" not in analyse(world.name, results)  # pyright: ignore[reportArgumentType]
-    with_start = [one for one in CLAIMS[world.name] if {one.first, one.second} == {arm, INITIAL}]  # pyright: ignore[reportArgumentType]
     said = analyse(world.name, results)  # pyright: ignore[reportArgumentType]
+    assert f"| {arm} - " in said
+    assert "**" not in said
+    with_start = [one for one in CLAIMS[world.name] if {one.first, one.second} == {arm, INITIAL}]  # pyright: ignore[reportArgumentType]
     assert said.count("fewer than two seeds in common") == len(with_start)
     with pytest.raises(ConfigError, match="has 1 steps and 8 prompts, not 2 and 8"):
         run_arm(world, arm, 0, tmp_path, results, steps=2, held_out=8)

@@ -174,10 +174,10 @@ def fills(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """
     for row in rows:
         task, gold = read_row(row)
-        lines = [f"{unit.description}{unit.id}{draft_text(int(gold[unit.id]))}" for unit in task.units]
-        first = task.units[0]
-        said = "\n".join(lines).removeprefix(f"{first.description}{first.id}")
-        yield chat(unit_messages("draft", UnitState(task, first, {})), said)
+        first, *rest = task.units
+        drafts = {unit.id: draft_text(int(gold[unit.id])) for unit in task.units}
+        said = [drafts[first.id], *(f"{unit.description}{unit.id}{drafts[unit.id]}" for unit in rest)]
+        yield chat(unit_messages("draft", UnitState(task, first, {})), "\n".join(said))
 
 
 def as_read(text: str) -> str:

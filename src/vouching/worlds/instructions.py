@@ -3,8 +3,8 @@
 A row is an instruction, its checklist (one question for each constraint) and what the oracle knows. A small policy can
 be taught to respond and to judge with errors at known rates; those of judging are the p' and q' of Soft-RLVR. The
 oracle reads responses on its own and shares no code with Vouch's rewards; outside judges and gold labels are the oracle
-with errors at known rates. Instructions of the held-out part never occur in the
-training part. Not supported: constraints on meaning, checklists that are wrong.
+with errors at known rates. Instructions of the held-out part never occur in the training part. Not supported:
+constraints on meaning, checklists that are wrong.
 """
 
 from __future__ import annotations
