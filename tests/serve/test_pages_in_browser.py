@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -63,13 +62,9 @@ def shown_id(page: Any) -> str:
 def until_listed(page: Any, query: str) -> None:
     """Waits for the list that answers a query, which the page writes to its address once it is drawn.
 
-    The number of rows would not tell: the list of the query before may have as many. The page allows no script of the
-    test's own to look.
+    The number of rows would not tell: the list of the query before may have as many.
     """
-    deadline = time.monotonic() + 30
-    while query not in page.url and time.monotonic() < deadline:
-        page.wait_for_timeout(50)
-    assert query in page.url
+    page.wait_for_url(lambda address: query in address)
 
 
 def test_a_search_narrows_the_history_while_it_is_typed_and_keys_open_an_entry(browser: Any, site: Site) -> None:
