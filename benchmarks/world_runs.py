@@ -132,8 +132,8 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
     record = {
         "world": world.name, "arm": arm, "seed": seed, "settings": [*world.arms.get(arm, ())], "steps": steps,
         "start": digest,
-        "command": f"python benchmarks/worlds.py arms --world {world.name} --seeds {seed} --steps {steps} --arms {arm}"
-        .removesuffix(f" --arms {INITIAL}"),  # which every command judges
+        "command": f"python benchmarks/worlds.py arms --world {world.name} --arms {arm} --seeds {seed}"
+        + (f" --steps {steps}" if steps else ""),
         "machine": f"{platform.machine()}, one thread", "date": f"{datetime.date.today():%Y-%m-%d}",
         "cpu_seconds": round(time.process_time() - started, 1), "resumed": resumed,
         "outcomes": {
