@@ -7,11 +7,11 @@ counterparts for values and names, which are compared exactly or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from vouching.encoder.reading import SoftReading, TokenMatch, features_of
 from vouching.errors import ConfigError, WeightsError
@@ -21,10 +21,14 @@ from vouching.methods.embedded.premise import premise_for
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
+from vouching.reading.asked import Asked, TokenReading
+from vouching.text.sentences import sentence_spans
 from vouching.types import Source, Span
+from vouching.types.spans import ERROR_TYPES
 
 if TYPE_CHECKING:
     from vouching.encoder.encoder import Encoder
+    from vouching.reading.reader import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +105,30 @@ _LONGEST_COUNTERPART = 80
 """In characters; of matches further apart, only the best is shown."""
 
 
+ReadSoftly: TypeAlias = Callable[[str, Sequence[Segment], SourceIndex], SoftReading]
+"""Reads a claim that the rules have compared with the sources."""
+
+
 class SoftReader:
     """An encoder with the score model that weighs its features (and "rules", the z of the rules).
+
+    Args:
+        read: reads a claim.
+        digest: what identifies the encoder.
+        model: the score model.
+        name: of the verifier.
 
     Raises WeightsError if the model was fitted on another encoder.
     """
 
-    def __init__(self, encoder: Encoder, model: ScoreModel, name: str = "embedded") -> None:
-        if model.encoder != encoder.weights.digest:
+    def __init__(self, read: ReadSoftly, digest: str, model: ScoreModel, name: str = "embedded") -> None:
+        if model.encoder != digest:
             raise WeightsError(
-                f"the combined model was fitted on encoder {model.encoder}, got encoder {encoder.weights.digest}: "
+                f"the combined model was fitted on encoder {model.encoder}, got encoder {digest}: "
                 "use both from the same version of vouching"
             )
-        self._encoder = encoder
+        self.read = read
         self.model, self.name = model, name
-
-    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
-        """See :func:`read_softly`."""
-        return read_softly(self._encoder, claim, segments, index)
 
 
 def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
@@ -136,20 +146,55 @@ def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index
     return reworded.back(replace(reading, matches=tuple(matches)))
 
 
+def read_large(reader: Reader, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+    """Read a claim with the passages of the sources that the reader itself chooses; the rules' segments are not used."""
+    [reading] = reader.read(_evidence(index), [Asked(claim)])
+    matches = tuple(
+        TokenMatch(Span(claim[t.start : t.end], t.start, t.end), _in_source(t, index), t.similarity, t.support)
+        for t in reading.tokens
+        if t.source >= 0
+    )
+    mean = sum(match.similarity for match in matches) / max(1, len(matches))
+    return SoftReading(
+        reading.relation, dict.fromkeys(ERROR_TYPES, 1 / len(ERROR_TYPES)), matches, mean, 1, 1, (), reading.claim_read
+    )
+
+
+def _in_source(token: TokenReading, index: SourceIndex) -> Span:
+    text = index.plain[token.source].text[token.source_start : token.source_end]
+    return Span(text, token.source_start, token.source_end, index.sources[token.source].id)
+
+
+def _evidence(index: SourceIndex) -> list[str]:
+    """The sources in plain form, with spaces in place of the sentences that are no evidence."""
+    texts = [list(plain.text) for plain in index.plain]
+    kept = [bytearray(len(text)) for text in texts]
+    for sentence in index.sentences:
+        kept[sentence.source][sentence.start : sentence.end] = b"\1" * (sentence.end - sentence.start)
+    for text, plain, keep in zip(texts, index.plain, kept, strict=True):
+        for start, end in sentence_spans(plain.text):
+            if not any(keep[start:end]):
+                text[start:end] = " " * (end - start)
+    return ["".join(text) for text in texts]
+
+
 @cache
 def load_soft_reader() -> SoftReader:
     """The shipped encoder with the shipped combined model, loaded once."""
     from vouching.encoder.encoder import load_encoder
 
-    return SoftReader(load_encoder(), load_score_model("combined"))
+    encoder = load_encoder()
+    return SoftReader(partial(read_softly, encoder), encoder.weights.digest, load_score_model("combined"))
 
 
 def open_soft_reader(folder: Path) -> SoftReader:
-    """The encoder and the combined model of a folder: a round of ``vouch evolve run``, or a run of the encoder.
+    """The encoder and the combined model of a folder: a round of ``vouch evolve run``, a run of an encoder or a reader.
 
     Raises ConfigError without a combined model, WeightsError if a file is missing, altered or of another version.
     """
     from vouching.encoder.encoder import load_encoder
+    from vouching.reading.reader import LargeReader
+    from vouching.reading.text_encoder import MANIFEST, TextEncoder
 
     try:
         raw = (folder / COMBINED).read_bytes()
@@ -160,7 +205,12 @@ def open_soft_reader(folder: Path) -> SoftReader:
             f"run of vouch train encoder for which recipes/embedded/fit_combined.py has written {COMBINED}"
         ) from error
     export = folder / (EXPORT if (folder / EXPORT).is_dir() else _EXPORT_OF_RUN)
-    return SoftReader(load_encoder(export), score_model_of(raw), f"embedded:{folder}")
+    model, name = score_model_of(raw), f"embedded:{folder}"
+    if (export / MANIFEST).is_file():
+        reader = LargeReader(TextEncoder(export))
+        return SoftReader(partial(read_large, reader), reader.digest, model, name)
+    encoder = load_encoder(export)
+    return SoftReader(partial(read_softly, encoder), encoder.weights.digest, model, name)
 
 
 def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:

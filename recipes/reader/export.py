@@ -1,0 +1,264 @@
+"""Writes trained weights as the folder that ``vouching.reading.text_encoder`` reads: int8 ONNX, embeddings, heads.
+
+    python recipes/reader/export.py runs/reader/large/weights.safetensors --encoder MPNET --out runs/reader/export
+
+Weights become int8 with a scale per output; activations are scaled row by row at run time. The graph takes the keys
+and values of a text that was read before, so that one graph reads texts and claims. Compared with torch before it is
+written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from model import ReaderModel, Shape, batch_of, load_weights, shape_of
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from vouching.encoder.weights import sha256_of
+from vouching.reading.text_encoder import FORMAT, HEADS, MANIFEST, MODEL, TOKENIZER, WORDS, TextEncoder
+from vouching.reading.text_encoder import LAYERS as WEIGHT_FILES
+
+TEXT = "The museum is open from 10:00 to 17:00. On Mondays it is closed. Entry costs 12 euros, 8 for students."
+CLAIMS = ("The museum opens at ten.", "You can visit on Mondays.", "Students pay 8 euros.", "The café serves soup.")
+
+
+class Graph:
+    """A graph in the making; large weights go to files beside it."""
+
+    def __init__(self, folder: Path, shape: Shape) -> None:
+        self._folder, self._shape = folder, shape
+        self._nodes: list[onnx.NodeProto] = []
+        self._weights: list[onnx.TensorProto] = []
+        self._names: set[str] = set()
+
+    def node(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+        """Add a node; its outputs' names."""
+        names = [f"{kind}_{len(self._nodes)}_{n}" for n in range(outputs)]
+        domain = "com.microsoft" if kind == "Gelu" else ""
+        self._nodes.append(helper.make_node(kind, inputs, names, domain=domain, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def constant(self, name: str, value: Any, kind: Any = np.float32) -> str:
+        """A small array by name, once."""
+        if name not in self._names:
+            self._names.add(name)
+            self._weights.append(numpy_helper.from_array(np.asarray(value, kind), name))
+        return name
+
+    def large(self, name: str, value: NDArray[np.int8], file: str) -> str:
+        """An array in a file of its own."""
+        path = self._folder / file
+        offset = path.stat().st_size if path.exists() else 0
+        with path.open("ab") as out:
+            out.write(value.tobytes())
+        tensor = TensorProto(
+            name=name, data_type=TensorProto.INT8, dims=value.shape, data_location=TensorProto.EXTERNAL
+        )
+        for key, entry in (("location", file), ("offset", offset), ("length", value.nbytes)):
+            tensor.external_data.add(key=key, value=str(entry))
+        self._weights.append(tensor)
+        return name
+
+    def linear(self, name: str, rows: str, weight: NDArray[np.float32], bias: NDArray[np.float32], file: str) -> str:
+        """(N, I) rows times int8 weights (O, I), each row quantised by its own largest value."""
+        scale = np.abs(weight).max(axis=1) / 127
+        quantised = np.clip(np.round(weight / scale[:, None]), -127, 127).astype(np.int8).T
+        largest = self.node(
+            "Max",
+            self.node("ReduceMax", self.node("Abs", rows), self.constant("last", [-1], np.int64), keepdims=1),
+            self.constant("tiny", 1e-9),
+        )
+        ints = self.node(
+            "QuantizeLinear",
+            self.node("Div", rows, largest),
+            self.constant("step", 1 / 127),
+            self.constant("middle", 128, np.uint8),
+        )
+        product = self.node(
+            "MatMulInteger", ints, self.large(f"{name}_weight", np.ascontiguousarray(quantised), file), "middle"
+        )
+        scaled = self.node(
+            "Mul",
+            self.node("Cast", product, to=TensorProto.FLOAT),
+            self.node("Mul", largest, self.constant("step", 1 / 127)),
+        )
+        return self.node(
+            "Add", self.node("Mul", scaled, self.constant(f"{name}_scale", scale)), self.constant(f"{name}_bias", bias)
+        )
+
+    def save(self, outputs: dict[str, str]) -> None:
+        """Write the graph; ``outputs`` maps names to nodes' outputs."""
+        layers, heads, size = self._shape.num_hidden_layers, self._shape.num_attention_heads, self._shape.head_size
+        shapes: dict[str, list[Any]] = {
+            "embedded": ["N", self._shape.hidden_size],
+            "bias": [heads, "N", "M"],
+            "past_keys": [layers, heads, size, "S"],
+            "past_values": [layers, heads, "S", size],
+        }
+        for name, found in outputs.items():
+            self._nodes.append(helper.make_node("Identity", [found], [name]))
+        graph = helper.make_graph(
+            self._nodes,
+            "reader",
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+            self._weights,
+        )
+        opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+        onnx.save_model(helper.make_model(graph, opset_imports=opsets, ir_version=10), str(self._folder / MODEL))
+
+
+def write_graph(weights: dict[str, NDArray[np.float32]], folder: Path, sizes: Shape) -> None:
+    """Write the layers as a graph."""
+    graph, layers = Graph(folder, sizes), sizes.num_hidden_layers
+    states = "embedded"
+    shape = graph.constant("by_head", [-1, sizes.num_attention_heads, sizes.head_size], np.int64)
+    joined = graph.constant("joined", [-1, sizes.hidden_size], np.int64)
+    pasts = [
+        graph.node("Split", name, outputs=layers, axis=0, num_outputs=layers) for name in ("past_keys", "past_values")
+    ]
+    first = graph.constant("first", [0], np.int64)
+    fresh: tuple[list[str], list[str]] = ([], [])
+    for number in range(layers):
+        own = {
+            name.removeprefix(f"layers.{number}."): value
+            for name, value in weights.items()
+            if name.startswith(f"layers.{number}.")
+        }
+        file = WEIGHT_FILES[number * len(WEIGHT_FILES) // layers]
+        name = f"layer_{number}"
+        own["qkv.weight"], own["qkv.bias"] = (
+            _with_scaled_query(own[f"qkv.{kind}"], sizes) for kind in ("weight", "bias")
+        )
+        parts = graph.node(
+            "Split",
+            graph.linear(f"{name}_qkv", states, own["qkv.weight"], own["qkv.bias"], file),
+            outputs=3,
+            axis=1,
+            num_outputs=3,
+        )
+        query, value = (graph.node("Transpose", graph.node("Reshape", parts[n], shape), perm=[1, 0, 2]) for n in (0, 2))
+        key = graph.node("Transpose", graph.node("Reshape", parts[1], shape), perm=[1, 2, 0])
+        fresh[0].append(graph.node("Unsqueeze", key, first))
+        fresh[1].append(graph.node("Unsqueeze", value, first))
+        keys = graph.node("Concat", graph.node("Squeeze", pasts[0][number], first), key, axis=2)
+        values = graph.node("Concat", graph.node("Squeeze", pasts[1][number], first), value, axis=1)
+        seen = graph.node("Softmax", graph.node("Add", graph.node("MatMul", query, keys), "bias"), axis=-1)
+        mixed = graph.node(
+            "Reshape", graph.node("Transpose", graph.node("MatMul", seen, values), perm=[1, 0, 2]), joined
+        )
+        states = _normed(
+            graph,
+            f"{name}_1",
+            states,
+            graph.linear(f"{name}_out", mixed, own["out.weight"], own["out.bias"], file),
+            own,
+            "norm_1",
+        )
+        inner = graph.node("Gelu", graph.linear(f"{name}_up", states, own["up.weight"], own["up.bias"], file))
+        states = _normed(
+            graph,
+            f"{name}_2",
+            states,
+            graph.linear(f"{name}_down", inner, own["down.weight"], own["down.bias"], file),
+            own,
+            "norm_2",
+        )
+    graph.save(
+        {
+            "states": states,
+            "keys": graph.node("Concat", *fresh[0], axis=0),
+            "values": graph.node("Concat", *fresh[1], axis=0),
+        }
+    )
+
+
+def _with_scaled_query(value: NDArray[np.float32], sizes: Shape) -> NDArray[np.float32]:
+    """Weights or bias of query, key and value, the query divided by the root of the heads' size."""
+    return np.concatenate([value[: sizes.hidden_size] / np.sqrt(sizes.head_size), value[sizes.hidden_size :]]).astype(
+        np.float32
+    )
+
+
+def _normed(graph: Graph, name: str, states: str, added: str, own: dict[str, NDArray[np.float32]], norm: str) -> str:
+    scale, bias = (graph.constant(f"{name}_norm_{kind}", own[f"{norm}.{kind}"]) for kind in ("weight", "bias"))
+    return graph.node("LayerNormalization", graph.node("Add", states, added), scale, bias, axis=-1, epsilon=1e-5)
+
+
+def export(weights: Path, encoder: Path, out: Path, trained: dict[str, Any]) -> None:
+    """Write the folder and compare it with torch."""
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    model = ReaderModel(shape_of(encoder)).eval()
+    load_weights(model, weights)
+    arrays = {name: value.numpy().astype(np.float32) for name, value in model.state_dict().items()}
+    write_graph(arrays, out, model.shape)
+    words = arrays["words.weight"]
+    scale = np.maximum(np.abs(words).max(axis=1), 1e-9) / 127
+    np.save(out / WORDS, np.clip(np.round(words / scale[:, None]), -127, 127).astype(np.int8))
+    heads = {
+        "word_scale": scale,
+        "places": arrays["places.weight"],
+        "distance": arrays["distance.weight"],
+        "norm_weight": arrays["norm.weight"],
+        "norm_bias": arrays["norm.bias"],
+        "temperature": np.ones(1),
+        **{f"relation_{n}_weight": arrays[f"relation.{n}.weight"].T for n in (0, 2)},
+        **{f"relation_{n}_bias": arrays[f"relation.{n}.bias"] for n in (0, 2)},
+        "support_weight": arrays["support.weight"].T,
+        "support_bias": arrays["support.bias"],
+    }
+    np.savez(out / HEADS, **{name: value.astype(np.float32) for name, value in heads.items()})
+    shutil.copy(encoder / "tokenizer.json", out / TOKENIZER)
+    record = {
+        "format": FORMAT,
+        "shape": _sizes(model.shape),
+        "sha256": {name: sha256_of(out / name) for name in (MODEL, *WEIGHT_FILES, WORDS, HEADS, TOKENIZER)},
+        "trained": trained,
+    }
+    (out / MANIFEST).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    print(
+        f"{out}: {sum(p.stat().st_size for p in out.iterdir()) / 1e6:.1f} MB; P differs from torch by {difference(model, out):.4f} at most"
+    )
+
+
+def _sizes(shape: Shape) -> dict[str, int]:
+    return {"layers": shape.num_hidden_layers, "heads": shape.num_attention_heads, "size": shape.head_size}
+
+
+def difference(model: ReaderModel, folder: Path) -> float:
+    """The largest difference of a probability between torch and the folder, on four claims."""
+    encoder = TextEncoder(folder)
+    text, blocks = encoder.tokenizer.text(TEXT), [encoder.tokenizer.block(claim) for claim in CLAIMS]
+    with torch.inference_mode():
+        relation, _ = model(batch_of([(text, blocks)]))
+    found = np.stack([read.relation for read in encoder.read(encoder.keep(TEXT), blocks)])
+    return float(np.abs(found - relation.softmax(-1).numpy()).max())
+
+
+def main() -> None:
+    """Read the options and export."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("--encoder", type=Path, required=True, help="folder of the pretrained MPNet, for its tokenizer")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--trained", type=Path, help="JSON that says how the weights were made, for the manifest")
+    options = parser.parse_args()
+    export(
+        options.weights,
+        options.encoder,
+        options.out,
+        json.loads(options.trained.read_text("utf-8")) if options.trained else {},
+    )
+
+
+if __name__ == "__main__":
+    main()

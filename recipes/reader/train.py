@@ -1,0 +1,254 @@
+"""Trains the large reader on packs; goes on from the last checkpoint.
+
+    python recipes/reader/train.py STAGE --encoder MPNET --packs runs/reader/packs --out runs/reader/large [--hours 2]
+
+STAGE names a mix of sets in ``stages.toml``. Every ten minutes, and at the end, ``state.pt`` (weights, optimizer,
+counts) and ``weights.safetensors`` (half precision) are written to --out. The rate rises at the start and then stays;
+with --anneal it falls to nothing over the hours of this call. Without --hours the run goes on until it is stopped: a
+stop loses ten minutes at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from model import ReaderModel, batch_of, length_of, load_weights, shape_of
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+from vouching.reading.sequence import Tokenizer, Tokens
+
+MOST_CLAIMS = 16
+"""Claims of a sequence."""
+DRAWN, SAVE_EVERY, LOG_EVERY = 128, 600, 20
+TOKEN_WEIGHT, UNSUPPORTED_WEIGHT = 0.3, 3.0
+Pack = dict[str, Any]
+Item = tuple[Tokens, list[Tokens], list[int], list[list[list[int]] | None]]
+
+
+class Pool:
+    """Packs by set, drawn by share and without replacement within a set; a file that changed is read again."""
+
+    def __init__(self, folder: Path, shares: dict[str, float], tokenizer: Tokenizer, seed: int) -> None:
+        self._folder, self._shares, self._tokenizer, self._random = folder, shares, tokenizer, random.Random(seed)
+        self._packs: dict[str, list[str]] = {}
+        self._order: dict[str, list[int]] = {}
+        self._claims: dict[str, float] = {}
+        self._stamps: dict[str, float] = {}
+
+    def read(self) -> None:
+        """Read the files that are new or changed."""
+        for name in self._shares:
+            path = self._folder / f"{name}.jsonl"
+            if not path.exists() or self._stamps.get(name) == path.stat().st_mtime:
+                continue
+            self._stamps[name] = path.stat().st_mtime
+            lines = path.read_text("utf-8").splitlines()
+            counts = [min(MOST_CLAIMS, len(json.loads(line)["claims"])) for line in lines]
+            self._packs[name], self._order[name], self._claims[name] = lines, [], sum(counts) / max(1, len(counts))
+
+    def draw(self, number: int) -> list[Item]:
+        """Texts with at most ``MOST_CLAIMS`` of their claims each; the shares are those of claims."""
+        names = [name for name in self._shares if self._packs.get(name)]
+        weights = [self._shares[name] / self._claims[name] for name in names]
+        return [self._item(self._next(name)) for name in self._random.choices(names, weights, k=number)]
+
+    def _next(self, name: str) -> Pack:
+        if not self._order[name]:
+            self._order[name] = self._random.sample(range(len(self._packs[name])), len(self._packs[name]))
+        pack: Pack = json.loads(self._packs[name][self._order[name].pop()])
+        return pack
+
+    def _item(self, pack: Pack) -> Item:
+        claims = pack["claims"]
+        if len(claims) > MOST_CLAIMS:  # neighbours stay together: minimal pairs are learned side by side
+            first = self._random.randrange(len(claims))
+            claims = [claims[(first + n) % len(claims)] for n in range(MOST_CLAIMS)]
+        blocks = [self._tokenizer.block(claim, notes) for claim, _, notes, _ in claims]
+        return (
+            self._tokenizer.text(pack["source"]),
+            blocks,
+            [entry[1] for entry in claims],
+            [entry[3] for entry in claims],
+        )
+
+    def batches(self, tokens: int) -> Iterator[list[Item]]:
+        """Batches of sequences of like length, of about ``tokens`` tokens with padding."""
+        while True:
+            self.read()
+            drawn = sorted(self.draw(DRAWN), key=lambda item: length_of(item[0], item[1]))
+            cut: list[list[Item]] = [[]]
+            for item in drawn:
+                if cut[-1] and length_of(item[0], item[1]) * (len(cut[-1]) + 1) > tokens:
+                    cut.append([])
+                cut[-1].append(item)
+            self._random.shuffle(cut)
+            yield from cut
+
+
+def loss_of(relation: Tensor, support: Tensor, heads: Tensor, items: list[Item]) -> Tensor:
+    """Cross-entropy of the relation (a label of two classes adds their probabilities) and of the marked tokens."""
+    y = torch.tensor([label for item in items for label in item[2]])
+    log_p = relation.log_softmax(-1)
+    either = torch.logsumexp(log_p[:, 1:], -1)
+    loss = -torch.where(y == 3, either, log_p.gather(1, y.clamp(max=2)[:, None])[:, 0]).mean()
+    logits, targets = [], []
+    blocks = [(block, marks) for item in items for block, marks in zip(item[1], item[3], strict=True)]
+    for (row, at), (block, marks) in zip(heads.T.tolist(), blocks, strict=True):
+        if marks is None or not len(block.starts):
+            continue
+        logits.append(support[row, at + 1 : at + 1 + len(block.starts)])
+        places = zip(block.starts.tolist(), block.ends.tolist(), strict=True)
+        targets += [float(not any(s < end and start < e for s, e in marks)) for start, end in places]
+    if not logits:
+        return loss
+    target = torch.tensor(targets)
+    weight = 1 + (UNSUPPORTED_WEIGHT - 1) * (1 - target)
+    return loss + TOKEN_WEIGHT * functional.binary_cross_entropy_with_logits(torch.cat(logits), target, weight)
+
+
+def optimizer_of(model: nn.Module, rate: float) -> torch.optim.AdamW:
+    """AdamW, without decay of biases and norms."""
+    weights = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in weights if p.dim() > 1], "weight_decay": 0.01},
+        {"params": [p for p in weights if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
+
+
+def half_is_faster() -> bool:
+    """Whether this CPU multiplies in bfloat16 faster than in float32, by trying."""
+    took = []
+    for kind in (torch.float32, torch.bfloat16):
+        left, right = torch.randn(1024, 768).to(kind), torch.randn(3072, 768).to(kind)
+        functional.linear(left, right)
+        started = time.perf_counter()
+        for _ in range(8):
+            functional.linear(left, right)
+        took.append(time.perf_counter() - started)
+    return took[1] < 0.8 * took[0]
+
+
+class Run:
+    """The state of a training: weights, optimizer and counts, in a folder."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.model, self.out = ReaderModel(shape_of(options.encoder)), options.out
+        self.optimizer = optimizer_of(self.model, options.rate)
+        self.counts: dict[str, Any] = {"steps": 0, "claims": 0, "seconds": 0.0, "stages": {}}
+        self.out.mkdir(parents=True, exist_ok=True)
+        if (self.out / "state.pt").exists():
+            saved = torch.load(self.out / "state.pt")
+            self.model.load_state_dict(saved["model"])
+            self.optimizer.load_state_dict(saved["optimizer"])
+            self.counts = saved["counts"]
+        else:
+            self.model.load_pretrained(options.encoder)
+            if options.start:
+                load_weights(self.model, options.start)
+                self.counts.update(json.loads(options.counts))
+
+    def save(self) -> None:
+        """Write the state, and the weights alone in half precision."""
+        state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "counts": self.counts}
+        torch.save(state, self.out / "state.tmp")
+        os.replace(self.out / "state.tmp", self.out / "state.pt")
+        half = {name: value.to(torch.float16) for name, value in self.model.state_dict().items()}
+        save_file(half, str(self.out / "weights.safetensors"))
+
+    def log(self, **figures: Any) -> None:
+        """Add a line to ``log.jsonl``."""
+        with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"at": time.strftime("%Y-%m-%d %H:%M:%S"), **figures}) + "\n")
+
+
+def train(options: argparse.Namespace) -> None:
+    """Train until the hours are over."""
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(options.seed)
+    run = Run(options)
+    stage = tomllib.loads((Path(__file__).parent / "stages.toml").read_text("utf-8"))[options.stage]
+    pool = Pool(
+        options.packs,
+        stage["shares"],
+        Tokenizer(options.encoder / "tokenizer.json"),
+        options.seed + run.counts["steps"],
+    )
+    weights = [p for p in run.model.parameters() if p.requires_grad]
+    half = half_is_faster() if options.half is None else options.half
+    run.log(stage=options.stage, half=half, threads=options.threads, **run.counts)
+    started = saved = logged = time.time()
+    first, seconds, mean, before = run.counts["steps"], (options.hours or 1e9) * 3600, None, run.counts["claims"]
+    for items in pool.batches(options.tokens):
+        now = time.time()
+        if now - started > seconds:
+            break
+        rate = options.rate * min(1.0, (run.counts["steps"] + 1) / options.warm, (run.counts["steps"] - first + 1) / 30)
+        rate *= max(0.02, 1 - (now - started) / seconds) if options.anneal else 1.0
+        for group in run.optimizer.param_groups:
+            group["lr"] = rate
+        batch = batch_of([(item[0], item[1]) for item in items])
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            relation, support = run.model(batch)
+        loss = loss_of(relation, support, batch.heads, items)
+        run.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(weights, 1.0)
+        run.optimizer.step()
+        claims = relation.shape[0]
+        run.counts["steps"] += 1
+        run.counts["claims"] += claims
+        run.counts["stages"][options.stage] = run.counts["stages"].get(options.stage, 0) + claims
+        run.counts["seconds"] += time.time() - now
+        mean = loss.item() if mean is None else 0.98 * mean + 0.02 * loss.item()
+        if run.counts["steps"] % LOG_EVERY == 0:
+            speed = (run.counts["claims"] - before) / (time.time() - logged)
+            run.log(
+                steps=run.counts["steps"],
+                claims=run.counts["claims"],
+                loss=round(mean, 4),
+                rate=rate,
+                per_second=round(speed, 2),
+            )
+            logged, before = time.time(), run.counts["claims"]
+        if time.time() - saved > SAVE_EVERY:
+            run.save()
+            saved = time.time()
+    run.save()
+
+
+def main() -> None:
+    """Read the options and train."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stage")
+    parser.add_argument("--encoder", type=Path, required=True, help="folder of the pretrained MPNet")
+    parser.add_argument("--packs", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--start", type=Path, help="weights to begin with, where --out has no state yet")
+    parser.add_argument("--counts", default="{}", help="JSON: steps and claims that these weights have seen")
+    parser.add_argument("--hours", type=float)
+    parser.add_argument("--anneal", action="store_true", help="let the rate fall to nothing over --hours")
+    parser.add_argument("--rate", type=float, default=4e-5)
+    parser.add_argument("--tokens", type=int, default=2048, help="tokens of a step")
+    parser.add_argument("--warm", type=int, default=150, help="steps until the full rate")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--half", action=argparse.BooleanOptionalAction, help="bfloat16; the default is what is faster here"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    train(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How a claim is read beside a text: values and what follows from them, and the encoders that judge."""

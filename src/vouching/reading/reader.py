@@ -1,0 +1,102 @@
+"""Reads claims with the large encoder: passages of the sources, computed facts, each text once for all claims."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from vouching.reading.asked import Asked, Reading, TokenReading
+from vouching.reading.facts import Fact, computed_facts
+from vouching.reading.sequence import WINDOW, Tokens
+from vouching.reading.text_encoder import ClaimRead, Kept, TextEncoder
+from vouching.reading.values import Values, read_values
+from vouching.reading.windows import Passages, Window
+from vouching.types import Relation
+
+OWN = 200
+"""Tokens of the passages that one claim needs, where the sources do not fit into a window."""
+_KEPT_BYTES = 256_000_000
+"""Memory for texts that were read."""
+_KEPT_SOURCES = 64
+
+
+class LargeReader:
+    """Reads with the large encoder; sources and texts that were read are kept for further claims."""
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self._encoder = encoder
+        self._texts: OrderedDict[str, Kept] = OrderedDict()
+        self._sources: OrderedDict[tuple[str, ...], _Sources] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def digest(self) -> str:
+        """First digits of the SHA-256 of the model."""
+        return self._encoder.digest
+
+    def read(self, sources: Sequence[str], claims: Sequence[Asked]) -> list[Reading]:
+        """One reading per claim, in order."""
+        known = self._known(tuple(sources))
+        looked_for = [" ".join(filter(None, (claim.question, claim.before, claim.text))) for claim in claims]
+        found: dict[int, Reading] = {}
+        for window, numbers in known.passages.windows(looked_for, WINDOW - 10, OWN):
+            kept = self._kept(window.text)
+            facts = [computed_facts(claims[number].text, known.values) for number in numbers]
+            blocks = [
+                self._encoder.tokenizer.block(claims[number].text, _notes(claims[number], own))
+                for number, own in zip(numbers, facts, strict=True)
+            ]
+            for number, own, block, read in zip(numbers, facts, blocks, self._encoder.read(kept, blocks), strict=True):
+                relation: dict[Relation, float] = dict(
+                    zip(("supported", "contradicted", "not_found"), read.relation.tolist(), strict=True)
+                )
+                end = int(block.ends[-1]) if block.cut else len(claims[number].text)
+                tokens = tuple(_tokens(block, read, kept, window))
+                found[number] = Reading(relation, tokens, tuple(own), window, end)
+        return [found[number] for number in range(len(claims))]
+
+    def _known(self, sources: tuple[str, ...]) -> _Sources:
+        with self._lock:
+            entry = self._sources.pop(sources, None)
+        if entry is None:
+            entry = _Sources(Passages(sources, self._encoder.tokenizer.count), read_values("\n\n".join(sources)))
+        with self._lock:
+            self._sources[sources] = entry
+            if len(self._sources) > _KEPT_SOURCES:
+                self._sources.popitem(last=False)
+        return entry
+
+    def _kept(self, text: str) -> Kept:
+        with self._lock:
+            entry = self._texts.pop(text, None)
+        entry = entry or self._encoder.keep(text)
+        with self._lock:
+            self._texts[text] = entry
+            while len(self._texts) > 1 and sum(kept.size for kept in self._texts.values()) > _KEPT_BYTES:
+                self._texts.popitem(last=False)
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    passages: Passages
+    values: Values
+    """Of all sources, joined by empty lines."""
+
+
+def _notes(claim: Asked, facts: Sequence[Fact]) -> list[str]:
+    """What stands behind a claim in its block, as the training wrote it."""
+    given = (("question", claim.question), ("before", claim.before), *(("computed", fact.text) for fact in facts))
+    return [f"{name}: {text}" for name, text in given if text]
+
+
+def _tokens(block: Tokens, read: ClaimRead, kept: Kept, window: Window) -> Iterator[TokenReading]:
+    for number, (start, end) in enumerate(zip(block.starts.tolist(), block.ends.tolist(), strict=True)):
+        at = int(read.match[number])
+        has_match = at < len(kept.tokens.starts)
+        place = window.place(int(kept.tokens.starts[at]), int(kept.tokens.ends[at])) if has_match else None
+        yield TokenReading(
+            start, end, float(read.support[number]), *(place or (-1, 0, 0)), float(read.similarity[number])
+        )
