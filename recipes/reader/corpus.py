@@ -1,12 +1,12 @@
-"""Reads the documents that people or models wrote by ``corpus/BRIEF.md``, checks them and writes the corpus.
+"""Reads the documents that writers made by ``corpus/BRIEF.md``, checks them and writes the corpus.
 
-    python recipes/reader/corpus.py check FOLDER             what cannot be read, is out of balance or gives the label away
+    python recipes/reader/corpus.py check FOLDER ...      what cannot be read, is out of balance or gives the label away
     python recipes/reader/corpus.py build FOLDER ... --out recipes/reader/corpus
-    python recipes/reader/corpus.py sample FOLDER --out blind.jsonl     a tenth of the documents' claims, shuffled, no labels
-    python recipes/reader/corpus.py agree FOLDER blind.jsonl            how often a second reader's labels agree
+    python recipes/reader/corpus.py sample FOLDER --out blind.jsonl    a tenth, shuffled and without labels
+    python recipes/reader/corpus.py agree FOLDER labels.jsonl          how often a second reader's labels agree
 
-A file has a head (kind, title), the document and its claims, divided by lines of "=====". Claims come in groups below
-a construction in brackets: "+" supported, "-" contradicted, "?" not found, "0" no claim; «» mark the words that are
+A file has a head (kind, title), the document and its claims, divided by lines of "=====". Claims come in groups below a
+construction in brackets: "+" supported, "-" contradicted, "?" not found, "0" no claim; «» mark the words that are
 wrong.
 """
 
@@ -26,13 +26,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CONSTRUCTIONS = frozenset(
-    "derived paraphrase place opposite negated threshold who compare planned time scope unit aggregate cause name plain absent "
-    "answer pronoun several".split()
+    str.split("""derived paraphrase place opposite negated threshold who compare planned time scope unit aggregate cause
+        name plain absent answer pronoun several""")
 )
 RELATIONS = {"+": "supported", "-": "contradicted", "?": "not_found"}
 _BEFORE = {"answer": "question", "several": "question", "pronoun": "before"}
 HIGHEST = 0.6
 """Most that word overlap, or the claim alone, may tell of the label (AUROC)."""
+ROOT = Path(__file__).parents[2]
 NEAR = 0.6
 """Share of a claim's triples of words above which it is a copy of another."""
 
@@ -197,9 +198,25 @@ def check(folder: Path) -> int:
     return faults
 
 
+def held_back() -> list[str]:
+    """The documents and claims of the contrast corpus that choose settings and report."""
+    texts: list[str] = []
+    for part in ("dev", "test"):
+        folder = ROOT / "tests/data/contrast" / part
+        texts += (path.read_text("utf-8") for path in (folder / "documents").iterdir())
+        texts += (json.loads(line)["claim"] for line in (folder / "claims.jsonl").read_text("utf-8").splitlines())
+    return texts
+
+
 def build(folders: Sequence[Path], out: Path) -> None:
-    """Write ``documents.jsonl.gz`` and ``claims.jsonl.gz`` of all folders, in the format of the contrast corpus."""
+    """Write ``documents.jsonl.gz`` and ``claims.jsonl.gz`` of all folders, in the format of the contrast corpus.
+
+    Refuses documents and claims that are near copies of what is held back.
+    """
     documents = [document for folder in folders for document in read_folder(folder)]
+    near = near_copies(documents, held_back())
+    if near:
+        raise SystemExit("near copies of tests/data/contrast:\n" + "\n".join(near))
     out.mkdir(parents=True, exist_ok=True)
     rows: dict[str, list[dict[str, object]]] = {"documents": [], "claims": []}
     for document in documents:
@@ -244,16 +261,12 @@ def sample(folder: Path, out: Path) -> None:
         for document in read_folder(folder):
             if is_sampled(document.name):
                 entries = [{"number": n, "given": c.given, "claim": c.text} for n, c in enumerate(shuffled(document))]
-                file.write(
-                    json.dumps(
-                        {"document": document.name, "text": document.text, "claims": entries}, ensure_ascii=False
-                    )
-                    + "\n"
-                )
+                row = {"document": document.name, "text": document.text, "claims": entries}
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def agree(folder: Path, labels: Path) -> None:
-    """Compare a second reader's labels (``{"document", "labels": {number: "+" | "-" | "?"}}`` a line) with the writer's."""
+    """Compare a second reader's labels with the writer's: ``{"document", "labels": {number: "+", "-" or "?"}}`` a line."""
     documents = {document.name: document for document in read_folder(folder)}
     same = binary = total = 0
     for row in map(json.loads, labels.read_text("utf-8").splitlines()):

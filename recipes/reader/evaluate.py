@@ -1,6 +1,6 @@
 """Scores weights of the large reader on the sets that choose settings, and on held-out parts of the training sets.
 
-    python recipes/reader/evaluate.py runs/reader/large/weights.safetensors --encoder MPNET --packs runs/reader/packs [--without-notes]
+    python recipes/reader/evaluate.py WEIGHTS --encoder MPNET --packs runs/reader/packs [--without-notes]
 
 The encoder alone: P(supported) of each claim, no calibration, no exact comparators. Figures go to standard output as
 one JSON object.
@@ -37,7 +37,6 @@ def score(
 ) -> list[tuple[float, int]]:
     """(P(supported), y) of each claim, one text at a time."""
     found: list[tuple[float, int]] = []
-    half = half_is_faster()
     for pack in packs:
         claims = pack["claims"]
         for first in range(0, len(claims), 16):
@@ -46,7 +45,7 @@ def score(
                 tokenizer.block(claim, [n for n in given if notes or not n.startswith("computed")])
                 for claim, _, given, _ in part
             ]
-            with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=half):
+            with torch.inference_mode():
                 relation, _ = model(batch_of([(tokenizer.text(pack["source"]), blocks)]))
             found += zip(relation.softmax(-1)[:, 0].tolist(), [entry[1] for entry in part], strict=True)
     return found
@@ -66,6 +65,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     model, tokenizer = ReaderModel(shape_of(options.encoder)).eval(), Tokenizer(options.encoder / "tokenizer.json")
     load_weights(model, options.weights)
+    model = model.bfloat16() if half_is_faster() else model
     figures: dict[str, Any] = {}
     for name in options.sets.split(","):
         path = options.packs / f"{name}.jsonl"

@@ -225,9 +225,8 @@ def export(weights: Path, encoder: Path, out: Path, trained: dict[str, Any]) -> 
         "trained": trained,
     }
     (out / MANIFEST).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-    print(
-        f"{out}: {sum(p.stat().st_size for p in out.iterdir()) / 1e6:.1f} MB; P differs from torch by {difference(model, out):.4f} at most"
-    )
+    size = sum(path.stat().st_size for path in out.iterdir()) / 1e6
+    print(f"{out}: {size:.1f} MB; P differs from torch by {difference(model, out):.4f} at most")
 
 
 def _sizes(shape: Shape) -> dict[str, int]:

@@ -84,9 +84,8 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tenso
     """(B, H, T, S) queries, keys and values. torch's own is six times slower for short sequences on a CPU."""
     if query.shape[2] > LONG:
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-    with torch.autocast("cpu", enabled=False):
-        scores = torch.matmul(query * query.shape[3] ** -0.5, key.transpose(-1, -2)) + bias
-        return torch.matmul(torch.softmax(scores, -1), value)
+    scores = torch.matmul(query * query.shape[3] ** -0.5, key.transpose(-1, -2)) + bias
+    return torch.matmul(torch.softmax(scores, -1), value)
 
 
 class ReaderModel(nn.Module):
@@ -104,15 +103,19 @@ class ReaderModel(nn.Module):
         self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.num_hidden_layers))
         self.relation = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, len(CLASSES)))
         self.support = nn.Linear(width, 1)
+        self.frozen = 0
+        """Layers from below that are not trained; without a gradient they cost a third."""
         self.words.weight.requires_grad_(False)
         self.distance.weight.requires_grad_(False)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """(C, 3) logits of the relation and (B, T) logits that a token is supported."""
         bias = self.bias(batch)
-        states = self.norm(self.words(batch.tokens) + self.places(batch.positions))
-        for layer in self.layers:
-            states = layer(states, bias)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
+            states = self.norm(self.words(batch.tokens) + self.places(batch.positions))
+        for number, layer in enumerate(self.layers):
+            with torch.set_grad_enabled(torch.is_grad_enabled() and number >= self.frozen):
+                states = layer(states, bias)
         return self.relation(states[batch.heads[0], batch.heads[1]]).float(), self.support(states)[..., 0].float()
 
     def bias(self, batch: Batch) -> Tensor:
@@ -121,8 +124,9 @@ class ReaderModel(nn.Module):
         visible = ((asks == asked) | (asked == 0)) & (asked >= 0)
         visible = visible | torch.eye(batch.tokens.shape[1], dtype=torch.bool)
         distance = batch.positions[:, None, :] - batch.positions[:, :, None]
-        bias = self.distance(bucket_of(distance)).permute(0, 3, 1, 2).masked_fill(~visible[:, None], HIDDEN)
-        return bias.bfloat16().contiguous() if torch.is_autocast_enabled("cpu") else bias.contiguous()
+        return (
+            self.distance(bucket_of(distance)).permute(0, 3, 1, 2).masked_fill(~visible[:, None], HIDDEN).contiguous()
+        )
 
     def load_pretrained(self, folder: Path) -> None:
         """Take the weights of an MPNet, as transformers names them."""

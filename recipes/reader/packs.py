@@ -33,15 +33,16 @@ CORPORA = {
     "contrast": ROOT / "recipes/encoder/contrast",
     "dev_contrast": ROOT / "tests/data/contrast/dev",
 }
-NLI = (
-    "mnli_dev_matched mnli_dev_mismatched mnli_train_taxinli cad_snli snli_dev_test snli_train_20k sam_nli fever_nli_dev "
-    "scitail_dev_test paws_wiki_en_dev negation_nli equate ambient add_one_rte evidence_inference_v2 entailmentbank_steps_pos "
-    "sra_semeval13 tracie_train"
-).split()
-TRAIN = (
-    "fool_me_twice fever_symmetric faithdial factcheck_gpt bump begin wice wice_full wice_spans summedits_ectsum summedits_podcast "
-    "summedits_qmsumm summedits_sales_call summedits_sales_email summedits_scitldr breaking_nli conjnli med"
-).split()
+NLI = str.split(
+    """mnli_dev_matched mnli_dev_mismatched mnli_train_taxinli cad_snli snli_dev_test snli_train_20k sam_nli
+    fever_nli_dev scitail_dev_test paws_wiki_en_dev negation_nli equate ambient add_one_rte evidence_inference_v2
+    entailmentbank_steps_pos sra_semeval13 tracie_train"""
+)
+TRAIN = str.split(
+    """fool_me_twice fever_symmetric faithdial factcheck_gpt bump begin wice wice_full wice_spans summedits_ectsum
+    summedits_podcast summedits_qmsumm summedits_sales_call summedits_sales_email summedits_scitldr breaking_nli
+    conjnli med"""
+)
 SETS = {
     **{name: DATA / f"nli/{name}.jsonl.gz" for name in NLI},
     **{name: DATA / f"train/{name}.jsonl.gz" for name in TRAIN},

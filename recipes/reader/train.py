@@ -11,6 +11,7 @@ stop loses ten minutes at most.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import os
 import random
@@ -140,6 +141,29 @@ def half_is_faster() -> bool:
     return took[1] < 0.8 * took[0]
 
 
+class HalfCopy:
+    """A copy of a model in bfloat16 that computes, while the model itself keeps its weights and moments in float32."""
+
+    def __init__(self, model: ReaderModel) -> None:
+        self.model = copy.deepcopy(model).bfloat16()
+        self._pairs = [
+            (p, q) for p, q in zip(model.parameters(), self.model.parameters(), strict=True) if p.requires_grad
+        ]
+
+    def give_gradients(self) -> None:
+        """Move the gradients to the model."""
+        for kept, half in self._pairs:
+            kept.grad = None if half.grad is None else half.grad.float()
+            half.grad = None
+
+    def take_weights(self) -> None:
+        """Take the model's weights after a step."""
+        with torch.no_grad():
+            for kept, half in self._pairs:
+                if kept.grad is not None:
+                    half.copy_(kept)
+
+
 class Run:
     """The state of a training: weights, optimizer and counts, in a folder."""
 
@@ -187,6 +211,8 @@ def train(options: argparse.Namespace) -> None:
     )
     weights = [p for p in run.model.parameters() if p.requires_grad]
     half = half_is_faster() if options.half is None else options.half
+    run.model.frozen = options.freeze
+    computing = HalfCopy(run.model) if half else None
     run.log(stage=options.stage, half=half, threads=options.threads, **run.counts)
     started = saved = logged = time.time()
     first, seconds, mean, before = run.counts["steps"], (options.hours or 1e9) * 3600, None, run.counts["claims"]
@@ -199,13 +225,16 @@ def train(options: argparse.Namespace) -> None:
         for group in run.optimizer.param_groups:
             group["lr"] = rate
         batch = batch_of([(item[0], item[1]) for item in items])
-        with torch.autocast("cpu", torch.bfloat16, enabled=half):
-            relation, support = run.model(batch)
+        relation, support = (computing.model if computing else run.model)(batch)
         loss = loss_of(relation, support, batch.heads, items)
         run.optimizer.zero_grad()
         loss.backward()
+        if computing:
+            computing.give_gradients()
         nn.utils.clip_grad_norm_(weights, 1.0)
         run.optimizer.step()
+        if computing:
+            computing.take_weights()
         claims = relation.shape[0]
         run.counts["steps"] += 1
         run.counts["claims"] += claims
@@ -242,6 +271,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=4e-5)
     parser.add_argument("--tokens", type=int, default=2048, help="tokens of a step")
     parser.add_argument("--warm", type=int, default=150, help="steps until the full rate")
+    parser.add_argument("--freeze", type=int, default=0, help="layers from below that stay as they are")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument(
         "--half", action=argparse.BooleanOptionalAction, help="bfloat16; the default is what is faster here"

@@ -28,6 +28,8 @@ _CODE = re.compile(r"[\w.]*[A-Za-z][\w.]*\d|\d[\w.]*[A-Za-z]{2}[\w.]*\d|v\d|\d+\
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DAY = 86_400.0
 _ABOUT = 0.03
+_IGNORED = FUNCTION_WORDS - {"may"}
+"""The month is a word of content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def stems(text: str) -> frozenset[str]:
     >>> sorted(stems("The prices of both tickets"))
     ['pric', 'ticket']
     """
-    return frozenset(stem(word) for word in lower_words(text) if word not in FUNCTION_WORDS)
+    return frozenset(stem(word) for word in lower_words(text) if word not in _IGNORED)
 
 
 def values_in(text: str) -> list[Value]:

@@ -1,0 +1,97 @@
+"""The recipe of the reader in its tiny form: packs, training with a stop in between, export, reading."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.reading.tiny_mpnet import RECIPE, run_script, write_tiny_mpnet
+from vouching.errors import WeightsError
+from vouching.reading.asked import Asked
+from vouching.reading.reader import LargeReader
+from vouching.reading.text_encoder import MANIFEST, TextEncoder
+
+pytest.importorskip("torch", reason="needs torch, from the extra 'train'")
+CLAIMS = ["The bridge opened in 1937.", "It was built by the city.", "The river is 30 years old."]
+SOURCE = "The old bridge was built by the city. It opened in 1937.\n\nThe river is long."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny encoder, trained for a few steps in two runs, and its export."""
+    at = tmp_path_factory.mktemp("reader")
+    encoder = write_tiny_mpnet(at / "mpnet")
+    run_script("packs.py", at / "packs", "--tokenizer", encoder / "tokenizer.json", "--only", "dev_contrast")
+    for hours in (0.0005, 0.0005):  # two seconds each
+        where = ("--encoder", encoder, "--packs", at / "packs", "--out", at / "run")
+        run_script("train.py", "tiny", *where, "--hours", hours, "--tokens", 512, "--no-half")
+    run_script("export.py", at / "run/weights.safetensors", "--encoder", encoder, "--out", at / "export")
+    return at
+
+
+def test_packs_hold_every_claim_once_with_its_facts(folder: Path) -> None:
+    lines = [json.loads(line) for line in (folder / "packs/dev_contrast.jsonl").read_text("utf-8").splitlines()]
+    claims = [claim for line in lines for claim in line["claims"]]
+    assert len(claims) == len({(claim[0], line["source"]) for line in lines for claim in line["claims"]}) == 500
+    assert any(note.startswith("computed: ") for _, _, notes, _ in claims for note in notes)
+    assert {y for _, y, _, _ in claims} == {0, 1, 2}
+
+
+def test_a_run_goes_on_from_its_last_state(folder: Path) -> None:
+    log = [json.loads(line) for line in (folder / "run/log.jsonl").read_text("utf-8").splitlines()]
+    starts = [entry for entry in log if "stage" in entry]
+    assert [entry["stage"] for entry in starts] == ["tiny", "tiny"]
+    assert starts[0]["steps"] == 0 < starts[1]["steps"]
+
+
+def test_a_claim_reads_the_same_alone_and_beside_others(folder: Path) -> None:
+    reader = LargeReader(TextEncoder(folder / "export"))
+    together = reader.read([SOURCE], [Asked(claim) for claim in CLAIMS])
+    for claim, beside in zip(CLAIMS, together, strict=True):
+        [alone] = LargeReader(TextEncoder(folder / "export")).read([SOURCE], [Asked(claim)])
+        assert alone.relation == pytest.approx(beside.relation, abs=2e-3)
+
+
+def test_probabilities_sum_to_one_and_tokens_cover_the_claim(folder: Path) -> None:
+    [reading] = LargeReader(TextEncoder(folder / "export")).read([SOURCE], [Asked(CLAIMS[0])])
+    assert sum(reading.relation.values()) == pytest.approx(1)
+    assert [CLAIMS[0][token.start : token.end] for token in reading.tokens[:2]] == ["The", "bridge"]
+    for token in reading.tokens:
+        assert 0 <= token.support <= 1
+        assert token.source == 0
+        assert SOURCE[token.source_start : token.source_end].strip()
+
+
+def test_a_question_and_the_sentence_before_change_the_reading(folder: Path) -> None:
+    reader = LargeReader(TextEncoder(folder / "export"))
+    plain, asked = reader.read([SOURCE], [Asked("In 1937."), Asked("In 1937.", question="When was it opened?")])
+    assert not np.isclose(plain.relation["supported"], asked.relation["supported"], atol=1e-6)
+
+
+def test_the_graph_agrees_with_torch(folder: Path) -> None:
+    """The int8 graph and the float model of two layers differ by little."""
+    import sys
+
+    sys.path.insert(0, str(RECIPE))
+    from export import difference
+    from model import ReaderModel, load_weights, shape_of
+
+    model = ReaderModel(shape_of(folder / "mpnet")).eval()
+    load_weights(model, folder / "run/weights.safetensors")
+    assert difference(model, folder / "export") < 0.01
+
+
+def test_a_changed_file_is_refused(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(folder / "export", tmp_path / "export")
+    with (tmp_path / "export/heads.npz").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(WeightsError, match=r"heads\.npz is not the file"):
+        TextEncoder(tmp_path / "export")
+    (tmp_path / "export" / MANIFEST).unlink()
+    with pytest.raises(WeightsError, match="cannot read"):
+        TextEncoder(tmp_path / "export")
