@@ -36,6 +36,8 @@ HIGHEST = 0.6
 ROOT = Path(__file__).parents[2]
 NEAR = 0.6
 """Share of a claim's triples of words above which it is a copy of another."""
+SHORTEST = 9
+"""Triples of words below which a likeness means nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def near_copies(documents: Sequence[Document], others: Sequence[str]) -> list[st
         for text in (document.text, *(claim.text for claim in document.claims)):
             own = triples(text)
             hits = Counter(number for triple in own for number in index.get(triple, ()))
-            if len(own) >= 4 and hits and hits.most_common(1)[0][1] / len(own) > NEAR:
+            if len(own) >= SHORTEST and hits and hits.most_common(1)[0][1] / len(own) > NEAR:
                 near.append(f"{document.name}: {text[:80]}")
     return near
 
@@ -266,24 +268,24 @@ def sample(folder: Path, out: Path) -> None:
 
 
 def agree(folder: Path, labels: Path) -> None:
-    """Compare a second reader's labels with the writer's: ``{"document", "labels": {number: "+", "-" or "?"}}`` a line."""
+    """Compare a second reader's labels with the writer's, and show where they differ.
+
+    Args:
+        folder: the writer's documents.
+        labels: ``{"document": NAME, "labels": {NUMBER: "+", "-" or "?"}}`` a line.
+    """
     documents = {document.name: document for document in read_folder(folder)}
-    same = binary = total = 0
+    pairs: list[tuple[str, str]] = []
     for row in map(json.loads, labels.read_text("utf-8").splitlines()):
         for number, mark in row["labels"].items():
             claim = shuffled(documents[row["document"]])[int(number)]
-            total, same, binary = (
-                total + 1,
-                same + (claim.mark == mark),
-                binary + ((claim.mark == "+") == (mark == "+")),
-            )
+            pairs.append((claim.mark, mark))
             if (claim.mark == "+") != (mark == "+"):
-                print(
-                    f"{row['document']} {number} [{claim.construction}] writer {claim.mark}, reader {mark}: {claim.given} {claim.text}"
-                )
-    print(
-        f"{total} claims: {binary / max(1, total):.3f} agree on supported or not, {same / max(1, total):.3f} on the relation"
-    )
+                place = f"{row['document']} {number} [{claim.construction}]"
+                print(f"{place} writer {claim.mark}, reader {mark}: {claim.given} {claim.text}")
+    binary = sum((one == "+") == (other == "+") for one, other in pairs) / max(1, len(pairs))
+    same = sum(one == other for one, other in pairs) / max(1, len(pairs))
+    print(f"{len(pairs)} claims: {binary:.3f} agree on supported or not, {same:.3f} on the relation")
 
 
 def main() -> None:

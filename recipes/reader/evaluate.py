@@ -22,6 +22,7 @@ from vouching.metrics import auroc
 from vouching.reading.sequence import Tokenizer
 
 SETS = (
+    "dev_independent",
     "dev_contrast",
     "dev_tabfact",
     "dev_infotabs",
@@ -43,7 +44,7 @@ def score(
             part = claims[first : first + 16]
             blocks = [
                 tokenizer.block(claim, [n for n in given if notes or not n.startswith("computed")])
-                for claim, _, given, _ in part
+                for claim, _, given, *_ in part
             ]
             with torch.inference_mode():
                 relation, _ = model(batch_of([(tokenizer.text(pack["source"]), blocks)]))

@@ -63,7 +63,7 @@ def entries(path: Path, most: int, first_group: int) -> list[Entry]:
     found: list[Entry] = []
     for number, line in enumerate(path.read_text("utf-8").splitlines()):
         pack: dict[str, Any] = json.loads(line)
-        for claim, y, notes, _ in pack["claims"]:
+        for claim, y, notes, *_ in pack["claims"]:
             if len(found) < most and not any(note.startswith(("question", "before")) for note in notes):
                 found.append((claim, pack["source"], int(y == 0), first_group + number))
     return found

@@ -4,9 +4,9 @@
 
 One file per set, ``SET.jsonl``, and ``SET.held-out.jsonl`` with one group in twenty, for calibration; ``dev_*`` choose
 settings. A line is one text (a whole source if it fits, else the passages that share the words of one claim) with
-claims ``[text, y, notes, marks]``: y is 0 supported, 1 contradicted, 2 not found, 3 one of the last two; notes are the
-question, the sentences before and the computed facts; marks are the stretches of the claim that make it wrong, [] for
-none, null if unknown.
+claims ``[text, y, notes, marks, pair]``: y is 0 supported, 1 contradicted, 2 not found, 3 one of the last two; notes
+are the question, the sentences before and the computed facts; marks are the stretches of the claim that make it wrong,
+[] for none, null if unknown; claims of one pair differ as little as possible.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ CORPORA = {
     "corpus": ROOT / "recipes/reader/corpus",
     "contrast": ROOT / "recipes/encoder/contrast",
     "dev_contrast": ROOT / "tests/data/contrast/dev",
+    "dev_independent": ROOT / "recipes/reader/independent",
 }
 NLI = str.split(
     """mnli_dev_matched mnli_dev_mismatched mnli_train_taxinli cad_snli snli_dev_test snli_train_20k sam_nli
@@ -78,6 +79,7 @@ def rows_of(name: str) -> Iterator[Row]:
                 "marks": [] if y == 0 else _marked(row),
                 "notes": [f"question: {row['question']}"] if row.get("question") and name != "bbq" else [],
                 "group": f"{row.get('group') or row['source'][:200]}",
+                "pair": row.get("pair"),
             }
 
 
@@ -114,6 +116,7 @@ def _corpus_rows(folder: Path) -> Iterator[Row]:
                 "y": y,
                 "notes": notes,
                 "group": row["document"],
+                "pair": row.get("group"),
                 "marks": [] if y == 0 else [[at, at + len(row["decisive"])]] if at >= 0 else None,
             }
 
@@ -150,6 +153,7 @@ class Packer:
                     row["y"],
                     [*row["notes"], *(f"computed: {f.text}" for f in computed_facts(row["claim"], values))],
                     row["marks"],
+                    row["pair"],
                 ]
                 for row in claims
             ]

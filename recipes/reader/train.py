@@ -3,9 +3,9 @@
     python recipes/reader/train.py STAGE --encoder MPNET --packs runs/reader/packs --out runs/reader/large [--hours 2]
 
 STAGE names a mix of sets in ``stages.toml``. Every ten minutes, and at the end, ``state.pt`` (weights, optimizer,
-counts) and ``weights.safetensors`` (half precision) are written to --out. The rate rises at the start and then stays;
-with --anneal it falls to nothing over the hours of this call. Without --hours the run goes on until it is stopped: a
-stop loses ten minutes at most.
+counts) and ``weights.safetensors`` (their running mean, in half precision) are written to --out. The rate rises at the
+start and then stays; with --anneal it falls to nothing over the hours of this call. Without --hours the run goes on
+until it is stopped: a stop loses ten minutes at most.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from model import ReaderModel, batch_of, length_of, load_weights, shape_of
@@ -32,9 +32,20 @@ from vouching.reading.sequence import Tokenizer, Tokens
 MOST_CLAIMS = 16
 """Claims of a sequence."""
 DRAWN, SAVE_EVERY, LOG_EVERY = 128, 600, 20
-TOKEN_WEIGHT, UNSUPPORTED_WEIGHT = 0.3, 3.0
+TOKEN_WEIGHT, UNSUPPORTED_WEIGHT, PAIR_WEIGHT = 0.5, 3.0, 0.5
+AVERAGE = 0.998
+"""What the mean of the weights keeps of itself at a step."""
 Pack = dict[str, Any]
-Item = tuple[Tokens, list[Tokens], list[int], list[list[list[int]] | None]]
+
+
+class Item(NamedTuple):
+    """A text with some of its claims."""
+
+    text: Tokens
+    blocks: list[Tokens]
+    labels: list[int]
+    marks: list[list[list[int]] | None]
+    pairs: list[str | None]
 
 
 class Pool:
@@ -75,22 +86,18 @@ class Pool:
         if len(claims) > MOST_CLAIMS:  # neighbours stay together: minimal pairs are learned side by side
             first = self._random.randrange(len(claims))
             claims = [claims[(first + n) % len(claims)] for n in range(MOST_CLAIMS)]
-        blocks = [self._tokenizer.block(claim, notes) for claim, _, notes, _ in claims]
-        return (
-            self._tokenizer.text(pack["source"]),
-            blocks,
-            [entry[1] for entry in claims],
-            [entry[3] for entry in claims],
-        )
+        blocks = [self._tokenizer.block(claim, notes) for claim, _, notes, *_ in claims]
+        labels, marks, pairs = ([entry[at] for entry in claims] for at in (1, 3, 4))
+        return Item(self._tokenizer.text(pack["source"]), blocks, labels, marks, pairs)
 
     def batches(self, tokens: int) -> Iterator[list[Item]]:
         """Batches of sequences of like length, of about ``tokens`` tokens with padding."""
         while True:
             self.read()
-            drawn = sorted(self.draw(DRAWN), key=lambda item: length_of(item[0], item[1]))
+            drawn = sorted(self.draw(DRAWN), key=lambda item: length_of(item.text, item.blocks))
             cut: list[list[Item]] = [[]]
             for item in drawn:
-                if cut[-1] and length_of(item[0], item[1]) * (len(cut[-1]) + 1) > tokens:
+                if cut[-1] and length_of(item.text, item.blocks) * (len(cut[-1]) + 1) > tokens:
                     cut.append([])
                 cut[-1].append(item)
             self._random.shuffle(cut)
@@ -98,13 +105,26 @@ class Pool:
 
 
 def loss_of(relation: Tensor, support: Tensor, heads: Tensor, items: list[Item]) -> Tensor:
-    """Cross-entropy of the relation (a label of two classes adds their probabilities) and of the marked tokens."""
-    y = torch.tensor([label for item in items for label in item[2]])
+    """The loss of a batch: the relation of each claim, its marked tokens, and the order within pairs.
+
+    Relation: cross-entropy; a label of two classes adds their probabilities. Tokens: binary cross-entropy. Pairs:
+    log(1 + exp(-(z of a supported claim - z of one that is not))), z = log-odds of supported.
+    """
+    y = torch.tensor([label for item in items for label in item.labels])
     log_p = relation.log_softmax(-1)
     either = torch.logsumexp(log_p[:, 1:], -1)
     loss = -torch.where(y == 3, either, log_p.gather(1, y.clamp(max=2)[:, None])[:, 0]).mean()
+    loss = loss + TOKEN_WEIGHT * _token_loss(support, heads, items)
+    better, worse = _ordered(items)
+    if better:
+        z = log_p[:, 0] - either
+        loss = loss + PAIR_WEIGHT * functional.softplus(z[worse] - z[better]).mean()
+    return loss
+
+
+def _token_loss(support: Tensor, heads: Tensor, items: list[Item]) -> Tensor:
     logits, targets = [], []
-    blocks = [(block, marks) for item in items for block, marks in zip(item[1], item[3], strict=True)]
+    blocks = [(block, marks) for item in items for block, marks in zip(item.blocks, item.marks, strict=True)]
     for (row, at), (block, marks) in zip(heads.T.tolist(), blocks, strict=True):
         if marks is None or not len(block.starts):
             continue
@@ -112,10 +132,25 @@ def loss_of(relation: Tensor, support: Tensor, heads: Tensor, items: list[Item])
         places = zip(block.starts.tolist(), block.ends.tolist(), strict=True)
         targets += [float(not any(s < end and start < e for s, e in marks)) for start, end in places]
     if not logits:
-        return loss
+        return torch.zeros(())
     target = torch.tensor(targets)
     weight = 1 + (UNSUPPORTED_WEIGHT - 1) * (1 - target)
-    return loss + TOKEN_WEIGHT * functional.binary_cross_entropy_with_logits(torch.cat(logits), target, weight)
+    return functional.binary_cross_entropy_with_logits(torch.cat(logits), target, weight)
+
+
+def _ordered(items: list[Item]) -> tuple[list[int], list[int]]:
+    """Places in the batch of the claims of each pair that differ in their label: the supported ones, the others."""
+    better: list[int] = []
+    worse: list[int] = []
+    first = 0
+    for item in items:
+        for one, (label, pair) in enumerate(zip(item.labels, item.pairs, strict=True)):
+            for other, (second, same) in enumerate(zip(item.labels, item.pairs, strict=True)):
+                if label == 0 and second and pair is not None and pair == same:
+                    better.append(first + one)
+                    worse.append(first + other)
+        first += len(item.labels)
+    return better, worse
 
 
 def optimizer_of(model: nn.Module, rate: float) -> torch.optim.AdamW:
@@ -170,25 +205,43 @@ class Run:
     def __init__(self, options: argparse.Namespace) -> None:
         self.model, self.out = ReaderModel(shape_of(options.encoder)), options.out
         self.optimizer = optimizer_of(self.model, options.rate)
-        self.counts: dict[str, Any] = {"steps": 0, "claims": 0, "seconds": 0.0, "stages": {}}
+        self.counts: dict[str, Any] = {"steps": 0, "claims": 0, "seconds": 0.0, "stages": {}, "averaged": 0}
+        self.mean: dict[str, Tensor] = {}
         self.out.mkdir(parents=True, exist_ok=True)
         if (self.out / "state.pt").exists():
             saved = torch.load(self.out / "state.pt")
             self.model.load_state_dict(saved["model"])
             self.optimizer.load_state_dict(saved["optimizer"])
-            self.counts = saved["counts"]
+            self.counts = {"averaged": 0, **saved["counts"]}
+            self.mean.update(saved.get("mean", {}))
         else:
             self.model.load_pretrained(options.encoder)
             if options.start:
                 load_weights(self.model, options.start)
                 self.counts.update(json.loads(options.counts))
+        own = {name: value.detach().clone() for name, value in self.model.named_parameters() if value.requires_grad}
+        self.mean = {**own, **self.mean}
+
+    def average(self) -> None:
+        """Move the mean of the weights towards the weights: at first the plain mean of the steps, then of the last."""
+        self.counts["averaged"] += 1
+        share = max(1 - AVERAGE, 1 / self.counts["averaged"])
+        with torch.no_grad():
+            for name, value in self.model.named_parameters():
+                if value.grad is not None:
+                    self.mean[name].lerp_(value, share)
 
     def save(self) -> None:
-        """Write the state, and the weights alone in half precision."""
-        state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "counts": self.counts}
+        """Write the state, and the mean of the weights in half precision."""
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "counts": self.counts,
+            "mean": self.mean,
+        }
         torch.save(state, self.out / "state.tmp")
         os.replace(self.out / "state.tmp", self.out / "state.pt")
-        half = {name: value.to(torch.float16) for name, value in self.model.state_dict().items()}
+        half = {name: value.to(torch.float16) for name, value in {**self.model.state_dict(), **self.mean}.items()}
         save_file(half, str(self.out / "weights.safetensors"))
 
     def log(self, **figures: Any) -> None:
@@ -224,7 +277,7 @@ def train(options: argparse.Namespace) -> None:
         rate *= max(0.02, 1 - (now - started) / seconds) if options.anneal else 1.0
         for group in run.optimizer.param_groups:
             group["lr"] = rate
-        batch = batch_of([(item[0], item[1]) for item in items])
+        batch = batch_of([(item.text, item.blocks) for item in items])
         relation, support = (computing.model if computing else run.model)(batch)
         loss = loss_of(relation, support, batch.heads, items)
         run.optimizer.zero_grad()
@@ -233,6 +286,7 @@ def train(options: argparse.Namespace) -> None:
             computing.give_gradients()
         nn.utils.clip_grad_norm_(weights, 1.0)
         run.optimizer.step()
+        run.average()
         if computing:
             computing.take_weights()
         claims = relation.shape[0]
