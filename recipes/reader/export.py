@@ -12,8 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -116,69 +117,69 @@ class Graph:
         onnx.save_model(helper.make_model(graph, opset_imports=opsets, ir_version=10), str(self._folder / MODEL))
 
 
-def write_graph(weights: dict[str, NDArray[np.float32]], folder: Path, sizes: Shape) -> None:
+Weights: TypeAlias = dict[str, NDArray[np.float32]]
+
+
+def write_graph(weights: Weights, folder: Path, sizes: Shape) -> None:
     """Write the layers as a graph."""
     graph, layers = Graph(folder, sizes), sizes.num_hidden_layers
-    states = "embedded"
-    shape = graph.constant("by_head", [-1, sizes.num_attention_heads, sizes.head_size], np.int64)
-    joined = graph.constant("joined", [-1, sizes.hidden_size], np.int64)
     pasts = [
         graph.node("Split", name, outputs=layers, axis=0, num_outputs=layers) for name in ("past_keys", "past_values")
     ]
-    first = graph.constant("first", [0], np.int64)
-    fresh: tuple[list[str], list[str]] = ([], [])
+    states = "embedded"
+    keys: list[str] = []
+    values: list[str] = []
     for number in range(layers):
-        own = {
-            name.removeprefix(f"layers.{number}."): value
-            for name, value in weights.items()
-            if name.startswith(f"layers.{number}.")
-        }
-        file = WEIGHT_FILES[number * len(WEIGHT_FILES) // layers]
-        name = f"layer_{number}"
-        own["qkv.weight"], own["qkv.bias"] = (
-            _with_scaled_query(own[f"qkv.{kind}"], sizes) for kind in ("weight", "bias")
+        prefix = f"layers.{number}."
+        own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+        own |= {f"qkv.{kind}": _with_scaled_query(own[f"qkv.{kind}"], sizes) for kind in ("weight", "bias")}
+        layer = _Layer(graph, f"layer_{number}", own, WEIGHT_FILES[number * len(WEIGHT_FILES) // layers])
+        states, key, value = layer.write(states, pasts[0][number], pasts[1][number], sizes)
+        keys.append(key)
+        values.append(value)
+    joined = {name: graph.node("Concat", *parts, axis=0) for name, parts in (("keys", keys), ("values", values))}
+    graph.save({"states": states, **joined})
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """One layer, to be written into a graph."""
+
+    graph: Graph
+    name: str
+    own: Weights
+    file: str
+
+    def write(self, states: str, past_keys: str, past_values: str, sizes: Shape) -> tuple[str, str, str]:
+        """The layer's states, and its keys and values with an axis for the layers."""
+        graph = self.graph
+        first = graph.constant("first", [0], np.int64)
+        by_head = graph.constant("by_head", [-1, sizes.num_attention_heads, sizes.head_size], np.int64)
+        parts = graph.node("Split", self._linear("qkv", states), outputs=3, axis=1, num_outputs=3)
+        query, value = (
+            graph.node("Transpose", graph.node("Reshape", parts[n], by_head), perm=[1, 0, 2]) for n in (0, 2)
         )
-        parts = graph.node(
-            "Split",
-            graph.linear(f"{name}_qkv", states, own["qkv.weight"], own["qkv.bias"], file),
-            outputs=3,
-            axis=1,
-            num_outputs=3,
-        )
-        query, value = (graph.node("Transpose", graph.node("Reshape", parts[n], shape), perm=[1, 0, 2]) for n in (0, 2))
-        key = graph.node("Transpose", graph.node("Reshape", parts[1], shape), perm=[1, 2, 0])
-        fresh[0].append(graph.node("Unsqueeze", key, first))
-        fresh[1].append(graph.node("Unsqueeze", value, first))
-        keys = graph.node("Concat", graph.node("Squeeze", pasts[0][number], first), key, axis=2)
-        values = graph.node("Concat", graph.node("Squeeze", pasts[1][number], first), value, axis=1)
+        key = graph.node("Transpose", graph.node("Reshape", parts[1], by_head), perm=[1, 2, 0])
+        keys = graph.node("Concat", graph.node("Squeeze", past_keys, first), key, axis=2)
+        values = graph.node("Concat", graph.node("Squeeze", past_values, first), value, axis=1)
         seen = graph.node("Softmax", graph.node("Add", graph.node("MatMul", query, keys), "bias"), axis=-1)
-        mixed = graph.node(
-            "Reshape", graph.node("Transpose", graph.node("MatMul", seen, values), perm=[1, 0, 2]), joined
+        mixed = graph.node("Transpose", graph.node("MatMul", seen, values), perm=[1, 0, 2])
+        joined = graph.node("Reshape", mixed, graph.constant("joined", [-1, sizes.hidden_size], np.int64))
+        states = self._normed("norm_1", states, self._linear("out", joined))
+        inner = graph.node("Gelu", self._linear("up", states))
+        states = self._normed("norm_2", states, self._linear("down", inner))
+        return states, graph.node("Unsqueeze", key, first), graph.node("Unsqueeze", value, first)
+
+    def _linear(self, part: str, rows: str) -> str:
+        weight, bias = self.own[f"{part}.weight"], self.own[f"{part}.bias"]
+        return self.graph.linear(f"{self.name}_{part}", rows, weight, bias, self.file)
+
+    def _normed(self, norm: str, states: str, added: str) -> str:
+        graph = self.graph
+        scale, bias = (
+            graph.constant(f"{self.name}_{norm}_{kind}", self.own[f"{norm}.{kind}"]) for kind in ("weight", "bias")
         )
-        states = _normed(
-            graph,
-            f"{name}_1",
-            states,
-            graph.linear(f"{name}_out", mixed, own["out.weight"], own["out.bias"], file),
-            own,
-            "norm_1",
-        )
-        inner = graph.node("Gelu", graph.linear(f"{name}_up", states, own["up.weight"], own["up.bias"], file))
-        states = _normed(
-            graph,
-            f"{name}_2",
-            states,
-            graph.linear(f"{name}_down", inner, own["down.weight"], own["down.bias"], file),
-            own,
-            "norm_2",
-        )
-    graph.save(
-        {
-            "states": states,
-            "keys": graph.node("Concat", *fresh[0], axis=0),
-            "values": graph.node("Concat", *fresh[1], axis=0),
-        }
-    )
+        return graph.node("LayerNormalization", graph.node("Add", states, added), scale, bias, axis=-1, epsilon=1e-5)
 
 
 def _with_scaled_query(value: NDArray[np.float32], sizes: Shape) -> NDArray[np.float32]:
@@ -186,11 +187,6 @@ def _with_scaled_query(value: NDArray[np.float32], sizes: Shape) -> NDArray[np.f
     return np.concatenate([value[: sizes.hidden_size] / np.sqrt(sizes.head_size), value[sizes.hidden_size :]]).astype(
         np.float32
     )
-
-
-def _normed(graph: Graph, name: str, states: str, added: str, own: dict[str, NDArray[np.float32]], norm: str) -> str:
-    scale, bias = (graph.constant(f"{name}_norm_{kind}", own[f"{norm}.{kind}"]) for kind in ("weight", "bias"))
-    return graph.node("LayerNormalization", graph.node("Add", states, added), scale, bias, axis=-1, epsilon=1e-5)
 
 
 def export(weights: Path, encoder: Path, out: Path, trained: dict[str, Any]) -> None:

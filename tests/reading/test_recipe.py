@@ -36,8 +36,8 @@ def test_packs_hold_every_claim_once_with_its_facts(folder: Path) -> None:
     lines = [json.loads(line) for line in (folder / "packs/dev_contrast.jsonl").read_text("utf-8").splitlines()]
     claims = [claim for line in lines for claim in line["claims"]]
     assert len(claims) == len({(claim[0], line["source"]) for line in lines for claim in line["claims"]}) == 500
-    assert any(note.startswith("computed: ") for _, _, notes, _ in claims for note in notes)
-    assert {y for _, y, _, _ in claims} == {0, 1, 2}
+    assert any(note.startswith("computed: ") for _, _, notes, *_ in claims for note in notes)
+    assert {y for _, y, *_ in claims} == {0, 1, 2}
 
 
 def test_a_run_goes_on_from_its_last_state(folder: Path) -> None:

@@ -71,7 +71,7 @@ class Reader(Protocol):
 
 
 class ScriptedReader:
-    """Says what it was told to: P of supported, contradicted and not found by the text of the claim.
+    """Returns what its script says: P of supported, contradicted and not found by the text of the claim.
 
     >>> reader = ScriptedReader({"It rained.": (0.9, 0.0, 0.1)})
     >>> reader.read(["It rained."], [Asked("It rained.")])[0].relation["supported"]

@@ -150,7 +150,7 @@ def _conversions(asked: Beside, value: Value) -> Scored:
 
 
 def _cases(asked: Beside, value: Value) -> Scored:
-    """How a stated value lies to the ranges and limits of the text."""
+    """How a stated value compares with the ranges and limits of the text."""
     for other in asked.values.all:
         low, high, mine = other.low, other.high, value.low
         if other.kind != value.kind:

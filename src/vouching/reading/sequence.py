@@ -29,7 +29,7 @@ BUCKETS, FARTHEST = 32, 128
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Token ids with their positions, and where each token of the text or claim lies in it."""
+    """Token ids with their positions, and where each token of the text or claim is in it."""
 
     ids: Ints
     """(T,), marks included."""
@@ -75,7 +75,7 @@ class Tokenizer:
         return self._tokens(text, EOS, WINDOW, TEXT_AT)
 
     def block(self, claim: str, notes: Sequence[str] = ()) -> Tokens:
-        """The tokens of a claim and its notes; a note that does not fit is left out whole."""
+        """The tokens of a claim and its notes; a note that does not fit is dropped whole."""
         own = self._tokens(claim, BOS, CLAIM - 2, CLAIM_AT)
         further: list[int] = []
         for note in notes:

@@ -50,7 +50,7 @@ class Fact:
 
     text: str
     operands: tuple[tuple[int, int], ...]
-    """Where in the text the values lie that it was computed from."""
+    """Where in the text the values are that it was computed from."""
 
 
 Scored: TypeAlias = Iterator[tuple[float, Fact]]
@@ -97,8 +97,8 @@ def derived(asked: Beside, value: Value, weight: float) -> Scored:
         if DIFFERENCE.search(asked.text) or not common:
             gain = 0.6 if DIFFERENCE.search(asked.text) else 0.0
             for pair in combinations(alike, 2):
-                apart = abs(pair[0].low - pair[1].low)
-                if close(value, apart) and _of_one_size(pair) and asked.topic(*pair) > least:
+                gap = abs(pair[0].low - pair[1].low)
+                if close(value, gap) and _of_one_size(pair) and asked.topic(*pair) > least:
                     yield weight * (near + gain + asked.topic(*pair)), difference(*pair, "")
         if value.kind in ("ratio", "multiple", "count") and (RATIO.search(asked.text) or "%" in asked.text):
             others = [v for v in group if v.kind not in ("ratio", "multiple") and v.low == v.high and v.low][
@@ -115,7 +115,7 @@ def derived(asked: Beside, value: Value, weight: float) -> Scored:
 
 
 def _products(asked: Beside, value: Value, group: Sequence[Value]) -> Scored:
-    """A value so many times, where the number of times stands in the claim or in the text."""
+    """A value so many times, where the claim or the text has the number of times."""
     near = asked.near(group)
     if value.kind in ("clock", "ratio") or near < _AROUND or not _PRODUCT.search(asked.text):
         return
@@ -191,7 +191,7 @@ def _of_one_size(terms: Sequence[Value]) -> bool:
 
 
 def total(terms: Sequence[Value], head: str) -> Fact:
-    """The sum of values; ``head`` is the column that they lie in."""
+    """The sum of values; ``head`` is that of their column."""
     added = sum(v.low for v in terms)
     return Fact(f"{_head(head, terms)}{' + '.join(map(named_value, terms))} = {like(terms[0], added)}", spans(terms))
 
@@ -222,5 +222,5 @@ def _head(head: str, terms: Sequence[Value]) -> str:
 
 
 def spans(values: Sequence[Value]) -> tuple[tuple[int, int], ...]:
-    """Where values lie in the text."""
+    """Where values are in the text."""
     return tuple((value.start, value.end) for value in values)

@@ -3,7 +3,7 @@
 The folder of an encoder:
 
     reader.json      format, sizes, the SHA-256 of the other files, and how they were made
-    model.onnx       the layers' graph; its weights lie in layers-1.bin and layers-2.bin, int8 with a scale per output
+    model.onnx       the layers' graph; its weights are in layers-1.bin and layers-2.bin, int8 with a scale per output
     words.npy        (V, W) int8 embeddings of the words, with ``word_scale`` (V,) in heads.npz
     heads.npz        positions, biases by distance, norms and the two heads, in float32
     tokenizer.json

@@ -1,6 +1,6 @@
 """The values of a text that can be computed with: amounts, durations, dates and clock times.
 
-Each comes with what it is about. A value lies in a sentence or in a cell of a table. What it is about are the words
+Each comes with what it is about. A value is in a sentence or in a cell of a table. What it is about are the words
 around it: those of its sentence, or of the row and the column of its cell. Not supported: units that only a caption
 gives, and currencies as other than names.
 """
@@ -61,7 +61,7 @@ class Value:
     label: str = ""
     """What tells it from the other values of its group: the row of a cell, or the words after a number."""
     group: int = 0
-    """The sentence that it lies in; below 0, the row of a table."""
+    """The sentence that it is in; below 0, the row of a table."""
     column: int = -1
     """The column of a table (its number in ``Values.columns``); -1 outside of tables."""
 

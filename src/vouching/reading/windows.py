@@ -1,7 +1,7 @@
 """What of the sources is read with a claim: all where it fits, else the passages that share the claim's words.
 
 A window is made of whole sentences and table rows in the order of the sources, each below its heading and the head of
-its table, with an empty line where text is left out. Every character of it but those lines has its place in a source.
+its table, with an empty line where text is omitted. Every character of it but those lines has its place in a source.
 Not supported: choosing passages by meaning.
 """
 
