@@ -11,9 +11,9 @@ from pathlib import Path
 from tests.house.source_tree import Module, all_modules, library_imports, library_modules
 
 LAYERS = [
-    "version", "lazy", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder", "reading",
-    "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report", "recording", "checker",
-    "shortcuts", "evidence_windows",
+    "version", "lazy", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder",
+    "reading", "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report",
+    "recording", "checker", "shortcuts", "evidence_windows",
     "bench", "train", "evolve", "worlds", "ledger", "review", "scale", "client", "__init__", "integrations", "serve",
     "cli", "__main__",
 ]  # fmt: skip

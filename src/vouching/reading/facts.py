@@ -122,8 +122,8 @@ def _between(claim: str, head: str, named: Sequence[Value]) -> Scored:
         yield 1.0, total(named, head)
     if len(named) == 2:
         if DIFFERENCE.search(claim):
-            yield 1.0, difference(*named, head)
-        if (RATIO.search(claim) or "%" in claim) and (fact := ratio(*named, head)):
+            yield 1.0, difference(named[0], named[1], head)
+        if (RATIO.search(claim) or "%" in claim) and (fact := ratio(named[0], named[1], head)):
             yield 0.9, fact
 
 

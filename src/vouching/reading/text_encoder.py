@@ -142,7 +142,8 @@ class TextEncoder:
         alike = unit @ kept.states[1:-1].T if len(kept.tokens) > 2 else np.zeros((len(unit), 1), np.float32)
         match = alike.argmax(axis=1)
         similarity = np.take_along_axis(alike, match[:, None], axis=1)[:, 0]
-        return ClaimRead(relation, 1 / (1 + np.exp(-logits[:, 0])), match, similarity)
+        support = (1 / (1 + np.exp(-logits[:, 0]))).astype(np.float32)
+        return ClaimRead(relation, support, match, similarity)
 
     def _relation(self, states: Floats) -> Floats:
         heads = self._heads

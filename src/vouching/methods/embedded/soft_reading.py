@@ -7,11 +7,11 @@ counterparts for values and names, which are compared exactly or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from vouching.encoder.reading import SoftReading, TokenMatch, features_of
 from vouching.errors import ConfigError, WeightsError
@@ -21,14 +21,13 @@ from vouching.methods.embedded.premise import premise_for
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
-from vouching.reading.asked import Asked, TokenReading
+from vouching.reading.asked import Asked, Reader, TokenReading
 from vouching.text.sentences import sentence_spans
 from vouching.types import Source, Span
 from vouching.types.spans import ERROR_TYPES
 
 if TYPE_CHECKING:
     from vouching.encoder.encoder import Encoder
-    from vouching.reading.reader import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,30 +104,44 @@ _LONGEST_COUNTERPART = 80
 """In characters; of matches further apart, only the best is shown."""
 
 
-ReadSoftly: TypeAlias = Callable[[str, Sequence[Segment], SourceIndex], SoftReading]
-"""Reads a claim that the rules have compared with the sources."""
-
-
 class SoftReader:
     """An encoder with the score model that weighs its features (and "rules", the z of the rules).
-
-    Args:
-        read: reads a claim.
-        digest: what identifies the encoder.
-        model: the score model.
-        name: of the verifier.
 
     Raises WeightsError if the model was fitted on another encoder.
     """
 
-    def __init__(self, read: ReadSoftly, digest: str, model: ScoreModel, name: str = "embedded") -> None:
-        if model.encoder != digest:
-            raise WeightsError(
-                f"the combined model was fitted on encoder {model.encoder}, got encoder {digest}: "
-                "use both from the same version of vouching"
-            )
-        self.read = read
+    def __init__(self, encoder: Encoder, model: ScoreModel, name: str = "embedded") -> None:
+        _check_digest(model, encoder.weights.digest)
+        self._encoder = encoder
         self.model, self.name = model, name
+
+    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+        """See :func:`read_softly`."""
+        return read_softly(self._encoder, claim, segments, index)
+
+
+class LargeSoftReader(SoftReader):
+    """A reader of texts in place of the encoder of pairs.
+
+    Raises WeightsError if the model was fitted on another reader.
+    """
+
+    def __init__(self, reader: Reader, model: ScoreModel, name: str) -> None:
+        _check_digest(model, reader.digest)
+        self._reader = reader
+        self.model, self.name = model, name
+
+    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+        """See :func:`read_large`."""
+        return read_large(self._reader, claim, index)
+
+
+def _check_digest(model: ScoreModel, digest: str) -> None:
+    if model.encoder != digest:
+        raise WeightsError(
+            f"the combined model was fitted on encoder {model.encoder}, got encoder {digest}: "
+            "use both from the same version of vouching"
+        )
 
 
 def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
@@ -146,8 +159,8 @@ def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index
     return reworded.back(replace(reading, matches=tuple(matches)))
 
 
-def read_large(reader: Reader, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
-    """Read a claim with the passages of the sources that the reader itself chooses; the rules' segments are not used."""
+def read_large(reader: Reader, claim: str, index: SourceIndex) -> SoftReading:
+    """Read a claim with the passages of the sources that the reader itself chooses, whatever the rules found."""
     [reading] = reader.read(_evidence(index), [Asked(claim)])
     matches = tuple(
         TokenMatch(Span(claim[t.start : t.end], t.start, t.end), _in_source(t, index), t.similarity, t.support)
@@ -183,8 +196,7 @@ def load_soft_reader() -> SoftReader:
     """The shipped encoder with the shipped combined model, loaded once."""
     from vouching.encoder.encoder import load_encoder
 
-    encoder = load_encoder()
-    return SoftReader(partial(read_softly, encoder), encoder.weights.digest, load_score_model("combined"))
+    return SoftReader(load_encoder(), load_score_model("combined"))
 
 
 def open_soft_reader(folder: Path) -> SoftReader:
@@ -207,10 +219,8 @@ def open_soft_reader(folder: Path) -> SoftReader:
     export = folder / (EXPORT if (folder / EXPORT).is_dir() else _EXPORT_OF_RUN)
     model, name = score_model_of(raw), f"embedded:{folder}"
     if (export / MANIFEST).is_file():
-        reader = LargeReader(TextEncoder(export))
-        return SoftReader(partial(read_large, reader), reader.digest, model, name)
-    encoder = load_encoder(export)
-    return SoftReader(partial(read_softly, encoder), encoder.weights.digest, model, name)
+        return LargeSoftReader(LargeReader(TextEncoder(export)), model, name)
+    return SoftReader(load_encoder(export), model, name)
 
 
 def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:
