@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     at = tmp_path_factory.mktemp("reader")
     encoder = write_tiny_mpnet(at / "mpnet")
     run_script("packs.py", at / "packs", "--tokenizer", encoder / "tokenizer.json", "--only", "dev_contrast")
-    for hours in (0.0005, 0.0005):  # two seconds each
+    for hours in (0.001, 0.001):  # four seconds each
         where = ("--encoder", encoder, "--packs", at / "packs", "--out", at / "run")
         run_script("train.py", "tiny", *where, "--hours", hours, "--tokens", 512, "--no-half")
     run_script("export.py", at / "run/weights.safetensors", "--encoder", encoder, "--out", at / "export")
