@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--packs", type=Path, required=True)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--claims", type=int, default=400, help="at most this many claims of a set")
-    parser.add_argument("--without-notes", action="store_true", help="leave out computed facts")
+    parser.add_argument("--without-notes", action="store_true", help="skip computed facts")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

@@ -59,7 +59,7 @@ def measure(export: Path, entry: Entry) -> Row | None:
 
 
 def entries(path: Path, most: int, first_group: int) -> list[Entry]:
-    """The claims of a file of packs; claims with a question are left out, the rules read them otherwise."""
+    """The claims of a file of packs; claims with a question are skipped, the rules read them otherwise."""
     found: list[Entry] = []
     for number, line in enumerate(path.read_text("utf-8").splitlines()):
         pack: dict[str, Any] = json.loads(line)

@@ -7,21 +7,24 @@ its masks takes 30 % of a step on a CPU), word embeddings and distance biases st
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from vouching.reading.sequence import BUCKETS, FARTHEST, PAD, Tokens
+from vouching.reading.sequence import BUCKETS, PAD, Tokens, buckets_of
 
 CLASSES = ("supported", "contradicted", "not_found")
 HIDDEN = -1e9
+FARTHEST_PLACE = 513
+"""The last position of MPNet, so the largest distance."""
+_BUCKET_OF = torch.from_numpy(buckets_of(np.array([0]), np.arange(-FARTHEST_PLACE, FARTHEST_PLACE + 1))[0])
 LONG = 512
 """Tokens of a sequence from which torch's attention is faster than two products."""
 
@@ -125,7 +128,10 @@ class ReaderModel(nn.Module):
         visible = visible | torch.eye(batch.tokens.shape[1], dtype=torch.bool)
         distance = batch.positions[:, None, :] - batch.positions[:, :, None]
         return (
-            self.distance(bucket_of(distance)).permute(0, 3, 1, 2).masked_fill(~visible[:, None], HIDDEN).contiguous()
+            self.distance(_BUCKET_OF[distance + FARTHEST_PLACE])
+            .permute(0, 3, 1, 2)
+            .masked_fill(~visible[:, None], HIDDEN)
+            .contiguous()
         )
 
     def load_pretrained(self, folder: Path) -> None:
@@ -152,18 +158,6 @@ class ReaderModel(nn.Module):
                 ):
                     own[f"{ours}{name}.{kind}"] = found[f"{theirs}{other}.{kind}"]
         self.load_state_dict(own)
-
-
-def bucket_of(distance: Tensor) -> Tensor:
-    """MPNet's bucket of a distance: half of them by sign, exact to 8, then by the logarithm up to 128.
-
-    >>> bucket_of(torch.tensor([0, -1, 1, 200])).tolist()
-    [0, 1, 17, 31]
-    """
-    half, exact = BUCKETS // 2, BUCKETS // 4
-    size = distance.abs()
-    far = exact + (torch.log(size.clamp(min=1).float() / exact) / math.log(FARTHEST / exact) * (half - exact)).long()
-    return (distance > 0).long() * half + torch.where(size < exact, size, far.clamp(max=half - 1))
 
 
 def batch_of(sequences: Sequence[tuple[Tokens, Sequence[Tokens]]]) -> Batch:

@@ -21,7 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from vouching.reading.asked import Asked
 from vouching.reading.facts import computed_facts
+from vouching.reading.reader import BUDGET, OWN
 from vouching.reading.sequence import WINDOW, Tokenizer
 from vouching.reading.values import read_values
 from vouching.reading.windows import Passages
@@ -58,14 +60,12 @@ SETS = {
 }
 MOST_DEV = 500
 """Claims of a set for choosing settings."""
-OWN = 200
-"""Tokens of the passages that one claim of a longer source needs."""
 _FINE = {"contradiction": 1, "neutral": 2, "contradicted": 1, "not_found": 2}
 Row = dict[str, Any]
 
 
 def rows_of(name: str) -> Iterator[Row]:
-    """The rows of a set: claim, source, y, notes, marks, group."""
+    """The rows of a set: asked, source, y, marks, group, pair."""
     if name in CORPORA:
         yield from _corpus_rows(CORPORA[name])
         return
@@ -73,11 +73,10 @@ def rows_of(name: str) -> Iterator[Row]:
         for row in map(json.loads, lines):
             y = 0 if row["label"] == "Attributable" else _FINE.get(row.get("fine_label"), 3)
             yield {
-                "claim": row["claim"],
+                "asked": Asked(row["claim"], (row.get("question") or "") if name != "bbq" else ""),
                 "source": row["source"],
                 "y": y,
                 "marks": [] if y == 0 else _marked(row),
-                "notes": [f"question: {row['question']}"] if row.get("question") and name != "bbq" else [],
                 "group": f"{row.get('group') or row['source'][:200]}",
                 "pair": row.get("pair"),
             }
@@ -109,12 +108,10 @@ def _corpus_rows(folder: Path) -> Iterator[Row]:
         for row in map(json.loads, lines):
             y = 0 if row["label"] == "Attributable" else _FINE[row["relation"]]
             at = row["claim"].rfind(row["decisive"]) if y and row.get("decisive") else -1
-            notes = [f"{key}: {row[key]}" for key in ("question", "before") if row.get(key)]
             yield {
-                "claim": row["claim"],
+                "asked": Asked(row["claim"], row.get("question") or "", row.get("before") or ""),
                 "source": documents[row["document"]],
                 "y": y,
-                "notes": notes,
                 "group": row["document"],
                 "pair": row.get("group"),
                 "marks": [] if y == 0 else [[at, at + len(row["decisive"])]] if at >= 0 else None,
@@ -149,9 +146,9 @@ class Packer:
             values = read_values(source)
             entries = [
                 [
-                    row["claim"],
+                    row["asked"].text,
                     row["y"],
-                    [*row["notes"], *(f"computed: {f.text}" for f in computed_facts(row["claim"], values))],
+                    row["asked"].notes(computed_facts(row["asked"].text, values)),
                     row["marks"],
                     row["pair"],
                 ]
@@ -161,10 +158,8 @@ class Packer:
             if len(source) < WINDOW * 2 or self._tokenizer.count([source])[0] <= WINDOW:
                 yield group, {"source": source, "claims": entries}
                 continue
-            looked_for = [
-                " ".join([*(note.partition(": ")[2] for note in row["notes"]), row["claim"]]) for row in claims
-            ]
-            for window, numbers in Passages([source], self._tokenizer.count).windows(looked_for, WINDOW - 10, OWN):
+            looked_for = [row["asked"].looked_for for row in claims]
+            for window, numbers in Passages([source], self._tokenizer.count).windows(looked_for, BUDGET, OWN):
                 yield group, {"source": window.text, "claims": [entries[number] for number in numbers]}
 
 

@@ -156,7 +156,8 @@ CPUINFO = Path("/proc/cpuinfo")
 """Where Linux tells what the CPU has."""
 
 
-def _session(path: Path, threads: int) -> Any:
+def open_model(path: Path, threads: int) -> Any:
+    """An onnxruntime session of a model, the same numbers on every CPU. Raises WeightsError if it cannot be loaded."""
     onnxruntime = needed("onnxruntime", "", "the encoder")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
@@ -166,9 +167,13 @@ def _session(path: Path, threads: int) -> Any:
         options.add_session_config_entry("session.x64quantprecision", "1")
     options.log_severity_level = 3
     try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors derive from Exception
         raise WeightsError(f"onnxruntime cannot load {path} ({error}): export the encoder again") from error
+
+
+def _session(path: Path, threads: int) -> Any:
+    session = open_model(path, threads)
     for found, expected in ((session.get_inputs(), INPUTS), (session.get_outputs(), OUTPUTS)):
         names = tuple(str(entry.name) for entry in found)
         if names != expected:

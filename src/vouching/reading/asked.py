@@ -25,6 +25,16 @@ class Asked:
     before: str = ""
     """The sentence before it."""
 
+    @property
+    def looked_for(self) -> str:
+        """What tells where in the sources to look."""
+        return " ".join(filter(None, (self.question, self.before, self.text)))
+
+    def notes(self, facts: Sequence[Fact]) -> list[str]:
+        """What is read behind the claim, in training too: the question, the sentence before, the computed facts."""
+        given = (("question", self.question), ("before", self.before), *(("computed", fact.text) for fact in facts))
+        return [f"{name}: {text}" for name, text in given if text]
+
 
 @dataclass(frozen=True, slots=True)
 class TokenReading:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from threading import Lock
 
 from vouching.reading.asked import Asked, Reading, TokenReading
-from vouching.reading.facts import Fact, computed_facts
+from vouching.reading.facts import computed_facts
 from vouching.reading.sequence import WINDOW, Tokens
 from vouching.reading.text_encoder import ClaimRead, Kept, TextEncoder
 from vouching.reading.values import Values, read_values
 from vouching.reading.windows import Passages, Window
 from vouching.types import Relation
 
+BUDGET = WINDOW - 10
+"""Tokens of the passages of a window, which are counted one by one."""
 OWN = 200
 """Tokens of the passages that one claim needs, where the sources do not fit into a window."""
 _KEPT_BYTES = 256_000_000
@@ -39,13 +41,12 @@ class LargeReader:
     def read(self, sources: Sequence[str], claims: Sequence[Asked]) -> list[Reading]:
         """One reading per claim, in order."""
         known = self._known(tuple(sources))
-        looked_for = [" ".join(filter(None, (claim.question, claim.before, claim.text))) for claim in claims]
         found: dict[int, Reading] = {}
-        for window, numbers in known.passages.windows(looked_for, WINDOW - 10, OWN):
+        for window, numbers in known.passages.windows([claim.looked_for for claim in claims], BUDGET, OWN):
             kept = self._kept(window.text)
             facts = [computed_facts(claims[number].text, known.values) for number in numbers]
             blocks = [
-                self._encoder.tokenizer.block(claims[number].text, _notes(claims[number], own))
+                self._encoder.tokenizer.block(claims[number].text, claims[number].notes(own))
                 for number, own in zip(numbers, facts, strict=True)
             ]
             for number, own, block, read in zip(numbers, facts, blocks, self._encoder.read(kept, blocks), strict=True):
@@ -84,12 +85,6 @@ class _Sources:
     passages: Passages
     values: Values
     """Of all sources, joined by empty lines."""
-
-
-def _notes(claim: Asked, facts: Sequence[Fact]) -> list[str]:
-    """What stands behind a claim in its block, as the training wrote it."""
-    given = (("question", claim.question), ("before", claim.before), *(("computed", fact.text) for fact in facts))
-    return [f"{name}: {text}" for name, text in given if text]
 
 
 def _tokens(block: Tokens, read: ClaimRead, kept: Kept, window: Window) -> Iterator[TokenReading]:

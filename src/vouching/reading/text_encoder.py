@@ -23,9 +23,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.encoder.encoder import has_vnni
+from vouching.encoder.encoder import open_model
 from vouching.encoder.weights import sha256_of
-from vouching.errors import WeightsError, cause_of, needed
+from vouching.errors import WeightsError, cause_of
 from vouching.reading.sequence import Tokenizer, Tokens, buckets_of
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -96,7 +96,7 @@ class TextEncoder:
         self._words: NDArray[np.int8] = np.load(folder / WORDS, mmap_mode="r")
         with np.load(folder / HEADS) as heads:
             self._heads: dict[str, Floats] = {name: heads[name].astype(np.float32) for name in heads.files}
-        self._session = _session(folder / MODEL, threads)
+        self._session = open_model(folder / MODEL, threads)
         self._nothing = self._empty()
 
     def keep(self, text: str) -> Kept:
@@ -202,17 +202,3 @@ def _checked(folder: Path) -> dict[str, Any]:
             raise
         raise WeightsError(f"{folder / MANIFEST} is incomplete ({cause_of(error)}): export the reader again") from error
     return record
-
-
-def _session(path: Path, threads: int) -> Any:
-    onnxruntime = needed("onnxruntime", "", "the encoder")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
-    if not has_vnni():
-        options.add_session_config_entry("session.x64quantprecision", "1")
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own errors derive from Exception
-        raise WeightsError(f"onnxruntime cannot load {path} ({error}): export the reader again") from error

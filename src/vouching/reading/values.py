@@ -53,7 +53,6 @@ class Value:
     bound: str = "exact"
     """"at_least", "more_than", "at_most" or "less_than" for a limit."""
     unit: str = ""
-    per: str = ""
     topic: frozenset[str] = frozenset()
     """Stems of the words around it."""
     name: frozenset[str] = frozenset()
@@ -72,8 +71,6 @@ class Column:
 
     head: str
     values: tuple[Value, ...]
-    rows: int
-    """Rows of the table below its heads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +166,6 @@ def _of_quantity(text: str, found: Quantity) -> Iterator[Value]:
         rounding,
         found.bound,
         found.unit,
-        found.per,
     )
 
 
@@ -250,7 +246,7 @@ def _columns(text: str, table: Sequence[Row], first: int, loose: list[Value]) ->
                     )
                 )
         if values and head:
-            yield Column(head, tuple(values), len(body))
+            yield Column(head, tuple(values))
             number += 1
         elif values:
             loose += [replace(value, column=-1) for value in values]

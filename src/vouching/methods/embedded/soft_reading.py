@@ -21,13 +21,13 @@ from vouching.methods.embedded.premise import premise_for
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
-from vouching.reading.asked import Asked, Reader, TokenReading
 from vouching.text.sentences import sentence_spans
 from vouching.types import Source, Span
 from vouching.types.spans import ERROR_TYPES
 
 if TYPE_CHECKING:
     from vouching.encoder.encoder import Encoder
+    from vouching.reading.asked import Reader, TokenReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +161,8 @@ def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index
 
 def read_large(reader: Reader, claim: str, index: SourceIndex) -> SoftReading:
     """Read a claim with the passages of the sources that the reader itself chooses, whatever the rules found."""
+    from vouching.reading.asked import Asked
+
     [reading] = reader.read(_evidence(index), [Asked(claim)])
     matches = tuple(
         TokenMatch(Span(claim[t.start : t.end], t.start, t.end), _in_source(t, index), t.similarity, t.support)
