@@ -2,7 +2,8 @@
 
     python recipes/reader/export.py runs/reader/large/weights.safetensors --encoder MPNET --out runs/reader/export
 
-Weights become int8 with a scale per output; activations are scaled row by row at run time. The graph takes the keys
+Weights become whole numbers of -31 to 31 in int8 with a scale per output, so that a compressed file has about five
+bits for each; activations are scaled row by row at run time. The graph takes the keys
 and values of a text that was read before, so that one graph reads texts and claims. Compared with torch before it is
 written.
 """
@@ -19,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 import torch
-from model import ReaderModel, Shape, batch_of, load_weights, shape_of
+from model import LEVELS, ReaderModel, Shape, batch_of, load_weights, shape_of
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
@@ -29,6 +30,12 @@ from vouching.reading.text_encoder import LAYERS as WEIGHT_FILES
 
 TEXT = "The museum is open from 10:00 to 17:00. On Mondays it is closed. Entry costs 12 euros, 8 for students."
 CLAIMS = ("The museum opens at ten.", "You can visit on Mondays.", "Students pay 8 euros.", "The café serves soup.")
+
+
+def quantised(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Rows as whole numbers up to ``LEVELS``, and the scale of each row."""
+    scale = np.maximum(np.abs(weight).max(axis=1), 1e-9) / LEVELS
+    return np.clip(np.round(weight / scale[:, None]), -LEVELS, LEVELS).astype(np.int8), scale
 
 
 class Graph:
@@ -70,8 +77,7 @@ class Graph:
 
     def linear(self, name: str, rows: str, weight: NDArray[np.float32], bias: NDArray[np.float32], file: str) -> str:
         """(N, I) rows times int8 weights (O, I), each row quantised by its own largest value."""
-        scale = np.abs(weight).max(axis=1) / 127
-        quantised = np.clip(np.round(weight / scale[:, None]), -127, 127).astype(np.int8).T
+        whole, scale = quantised(weight)
         largest = self.node(
             "Max",
             self.node("ReduceMax", self.node("Abs", rows), self.constant("last", [-1], np.int64), keepdims=1),
@@ -84,7 +90,7 @@ class Graph:
             self.constant("middle", 128, np.uint8),
         )
         product = self.node(
-            "MatMulInteger", ints, self.large(f"{name}_weight", np.ascontiguousarray(quantised), file), "middle"
+            "MatMulInteger", ints, self.large(f"{name}_weight", np.ascontiguousarray(whole.T), file), "middle"
         )
         scaled = self.node(
             "Mul",
@@ -182,11 +188,39 @@ class _Layer:
         return graph.node("LayerNormalization", graph.node("Add", states, added), scale, bias, axis=-1, epsilon=1e-5)
 
 
-def _with_scaled_query(value: NDArray[np.float32], sizes: Shape) -> NDArray[np.float32]:
-    """Weights or bias of query, key and value, the query divided by the root of the heads' size."""
-    return np.concatenate([value[: sizes.hidden_size] / np.sqrt(sizes.head_size), value[sizes.hidden_size :]]).astype(
-        np.float32
-    )
+def _with_scaled_query(value: NDArray[np.float32], sizes: Shape, up: bool = False) -> NDArray[np.float32]:
+    """Weights or bias of query, key and value, the query divided by the root of the heads' size (or times it)."""
+    width, root = sizes.hidden_size, np.sqrt(sizes.head_size)
+    return np.concatenate([value[:width] * (root if up else 1 / root), value[width:]]).astype(np.float32)
+
+
+def exported_weights(folder: Path, sizes: Shape) -> Weights:
+    """The weights of an exported folder, by their names in ``ReaderModel``, to train further."""
+    found = {entry.name: entry for entry in onnx.load(str(folder / MODEL)).graph.initializer}
+    weights: Weights = {}
+    for number in range(sizes.num_hidden_layers):
+        for part in ("qkv", "out", "up", "down"):
+            name, ours = f"layer_{number}_{part}", f"layers.{number}.{part}"
+            whole, scale, bias = (
+                numpy_helper.to_array(found[f"{name}_{kind}"]) for kind in ("weight", "scale", "bias")
+            )
+            weights |= {f"{ours}.weight": (whole * scale).T, f"{ours}.bias": bias}
+            if part == "qkv":
+                for kind in ("weight", "bias"):
+                    weights[f"{ours}.{kind}"] = _with_scaled_query(weights[f"{ours}.{kind}"], sizes, up=True)
+        for norm in ("norm_1", "norm_2"):
+            for kind in ("weight", "bias"):
+                weights[f"layers.{number}.{norm}.{kind}"] = numpy_helper.to_array(
+                    found[f"layer_{number}_{norm}_{kind}"]
+                )
+    with np.load(folder / HEADS) as heads:
+        weights["words.weight"] = np.load(folder / WORDS) * heads["word_scale"][:, None]
+        weights |= {f"{name}.weight": heads[name] for name in ("places", "distance")}
+        weights |= {f"norm.{kind}": heads[f"norm_{kind}"] for kind in ("weight", "bias")}
+        for name in ("relation.0", "relation.2", "support"):
+            ours = name.replace(".", "_")
+            weights |= {f"{name}.weight": heads[f"{ours}_weight"].T, f"{name}.bias": heads[f"{ours}_bias"]}
+    return {name: np.array(value, np.float32, order="C") for name, value in weights.items()}
 
 
 def export(weights: Path, encoder: Path, out: Path, trained: dict[str, Any]) -> None:
@@ -197,9 +231,8 @@ def export(weights: Path, encoder: Path, out: Path, trained: dict[str, Any]) -> 
     load_weights(model, weights)
     arrays = {name: value.numpy().astype(np.float32) for name, value in model.state_dict().items()}
     write_graph(arrays, out, model.shape)
-    words = arrays["words.weight"]
-    scale = np.maximum(np.abs(words).max(axis=1), 1e-9) / 127
-    np.save(out / WORDS, np.clip(np.round(words / scale[:, None]), -127, 127).astype(np.int8))
+    words, scale = quantised(arrays["words.weight"])
+    np.save(out / WORDS, words)
     heads = {
         "word_scale": scale,
         "places": arrays["places.weight"],

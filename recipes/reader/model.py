@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,11 +22,11 @@ from vouching.reading.sequence import BUCKETS, PAD, Tokens, buckets_of
 
 CLASSES = ("supported", "contradicted", "not_found")
 HIDDEN = -1e9
+LEVELS = 31
+"""Weights ship as whole numbers up to this, times a scale per row: five bits each, once a wheel is compressed."""
 FARTHEST_PLACE = 513
 """The last position of MPNet, so the largest distance."""
 _BUCKET_OF = torch.from_numpy(buckets_of(np.array([0]), np.arange(-FARTHEST_PLACE, FARTHEST_PLACE + 1))[0])
-LONG = 512
-"""Tokens of a sequence from which torch's attention is faster than two products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,39 @@ def shape_of(folder: Path) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Sequences, padded: (B, T) each, and where the claims begin: (2, C), row and token."""
+    """B texts of at most S tokens, and behind each the blocks of its claims, in bins of G tokens: T = S + bins * G.
+
+    Short blocks share a bin, so that attention never looks at pairs of distant claims.
+    """
 
     tokens: Tensor
+    """(B, T), with padding."""
     positions: Tensor
+    """(B, T)"""
     segments: Tensor
-    """0 for the text, n for claim n, -1 for padding."""
+    """(B, T): 0 for the text, n for claim n, -1 for padding."""
+    real: Tensor
+    """(N,) places in (B * T) of what is no padding."""
     heads: Tensor
+    """(C,) which of these are the first tokens of the claims, in their order."""
+    text: int
+    """S."""
+    bin: int
+    """G."""
+
+    def to(self, device: str) -> Batch:
+        """The batch on a device."""
+        names = ("tokens", "positions", "segments", "real", "heads")
+        return replace(self, **{name: getattr(self, name).to(device) for name in names})
+
+
+class Bias(NamedTuple):
+    """What attention adds: MPNet's bias by distance, and a barrier where a token may not look."""
+
+    text: Tensor
+    """(B, H, S, S): a text sees itself."""
+    claims: Tensor
+    """(B, H, T - S, S + G): a claim sees the text and, in its bin, itself."""
 
 
 class Layer(nn.Module):
@@ -74,21 +100,69 @@ class Layer(nn.Module):
         self.up, self.down = nn.Linear(width, inner), nn.Linear(inner, width)
         self.norm_1, self.norm_2 = nn.LayerNorm(width, eps=1e-5), nn.LayerNorm(width, eps=1e-5)
 
-    def forward(self, states: Tensor, bias: Tensor) -> Tensor:
-        """(B, T, W) states and (B, H, T, T) bias to (B, T, W) states."""
-        rows, length, width = states.shape
-        query, key, value = self.qkv(states).view(rows, length, 3, self._heads, -1).permute(2, 0, 3, 1, 4)
-        mixed = _attention(query, key, value, bias)
-        states = self.norm_1(states + self.out(mixed.transpose(1, 2).reshape(rows, length, width)))
+    def forward(self, states: Tensor, bias: Bias, batch: Batch) -> Tensor:
+        """(N, W) states to (N, W) states; only attention sees padding."""
+        padded = _Padded.apply(self.qkv(states), batch.real, batch.tokens.numel())
+        query, key, value = padded.view(*batch.tokens.shape, 3, self._heads, -1).permute(2, 0, 3, 1, 4)
+        mixed = attention(query * query.shape[3] ** -0.5, key, value, bias).transpose(1, 2).flatten(0, 1).flatten(1)
+        states = self.norm_1(states + self.out(_Real.apply(mixed, batch.real)))
         return self.norm_2(states + self.down(functional.gelu(self.up(states))))
 
 
-def _attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
-    """(B, H, T, S) queries, keys and values. torch's own is six times slower for short sequences on a CPU."""
-    if query.shape[2] > LONG:
-        return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-    scores = torch.matmul(query * query.shape[3] ** -0.5, key.transpose(-1, -2)) + bias
-    return torch.matmul(torch.softmax(scores, -1), value)
+def rounded(weight: Tensor) -> Tensor:
+    """A (O, I) matrix in the precision that ships."""
+    scale = weight.abs().amax(1, keepdim=True).clamp_min(1e-9) / LEVELS
+    return (weight / scale).round_().mul_(scale)
+
+
+class _Padded(torch.autograd.Function):
+    """(N, W) rows at their places in (B * T, W); the rest is 0."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, real: Tensor, number: int) -> Tensor:
+        ctx.real = real
+        return rows.new_zeros(number, rows.shape[1]).index_copy_(0, real, rows)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return gradients[0].index_select(0, ctx.real), None, None
+
+
+class _Real(torch.autograd.Function):
+    """(B * T, W) rows without padding, (N, W)."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, real: Tensor) -> Tensor:
+        ctx.real, ctx.number = real, rows.shape[0]
+        return rows.index_select(0, real)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        [given] = gradients
+        return given.new_zeros(ctx.number, given.shape[1]).index_copy_(0, ctx.real, given), None
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, bias: Bias) -> Tensor:
+    """(B, H, T, D) queries, divided by the root of D, keys and values to (B, H, T, D).
+
+    Plain products: torch's own attention is slower on a CPU for such lengths, most of all backwards.
+    """
+    text, size = bias.text.shape[3], bias.claims.shape[3] - bias.text.shape[3]
+    text_key, text_value = key[:, :, :text].contiguous(), value[:, :, :text].contiguous()
+    read = _probabilities(query[:, :, :text] @ text_key.transpose(2, 3), bias.text) @ text_value
+    if query.shape[2] == text:
+        return read
+    own_query, own_key, own_value = (part[:, :, text:].unflatten(2, (-1, size)) for part in (query, key, value))
+    scores = torch.cat(
+        [query[:, :, text:] @ text_key.transpose(2, 3), (own_query @ own_key.transpose(3, 4)).flatten(2, 3)], 3
+    )
+    seen = _probabilities(scores, bias.claims)
+    own = seen[..., text:].unflatten(2, (-1, size)) @ own_value
+    return torch.cat([read, seen[..., :text] @ text_value + own.flatten(2, 3)], 2)
+
+
+def _probabilities(scores: Tensor, bias: Tensor) -> Tensor:
+    return scores.add_(bias).softmax(-1)
 
 
 class ReaderModel(nn.Module):
@@ -112,27 +186,38 @@ class ReaderModel(nn.Module):
         self.distance.weight.requires_grad_(False)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(C, 3) logits of the relation and (B, T) logits that a token is supported."""
+        """(C, 3) logits of the relation and (N,) logits that a token is supported."""
         bias = self.bias(batch)
+        tokens, positions = (part.flatten()[batch.real] for part in (batch.tokens, batch.positions))
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            states = self.norm(self.words(batch.tokens) + self.places(batch.positions))
+            states = self.norm(self.words(tokens) + self.places(positions))
         for number, layer in enumerate(self.layers):
             with torch.set_grad_enabled(torch.is_grad_enabled() and number >= self.frozen):
-                states = layer(states, bias)
-        return self.relation(states[batch.heads[0], batch.heads[1]]).float(), self.support(states)[..., 0].float()
+                states = layer(states, bias, batch)
+        return self.relation(states[batch.heads]).float(), self.support(states)[:, 0].float()
 
-    def bias(self, batch: Batch) -> Tensor:
-        """(B, H, T, T) what attention adds: MPNet's bias by distance, and a barrier where a token may not look."""
-        asks, asked = batch.segments[:, :, None], batch.segments[:, None, :]
-        visible = ((asks == asked) | (asked == 0)) & (asked >= 0)
-        visible = visible | torch.eye(batch.tokens.shape[1], dtype=torch.bool)
-        distance = batch.positions[:, None, :] - batch.positions[:, :, None]
-        return (
-            self.distance(_BUCKET_OF[distance + FARTHEST_PLACE])
-            .permute(0, 3, 1, 2)
-            .masked_fill(~visible[:, None], HIDDEN)
-            .contiguous()
+    @torch.no_grad()
+    def bias(self, batch: Batch) -> Bias:
+        """The biases of a batch, for all layers."""
+        segments, positions, size = batch.segments, batch.positions, batch.bin
+        own_segments, own_positions = (part[:, batch.text :].unflatten(1, (-1, size)) for part in (segments, positions))
+        text_segments, text_positions = segments[:, None, : batch.text], positions[:, None, : batch.text]
+        claim_positions = positions[:, batch.text :, None]
+        own_visible = (own_segments[:, :, :, None] == own_segments[:, :, None, :]).flatten(1, 2)
+        own_distance = (own_positions[:, :, None, :] - own_positions[:, :, :, None]).flatten(1, 2)
+        on_text = (text_segments == 0).expand(-1, claim_positions.shape[1], -1)
+        return Bias(
+            self._bias(text_positions - text_positions.transpose(1, 2), text_segments == 0),
+            self._bias(
+                torch.cat([text_positions - claim_positions, own_distance], 2), torch.cat([on_text, own_visible], 2)
+            ),
         )
+
+    def _bias(self, distance: Tensor, visible: Tensor) -> Tensor:
+        """(B, A, K) distances and what is visible to (B, H, A, K)."""
+        barrier = torch.where(visible, 0.0, HIDDEN).to(self.distance.weight.dtype)
+        found = self.distance.weight.T[:, _BUCKET_OF.to(distance.device)[distance + FARTHEST_PLACE]]  # (H, B, A, K)
+        return found.transpose(0, 1) + barrier[:, None]
 
     def load_pretrained(self, folder: Path) -> None:
         """Take the weights of an MPNet, as transformers names them."""
@@ -162,19 +247,33 @@ class ReaderModel(nn.Module):
 
 def batch_of(sequences: Sequence[tuple[Tokens, Sequence[Tokens]]]) -> Batch:
     """Several texts, each with its claims, as one batch."""
-    length = max(length_of(*sequence) for sequence in sequences)
+    text = max(len(text) for text, _ in sequences)
+    size = max((len(block) for _, blocks in sequences for block in blocks), default=1)
+    places = [_in_bins([len(block) for block in blocks], size) for _, blocks in sequences]
+    length = text + size * max(1 + max((at // size for at in own), default=-1) for own in places)
     tokens, positions, segments = (torch.full((len(sequences), length), fill) for fill in (PAD, 1, -1))
-    heads: list[tuple[int, int]] = []
-    for row, (text, blocks) in enumerate(sequences):
-        at = 0
-        for number, part in enumerate((text, *blocks)):
-            if number:
-                heads.append((row, at))
+    heads: list[int] = []
+    for row, ((source, blocks), own) in enumerate(zip(sequences, places, strict=True)):
+        starts = [0, *(text + at for at in own)]
+        for number, (at, part) in enumerate(zip(starts, (source, *blocks), strict=True)):
             tokens[row, at : at + len(part)] = torch.from_numpy(part.ids)
             positions[row, at : at + len(part)] = torch.from_numpy(part.positions)
             segments[row, at : at + len(part)] = number
-            at += len(part)
-    return Batch(tokens, positions, segments, torch.tensor(heads).T)
+        heads += [row * length + at for at in starts[1:]]
+    real = (segments.flatten() >= 0).nonzero()[:, 0]
+    return Batch(tokens, positions, segments, real, torch.searchsorted(real, torch.tensor(heads)), text, size)
+
+
+def _in_bins(lengths: Sequence[int], size: int) -> list[int]:
+    """A place for each block, so that none crosses a multiple of ``size``: the longest first, where it fits."""
+    used: list[int] = []
+    places = [0] * len(lengths)
+    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
+        found = next((bin for bin, taken in enumerate(used) if taken + lengths[number] <= size), len(used))
+        used += [0] * (found == len(used))
+        places[number] = found * size + used[found]
+        used[found] += lengths[number]
+    return places
 
 
 def length_of(text: Tokens, blocks: Sequence[Tokens]) -> int:

@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,14 @@ def rows_of(name: str) -> Iterator[Row]:
             }
 
 
+def chosen_rows(name: str) -> list[Row]:
+    """The rows of a set; of one that chooses settings, whole groups in an order that does not depend on the file's."""
+    rows = list(rows_of(name))
+    if name.startswith("dev_"):
+        rows.sort(key=lambda row: hashlib.sha256(row["group"].encode()).hexdigest())
+    return rows[:MOST_DEV] if name.startswith("dev_") else rows
+
+
 def _marked(row: Row) -> list[list[int]] | None:
     """The unsupported words of a row of wice_spans."""
     if "claim_tokens" not in row:
@@ -137,7 +145,7 @@ class Packer:
     def __init__(self, tokenizer: Path) -> None:
         self._tokenizer = Tokenizer(tokenizer)
 
-    def packs(self, rows: Iterator[Row]) -> Iterator[tuple[str, Row]]:
+    def packs(self, rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
         """(group, pack) of each text; a long source makes one pack per claim."""
         about: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
@@ -175,15 +183,11 @@ def main() -> None:
     for name in options.only.split(",") if options.only else [*CORPORA, *SETS]:
         kept = held = claims = facts = 0
         dev = name.startswith("dev_")
-        rows = list(rows_of(name))
-        if dev:  # whole groups, in an order that does not depend on the file's
-            rows.sort(key=lambda row: hashlib.sha256(row["group"].encode()).hexdigest())
-            rows = rows[:MOST_DEV]
         with (
             (options.out / f"{name}.jsonl").open("w", encoding="utf-8") as file,
             (options.out / f"{name}.held-out.jsonl").open("w", encoding="utf-8") as aside,
         ):
-            for group, pack in packer.packs(iter(rows)):
+            for group, pack in packer.packs(chosen_rows(name)):
                 out = is_held_out(group) and not dev
                 (aside if out else file).write(json.dumps(pack, ensure_ascii=False) + "\n")
                 kept, held, claims = kept + (not out), held + out, claims + len(pack["claims"])

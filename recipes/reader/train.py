@@ -5,7 +5,7 @@
 STAGE names a mix of sets in ``stages.toml``. Every ten minutes, and at the end, ``state.pt`` (weights, optimizer,
 counts) and ``weights.safetensors`` (their running mean, in half precision) are written to --out. The rate rises at the
 start and then stays; with --anneal it falls to nothing over the hours of this call. Without --hours the run goes on
-until it is stopped: a stop loses ten minutes at most.
+until it is stopped: SIGTERM writes the state first, any other stop loses ten minutes at most.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import copy
 import json
 import os
 import random
+import signal
 import time
 import tomllib
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from model import ReaderModel, batch_of, length_of, load_weights, shape_of
+from model import ReaderModel, batch_of, length_of, load_weights, rounded, shape_of
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
@@ -31,7 +32,10 @@ from vouching.reading.sequence import Tokenizer, Tokens
 
 MOST_CLAIMS = 16
 """Claims of a sequence."""
-DRAWN, SAVE_EVERY, LOG_EVERY = 128, 600, 20
+LEAST = 0.2
+"""How often a text is drawn in a pass, at least; else once per ``MOST_CLAIMS`` of its claims, as a reading of a text
+with one claim costs nearly as much as one with many."""
+DRAWN, SAVE_EVERY, LOG_EVERY = 512, 600, 20
 TOKEN_WEIGHT, UNSUPPORTED_WEIGHT, PAIR_WEIGHT = 0.5, 3.0, 0.5
 AVERAGE = 0.998
 """What the mean of the weights keeps of itself at a step."""
@@ -49,13 +53,14 @@ class Item(NamedTuple):
 
 
 class Pool:
-    """Packs by set, drawn by share and without replacement within a set; a file that changed is read again."""
+    """Packs by set, drawn by share and in passes over a set; a file that changed is read again."""
 
     def __init__(self, folder: Path, shares: dict[str, float], tokenizer: Tokenizer, seed: int) -> None:
         self._folder, self._shares, self._tokenizer, self._random = folder, shares, tokenizer, random.Random(seed)
         self._packs: dict[str, list[str]] = {}
         self._order: dict[str, list[int]] = {}
         self._claims: dict[str, float] = {}
+        self._times: dict[str, list[float]] = {}
         self._stamps: dict[str, float] = {}
 
     def read(self) -> None:
@@ -66,8 +71,10 @@ class Pool:
                 continue
             self._stamps[name] = path.stat().st_mtime
             lines = path.read_text("utf-8").splitlines()
-            counts = [min(MOST_CLAIMS, len(json.loads(line)["claims"])) for line in lines]
-            self._packs[name], self._order[name], self._claims[name] = lines, [], sum(counts) / max(1, len(counts))
+            times = [len(json.loads(line)["claims"]) / MOST_CLAIMS for line in lines]
+            self._packs[name], self._times[name], self._order[name] = lines, times, []
+            drawn = sum(max(t, LEAST) for t in times)
+            self._claims[name] = sum(MOST_CLAIMS * min(t, 1) * max(t, LEAST) for t in times) / drawn
 
     def draw(self, number: int) -> list[Item]:
         """Texts with at most ``MOST_CLAIMS`` of their claims each; the shares are those of claims."""
@@ -77,7 +84,10 @@ class Pool:
 
     def _next(self, name: str) -> Pack:
         if not self._order[name]:
-            self._order[name] = self._random.sample(range(len(self._packs[name])), len(self._packs[name]))
+            times = [max(t, LEAST) for t in self._times[name]]
+            order = [n for n, t in enumerate(times) for _ in range(int(t) + (self._random.random() < t % 1))]
+            self._random.shuffle(order)
+            self._order[name] = order
         pack: Pack = json.loads(self._packs[name][self._order[name].pop()])
         return pack
 
@@ -91,17 +101,21 @@ class Pool:
         return Item(self._tokenizer.text(pack["source"]), blocks, labels, marks, pairs)
 
     def batches(self, tokens: int) -> Iterator[list[Item]]:
-        """Batches of sequences of like length, of about ``tokens`` tokens with padding."""
+        """Batches of sequences of like length, of at most ``tokens`` tokens."""
         while True:
             self.read()
-            drawn = sorted(self.draw(DRAWN), key=lambda item: length_of(item.text, item.blocks))
+            drawn = sorted(self.draw(DRAWN), key=lambda item: (len(item.text) // 24, _claim_tokens(item)))
             cut: list[list[Item]] = [[]]
             for item in drawn:
-                if cut[-1] and length_of(item.text, item.blocks) * (len(cut[-1]) + 1) > tokens:
+                if cut[-1] and sum(length_of(one.text, one.blocks) for one in [*cut[-1], item]) > tokens:
                     cut.append([])
                 cut[-1].append(item)
             self._random.shuffle(cut)
             yield from cut
+
+
+def _claim_tokens(item: Item) -> int:
+    return sum(map(len, item.blocks))
 
 
 def loss_of(relation: Tensor, support: Tensor, heads: Tensor, items: list[Item]) -> Tensor:
@@ -110,7 +124,7 @@ def loss_of(relation: Tensor, support: Tensor, heads: Tensor, items: list[Item])
     Relation: cross-entropy; a label of two classes adds their probabilities. Tokens: binary cross-entropy. Pairs:
     log(1 + exp(-(z of a supported claim - z of one that is not))), z = log-odds of supported.
     """
-    y = torch.tensor([label for item in items for label in item.labels])
+    y = torch.tensor([label for item in items for label in item.labels], device=relation.device)
     log_p = relation.log_softmax(-1)
     either = torch.logsumexp(log_p[:, 1:], -1)
     loss = -torch.where(y == 3, either, log_p.gather(1, y.clamp(max=2)[:, None])[:, 0]).mean()
@@ -125,15 +139,15 @@ def loss_of(relation: Tensor, support: Tensor, heads: Tensor, items: list[Item])
 def _token_loss(support: Tensor, heads: Tensor, items: list[Item]) -> Tensor:
     logits, targets = [], []
     blocks = [(block, marks) for item in items for block, marks in zip(item.blocks, item.marks, strict=True)]
-    for (row, at), (block, marks) in zip(heads.T.tolist(), blocks, strict=True):
+    for at, (block, marks) in zip(heads.tolist(), blocks, strict=True):
         if marks is None or not len(block.starts):
             continue
-        logits.append(support[row, at + 1 : at + 1 + len(block.starts)])
+        logits.append(support[at + 1 : at + 1 + len(block.starts)])
         places = zip(block.starts.tolist(), block.ends.tolist(), strict=True)
         targets += [float(not any(s < end and start < e for s, e in marks)) for start, end in places]
     if not logits:
-        return torch.zeros(())
-    target = torch.tensor(targets)
+        return support.new_zeros(())
+    target = torch.tensor(targets, device=support.device)
     weight = 1 + (UNSUPPORTED_WEIGHT - 1) * (1 - target)
     return functional.binary_cross_entropy_with_logits(torch.cat(logits), target, weight)
 
@@ -177,39 +191,50 @@ def half_is_faster() -> bool:
 
 
 class HalfCopy:
-    """A copy of a model in bfloat16 that computes, while the model itself keeps its weights and moments in float32."""
+    """A copy of a model in bfloat16 that computes, while the model itself keeps its weights and moments in float32.
 
-    def __init__(self, model: ReaderModel) -> None:
+    With ``ships``, the copy has the matrices as they will ship, so that the model learns to live with the rounding.
+    """
+
+    def __init__(self, model: ReaderModel, ships: bool) -> None:
         self.model = copy.deepcopy(model).bfloat16()
-        self._pairs = [
-            (p, q) for p, q in zip(model.parameters(), self.model.parameters(), strict=True) if p.requires_grad
-        ]
+        pairs = zip(model.named_parameters(), self.model.parameters(), strict=True)
+        self._pairs = [(kept, half, ships and is_rounded(name)) for (name, kept), half in pairs]
+        self._take(self._pairs)
 
     def give_gradients(self) -> None:
         """Move the gradients to the model."""
-        for kept, half in self._pairs:
+        for kept, half, _ in self._pairs:
             kept.grad = None if half.grad is None else half.grad.float()
             half.grad = None
 
     def take_weights(self) -> None:
         """Take the model's weights after a step."""
-        with torch.no_grad():
-            for kept, half in self._pairs:
-                if kept.grad is not None:
-                    half.copy_(kept)
+        self._take([pair for pair in self._pairs if pair[0].grad is not None])
+
+    @staticmethod
+    @torch.no_grad()
+    def _take(pairs: list[tuple[nn.Parameter, nn.Parameter, bool]]) -> None:
+        for kept, half, ships in pairs:
+            half.copy_(rounded(kept) if ships else kept)
+
+
+def is_rounded(name: str) -> bool:
+    """Whether the weight of this name is rounded when it ships: the layers' matrices and the embeddings of words."""
+    return name.endswith(".weight") and (name == "words.weight" or (name.startswith("layers.") and "norm" not in name))
 
 
 class Run:
     """The state of a training: weights, optimizer and counts, in a folder."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.model, self.out = ReaderModel(shape_of(options.encoder)), options.out
+        self.model, self.out = ReaderModel(shape_of(options.encoder)).to(options.device), options.out
         self.optimizer = optimizer_of(self.model, options.rate)
         self.counts: dict[str, Any] = {"steps": 0, "claims": 0, "seconds": 0.0, "stages": {}, "averaged": 0}
         self.mean: dict[str, Tensor] = {}
         self.out.mkdir(parents=True, exist_ok=True)
         if (self.out / "state.pt").exists():
-            saved = torch.load(self.out / "state.pt")
+            saved = torch.load(self.out / "state.pt", map_location=options.device)
             self.model.load_state_dict(saved["model"])
             self.optimizer.load_state_dict(saved["optimizer"])
             self.counts = {"averaged": 0, **saved["counts"]}
@@ -217,10 +242,19 @@ class Run:
         else:
             self.model.load_pretrained(options.encoder)
             if options.start:
-                load_weights(self.model, options.start)
+                self._start(options.start)
                 self.counts.update(json.loads(options.counts))
         own = {name: value.detach().clone() for name, value in self.model.named_parameters() if value.requires_grad}
         self.mean = {**own, **self.mean}
+
+    def _start(self, weights: Path) -> None:
+        if weights.is_dir():
+            from export import exported_weights
+
+            found = exported_weights(weights, self.model.shape)
+            self.model.load_state_dict({name: torch.from_numpy(value) for name, value in found.items()})
+        else:
+            load_weights(self.model, weights)
 
     def average(self) -> None:
         """Move the mean of the weights towards the weights: at first the plain mean of the steps, then of the last."""
@@ -263,21 +297,23 @@ def train(options: argparse.Namespace) -> None:
         options.seed + run.counts["steps"],
     )
     weights = [p for p in run.model.parameters() if p.requires_grad]
-    half = half_is_faster() if options.half is None else options.half
+    half = options.device != "cpu" or half_is_faster() if options.half is None else options.half
     run.model.frozen = options.freeze
-    computing = HalfCopy(run.model) if half else None
+    computing = HalfCopy(run.model, options.ships) if half else None
     run.log(stage=options.stage, half=half, threads=options.threads, **run.counts)
     started = saved = logged = time.time()
     first, seconds, mean, before = run.counts["steps"], (options.hours or 1e9) * 3600, None, run.counts["claims"]
+    stopped: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
     for items in pool.batches(options.tokens):
         now = time.time()
-        if now - started > seconds:
+        if stopped or now - started > seconds:
             break
         rate = options.rate * min(1.0, (run.counts["steps"] + 1) / options.warm, (run.counts["steps"] - first + 1) / 30)
         rate *= max(0.02, 1 - (now - started) / seconds) if options.anneal else 1.0
         for group in run.optimizer.param_groups:
             group["lr"] = rate
-        batch = batch_of([(item.text, item.blocks) for item in items])
+        batch = batch_of([(item.text, item.blocks) for item in items]).to(options.device)
         relation, support = (computing.model if computing else run.model)(batch)
         loss = loss_of(relation, support, batch.heads, items)
         run.optimizer.zero_grad()
@@ -318,7 +354,9 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path, required=True, help="folder of the pretrained MPNet")
     parser.add_argument("--packs", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="weights to begin with, where --out has no state yet")
+    parser.add_argument(
+        "--start", type=Path, help="weights or an exported folder to begin with, where --out has no state yet"
+    )
     parser.add_argument("--counts", default="{}", help="JSON: steps and claims that these weights have seen")
     parser.add_argument("--hours", type=float)
     parser.add_argument("--anneal", action="store_true", help="let the rate fall to nothing over --hours")
@@ -327,8 +365,12 @@ def main() -> None:
     parser.add_argument("--warm", type=int, default=150, help="steps until the full rate")
     parser.add_argument("--freeze", type=int, default=0, help="layers from below that stay as they are")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument(
         "--half", action=argparse.BooleanOptionalAction, help="bfloat16; the default is what is faster here"
+    )
+    parser.add_argument(
+        "--ships", action="store_true", help="compute with weights rounded as they ship (bfloat16 only)"
     )
     parser.add_argument("--seed", type=int, default=0)
     train(parser.parse_args())

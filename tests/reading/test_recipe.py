@@ -13,6 +13,7 @@ from vouching.errors import WeightsError
 from vouching.methods.embedded.verify import open_embedded
 from vouching.reading.asked import Asked
 from vouching.reading.reader import LargeReader
+from vouching.reading.sequence import Tokenizer
 from vouching.reading.text_encoder import MANIFEST, TextEncoder
 from vouching.types import Claim, Source
 
@@ -84,6 +85,46 @@ def test_the_graph_agrees_with_torch(folder: Path) -> None:
     model = ReaderModel(shape_of(folder / "mpnet")).eval()
     load_weights(model, folder / "run/weights.safetensors")
     assert difference(model, folder / "export") < 0.01
+
+
+def test_texts_and_claims_of_a_batch_read_as_if_alone(folder: Path) -> None:
+    """Padding and the bins of short claims change nothing: the same logits to 1e-5."""
+    import sys
+
+    sys.path.insert(0, str(RECIPE))
+    import torch
+    from model import ReaderModel, batch_of, load_weights, shape_of
+
+    model = ReaderModel(shape_of(folder / "mpnet")).eval()
+    load_weights(model, folder / "run/weights.safetensors")
+    tokenizer = Tokenizer(folder / "mpnet/tokenizer.json")
+    blocks = [tokenizer.block(claim, ["question: How old?"] * number) for number, claim in enumerate(CLAIMS)]
+    sequences = [(tokenizer.text(SOURCE), blocks), (tokenizer.text("It opened in 1937."), blocks[1:])]
+    together, support = model(batch_of(sequences))
+    alone = [model(batch_of([(text, [block])])) for text, own in sequences for block in own]
+    assert torch.allclose(together, torch.cat([relation for relation, _ in alone]), atol=1e-5)
+    head = batch_of(sequences).heads[1]
+    own = alone[1][1][-len(blocks[1]) :]
+    assert torch.allclose(support[head : head + len(own)], own, atol=1e-5)
+
+
+def test_an_export_can_be_trained_further(folder: Path) -> None:
+    """Its weights are those of the run, rounded: whole numbers up to 31 times a scale per row."""
+    import sys
+
+    sys.path.insert(0, str(RECIPE))
+    import torch
+    from export import exported_weights
+    from model import ReaderModel, load_weights, rounded, shape_of
+    from train import is_rounded
+
+    model = ReaderModel(shape_of(folder / "mpnet"))
+    load_weights(model, folder / "run/weights.safetensors")
+    found = exported_weights(folder / "export", model.shape)
+    assert set(found) == set(model.state_dict())
+    for name, weight in model.state_dict().items():
+        expected = rounded(weight) if is_rounded(name) else weight
+        assert torch.allclose(torch.from_numpy(found[name]), expected, atol=1e-6), name
 
 
 def test_the_embedded_verifier_judges_with_a_reader_of_a_folder(folder: Path) -> None:

@@ -48,12 +48,21 @@ def test_a_passage_comes_with_its_heading_and_a_row_with_the_head_of_its_table()
     assert "Towels" not in window.text
 
 
-def test_claims_share_a_window_where_their_passages_fit_together() -> None:
+def test_claims_share_a_window_where_one_stretch_has_their_passages() -> None:
     passages = Passages([RULES], words)
-    apart = passages.windows(["Towels cost 2 euros.", "Boxing is on Friday."], budget=16, own=16)
+    apart = passages.windows(["Towels cost 2 euros.", "Boxing is on Friday."], budget=24, own=16)
     assert [numbers for _, numbers in apart] == [[0], [1]]
-    together = passages.windows(["Towels cost 2 euros.", "Boxing is on Friday."], budget=40, own=16)
+    together = passages.windows(["Towels cost 2 euros.", "The sauna opens at weekends."], budget=24, own=16)
     assert [numbers for _, numbers in together] == [[0, 1]]
+
+
+def test_the_window_of_a_claim_does_not_depend_on_the_other_claims() -> None:
+    claims = ["Towels cost 2 euros.", "Boxing is on Friday.", "Yoga costs 8.", "Bring your own towel to the sauna."]
+    passages = Passages([RULES], words)
+    together = {n: window for window, numbers in passages.windows(claims, 24, 16) for n in numbers}
+    for number, claim in enumerate(claims):
+        [(window, _)] = passages.windows([claim], 24, 16)
+        assert window == together[number]
 
 
 def test_a_claim_with_two_facts_brings_both_places_into_one_window() -> None:

@@ -22,6 +22,7 @@ OWN = 200
 _KEPT_BYTES = 256_000_000
 """Memory for texts that were read."""
 _KEPT_SOURCES = 64
+_RELATIONS: tuple[Relation, ...] = ("supported", "contradicted", "not_found")
 
 
 class LargeReader:
@@ -43,20 +44,19 @@ class LargeReader:
         known = self._known(tuple(sources))
         found: dict[int, Reading] = {}
         for window, numbers in known.passages.windows([claim.looked_for for claim in claims], BUDGET, OWN):
-            kept = self._kept(window.text)
-            facts = [computed_facts(claims[number].text, known.values) for number in numbers]
-            blocks = [
-                self._encoder.tokenizer.block(claims[number].text, claims[number].notes(own))
-                for number, own in zip(numbers, facts, strict=True)
-            ]
-            for number, own, block, read in zip(numbers, facts, blocks, self._encoder.read(kept, blocks), strict=True):
-                relation: dict[Relation, float] = dict(
-                    zip(("supported", "contradicted", "not_found"), read.relation.tolist(), strict=True)
-                )
-                end = int(block.ends[-1]) if block.cut else len(claims[number].text)
-                tokens = tuple(_tokens(block, read, kept, window))
-                found[number] = Reading(relation, tokens, tuple(own), window, end)
+            read = self._read(window, [claims[number] for number in numbers], known.values)
+            found |= dict(zip(numbers, read, strict=True))
         return [found[number] for number in range(len(claims))]
+
+    def _read(self, window: Window, claims: Sequence[Asked], values: Values) -> Iterator[Reading]:
+        kept = self._kept(window.text)
+        facts = [computed_facts(claim.text, values) for claim in claims]
+        block_of = self._encoder.tokenizer.block
+        blocks = [block_of(claim.text, claim.notes(own)) for claim, own in zip(claims, facts, strict=True)]
+        for claim, own, block, read in zip(claims, facts, blocks, self._encoder.read(kept, blocks), strict=True):
+            relation = {name: float(p) for name, p in zip(_RELATIONS, read.relation, strict=True)}
+            end = int(block.ends[-1]) if block.cut else len(claim.text)
+            yield Reading(relation, tuple(_tokens(block, read, kept, window)), tuple(own), window, end)
 
     def _known(self, sources: tuple[str, ...]) -> _Sources:
         with self._lock:

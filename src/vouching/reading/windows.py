@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vouching.reading.values import stems
@@ -23,6 +22,8 @@ _LEAST = 0.1
 """Share of the best passage's score that a further one must have."""
 _BESIDE = 0.3
 """Share of its neighbours' score that a sentence gets."""
+_CANDIDATES = 100
+"""Passages that are ranked again after each choice."""
 _GAP = "\n\n"
 
 
@@ -99,16 +100,23 @@ class Passages:
             )
             for (number, start, end, above, table), size in zip(cut, tokens, strict=True)
         ]
-        seen = Counter(word for passage in self._passages for word in passage.stems)
+        self._having: dict[str, list[int]] = {}
+        for at, passage in enumerate(self._passages):
+            for word in passage.stems:
+                self._having.setdefault(word, []).append(at)
         total = len(self._passages)
-        self._weight = {word: math.log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in seen.items()}
+        self._weight = {
+            word: math.log(1 + (total - len(at) + 0.5) / (len(at) + 0.5)) for word, at in self._having.items()
+        }
         self.tokens = sum(passage.tokens for passage in self._passages)
+        self._stretches_of: dict[int, list[set[int]]] = {}
 
     def windows(self, claims: Sequence[str], budget: int, own: int) -> list[tuple[Window, list[int]]]:
         """Windows of at most about ``budget`` tokens, each with the numbers of the claims that are read with it.
 
-        Where the sources do not fit, each claim names the passages that it needs, of up to ``own`` tokens, and claims
-        whose passages fit together share a window.
+        Where the sources do not fit, each claim names the passages that it needs, of up to ``own`` tokens. It is read
+        with the first stretch of the sources that has them all, else with these passages and what may help. So its
+        window does not depend on the other claims, and claims share windows.
 
         Args:
             claims: their texts, with what else tells where to look (a question, the sentence before).
@@ -122,20 +130,30 @@ class Passages:
         """
         if self.tokens <= budget:
             return [(self._joined(range(len(self._passages)), whole=True), [*range(len(claims))])]
-        shared: list[tuple[set[int], list[int], list[int]]] = []
+        if budget not in self._stretches_of:
+            self._stretches_of[budget] = [*self._stretches(budget)]
+        read_with: dict[tuple[int, ...], list[int]] = {}
         for number, claim in enumerate(claims):
             firm, further = self._needed(claim, own)
-            fits = [(self._size(chosen | firm), at) for at, (chosen, _, _) in enumerate(shared)]
-            size, at = min(fits, default=(budget + 1, 0), key=lambda fit: fit[0] - self._size(shared[fit[1]][0]))
-            if size <= budget:
-                chosen, useful, numbers = shared[at]
-                shared[at] = (chosen | firm, [*useful, *further], [*numbers, number])
-            else:
-                shared.append((firm, further, [number]))
-        return [
-            (self._joined(sorted(self._filled(chosen, useful, budget)), whole=False), numbers)
-            for chosen, useful, numbers in shared
-        ]
+            chosen = next((stretch for stretch in self._stretches_of[budget] if firm <= stretch), None)
+            chosen = chosen or self._filled(firm, further, budget)
+            read_with.setdefault(tuple(sorted(chosen)), []).append(number)
+        return [(self._joined(chosen, whole=False), numbers) for chosen, numbers in read_with.items()]
+
+    def _stretches(self, budget: int) -> Iterator[set[int]]:
+        """The sources in stretches of neighbours, each below its heading, that overlap by half."""
+        first, total = 0, len(self._passages)
+        while first < total:
+            chosen = set(self._passages[first].above)
+            after, size = first, self._size(chosen)
+            while after < total and (after == first or size + self._passages[after].tokens <= budget):
+                chosen.add(after)
+                size += self._passages[after].tokens
+                after += 1
+            yield chosen
+            if after == total:
+                return
+            first += max(1, (after - first) // 2)
 
     def _size(self, chosen: set[int]) -> int:
         return sum(self._passages[n].tokens for n in chosen)
@@ -149,7 +167,10 @@ class Passages:
         firm: set[int] = set()
         chosen: set[int] = set()
         further: list[int] = []
-        order = self._ranked(weight)
+        having = {at for word in weight for at in self._having[word]}
+        beside = {n for at in having for n in (at - 1, at + 1) if self._beside(at, n)}
+        order = self._ranked(weight, having | beside)[:_CANDIDATES]
+        order = order or [(0.0, at) for at in range(min(_CANDIDATES, len(self._passages)))]
         least = _LEAST * order[0][0] if order else 0.0
         while order:
             score, at = order.pop(0)
@@ -162,8 +183,7 @@ class Passages:
             else:
                 further += new
             weight = {w: v * (_AGAIN if w in self._passages[at].stems else 1.0) for w, v in weight.items()}
-            left = {n for _, n in order}
-            order = [(score, n) for score, n in self._ranked(weight) if n in left and n not in chosen]
+            order = self._ranked(weight, {n for _, n in order} - chosen)
         return firm, further
 
     def _filled(self, chosen: set[int], useful: Sequence[int], budget: int) -> set[int]:
@@ -179,17 +199,15 @@ class Passages:
                 left -= size
         return chosen
 
-    def _ranked(self, weight: dict[str, float]) -> list[tuple[float, int]]:
-        """Passages that have words of the claim, with the words' weight, best first; neighbours count."""
-        own = [sum(weight[word] for word in passage.stems if word in weight) for passage in self._passages]
-        near = [
-            score + _BESIDE * max((own[n] for n in (at - 1, at + 1) if self._beside(at, n)), default=0.0)
-            for at, score in enumerate(own)
-        ]
-        ranked = sorted(
-            ((score, at) for at, score in enumerate(near) if score > 0), key=lambda entry: (-entry[0], entry[1])
-        )
-        return ranked or [(0.0, at) for at in range(len(near))]
+    def _ranked(self, weight: dict[str, float], among: set[int]) -> list[tuple[float, int]]:
+        """Passages by the weight of the words that they have, best first; the words of neighbours count a little."""
+        near = {at: [n for n in (at - 1, at + 1) if self._beside(at, n)] for at in among}
+        own = {
+            at: sum(weight[word] for word in self._passages[at].stems if word in weight)
+            for at in among.union(*near.values())
+        }
+        scores = [(own[at] + _BESIDE * max((own[n] for n in near[at]), default=0.0), at) for at in among]
+        return sorted((entry for entry in scores if entry[0] > 0), key=lambda entry: (-entry[0], entry[1]))
 
     def _beside(self, one: int, other: int) -> bool:
         return 0 <= other < len(self._passages) and self._passages[one].source == self._passages[other].source

@@ -159,6 +159,25 @@ class SourceIndex:
     """Names in a title count as known."""
     foreign: tuple[int, ...] | None = None
     """Positions of the sources that do not look English; filled in on first use."""
+    _evidence: list[str] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def evidence(self) -> list[str]:
+        """The texts in plain form, with spaces in place of the sentences that are no evidence."""
+        if self._evidence is None:
+            self._evidence = self._only_evidence()
+        return self._evidence
+
+    def _only_evidence(self) -> list[str]:
+        texts = [list(plain.text) for plain in self.plain]
+        kept = [bytearray(len(text)) for text in texts]
+        for sentence in self.sentences:
+            kept[sentence.source][sentence.start : sentence.end] = b"\1" * (sentence.end - sentence.start)
+        for text, plain, keep in zip(texts, self.plain, kept, strict=True):
+            for start, end in sentence_spans(plain.text):
+                if not any(keep[start:end]):
+                    text[start:end] = " " * (end - start)
+        return ["".join(text) for text in texts]
 
     def read(self, position: int) -> ParsedSentence:
         """Parse one sentence, once."""

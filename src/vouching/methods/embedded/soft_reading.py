@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,12 @@ from vouching.methods.embedded.premise import premise_for
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
-from vouching.text.sentences import sentence_spans
 from vouching.types import Source, Span
 from vouching.types.spans import ERROR_TYPES
 
 if TYPE_CHECKING:
     from vouching.encoder.encoder import Encoder
-    from vouching.reading.asked import Reader, TokenReading
+    from vouching.reading.asked import Reader, Reading, TokenReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,10 @@ class SoftReader:
         """See :func:`read_softly`."""
         return read_softly(self._encoder, claim, segments, index)
 
+    def read_all(self, claims: Sequence[tuple[str, Sequence[Segment]]], index: SourceIndex) -> list[SoftReading]:
+        """Read claims, each with its segments, about the same sources."""
+        return [self.read(claim, segments, index) for claim, segments in claims]
+
 
 class LargeSoftReader(SoftReader):
     """A reader of texts in place of the encoder of pairs.
@@ -131,9 +135,9 @@ class LargeSoftReader(SoftReader):
         self._reader = reader
         self.model, self.name = model, name
 
-    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+    def read_all(self, claims: Sequence[tuple[str, Sequence[Segment]]], index: SourceIndex) -> list[SoftReading]:
         """See :func:`read_large`."""
-        return read_large(self._reader, claim, index)
+        return read_large(self._reader, [claim for claim, _ in claims], index)
 
 
 def _check_digest(model: ScoreModel, digest: str) -> None:
@@ -159,11 +163,15 @@ def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index
     return reworded.back(replace(reading, matches=tuple(matches)))
 
 
-def read_large(reader: Reader, claim: str, index: SourceIndex) -> SoftReading:
-    """Read a claim with the passages of the sources that the reader itself chooses, whatever the rules found."""
+def read_large(reader: Reader, claims: Sequence[str], index: SourceIndex) -> list[SoftReading]:
+    """Read claims with the passages of the sources that the reader itself chooses, whatever the rules found."""
     from vouching.reading.asked import Asked
 
-    [reading] = reader.read(_evidence(index), [Asked(claim)])
+    readings = reader.read(index.evidence, [Asked(claim) for claim in claims])
+    return [_soft(claim, reading, index) for claim, reading in zip(claims, readings, strict=True)]
+
+
+def _soft(claim: str, reading: Reading, index: SourceIndex) -> SoftReading:
     matches = tuple(
         TokenMatch(Span(claim[t.start : t.end], t.start, t.end), _in_source(t, index), t.similarity, t.support)
         for t in reading.tokens
@@ -180,19 +188,6 @@ def _in_source(token: TokenReading, index: SourceIndex) -> Span:
     return Span(text, token.source_start, token.source_end, index.sources[token.source].id)
 
 
-def _evidence(index: SourceIndex) -> list[str]:
-    """The sources in plain form, with spaces in place of the sentences that are no evidence."""
-    texts = [list(plain.text) for plain in index.plain]
-    kept = [bytearray(len(text)) for text in texts]
-    for sentence in index.sentences:
-        kept[sentence.source][sentence.start : sentence.end] = b"\1" * (sentence.end - sentence.start)
-    for text, plain, keep in zip(texts, index.plain, kept, strict=True):
-        for start, end in sentence_spans(plain.text):
-            if not any(keep[start:end]):
-                text[start:end] = " " * (end - start)
-    return ["".join(text) for text in texts]
-
-
 @cache
 def load_soft_reader() -> SoftReader:
     """The shipped encoder with the shipped combined model, loaded once."""
@@ -201,7 +196,13 @@ def load_soft_reader() -> SoftReader:
     return SoftReader(load_encoder(), load_score_model("combined"))
 
 
-def open_soft_reader(folder: Path) -> SoftReader:
+@cache
+def load_large_reader() -> SoftReader:
+    """The shipped reader of texts with its score model."""
+    return open_soft_reader(Path(str(files("vouching.reading").joinpath("weights"))), "embedded:large")
+
+
+def open_soft_reader(folder: Path, name: str = "") -> SoftReader:
     """The encoder and the combined model of a folder: a round of ``vouch evolve run``, a run of an encoder or a reader.
 
     Raises ConfigError without a combined model, WeightsError if a file is missing, altered or of another version.
@@ -219,7 +220,7 @@ def open_soft_reader(folder: Path) -> SoftReader:
             f"run of vouch train encoder for which recipes/embedded/fit_combined.py has written {COMBINED}"
         ) from error
     export = folder / (EXPORT if (folder / EXPORT).is_dir() else _EXPORT_OF_RUN)
-    model, name = score_model_of(raw), f"embedded:{folder}"
+    model, name = score_model_of(raw), name or f"embedded:{folder}"
     if (export / MANIFEST).is_file():
         return LargeSoftReader(LargeReader(TextEncoder(export)), model, name)
     return SoftReader(load_encoder(export), model, name)

@@ -39,6 +39,7 @@ from vouching.methods.embedded.scoring import ScoreModel, load_score_model
 from vouching.methods.embedded.soft_reading import (
     SoftReader,
     combined_features,
+    load_large_reader,
     load_soft_reader,
     open_soft_reader,
     with_counterparts,
@@ -58,8 +59,8 @@ from vouching.version import __version__
 
 _T = TypeVar("_T")
 
-MODELS = ("embedded", "embedded:rules")
-"""Names of the shipped verifiers; "embedded" is rules and encoder."""
+MODELS = ("embedded", "embedded:large", "embedded:rules")
+"""Names of the shipped verifiers; "embedded" is rules and encoder, "embedded:large" rules and the large encoder."""
 _TRUST_ABROAD = 0.5
 """How far the score of a comparison across or outside English departs from 0.5, as a share of the usual."""
 _DISPUTED = 0.9
@@ -120,7 +121,7 @@ class EmbeddedVerifier:
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One verdict per claim, in order. Long sources are read in a thread, to keep the event loop free."""
-        return await _read(sources, lambda: [self.judge(claim, sources) for claim in claims])
+        return await _read(sources, lambda: [*self.judge_all(claims, sources)])
 
     async def support(self, text: str, sources: Sequence[Source]) -> float:
         """How much of a text the sources have, in [0, 1]: the score of its features, without ceilings.
@@ -141,8 +142,32 @@ class EmbeddedVerifier:
 
     def judge(self, claim: Claim, sources: Sequence[Source]) -> Verdict:
         """Judge one claim synchronously."""
+        return self.judge_all([claim], sources)[0]
+
+    def judge_all(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Verdict]:
+        """Judge claims about the same sources; a reader of texts reads them together."""
         started = time.perf_counter()
-        compared, read, notes = self._settle(claim.text, tuple(sources))
+        index = self._indexes.index(tuple(sources))
+        compared = [compare(claim.text, index) for claim in claims]
+        soft = self._read_together(compared, index)
+        share = (time.perf_counter() - started) / max(1, len(claims))
+        given = zip(claims, compared, soft, strict=True)
+        return [self._judge(claim, tuple(sources), one, read, share) for claim, one, read in given]
+
+    def _read_together(self, compared: Sequence[Compared], index: SourceIndex) -> list[SoftReading | None]:
+        """The encoder's readings; None for a claim that the rules judge alone."""
+        asked = [number for number, one in enumerate(compared) if not one.is_empty and one.is_english]
+        if self._soft is None or not asked:
+            return [None] * len(compared)
+        pairs = [(compared[number].claim.text, compared[number].segments) for number in asked]
+        found = dict(zip(asked, self._soft.read_all(pairs, index), strict=True))
+        return [found.get(number) for number in range(len(compared))]
+
+    def _judge(
+        self, claim: Claim, sources: tuple[Source, ...], compared: Compared, soft: SoftReading | None, seconds: float
+    ) -> Verdict:
+        started = time.perf_counter()
+        compared, read, notes = self._settle(claim.text, sources, compared, soft)
         verdict = self._verdict(claim, compared, read, notes)
         if read.conflict is None:
             denied = denies_too(compared.claim.text, compared.mentioned, compared.whole)
@@ -151,7 +176,7 @@ class EmbeddedVerifier:
                 if denied is None and main_mention(compared.mentioned):
                     verdict = replace(verdict, relation="not_found")
                 verdict = turned(verdict, denied, denied and mention_place(denied, compared.index))
-        return replace(verdict, usage=Usage(seconds=time.perf_counter() - started))
+        return replace(verdict, usage=Usage(seconds=seconds + time.perf_counter() - started))
 
     def _verdict(self, claim: Claim, compared: Compared, read: Read, notes: Sequence[VerdictWarning]) -> Verdict:
         index, conflict = compared.index, read.conflict
@@ -203,32 +228,34 @@ class EmbeddedVerifier:
             provenance=self._provenance(read),
         )
 
-    def _settle(self, claim: str, sources: tuple[Source, ...]) -> tuple[Compared, Read, list[VerdictWarning]]:
+    def _settle(
+        self, claim: str, sources: tuple[Source, ...], compared: Compared, soft: SoftReading | None
+    ) -> tuple[Compared, Read, list[VerdictWarning]]:
         """Read a claim without the sources that are outranked by others that they disagree with."""
         notes: list[VerdictWarning] = []
         while True:
-            compared = compare(claim, self._indexes.index(sources))
-            read = self.weigh(compared)
+            read = self.weigh(compared, soft=soft)
             decided = outranked(read.conflict, sources, self.prefer)
             if decided is None:
                 return compared, read, notes
             notes.append(decided[1])
             sources = (*sources[: decided[0]], *sources[decided[0] + 1 :])
+            compared, soft = compare(claim, self._indexes.index(sources)), None
 
-    def weigh(self, compared: Compared, give_up_below: float = 0.0) -> Read:
-        """Read and score a claim. Without evidence to compare, the score is 0.
+    def weigh(self, compared: Compared, give_up_below: float = 0.0, soft: SoftReading | None = None) -> Read:
+        """Read and score a claim, unless it was read. Without evidence to compare, the score is 0.
 
         A claim whose ceiling is below ``give_up_below`` skips the encoder. A conflict keeps the score below the
         threshold; so does a denial of a part of the claim, unless a source has the claim word for word.
         """
-        read = self._weighed(compared, give_up_below)
+        read = self._weighed(compared, give_up_below, soft)
         conflict = find_conflict(compared.segments, compared.index)
         if conflict is None:
             undecided = compared.mixed and not compared.verbatim
             return replace(read, score=min(read.score, _DISPUTED * self.threshold)) if undecided else read
         return replace(read, score=min(read.score, _DISPUTED * min(self.threshold, 0.5)), conflict=conflict)
 
-    def _weighed(self, compared: Compared, give_up_below: float) -> Read:
+    def _weighed(self, compared: Compared, give_up_below: float, soft: SoftReading | None) -> Read:
         segments, index = compared.segments, compared.index
         if compared.is_empty:
             return Read(index, segments, None, 0.0)
@@ -241,7 +268,7 @@ class EmbeddedVerifier:
         model = self._soft.model
         if model.ceiling(kinds) < give_up_below:
             return Read(index, segments, None, model.ceiling(kinds))
-        soft = self._soft.read(compared.claim.text, segments, index)
+        soft = soft or self._soft.read_all([(compared.claim.text, segments)], index)[0]
         score = model.probability(combined_features(self._rules.logit(compared.features), soft), kinds, verbatim)
         return Read(index, [with_counterparts(segment, soft, index) for segment in segments], soft, score)
 
@@ -299,8 +326,8 @@ def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None)
     threshold, prefer = (config or EmbeddedConfig()).threshold, getattr(config, "prefer", None)
     if name == "embedded:rules":
         return EmbeddedVerifier(threshold, prefer=prefer)
-    _, named, folder = name.partition(":")
-    reader = open_soft_reader(Path(folder)) if named else load_soft_reader()
+    shipped = {"embedded": load_soft_reader, "embedded:large": load_large_reader}.get(name)
+    reader = shipped() if shipped else open_soft_reader(Path(name.partition(":")[2]))
     return EmbeddedVerifier(threshold, soft_reader=reader, prefer=prefer)
 
 
