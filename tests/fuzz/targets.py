@@ -27,6 +27,7 @@ from vouching.methods.checklist.reply import parse_checklist, read_answer
 from vouching.methods.discriminative.factscore import read_facts
 from vouching.methods.discriminative.generative import read_places, read_points, verdict_of
 from vouching.methods.discriminative.model import NOTE, read_note
+from vouching.methods.embedded.plain import as_plain
 from vouching.methods.embedded.scoring import score_model_of
 from vouching.methods.structured.reply import LabelReply, Reply, parse_reply
 from vouching.models.record import Replay
@@ -39,7 +40,6 @@ from vouching.text.encoding import decode_text
 from vouching.text.injection import find_injections
 from vouching.text.layout import as_markdown, headings, table_rows
 from vouching.text.locate import locate
-from vouching.text.plain import as_plain
 from vouching.text.sentences import markup_spans, sentence_spans
 from vouching.train.encoder_config import EncoderConfig
 from vouching.train.runs import read_run

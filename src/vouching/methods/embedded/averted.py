@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vouching.methods.embedded.findings import Finding
+from vouching.methods.embedded.modality import AVERTED
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import SAME_TOPIC, Scene
 from vouching.text.cues import QUALIFIERS, is_negated
-from vouching.text.modality import AVERTED
 
 _NO_EVENTS = frozenset("none nothing nobody half identical equal twice double certain impossible".split())
 

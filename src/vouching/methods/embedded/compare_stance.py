@@ -16,8 +16,8 @@ from vouching.methods.embedded.evidence import SYNONYM_WEIGHT
 from vouching.methods.embedded.parts import Part
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison, Lookup, Outcome, Scene, occurrences
+from vouching.methods.embedded.stance import Force, Statement, Stretch, read_statements
 from vouching.text.cues import negative_forms
-from vouching.text.stance import Force, Statement, Stretch, read_statements
 from vouching.text.words import antonyms
 
 _ENOUGH = 0.6

@@ -16,11 +16,11 @@ from vouching.methods.embedded.binding import Spot, Surroundings, rightful
 from vouching.methods.embedded.parts import Part, counted_words
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene, nearest_after, nearest_before
+from vouching.methods.embedded.verb_groups import DETERMINERS, PRONOUNS
 from vouching.text.comparison import compare_dates, compare_quantities
 from vouching.text.cues import is_negated
 from vouching.text.directions import side_of_change
 from vouching.text.mentions import DateMention, Quantity
-from vouching.text.verb_groups import DETERMINERS, PRONOUNS
 from vouching.text.words import word_before
 
 _AGREES, _SAME_PLACE, _SAME_NOUN, _SAME_UNIT = 0.6, 0.7, 0.5, 0.3

@@ -22,10 +22,10 @@ from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment, comparisons_of
 from vouching.methods.embedded.language import foreign_sources, looks_english
 from vouching.methods.embedded.parts import PartKind
+from vouching.methods.embedded.plain import PlainText
 from vouching.methods.embedded.scene import Comparison
 from vouching.text.cues import Qualifier
 from vouching.text.mentions import DateMention, Quantity
-from vouching.text.plain import PlainText
 from vouching.types import ERROR_TYPES, ErrorType, Relation, Span, VerdictWarning
 
 Decisive = Literal[

@@ -10,11 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from vouching.methods.embedded.findings import Finding
+from vouching.methods.embedded.modality import REGARDLESS
 from vouching.methods.embedded.reading import ParsedSentence
+from vouching.methods.embedded.reservations import (
+    CONDITION,
+    FORBIDDEN,
+    Reservation,
+    Stretch,
+    find_reservation,
+    is_denied,
+)
 from vouching.methods.embedded.scene import Comparison, Lookup, Scene, occurrences
-from vouching.text.modality import REGARDLESS
-from vouching.text.reservations import CONDITION, FORBIDDEN, Reservation, Stretch, find_reservation, is_denied
-from vouching.text.weekdays import find_days
+from vouching.methods.embedded.weekdays import find_days
 from vouching.text.words import antonyms
 
 _SENTENCES = 3

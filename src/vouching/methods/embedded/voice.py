@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
+from vouching.methods.embedded.about_claims import is_taken_back, speaks_about
+from vouching.methods.embedded.attitudes import Attitude
+from vouching.methods.embedded.commitment import Mention, find_mentions
 from vouching.methods.embedded.evidence import IndexCache, SourceIndex
 from vouching.methods.embedded.features import Segment, compare_claim
 from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.scene import occurrences
-from vouching.text.about_claims import is_taken_back, speaks_about
-from vouching.text.attitudes import Attitude
-from vouching.text.commitment import Mention, find_mentions
 from vouching.text.layout import as_markdown
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from vouching.text.comparatives import Compared
+from vouching.methods.embedded.comparatives import Compared
 from vouching.text.cues import find_negations
 from vouching.text.words import Word, find_words
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.text.comparatives import find_comparison, find_extreme, same_scale
+from vouching.methods.embedded.comparatives import find_comparison, find_extreme, same_scale
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from vouching.text.attitudes import DETERMINERS, PARTS, TOKEN, Attitude, Cue, PartOfSpeech, attitude_of, cue_at, cues
+from vouching.methods.embedded.attitudes import (
+    DETERMINERS,
+    PARTS,
+    TOKEN,
+    Attitude,
+    Cue,
+    PartOfSpeech,
+    attitude_of,
+    cue_at,
+    cues,
+)
 from vouching.text.clauses import finite_verb
 
 

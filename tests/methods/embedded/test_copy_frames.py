@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.text.copy_frames import is_framed, is_plain_label, is_value
+from vouching.methods.embedded.copy_frames import is_framed, is_plain_label, is_value
 
 COPY = "The bridge opened in 1931"
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from vouching.methods.embedded.modality import any_of
 from vouching.text.cues import find_negations
-from vouching.text.modality import any_of
 from vouching.text.words import find_words
 
 _MARKER = re.compile(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from vouching.text.attitudes import is_speech
+from vouching.methods.embedded.attitudes import is_speech
 from vouching.text.clauses import finite_verb
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from vouching.text.modality import (
+from vouching.methods.embedded.modality import (
     ALL,
     CHANCE,
     EXPECTED,

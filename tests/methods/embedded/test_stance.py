@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.text.stance import read_statements
+from vouching.methods.embedded.stance import read_statements
 
 
 def force(sentence: str) -> str | None:

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.text.hostile import takes_linear_time
+from vouching.methods.embedded.about_claims import speaks_about
 from vouching.methods.embedded.language import looks_english
-from vouching.text.about_claims import speaks_about
 
 CLAIM = "The bridge opened in 1931"
 

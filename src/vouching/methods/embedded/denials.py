@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vouching.text.commitment import FALSE, LONGEST, NOT_SO, SCOPE_END, find_mentions
+from vouching.methods.embedded.commitment import FALSE, LONGEST, NOT_SO, SCOPE_END, find_mentions
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import FUNCTION_WORDS
 

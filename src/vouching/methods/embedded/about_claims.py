@@ -12,10 +12,10 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from vouching.text.attitudes import commits_to, is_speech
+from vouching.methods.embedded.attitudes import commits_to, is_speech
+from vouching.methods.embedded.commitment import asserts
+from vouching.methods.embedded.copy_frames import is_framed, is_plain_label, is_value
 from vouching.text.clauses import finite_verb
-from vouching.text.commitment import asserts
-from vouching.text.copy_frames import is_framed, is_plain_label, is_value
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _JUDGMENT = frozenset(

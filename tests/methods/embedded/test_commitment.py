@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 
 from tests.text.hostile import ANY_TEXT, takes_linear_time
-from vouching.text.attitudes import commits_to, cues, is_speech
-from vouching.text.commitment import find_mentions
-from vouching.text.denials import denied_clause, denies_in_part
+from vouching.methods.embedded.attitudes import commits_to, cues, is_speech
+from vouching.methods.embedded.commitment import find_mentions
+from vouching.methods.embedded.denials import denied_clause, denies_in_part
 
 CLAUSE = "the bridge opened in 1931"
 _BASES = {part: sorted({(cue.base, cue.kind) for cue in forms.values()}) for part, forms in cues().items()}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from vouching.text.verb_groups import (
+from vouching.methods.embedded.verb_groups import (
     AUXILIARY,
     CLAUSE_OPENERS,
     DETERMINERS,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.text.arguments import find_frames
+from vouching.methods.embedded.arguments import find_frames
 from vouching.text.verbs import is_participle, is_past, noun_valency, verb_key
 
 

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from vouching.methods.embedded.verb_groups import AUXILIARY, PREPOSITIONS, Tokens, VerbGroup, find_verbs
 from vouching.text.cues import find_negations
-from vouching.text.verb_groups import AUXILIARY, PREPOSITIONS, Tokens, VerbGroup, find_verbs
 from vouching.text.words import find_words
 
 # Measure: the words that say that the first has more of it | those that say that it has less.
