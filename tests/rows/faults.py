@@ -35,11 +35,11 @@ def ids_in(output: Path) -> Counter[str]:
 
 
 @contextmanager
-def small_disk(place: Path) -> Generator[Path]:
-    """A disk of 200 kB in memory."""
+def small_disk(place: Path, size: str = "200k") -> Generator[Path]:
+    """A small disk in memory."""
     place.mkdir()
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(place)], capture_output=True, text=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], capture_output=True, text=True, check=False
     )
     if made.returncode:
         pytest.skip(f"a file system in memory cannot be mounted here: {made.stderr.strip()}")

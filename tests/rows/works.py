@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from vouching.errors import InputError
+from vouching.rows.journal import open_journal
+from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.read import Row
-from vouching.rows.run import Seen
+from vouching.rows.run import BatchSummary, Seen, run_batch
 
 
 def rows_of(count: int, first: int = 1) -> Iterator[Row]:
@@ -135,3 +141,28 @@ def seen_in(name: str, line: dict[str, str | None]) -> Seen:
     """As ``seen``, with the name of the file."""
     problem = line["problem"]
     return Seen(str(line["id"]), None if problem is None else f"{name}, {problem}", {"lines": 1})
+
+
+ROWS = 40
+ROWS_AT_ONCE = 16
+
+
+class Server:
+    """Answers rows in random order, and stops answering as ``stop`` says, which is asked before each answer."""
+
+    def __init__(self, stop: Callable[[Row], None], seed: int) -> None:
+        self.answered: Counter[str] = Counter()
+        self._stop = stop
+        self._random = random.Random(seed)
+
+    async def __call__(self, row: Row) -> str:
+        await asyncio.sleep(self._random.uniform(0, 0.004))
+        self._stop(row)
+        self.answered[row.name] += 1
+        return json.dumps({"id": row.name, "text": "x" * 50})
+
+    def batch(self, output: Path, rows: Iterator[Row] | None = None) -> BatchSummary:
+        """Run or resume a batch."""
+        factory = AsyncWorkFactory(lambda: self, rows_at_once=ROWS_AT_ONCE)
+        with open_journal(str(output), {}, resume=True) as journal:
+            return run_batch(rows or rows_of(ROWS), journal, factory, lambda line: Seen(line["id"]))

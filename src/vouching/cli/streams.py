@@ -247,7 +247,8 @@ def show_rows(job: RowJob, again: str = AGAIN, idle: bool = True) -> BatchSummar
     if summary.left and again:
         write_error(f"could not verify {_rows(summary.left)} because of temporary failures: retry with --resume")
     if summary.stopped is not None:
-        write_error(f"stopped: {summary.stopped}" + (f"; fix this and {again}" if again else ""))
+        kept = f"; the answers for {_rows(summary.ahead)} after it are kept" if summary.ahead else ""
+        write_error(f"stopped: {summary.stopped}{kept}" + (f"; fix this and {again}" if again else ""))
     elif idle and summary.found and summary.found == summary.rows:
         write_error(f"{job.output} is already complete")
     return summary

@@ -7,7 +7,7 @@ resuming a complete run is a no-op.
 
 Finished lines can be replaced (:class:`LineRepair`): new and unchanged lines are written, in order, to
 ``<output>.repaired``, which then replaces the output atomically. If the process is killed, the output is unchanged, and
-the next run completes that file.
+the next run completes that file. Lines that wait for those before them are in :mod:`vouching.rows.ahead`.
 
 Not supported: compressed output; adding or removing lines within an output; comparing rows that were finished after the
 last note.
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from vouching.errors import InputError, OutputBusyError
+from vouching.rows.ahead import AheadLines, ahead_path, write_all
 from vouching.rows.read import Row
 from vouching.rows.row import RowDigest
 
@@ -121,6 +122,8 @@ class Journal:
     def __init__(self, file: IO[bytes], path: Path | None = None, note: Note | None = None) -> None:
         self.rows = 0
         """Number of finished rows confirmed or appended so far."""
+        self.ahead = AheadLines(path)
+        """Lines of later rows."""
         self._file = file
         self._path = path
         self._note = note or Note({})
@@ -140,6 +143,7 @@ class Journal:
             if self._unnoted:
                 self._write_note(self._path)
         finally:
+            self.ahead.close()
             self._file.close()
 
     def finished(self) -> Iterator[bytes]:
@@ -177,7 +181,7 @@ class Journal:
         self._apply_repairs()
         start = os.fstat(self._file.fileno()).st_size if self._path else 0
         try:
-            _write_all(self._file, line.encode() + b"\n")
+            write_all(self._file, line.encode() + b"\n")
         except OSError:
             if self._path is not None:
                 self._file.truncate(start)
@@ -249,7 +253,8 @@ def open_journal(path: str, settings: Settings, resume: bool = False) -> Journal
     file = _opened(place, "ab+")
     try:
         _lock(file, path)
-        if file.seek(0, os.SEEK_END) == 0:
+        written = [one for one in (place, ahead_path(place)) if one.exists() and one.stat().st_size]
+        if not written:
             note = Note(settings)
             note.write(_note_path(place))
             repaired_path(place).unlink(missing_ok=True)
@@ -257,7 +262,7 @@ def open_journal(path: str, settings: Settings, resume: bool = False) -> Journal
             note = _same_note(place, settings)
             file = _with_repaired(file, place)
         else:
-            raise InputError(f"{path} is not empty: continue it with --resume, or choose another output")
+            raise InputError(f"{written[0]} is not empty: continue it with --resume, or choose another output")
     except OSError as error:
         file.close()
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
@@ -350,11 +355,3 @@ def refuse_other_settings(path: str | Path, old: Settings, settings: Settings) -
                 f"{path} was made with {key} {was}, but {key} is now {now}: use the same settings, or choose another "
                 "output"
             )
-
-
-def _write_all(file: IO[bytes], data: bytes) -> None:
-    """Write all of ``data``; an unbuffered file may accept only part of it at a time."""
-    left = memoryview(data)
-    while left:
-        left = left[file.write(left) :]
-    file.flush()

@@ -11,13 +11,14 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from queue import SimpleQueue
 from typing import TypeAlias, cast
 
+from vouching.errors import BackendError
 from vouching.rows.read import Row
 from vouching.rows.worker import ChunkResult, Work, Worker, WorkFactory, line_of
 
@@ -25,6 +26,16 @@ AsyncWork: TypeAlias = Callable[[Row], Awaitable[str]]
 """Processes a row and returns its output line, without a newline."""
 ROWS_AT_ONCE = 256
 """Rows in flight or waiting for a slower one; a few times what a server answers at once keeps the server busy."""
+
+
+Keep: TypeAlias = Callable[[Row, str], None]
+"""Keeps the line of a row until its turn."""
+MAX_FAILURES = 6
+"""Rows that fail for now, with no answer in between, after which the model counts as out of reach."""
+MAX_TIMES = 2
+"""How often a row that fails for now is asked while others are answered."""
+GRACE = 1.0
+"""Seconds that rows in flight get at the end of a run that stops early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +48,112 @@ class AsyncWorkFactory:
     rows_at_once: int = ROWS_AT_ONCE
     """Rows in flight at the same time, at least 1."""
 
-    def in_order(self, rows: Iterable[Row]) -> Generator[tuple[Row, str]]:
-        """Yield every row with its line, in order; an error in one cancels those after it."""
-        work = self.make_work()
+    def in_order(self, rows: Iterable[Row], keep: Keep = lambda row, line: None) -> Generator[tuple[Row, str]]:
+        """Yield every row with its line, in order; an error in one stops those after it.
+
+        A row that fails for now is asked again once all others in flight are answered. ``keep`` gets every line as soon
+        as it is there, whether or not its turn comes.
+        """
         waiting = iter(rows)
-        in_flight: deque[tuple[Row, asyncio.Task[str]]] = deque()
         with asyncio.Runner() as runner:
-            loop = runner.get_loop()
+            flight = _Flight(self.make_work(), keep, runner.get_loop())
             try:
                 while True:
-                    while len(in_flight) < self.rows_at_once and (row := next(waiting, None)) is not None:
-                        in_flight.append((row, loop.create_task(_line(work, row))))
-                    if not in_flight:
+                    while len(flight.rows) < self.rows_at_once and (row := next(waiting, None)) is not None:
+                        flight.start(row)
+                    if not flight.rows:
                         return
-                    row, task = in_flight.popleft()
-                    yield row, runner.run(_result(task))
+                    line = runner.run(flight.first())
+                    yield flight.rows.popleft().row, line
             finally:
-                runner.run(self._end([task for _, task in in_flight]))
+                # Ctrl-C may leave the loop with a stop that is still to come.
+                runner.get_loop().call_soon(runner.get_loop().stop)
+                runner.get_loop().run_forever()
+                runner.run(self._end(flight))
 
-    async def _end(self, left: Sequence[asyncio.Task[str]]) -> None:
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
-        if self.aclose is not None:
-            await self.aclose()
+    async def _end(self, flight: _Flight) -> None:
+        try:
+            await flight.end()
+        finally:
+            if self.aclose is not None:
+                await self.aclose()
+
+
+@dataclass(slots=True)
+class _InFlight:
+    row: Row
+    task: asyncio.Task[str]
+    times: int = 1
+
+    @property
+    def failed_for_now(self) -> bool:
+        error = self.task.exception() if self.task.done() and not self.task.cancelled() else None
+        return isinstance(error, BackendError) and error.can_retry
+
+
+class _Flight:
+    """Rows in flight on an event loop, in order."""
+
+    def __init__(self, work: AsyncWork, keep: Keep, loop: asyncio.AbstractEventLoop) -> None:
+        self.rows = deque[_InFlight]()
+        self._work, self._keep, self._loop = work, keep, loop
+        self._failures = 0
+        self._trouble: asyncio.Future[Exception] = loop.create_future()
+
+    def start(self, row: Row) -> None:
+        self.rows.append(_InFlight(row, self._loop.create_task(self._answer(row))))
+
+    async def first(self) -> str:
+        """The line of the first row."""
+        first = self.rows[0]
+        while True:
+            await self._wait([first])
+            if not first.failed_for_now or first.times == MAX_TIMES:
+                return first.task.result()
+            await self._wait(self.rows)
+            self._failures = 0
+            for one in self.rows:
+                if one.failed_for_now and one.times < MAX_TIMES:
+                    one.task, one.times = self._loop.create_task(self._answer(one.row)), one.times + 1
+
+    async def end(self) -> None:
+        """Give the rows in flight a moment, then cancel them."""
+        left = [one.task for one in self.rows]
+        try:
+            if left:
+                await asyncio.wait(left, timeout=GRACE)
+        finally:
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    async def _wait(self, rows: Iterable[_InFlight]) -> None:
+        """Wait for these rows. Raises an error that concerns all rows."""
+        left = {one.task for one in rows if not one.task.done()}
+        while left and not self._trouble.done():
+            _, left = await asyncio.wait({*left, self._trouble}, return_when=asyncio.FIRST_COMPLETED)
+            left.discard(self._trouble)
+        if self._trouble.done():
+            raise self._trouble.result()
+
+    async def _answer(self, row: Row) -> str:
+        try:
+            line = await _line(self._work, row)
+        except BackendError as error:
+            self._failures += error.can_retry
+            if self._failures == MAX_FAILURES:
+                self._stop(error)
+            raise
+        self._failures = 0
+        try:
+            self._keep(row, line)
+        except OSError as error:
+            self._stop(error)
+        return line
+
+    def _stop(self, error: Exception) -> None:
+        if not self._trouble.done():
+            self._trouble.set_result(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +183,6 @@ async def _line(work: AsyncWork, row: Row) -> str:
         raise
 
 
-async def _result(task: asyncio.Task[str]) -> str:
-    return await task
-
-
 PATIENCE = 1.0
 """Seconds of work before worker processes are started; for less, starting them does not pay."""
 CHUNK_SECONDS = 0.1
@@ -111,8 +200,9 @@ def cores() -> int:
 
 
 def in_order(
-    make_work: AnyWorkFactory, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE
-) -> Generator[tuple[Row, str]]:
+    make_work: AnyWorkFactory, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE,
+    keep: Keep = lambda row, line: None,
+) -> Generator[tuple[Row, str]]:  # fmt: skip
     """Process each row and yield it with its line, in order.
 
     Args:
@@ -120,11 +210,15 @@ def in_order(
         rows: read as they are needed.
         jobs: number of processes; asynchronous work, and work on a stream of rows, always run in one.
         patience: seconds of work in this process before workers are started.
+        keep: gets the lines of asynchronous work before their turn; see :meth:`AsyncWorkFactory.in_order`.
 
     Raises:
         WorkerError: a worker process ended; the results before its rows have been yielded.
     """
-    if isinstance(make_work, AsyncWorkFactory | StreamWorkFactory):
+    if isinstance(make_work, AsyncWorkFactory):
+        yield from make_work.in_order(rows, keep)
+        return
+    if isinstance(make_work, StreamWorkFactory):
         yield from make_work.in_order(rows)
         return
     waiting = iter(rows)

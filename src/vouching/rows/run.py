@@ -9,7 +9,7 @@ import json
 import pickle
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,10 +17,11 @@ from tempfile import SpooledTemporaryFile
 from typing import TypeAlias
 
 from vouching.errors import BackendError, InputError
+from vouching.rows.ahead import AheadLines
 from vouching.rows.columns import Table
 from vouching.rows.journal import Journal, Settings, open_journal
 from vouching.rows.lines import Look, LookIn, Seen
-from vouching.rows.pool import PATIENCE, AnyWorkFactory, OpenWork, cores, in_order
+from vouching.rows.pool import PATIENCE, AnyWorkFactory, AsyncWorkFactory, OpenWork, cores, in_order
 from vouching.rows.read import STDIN, Row, RowReader, open_rows
 from vouching.rows.worker import WorkerError
 
@@ -49,6 +50,8 @@ class BatchSummary:
     """How many open rows of an earlier run were retried."""
     left: int = 0
     """How many lines are still open; a resumed run retries their rows."""
+    ahead: int = 0
+    """How many answered rows wait for a row before them; a resumed run does not ask for them again."""
 
     @property
     def complete(self) -> bool:
@@ -169,25 +172,63 @@ def run_batch(
             summary.add(seen)
             if seen.again:
                 left.add(row, journal.rows, seen.again)
+            else:
+                journal.ahead.drop(row)
         summary.found = summary.rows - len(left.lines)
         try:
             to_do = chain(left.rows(), _until_broken(waiting, broken))
-            with closing(in_order(make_work, to_do, jobs, patience)) as results:
+            if isinstance(make_work, AsyncWorkFactory):
+                journal.ahead.open()
+
+            def keep(row: Row, line: str) -> None:
+                seen = look(json.loads(line))
+                if seen.problem is None and not seen.again:
+                    journal.ahead.keep(row, line)
+
+            def work(rows: Iterable[Row]) -> Generator[tuple[Row, str]]:
+                return in_order(make_work, rows, jobs, patience, keep)
+
+            with closing(_with_known(to_do, journal.ahead, work)) as results:
                 for row, line in results:
                     seen = look(json.loads(line))
                     if seen.problem is not None and stop_on_problem:
-                        summary.stopped = seen.problem
-                        return summary
+                        broken.insert(0, seen.problem)
+                        break
                     if left.lines:
                         left.repair(journal, line, seen, look, summary)
                     else:
                         journal.append(row, line)
                         summary.add(seen)
+                    journal.ahead.drop(row)
                     watch(row, seen)
         except (WorkerError, BackendError) as error:
             broken.append(str(error))
-    summary.stopped = next(iter(broken), None)
+    summary.stopped, summary.ahead = next(iter(broken), None), len(journal.ahead)
     return summary
+
+
+def _with_known(
+    rows: Iterator[Row], ahead: AheadLines, work: Callable[[Iterable[Row]], Generator[tuple[Row, str]]]
+) -> Generator[tuple[Row, str]]:
+    """Every row with its line, in order; work is done on the rows whose line an earlier run has not kept."""
+    waiting = deque[tuple[Row, str | None]]()
+
+    def unknown() -> Iterator[Row]:
+        for row in rows:
+            waiting.append((row, line := ahead.get(row)))
+            if line is None:
+                yield row
+
+    def known() -> Iterator[tuple[Row, str]]:
+        while waiting and (line := waiting[0][1]) is not None:
+            yield waiting.popleft()[0], line
+
+    with closing(work(unknown())) as results:
+        for row, line in results:
+            yield from known()
+            yield row, line
+            waiting.popleft()
+    yield from known()
 
 
 class _OpenRows:
