@@ -31,7 +31,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.methods.checklist.theory import (
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from recipes.worlds.effects import decide, effect_of  # noqa: E402
+from recipes.worlds.instructions import InstructionsWorld, follow, followed  # noqa: E402
+from vouching.methods.checklist.theory import (  # noqa: E402
     VerifierQuality,
     mse_checklist,
     mse_single,
@@ -39,10 +44,7 @@ from vouching.methods.checklist.theory import (
     strict_success,
     theorem_1,
 )
-from vouching.worlds.effects import decide, effect_of
-from vouching.worlds.instructions import InstructionsWorld, follow, followed
 
-ROOT = Path(__file__).parents[1]
 OUTPUT = ROOT / "docs/results/reproductions/noise/noise.json"
 Floats: TypeAlias = NDArray[np.float64]
 Score: TypeAlias = Literal["share", "debiased", "posterior"]

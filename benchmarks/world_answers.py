@@ -14,6 +14,9 @@ from typing import Any
 
 from benchmarks.world_documents import write_lookups
 from benchmarks.world_runs import RECIPES, Outcomes, World, sampled, write_lines
+from recipes.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
+from recipes.worlds.documents import LOOKUPS, STATED, TEMPLATE, fences, recitals
+from recipes.worlds.facts import chat
 from vouching.answering.prompt import answer_messages
 from vouching.answering.prompt import read_reply as read_answer
 from vouching.bench.multihop import question_of
@@ -29,9 +32,6 @@ from vouching.search.compress import SentenceCompressor
 from vouching.train.rank_pairs import PairMaker, pairs_in
 from vouching.train.rank_rows import hold_out, read_pairs
 from vouching.types import Ranking, RankMode, Source
-from vouching.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
-from vouching.worlds.documents import LOOKUPS, STATED, TEMPLATE, fences, recitals
-from vouching.worlds.facts import chat
 
 WORLD = AnswersWorld()
 WRONG = 0.35

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
+from recipes.worlds.documents import LOOKUPS, PIECES, TEMPLATE, DocumentsWorld, chats, lookups, oracle, recitals
 from vouching.answering.prompt import answer_messages
 from vouching.types import Source
-from vouching.worlds.documents import LOOKUPS, PIECES, TEMPLATE, DocumentsWorld, chats, lookups, oracle, recitals
 
 WORLD = DocumentsWorld()
 WRONG = 0.35

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
+from recipes.worlds.facts import PIECES, FactsWorld, chats, oracle
 from vouching.methods.structured.reward import alignment_quality
-from vouching.worlds.facts import PIECES, FactsWorld, chats, oracle
 
 WORLD = FactsWorld(facts=2)
 WRONG, BROKEN = 0.25, 0.3

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.world_runs import Outcomes, World, write_lines
+from recipes.worlds.forms import TEMPLATE, FormsWorld, as_read, chats, draft_text, fills, oracle, pieces, right_values
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.game import AssuranceGame, Decision, measures_of
 from vouching.methods.assurance.model import Role, unit_messages
@@ -21,7 +22,6 @@ from vouching.methods.base import Row, Sampler
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.local import LocalModel
 from vouching.types import Proposal, Rollout, SafetyCase, Value
-from vouching.worlds.forms import TEMPLATE, FormsWorld, as_read, chats, draft_text, fills, oracle, pieces, right_values
 
 WORLD = FormsWorld()
 DRAFTS, REVIEWS, CHOICES = 0.35, 0.25, 0.35

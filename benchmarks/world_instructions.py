@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.world_judge import PORT, noisy_judge
 from benchmarks.world_runs import Outcomes, World, sampled, write_lines
-from vouching.worlds.instructions import (
+from recipes.worlds.instructions import (
     PIECES,
     TEMPLATE,
     InstructionsWorld,

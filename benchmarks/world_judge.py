@@ -18,7 +18,7 @@ from itertools import pairwise
 from threading import Thread
 from typing import Any
 
-from vouching.worlds.instructions import constraints_of, followed, question_parts
+from recipes.worlds.instructions import constraints_of, followed, question_parts
 
 PORT = 8791
 _BLOCK = r"<<<\S+ {0}>>>\n(.*?)\n<<<\S+ end of {0}>>>"

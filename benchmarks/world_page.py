@@ -12,11 +12,11 @@ from benchmarks.draw import Point, points_svg
 from benchmarks.render_tables import table
 from benchmarks.render_wrap import wrapped
 from benchmarks.world_words import ARMS_SAY, MEASURES_SAY, in_words
+from recipes.worlds.claims import CLAIMS, World
+from recipes.worlds.effects import Decision
+from recipes.worlds.report import Outcomes, PaperClaim, compared, read_outcomes, table_of
 from vouching.train.monitor import alarms
 from vouching.train.run_folder import columns_of, read_lines
-from vouching.worlds.claims import CLAIMS, World
-from vouching.worlds.effects import Decision
-from vouching.worlds.report import Outcomes, PaperClaim, compared, read_outcomes, table_of
 
 TITLES: Mapping[str, str] = {
     "facts": "SEVA, in the world of facts",

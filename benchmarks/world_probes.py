@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.world_runs import RECIPES, Outcomes, World
+from recipes.worlds.documents import TEMPLATE
+from recipes.worlds.facts import PIECES, FactsWorld
 from vouching.errors import InputError
 from vouching.evolve.config import EvolveConfig, probes_of
 from vouching.evolve.loop import STUDENT, Round, evolve_by, folder_of, rounds_of
@@ -26,8 +28,6 @@ from vouching.evolve.structured_examples import write_examples
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.settings import read_settings
 from vouching.types.spans import ERROR_TYPES
-from vouching.worlds.documents import TEMPLATE
-from vouching.worlds.facts import PIECES, FactsWorld
 
 WORLD = FactsWorld(facts=2)
 WEAK = ("owner", "year")

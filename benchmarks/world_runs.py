@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from benchmarks.mimetic_weights import write_mimetic_weights
+from recipes.worlds.documents import as_read
 from tests.train.tiny_qwen import write_tiny_qwen  # beside the tests
 from vouching.encoder.weights import sha256_of
 from vouching.errors import ConfigError
 from vouching.models.base import Message, Sampling
-from vouching.worlds.documents import as_read
 
 ROOT = Path(__file__).parents[1]
 RECIPES = ROOT / "recipes/worlds"

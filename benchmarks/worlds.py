@@ -12,7 +12,7 @@ Each arm is ``vouch train METHOD recipes/worlds/WORLD.toml`` with the settings i
 one initial model and with equal rollouts. What a run ends with is judged on held-out prompts, and kept in the results:
 ``ARM-SEED.json`` with outcomes by prompt, and ``ARM-SEED.metrics.jsonl``. Runs resume from their last checkpoint, and
 finished ones are skipped.
-The claims are ``vouching.worlds.claims``, their decision rule is that of ``design/0011-small-worlds.md``. One thread.
+The claims are ``recipes.worlds.claims``, their decision rule is that of ``design/0011-small-worlds.md``. One thread.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from benchmarks.world_instructions import INSTRUCTIONS  # noqa: E402
 from benchmarks.world_page import page, remarks_of  # noqa: E402
 from benchmarks.world_probes import PROBES  # noqa: E402
 from benchmarks.world_runs import INITIAL, World, run_arm, start  # noqa: E402
+from recipes.worlds.claims import CLAIMS  # noqa: E402
+from recipes.worlds.claims import World as Name  # noqa: E402
+from recipes.worlds.report import read_outcomes, table_of  # noqa: E402
 from vouching.errors import ConfigError, InputError  # noqa: E402
-from vouching.worlds.claims import CLAIMS  # noqa: E402
-from vouching.worlds.claims import World as Name  # noqa: E402
-from vouching.worlds.report import read_outcomes, table_of  # noqa: E402
 
 RESULTS = ROOT / "docs/results/reproductions"
 WORLDS: Mapping[Name, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from tests.house.source_tree import Module, all_modules, library_imports, library_modules
+from tests.house.source_tree import ROOT, Module, all_modules, library_imports, library_modules
 
 LAYERS = [
     "version", "lazy", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder",
     "reading", "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report",
     "recording", "checker", "shortcuts", "evidence_windows",
-    "bench", "train", "evolve", "worlds", "ledger", "review", "scale", "client", "__init__", "integrations", "serve",
+    "bench", "train", "evolve", "ledger", "review", "scale", "client", "__init__", "integrations", "serve",
     "cli", "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: nothing above it may import it."""
@@ -147,8 +147,8 @@ def heavy_imports(modules: tuple[Module, ...]) -> list[str]:
     return wrong
 
 
-def unreached(modules: tuple[Module, ...], others: tuple[Module, ...]) -> set[str]:
-    """Modules that neither the command line, a public name, an adapter nor a recipe leads to."""
+def unreached(modules: tuple[Module, ...], others: tuple[Module, ...], pages: Iterable[str] = ()) -> set[str]:
+    """Modules that neither the command line, a public name, an adapter, a page of the docs nor a recipe leads to."""
     by_name = {module.name: module for module in modules}
     edges: dict[str, set[str]] = {}
     for found in library_imports(modules):
@@ -158,6 +158,7 @@ def unreached(modules: tuple[Module, ...], others: tuple[Module, ...]) -> set[st
     starts = {"vouching", "vouching.cli.app", *REACHED_BY_NAME}
     starts |= {name for name in by_name if layer_of(name) == "integrations"}
     starts |= {name for module in others for name in (*_imported(module.tree, by_name), *_named(module.tree, by_name))}
+    starts |= {name for page in pages for name in re.findall(r"from (vouching(?:\.\w+)+) import", page)}
     seen: set[str] = set()
     todo = [name for name in starts if name in by_name]
     while todo:
@@ -253,9 +254,10 @@ def test_torch_is_named_in_training_and_integrations_only() -> None:
     assert heavy_imports(library_modules()) == []
 
 
-def test_every_module_is_reached_from_a_command_a_public_name_or_a_recipe() -> None:
-    others = tuple(m for m in all_modules() if m.name.startswith(("recipes", "examples", "benchmarks")))
-    assert unreached(library_modules(), others) == set()
+def test_every_module_is_reached_from_a_command_a_public_name_a_page_or_a_recipe() -> None:
+    others = tuple(m for m in all_modules() if m.name.startswith(("recipes", "examples")))
+    pages = (path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
+    assert unreached(library_modules(), others, pages) == set()
 
 
 def test_an_import_of_a_later_layer_is_found_inside_a_function_too() -> None:

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.errors import ConfigError
-from vouching.methods.blinded.prompt import read_answers, read_pairs
-from vouching.worlds.documents import (
+from recipes.worlds.documents import (
     STATEMENT,
     TEMPLATE,
     THINGS,
@@ -19,7 +17,9 @@ from vouching.worlds.documents import (
     oracle,
     response_of,
 )
-from vouching.worlds.facts import places
+from recipes.worlds.facts import places
+from vouching.errors import ConfigError
+from vouching.methods.blinded.prompt import read_answers, read_pairs
 
 WORLDS = st.builds(DocumentsWorld, st.sampled_from([0.0, 0.24, 0.5, 0.88]), st.sampled_from([0.0, 0.3]))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from recipes.worlds.effects import Effect, decide, effect_of, variance_of_mean
 from vouching.errors import InputError
-from vouching.worlds.effects import Effect, decide, effect_of, variance_of_mean
 
 
 def test_the_variance_of_a_mean_has_the_parts_of_seeds_and_prompts_each_once() -> None:

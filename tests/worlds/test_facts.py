@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recipes.worlds.facts import MEASURES, FactsWorld, chats, oracle, places, record_of
 from vouching.errors import ConfigError
 from vouching.methods.structured.reward import reward_of_reply
 from vouching.methods.structured.reward_settings import RewardSettings
-from vouching.worlds.facts import MEASURES, FactsWorld, chats, oracle, places, record_of
 
 WORLDS = st.builds(FactsWorld, facts=st.integers(1, 4), others=st.integers(0, 3))
 

@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.world_forms import ALONE, ARMS, WORLD, cut_form, outcomes_of
+from recipes.worlds.claims import CLAIMS
+from recipes.worlds.forms import FormsWorld, as_read, chats, draft_text, oracle, right_values
 from vouching.errors import ConfigError
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.model import unit_messages
@@ -22,8 +24,6 @@ from vouching.methods.assurance.reply import read_case, read_choice, read_line, 
 from vouching.methods.assurance.task import read_row
 from vouching.models.base import Message
 from vouching.types import Rollout, TaskUnit
-from vouching.worlds.claims import CLAIMS
-from vouching.worlds.forms import FormsWorld, as_read, chats, draft_text, oracle, right_values
 
 
 def test_a_line_repeats_a_value_or_is_the_larger_or_smaller_of_two() -> None:

@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.world_judge import judgment
-from vouching.errors import ConfigError
-from vouching.methods.checklist.game import against_rules, task_of
-from vouching.methods.checklist.prompt import item_messages, whole_messages
-from vouching.worlds.instructions import (
+from recipes.worlds.instructions import (
     PIECES,
     TEMPLATE,
     WORDS,
@@ -28,6 +25,9 @@ from vouching.worlds.instructions import (
     question_parts,
     readings,
 )
+from vouching.errors import ConfigError
+from vouching.methods.checklist.game import against_rules, task_of
+from vouching.methods.checklist.prompt import item_messages, whole_messages
 
 SEEDS = st.integers(0, 1000)
 

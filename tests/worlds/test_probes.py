@@ -21,6 +21,7 @@ from benchmarks.world_probes import (
     wording_of,
     write_rows,
 )
+from recipes.worlds.claims import CLAIMS
 from vouching.errors import InputError
 from vouching.evolve.loop import Round
 from vouching.evolve.probe import ProbePlan, make_probes
@@ -28,7 +29,6 @@ from vouching.evolve.records import Judged, Probe
 from vouching.evolve.rows import keys_of, read_rows
 from vouching.train.sft import read_chats
 from vouching.types.spans import ERROR_TYPES, ErrorType
-from vouching.worlds.claims import CLAIMS
 
 
 def test_every_arm_has_the_same_probes_and_replayed_rows_and_another_source() -> None:

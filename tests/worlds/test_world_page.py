@@ -9,9 +9,9 @@ from typing import Any
 from benchmarks.noise import study
 from benchmarks.world_page import page
 from benchmarks.worlds import RESULTS, write_page
+from recipes.worlds.claims import CLAIMS
 from tests.house.source_tree import ROOT
 from tests.house.test_documents_wrap import too_long
-from vouching.worlds.claims import CLAIMS
 
 ARMS = {"forms": ["paired", "grpo", "costs"]}
 

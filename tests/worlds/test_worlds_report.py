@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from recipes.worlds.claims import CLAIMS
+from recipes.worlds.documents import DocumentsWorld
+from recipes.worlds.documents import oracle as documents_oracle
+from recipes.worlds.effects import Effect
+from recipes.worlds.facts import FactsWorld
+from recipes.worlds.facts import oracle as facts_oracle
+from recipes.worlds.instructions import InstructionsWorld
+from recipes.worlds.instructions import oracle as instructions_oracle
+from recipes.worlds.report import PaperClaim, compared, read_outcomes, table_of, why
 from vouching.errors import InputError
-from vouching.worlds.claims import CLAIMS
-from vouching.worlds.documents import DocumentsWorld
-from vouching.worlds.documents import oracle as documents_oracle
-from vouching.worlds.effects import Effect
-from vouching.worlds.facts import FactsWorld
-from vouching.worlds.facts import oracle as facts_oracle
-from vouching.worlds.instructions import InstructionsWorld
-from vouching.worlds.instructions import oracle as instructions_oracle
-from vouching.worlds.report import PaperClaim, compared, read_outcomes, table_of, why
 
 CLAIM = PaperClaim("a is better", "Table 1", "a", "b", "oracle/right")
 

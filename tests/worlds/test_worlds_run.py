@@ -17,9 +17,9 @@ from benchmarks.world_instructions import INSTRUCTIONS
 from benchmarks.world_probes import PROBES
 from benchmarks.world_runs import INITIAL, RECIPES, World, run_arm, start
 from benchmarks.worlds import analyse
+from recipes.worlds.claims import CLAIMS
 from vouching.errors import ConfigError
 from vouching.train.trainers import run_settings
-from vouching.worlds.claims import CLAIMS
 
 WORLDS: dict[str, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,
                             "forms": FORMS, "answers": ANSWERS, "probes": PROBES}  # fmt: skip

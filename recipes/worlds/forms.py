@@ -17,13 +17,13 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
+from recipes.worlds.facts import Part, chat
 from vouching.errors import ConfigError
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.model import Role, unit_messages
 from vouching.methods.assurance.reply import teacher_forced_text
 from vouching.methods.assurance.task import read_row
 from vouching.types import Proposal, SafetyCase, Value
-from vouching.worlds.facts import Part, chat
 
 RECORDS = ("a", "b", "c", "d")
 _LINES = tuple(f"l{number}" for number in range(1, 11))

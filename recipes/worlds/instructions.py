@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from recipes.worlds.facts import Part, chat
 from vouching.errors import ConfigError
 from vouching.methods.checklist.prompt import item_messages
 from vouching.models.base import Message
-from vouching.worlds.facts import Part, chat
 
 Kind: TypeAlias = Literal["count", "first", "last", "has", "lacks"]
 Constraint: TypeAlias = tuple[Kind, str]

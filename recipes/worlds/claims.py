@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from vouching.worlds.report import PaperClaim
+from recipes.worlds.report import PaperClaim
 
 World: TypeAlias = Literal["facts", "instructions", "documents", "forms", "answers", "probes"]
 

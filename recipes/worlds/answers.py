@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from recipes.worlds.documents import STATEMENT, THINGS, statement
+from recipes.worlds.facts import Part, chat, places
 from vouching.answering.prompt import answer_messages
 from vouching.errors import ConfigError
 from vouching.metrics import kendall_tau_b
 from vouching.types import Source
-from vouching.worlds.documents import STATEMENT, THINGS, statement
-from vouching.worlds.facts import Part, chat, places
 
 LABELS = ("correct", "intermediate", "incorrect")
 """What an answer with so many errors is called."""

@@ -15,8 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from recipes.worlds.effects import MIN_SEEDS, Decision, Effect, Expects, decide, effect_of
 from vouching.errors import InputError
-from vouching.worlds.effects import MIN_SEEDS, Decision, Effect, Expects, decide, effect_of
 
 Outcomes: TypeAlias = Mapping[str, Mapping[int, Mapping[str, Mapping[str, float]]]]
 """Numbers by arm, seed, prompt and name."""

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from recipes.worlds.facts import SYLLABLES, Part, chat, places
 from vouching.answering.prompt import answer_messages
 from vouching.errors import ConfigError
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.blinded.prompt import check_messages, propose_messages
 from vouching.types import Question, Source
-from vouching.worlds.facts import SYLLABLES, Part, chat, places
 
 THINGS = ("ships", "mills", "wells", "towers", "farms", "inns")
 _NUMBERS = range(2, 30)
