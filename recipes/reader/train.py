@@ -284,6 +284,23 @@ class Run:
             file.write(json.dumps({"at": time.strftime("%Y-%m-%d %H:%M:%S"), **figures}) + "\n")
 
 
+def step(run: Run, computing: HalfCopy | None, items: list[Item], device: str) -> tuple[float, int]:
+    """Learn from a batch; its loss and the number of its claims."""
+    batch = batch_of([(item.text, item.blocks) for item in items]).to(device)
+    relation, support = (computing.model if computing else run.model)(batch)
+    loss = loss_of(relation, support, batch.heads, items)
+    run.optimizer.zero_grad()
+    loss.backward()
+    if computing:
+        computing.give_gradients()
+    nn.utils.clip_grad_norm_([p for p in run.model.parameters() if p.requires_grad], 1.0)
+    run.optimizer.step()
+    run.average()
+    if computing:
+        computing.take_weights()
+    return loss.item(), relation.shape[0]
+
+
 def train(options: argparse.Namespace) -> None:
     """Train until the hours are over."""
     torch.set_num_threads(options.threads)
@@ -296,7 +313,6 @@ def train(options: argparse.Namespace) -> None:
         Tokenizer(options.encoder / "tokenizer.json"),
         options.seed + run.counts["steps"],
     )
-    weights = [p for p in run.model.parameters() if p.requires_grad]
     half = options.device != "cpu" or half_is_faster() if options.half is None else options.half
     run.model.frozen = options.freeze
     computing = HalfCopy(run.model, options.ships) if half else None
@@ -313,24 +329,12 @@ def train(options: argparse.Namespace) -> None:
         rate *= max(0.02, 1 - (now - started) / seconds) if options.anneal else 1.0
         for group in run.optimizer.param_groups:
             group["lr"] = rate
-        batch = batch_of([(item.text, item.blocks) for item in items]).to(options.device)
-        relation, support = (computing.model if computing else run.model)(batch)
-        loss = loss_of(relation, support, batch.heads, items)
-        run.optimizer.zero_grad()
-        loss.backward()
-        if computing:
-            computing.give_gradients()
-        nn.utils.clip_grad_norm_(weights, 1.0)
-        run.optimizer.step()
-        run.average()
-        if computing:
-            computing.take_weights()
-        claims = relation.shape[0]
+        loss, claims = step(run, computing, items, options.device)
         run.counts["steps"] += 1
         run.counts["claims"] += claims
         run.counts["stages"][options.stage] = run.counts["stages"].get(options.stage, 0) + claims
         run.counts["seconds"] += time.time() - now
-        mean = loss.item() if mean is None else 0.98 * mean + 0.02 * loss.item()
+        mean = loss if mean is None else 0.98 * mean + 0.02 * loss
         if run.counts["steps"] % LOG_EVERY == 0:
             speed = (run.counts["claims"] - before) / (time.time() - logged)
             run.log(
