@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 Answer = Callable[[str], str | int]
@@ -29,7 +29,8 @@ def chat_server(answer: Answer) -> Iterator[str]:
                 self.send_header("retry-after", "3600")  # longer than anyone waits: the failure shows at once
             self.send_header("content-length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):  # the client is gone
+                self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
             pass

@@ -277,7 +277,7 @@ def refused_search() -> SearchError:
     ("error", "advice"),
     [
         (ModelUnavailableError("no answer"), "no answer; check that the server is running, or try again later"),
-        (ModelDeadlineError("too late"), "too late; check that the server is running, or try again later"),
+        (ModelDeadlineError("too late: allow more"), "too late: allow more"),
         (ModelUnavailableError("answered 500", status=500), "answered 500; try again later"),
         (SearchError("the engine is busy"), "the engine is busy; try again later"),
         (refused_search(), "no answer; check that the server is running, or try again later"),

@@ -18,7 +18,7 @@ for name in ("torch", "transformers", "fastapi", "uvicorn", "openai"):
     pytest.importorskip(name, reason=f"transformers serve needs {name}")
 
 from tests.models.tiny_llama import write_tiny_llama  # noqa: E402
-from vouching.errors import ModelUnavailableError  # noqa: E402
+from vouching.errors import ModelDeadlineError  # noqa: E402
 from vouching.models import Message, Sampling, total_usage  # noqa: E402
 from vouching.models.http import HttpModel  # noqa: E402
 from vouching.models.open import open_model  # noqa: E402
@@ -120,5 +120,5 @@ def test_a_call_that_is_given_up_leaves_the_server_able_to_answer(spec: str) -> 
 
 def test_a_call_that_takes_too_long_can_be_tried_again(spec: str) -> None:
     model = HttpModel(*spec.split("#"), timeout=0.001)
-    with pytest.raises(ModelUnavailableError, match="Timeout"):
+    with pytest.raises(ModelDeadlineError, match="did not answer within"):
         asyncio.run(model.generate(ASK, Sampling(max_tokens=100)))

@@ -153,7 +153,9 @@ def cannot_write(error: OSError, output: str, advice: str | None = None) -> Exit
 def _retry_advice(error: BackendError) -> str:
     """The end of a message: what to do before the same command may succeed."""
     cause = error.__cause__ if isinstance(error, SearchError) else error
-    if isinstance(cause, ModelDeadlineError) or (isinstance(cause, ModelUnavailableError) and cause.status is None):
+    if isinstance(cause, ModelDeadlineError):
+        return ""  # it has its own
+    if isinstance(cause, ModelUnavailableError) and cause.status is None:
         return "; check that the server is running, or try again later"
     return "; try again later" if error.can_retry else ""
 

@@ -7,6 +7,7 @@ servers. Redirects are not followed, so that keys go nowhere else.
 | what happened | error | retry |
 |---|---|---|
 | 408, 425, 429, 5xx, a timeout, a connection that is refused or breaks | ModelUnavailableError | can help |
+| a language model that answers too slowly | ModelDeadlineError | can help |
 | 401, 402, 403, 404, 405, a redirect, a wrong certificate | ConfigError | cannot: key, address or name are wrong |
 | any other 4xx | ModelRefusedError | cannot: this request is refused |
 | an answer that cannot be read | ModelAnswerError | cannot |
@@ -44,15 +45,18 @@ _BUSY = {408, 425, 429}
 _MISCONFIGURED = {401, 402, 403, 404, 405}
 
 
-def open_client(timeout: float, proxy: str | None, **settings: Any) -> httpx2.AsyncClient:
+def open_client(
+    timeout: float, proxy: str | None, connect: float = CONNECT_TIMEOUT, **settings: Any
+) -> httpx2.AsyncClient:
     """A client for one event loop, to be closed by the caller.
 
     Args:
         timeout: seconds without a byte after which a request is given up.
         proxy: from ``proxy_of``.
+        connect: seconds to open a connection.
         settings: any other of httpx2.
     """
-    patience = httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT, pool=None)
+    patience = httpx2.Timeout(timeout, connect=connect, pool=None)
     cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
     settings = {"verify": certificates(), "proxy": proxy, **settings}
     return httpx2.AsyncClient(timeout=patience, trust_env=False, follow_redirects=False, cookies=cookies, **settings)
@@ -177,6 +181,11 @@ def error_of_transport(error: BaseException, where: str) -> VouchError:
     if isinstance(first[0], httpx2.DecodingError | aiohttp.ClientResponseError):
         return ModelAnswerError(f"the answer from {where} cannot be read: {reason}")
     return ModelUnavailableError(f"no answer from {where}: {reason}")
+
+
+def is_read_timeout(error: BaseException) -> bool:
+    """Whether a connection was open, but the server sent nothing for too long."""
+    return any(isinstance(one, aiohttp.SocketTimeoutError | httpx2.ReadTimeout) for one in _causes(error))
 
 
 def transport_reason(error: BaseException) -> str:

@@ -7,11 +7,12 @@ asked for is asked for the rest, with other seeds.
 
 Bodies are built and read here, not by the client's typed models: servers send fields of wrong types, and building the
 models takes longer than the rest of a call. Fields that equal the default are not sent, since some servers refuse
-fields that they do not know. Not supported: streaming; retries, limits and deadlines, which are wrappers.
+fields that they do not know. Not supported: streaming; retries and limits, which are wrappers.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -22,7 +23,7 @@ import aiohttp
 import httpx2
 from openai import APIStatusError, AsyncOpenAI, AsyncStream, Omit, OpenAIError
 
-from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError
+from vouching.errors import ConfigError, ModelAnswerError, ModelDeadlineError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, Sampling
 from vouching.models.connections import (
     EXCERPT,
@@ -30,13 +31,16 @@ from vouching.models.connections import (
     checked_address,
     error_of_status,
     error_of_transport,
+    is_read_timeout,
     open_client,
     proxy_of,
     read_content,
     read_object,
 )
+from vouching.models.facts import ServerFacts, ask_server, json_count, json_object
+from vouching.models.limits import TimeLimits
 from vouching.models.logprobs import read_alternatives, read_logprobs
-from vouching.models.running import OpenPerLoop
+from vouching.models.running import OpenPerLoop, PerLoop
 from vouching.models.tools import ToolCall
 from vouching.models.transport import ENCODINGS, ErrorLimit
 from vouching.types import Usage
@@ -48,8 +52,6 @@ Endpoint: TypeAlias = Literal["chat", "text"]
 Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
 """How a server is asked for JSON: by a schema, as any JSON object, or by the prompt alone."""
 
-TIMEOUT = 300.0
-"""Seconds without a byte from the server after which a request is given up."""
 _PATHS: dict[Endpoint, str] = {"chat": "chat/completions", "text": "completions"}
 _FORMATS: tuple[Format, ...] = get_args(Format)
 _UNABLE = {400, 422}
@@ -182,14 +184,14 @@ def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[C
         raise ModelAnswerError(
             f"the answer from {where} has no choices: {shown_json(body.get('error', body), EXCERPT)}"
         )
-    used = _object(body.get("usage"))
-    cost = Usage(seconds, _count(used.get("prompt_tokens")), _count(used.get("completion_tokens")), calls=1)
+    used = json_object(body.get("usage"))
+    cost = Usage(seconds, *(json_count(used.get(f"{kind}_tokens")) or 0 for kind in ("prompt", "completion")), calls=1)
     usages = [cost, *(Usage() for _ in choices[1:])]
-    return [_completion(_object(choice), usage, where) for choice, usage in zip(choices, usages, strict=True)]
+    return [_completion(json_object(choice), usage, where) for choice, usage in zip(choices, usages, strict=True)]
 
 
 def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
-    message = _object(choice.get("message"))
+    message = json_object(choice.get("message"))
     reason = choice.get("finish_reason")
     end = _ENDS.get(reason, "other") if isinstance(reason, str) else "other"
     if isinstance(message.get("refusal"), str):
@@ -199,7 +201,7 @@ def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
         text = ""  # all tokens went into reasoning or a tool call
     if not isinstance(text, str):
         raise ModelAnswerError(f"the answer from {where} has a choice without text: {shown_json(choice, EXCERPT)}")
-    found = _object(choice.get("logprobs"))
+    found = json_object(choice.get("logprobs"))
     return Completion(_whole(text), end, usage, read_logprobs(found), _calls(message), read_alternatives(found))
 
 
@@ -207,11 +209,11 @@ def _calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
     """Tool calls; one that cannot be parsed has no name."""
     found = message.get("tool_calls")
     calls = cast("list[Any]", found) if isinstance(found, list) else []
-    return tuple(_call(_object(call), number) for number, call in enumerate(calls, 1))
+    return tuple(_call(json_object(call), number) for number, call in enumerate(calls, 1))
 
 
 def _call(call: dict[str, Any], number: int) -> ToolCall:
-    function = _object(call.get("function"))
+    function = json_object(call.get("function"))
     arguments, name = function.get("arguments"), function.get("name")
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)  # some servers send an object
@@ -224,14 +226,6 @@ def _whole(text: str) -> str:
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
 class HttpModel:
     """A model on a server with OpenAI's chat completions, or its older completions.
 
@@ -240,7 +234,7 @@ class HttpModel:
         model: its name on that server.
         api_key: sent as a bearer token; None sends none.
         endpoint: "text" for a model without a chat template.
-        timeout: seconds without a byte after which a request is given up.
+        timeout: seconds for a reply, or limits for each phase of a request.
 
     Raises:
         ConfigError: the address is malformed, or the key cannot be sent in a header.
@@ -256,7 +250,7 @@ class HttpModel:
         *,
         api_key: str | None = None,
         endpoint: Endpoint = "chat",
-        timeout: float = TIMEOUT,
+        timeout: float | TimeLimits = TimeLimits(),  # noqa: B008 - frozen
     ) -> None:
         self.base_url = checked_address(base_url, "a model", "http://host:8000/v1", "VOUCH_API_KEY")
         self.model = model
@@ -269,12 +263,14 @@ class HttpModel:
         self._url = f"{self.base_url}/{_PATHS[endpoint]}"
         # The client takes a key from the environment where it gets none: that one is for OpenAI alone.
         self._headers = {"authorization": f"Bearer {key}" if key else Omit(), **_UNSENT}
-        self._timeout = timeout
+        self._time = timeout if isinstance(timeout, TimeLimits) else TimeLimits.given(timeout)
         self._proxy = proxy_of(self.base_url)
         self._clients = OpenPerLoop(self._client)
         self._many = True
         self._form: Format = _FORMATS[0]
         self._refused: frozenset[str] = frozenset()
+        self._asking = PerLoop(asyncio.Lock)
+        self._facts: ServerFacts | None = None
 
     @property
     def name(self) -> str:
@@ -292,6 +288,14 @@ class HttpModel:
             seed = None if sampling.seed is None else sampling.seed + len(completions)
             completions += (await self._ask(messages, sampling, missing, seed))[:missing]
         return completions
+
+    async def facts(self) -> ServerFacts:
+        """What the server says about itself; it is asked once."""
+        async with self._asking.get():
+            if self._facts is None:
+                headers = {name: value for name, value in self._headers.items() if isinstance(value, str)}
+                self._facts = await ask_server(self.base_url, self.model, headers, self._proxy)
+        return self._facts
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -343,21 +347,31 @@ class HttpModel:
         content = encode_body(body)
         client = await self._clients.get()
         started = time.perf_counter()
+        scope = asyncio.timeout(self._time.reply)
         try:
             # A stream, so that the body is read below, where its size is limited.
             options: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": AsyncStream[Any]}
-            sent = client.post(self._url, content=content, options={"headers": self._headers}, **options)
-            response = cast("httpx2.Response", await sent)
-            try:
-                answer = await read_content(response, self.name)
-            finally:
-                await response.aclose()
+            async with scope:
+                sent = client.post(self._url, content=content, options={"headers": self._headers}, **options)
+                response = cast("httpx2.Response", await sent)
+                try:
+                    answer = await read_content(response, self.name)
+                finally:
+                    await response.aclose()
         except APIStatusError as error:
             raise error_of_status(error.response, error.response.content, self.name) or error from None
         except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
+            if scope.expired() or is_read_timeout(error):
+                raise self._too_slow(time.perf_counter() - started) from None
             raise error_of_transport(error, self.name) from error
         found = read_object(response, answer, self.name)
         return read_completions(found, time.perf_counter() - started, self.name)
+
+    def _too_slow(self, seconds: float) -> ModelDeadlineError:
+        return ModelDeadlineError(
+            f"{self.name} did not answer within {seconds:.3g} seconds: allow more (VOUCH_TIMEOUT, --timeout), make "
+            "fewer calls at once (VOUCH_MAX_CALLS=1), or ask for fewer tokens (--max-tokens)"
+        )
 
     def _client(self) -> AsyncOpenAI:
         """A client for one event loop."""
@@ -367,7 +381,7 @@ class HttpModel:
             api_key="none",
             base_url=self.base_url,
             max_retries=0,
-            http_client=open_client(self._timeout, None, transport=transport),
+            http_client=open_client(self._time.first_byte, None, self._time.connect, transport=transport),
         )
 
 

@@ -1,15 +1,27 @@
-"""Limits on the calls to servers of language models and their prices, from the environment."""
+"""Limits on the calls to servers of language models, their time and their prices, from the environment.
+
+How many calls at once a server bears is found while it is used (:class:`Pace`): too many make it slower and not
+faster, and where it answers one at a time, as small servers do, calls would time out while they wait for each other.
+"""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from statistics import fmean
 
 from vouching.errors import ConfigError
 
 AT_ONCE = 64
-"""Concurrent calls to a server by default."""
-_AT_ONCE, _PER_MINUTE = "VOUCH_MAX_CALLS", "VOUCH_CALLS_PER_MINUTE"
+"""The maximum number of concurrent calls to a server by default."""
+START = 4
+"""Concurrent calls to a server whose capacity is not known."""
+_AT_ONCE, _PER_MINUTE, _TIMEOUT = "VOUCH_MAX_CALLS", "VOUCH_CALLS_PER_MINUTE", "VOUCH_TIMEOUT"
+_SAMPLES = 8
+"""Answers by which a number of calls is judged, at least."""
+_LONGEST_HOLD = 64
+_RARE = 0.05
+"""Share of calls that may fail without a smaller number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +35,7 @@ class CallLimits:
     """
 
     at_once: int = AT_ONCE
-    """Concurrent calls, at least 1."""
+    """The maximum number of concurrent calls, at least 1."""
     per_minute: float | None = None
     """Calls begun in a minute, above 0; None for no limit."""
 
@@ -47,6 +59,121 @@ class CallLimits:
         """The variables that set these limits in another process."""
         found = {_AT_ONCE: str(self.at_once)}
         return found if self.per_minute is None else {**found, _PER_MINUTE: repr(self.per_minute)}
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """Seconds that the phases of a request to a server may take. Raises ConfigError unless they are above 0."""
+
+    connect: float = 10.0
+    """To open a connection."""
+    first_byte: float = 600.0
+    """Without a byte from the server; before the first one, it may compute the whole reply."""
+    reply: float = 600.0
+    """From sending the request to the end of the reply."""
+
+    def __post_init__(self) -> None:
+        for seconds in (self.connect, self.first_byte, self.reply):
+            if not 0 < seconds < float("inf"):
+                raise ConfigError(f"a limit of time must be a number of seconds above 0, got {seconds:g}")
+
+    @classmethod
+    def given(cls, timeout: str | float | None = None) -> TimeLimits:
+        """Those of ``timeout``, else of ``VOUCH_TIMEOUT``: seconds for a reply, or "connect,first byte,reply".
+
+        Raises ConfigError.
+
+        >>> TimeLimits.given(30), TimeLimits.given("5,60,900")
+        (TimeLimits(connect=10.0, first_byte=30.0, reply=30.0), TimeLimits(connect=5.0, first_byte=60.0, reply=900.0))
+        """
+        text = os.environ.get(_TIMEOUT, "").strip() if timeout is None else str(timeout)
+        if not text:
+            return cls()
+        try:
+            seconds = [float(part) for part in text.split(",")]
+            return cls(*seconds) if len(seconds) == 3 else cls(cls().connect, *seconds, *seconds)
+        except (ValueError, TypeError):
+            raise ConfigError(
+                f"a timeout ({_TIMEOUT}, --timeout) must be the seconds of a whole reply, such as 900, or those to "
+                f"connect, to the first byte and of a whole reply, such as 10,300,900, got {text!r}"
+            ) from None
+
+
+class Pace:
+    """How many concurrent calls a server bears, from 1 to ``most``.
+
+    The number doubles while that raises the throughput, by at least half of what doubled work without waiting would,
+    and returns to the last one otherwise. It is halved where the server is overloaded, and 1 where that does not help.
+    After either, growth is tried again later, each time after more answers. Calls that began at an earlier number say
+    nothing about this one.
+
+    >>> pace = Pace(64)
+    >>> for _ in range(8):
+    ...     pace.answered(0.5, pace.begun, full=True)
+    >>> pace.limit
+    8
+    >>> for _ in range(8):  # eight take twice as long as four
+    ...     pace.answered(1.0, pace.begun, full=True)
+    >>> pace.limit
+    4
+    >>> pace.overloaded(pace.begun)
+    >>> pace.limit
+    2
+    """
+
+    def __init__(self, most: int, start: int = START) -> None:
+        self.most = most
+        self.limit = min(start, most)
+        """The number at present."""
+        self.begun = 0
+        """How often the number has changed; calls note it when they begin."""
+        self._answers = self._refusals = 0
+        self._shrunk = False
+        self._seconds: list[float] = []
+        self._before: tuple[int, float] | None = None
+        self._hold = 1
+
+    def known(self, slots: int) -> None:
+        """The server says how many it works on at once."""
+        self.most = min(slots, self.most)
+        self._set(self.most)
+
+    def answered(self, seconds: float, begun: int, full: bool) -> None:
+        """Take in the time of a call, and whether the number was reached when it began."""
+        if begun != self.begun:
+            return
+        self._answers += 1
+        if not full or (self.limit == self.most and self._before is None):
+            return
+        self._seconds.append(seconds)
+        if len(self._seconds) < max(_SAMPLES, self.limit) * (self._hold if self._before is None else 1):
+            return
+        rate = self.limit / fmean(self._seconds)
+        if self._before is not None:
+            fewer, lower = self._before
+            if rate / lower - 1 < (self.limit / fewer - 1) / 2:
+                self._wait_longer(fewer)
+                return
+        self._before = (self.limit, rate) if self.limit < self.most else None
+        self._set(min(2 * self.limit, self.most))
+
+    def overloaded(self, begun: int) -> None:
+        """Take in that the server was too slow for a call, or refused it for now; a rare one does not count."""
+        if begun != self.begun:
+            return
+        self._refusals += 1
+        if self._refusals > _RARE * self._answers:
+            self._wait_longer(max(1, self.limit // 2) if self._answers or not self._shrunk else 1)
+            self._shrunk = True
+
+    def _wait_longer(self, limit: int) -> None:
+        self._before, self._hold = None, min(4 * self._hold, _LONGEST_HOLD)
+        self._set(limit)
+
+    def _set(self, limit: int) -> None:
+        self.limit, self.begun, self._shrunk = limit, self.begun + 1, False
+        self._answers = self._refusals = 0
+        self._seconds.clear()
 
 
 @dataclass(frozen=True, slots=True)

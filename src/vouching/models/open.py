@@ -1,8 +1,8 @@
 """A model by its name: where it runs, and the wrappers that every use of it should have.
 
-From the outside in: fields of ``VOUCH_EXTRA``, cache, limit, spans, deadline, retries, server. So a cached answer does
-not wait in line, waiting in line does not count against the deadline, and a span covers all attempts. Models in this
-process batch their calls and are always reachable: they get no limit and no retries.
+From the outside in: fields of ``VOUCH_EXTRA``, cache, spans, retries, limit, server. So a cached answer does not wait
+in line, a span covers all attempts, and waiting in line does not count against the limits of time. Models in this
+process batch their calls and are always reachable: they get a deadline, no limit and no retries.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from vouching.errors import ConfigError
 from vouching.models.base import Model
 from vouching.models.cache import Cached
-from vouching.models.limits import CallLimits
+from vouching.models.limits import CallLimits, TimeLimits
 from vouching.models.wrappers import Deadline, Limited, Retrying, Traced, WithFields, read_fields
 from vouching.types.visible import hint
 
@@ -72,7 +72,7 @@ def open_model(
     at_once: int | None = None,
     per_minute: float | None = None,
     attempts: int = 5,
-    deadline: float = 600.0,
+    timeout: float | str | None = None,
     cache: str | Path | None = None,
 ) -> Model:
     """A language model, ready to use.
@@ -80,10 +80,10 @@ def open_model(
     Args:
         spec: its name, see ``FORMS``; None takes ``VOUCH_MODEL``.
         api_key: key of the server; None takes ``VOUCH_API_KEY``, and for ``openai/name`` also ``OPENAI_API_KEY``.
-        at_once: concurrent calls to a server; None takes ``VOUCH_MAX_CALLS``, or 64.
+        at_once: the maximum number of concurrent calls to a server; None takes ``VOUCH_MAX_CALLS``, or 64.
         per_minute: calls to a server in a minute; None takes ``VOUCH_CALLS_PER_MINUTE``, or has no limit.
         attempts: calls in all while a server is unavailable.
-        deadline: seconds that a call may take, including retries.
+        timeout: seconds for a reply, or "connect,first byte,reply"; None takes ``VOUCH_TIMEOUT``, or 600.
         cache: file of cached answers; None takes ``VOUCH_CACHE``, "" has none.
 
     Raises:
@@ -99,16 +99,16 @@ def open_model(
     """
     spec = spec or os.environ.get("VOUCH_MODEL", "")
     kind, _, rest = spec.partition(":")
-    weights = ""
+    weights, time = "", TimeLimits.given(timeout)
     if kind in {"local", "vllm"} and rest.partition("#")[0]:
         weights = weights_in(rest.split("#", 1))
-        model = Deadline(_in_process(kind, rest), deadline)
+        model = Deadline(_in_process(kind, rest), time.reply)
         traced = Traced(model, "vllm" if kind == "vllm" else "transformers")
     else:
-        server = _on_server(spec, api_key or os.environ.get("VOUCH_API_KEY"))
+        server = _on_server(spec, api_key or os.environ.get("VOUCH_API_KEY"), time)
         limits = CallLimits.given()
-        inside = Traced(Deadline(Retrying(server, attempts), deadline), "openai")
-        traced = Limited(inside, limits.at_once if at_once is None else at_once, per_minute or limits.per_minute)
+        limited = Limited(server, limits.at_once if at_once is None else at_once, per_minute or limits.per_minute)
+        traced = Traced(Retrying(limited, attempts), "openai")
     path = os.environ.get("VOUCH_CACHE", "") if cache is None else cache
     cached = Cached(traced, path, weights, _cache_bytes()) if path else traced
     fields = read_fields(os.environ.get("VOUCH_EXTRA", ""))
@@ -145,15 +145,16 @@ def _in_process(kind: str, rest: str) -> Model:
     return VllmModel(path, adapter or None)
 
 
-def _on_server(spec: str, api_key: str | None) -> Model:
+def _on_server(spec: str, api_key: str | None, time: TimeLimits) -> Model:
     from vouching.models.http import HttpModel
 
     if (found := re.fullmatch(r"openai/(\S+)", spec)) is not None:
         # This key is sent only to the server that the caller means by "openai".
         key = api_key or os.environ.get("OPENAI_API_KEY")
-        return HttpModel(os.environ.get("VOUCH_BASE_URL") or OPENAI, found[1], api_key=key)
+        return HttpModel(os.environ.get("VOUCH_BASE_URL") or OPENAI, found[1], api_key=key, timeout=time)
     if (found := re.fullmatch(r"(https?://[^#\s]+?)(/chat/completions|/completions)?/?#(\S+)", spec)) is not None:
-        return HttpModel(found[1], found[3], api_key=api_key, endpoint="text" if found[2] == "/completions" else "chat")
+        endpoint = "text" if found[2] == "/completions" else "chat"
+        return HttpModel(found[1], found[3], api_key=api_key, endpoint=endpoint, timeout=time)
     if re.fullmatch(r"https?://[^#\s]+#?", spec):
         raise ConfigError(
             f"{spec} names a server but no model: add the name of the model after a #, as in {spec.rstrip('#')}#name"

@@ -1,9 +1,9 @@
 """Models around a model: limits, deadlines, retries, costs, fields for every request, and tracing spans.
 
-A wrapper has the name of the model inside and closes it. Only ``ModelUnavailableError`` is retried: busy, down, timed
-out, cut off. A wrong key or a refused request would fail again, and an unusable answer would be paid for twice. Spans
-follow OpenTelemetry's conventions for generative AI (1.37); without ``opentelemetry-api`` there are none. Not
-supported: texts of messages and completions in spans, which may be private.
+A wrapper has the name of the model inside and closes it. Only ``ModelUnavailableError`` is retried: busy, down, broken.
+A call that timed out would take as long again, a wrong key or a refused request would fail again, and an unusable
+answer would be paid for twice. Spans follow OpenTelemetry's conventions for generative AI (1.37); without
+``opentelemetry-api`` there are none. Not supported: texts of messages and completions in spans, which may be private.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ import asyncio
 import json
 import random
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
-from vouching.errors import ConfigError, ModelDeadlineError, ModelUnavailableError
+from vouching.errors import ConfigError, ModelDeadlineError, ModelError, ModelUnavailableError
 from vouching.models.base import Completion, Message, Model, Sampling
-from vouching.models.limits import Price
+from vouching.models.facts import ServerFacts, facts_of
+from vouching.models.limits import Pace, Price
 from vouching.models.running import PerLoop
 from vouching.types import Usage, total_usage
 
@@ -37,17 +39,21 @@ class Wrapper:
         """The name of the model inside."""
         return self.model.name
 
+    async def facts(self) -> ServerFacts:
+        """What the server of the model inside says about itself."""
+        return await facts_of(self.model)
+
     async def aclose(self) -> None:
         """Close the model inside."""
         await self.model.aclose()
 
 
 class Limited(Wrapper):
-    """Limits concurrent calls to ``at_once``, and calls begun in a minute, within one process and one event loop.
+    """Limits concurrent calls to what the server bears, at most ``at_once``, and calls begun in a minute.
 
-    Calls are spread evenly over a minute: at 60, one may begin each second. Around ``Deadline`` and ``Retrying``,
-    waiting in line does not count against the deadline, and a call that waits for its retry keeps its place, so that a
-    busy server gets fewer requests; a retry is not a call of its own.
+    Within one process and one event loop; see ``Pace``. Calls are spread evenly over a minute: at 60, one begins each
+    second. Waiting in line does not count against the time limits of the model inside. Inside ``Retrying``, a retry is
+    a call of its own.
 
     >>> from vouching.models.scripted import ScriptedModel
     >>> model = Limited(ScriptedModel(["Yes."]), at_once=8)
@@ -61,19 +67,89 @@ class Limited(Wrapper):
         if per_minute is not None and not per_minute > 0:
             raise ConfigError(f"per_minute must be above 0, got {per_minute}")
         super().__init__(model)
-        self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
+        self._pace = Pace(at_once)
+        self._asked = at_once == 1
+        self._hung, self._hung_at, self._reason = 0, 0.0, ""
+        self._lines = PerLoop(lambda: _Line(self._pace))
         self._between = 60.0 / per_minute if per_minute else 0.0
         self._next = 0.0
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """The completions of the model inside, once there is a place for the call."""
-        async with self._slots.get():
+        line = self._lines.get()
+        if line.full and not self._asked:
+            self._asked = True
+            slots = (await self.facts()).slots
+            if slots is not None:
+                self._pace.known(slots)
+                line.admit()
+        await line.enter()
+        try:
             if self._between:
                 now = time.monotonic()
                 begin = max(now, self._next)
                 self._next = begin + self._between
                 await asyncio.sleep(begin - now)
-            return await self.model.generate(messages, sampling)
+            return await self._paced(messages, sampling, line)
+        finally:
+            line.leave()
+
+    async def _paced(self, messages: Sequence[Message], sampling: Sampling, line: _Line) -> list[Completion]:
+        begun, full, alone, started = self._pace.begun, line.full, self._pace.limit == 1, time.monotonic()
+        if self._hung >= _HUNG and started - self._hung_at < _PAUSE:
+            alone_too = f"none of the last {self._hung} calls was answered, each alone: {self._reason}"
+            raise ModelUnavailableError(alone_too, retry_after=2 * _PAUSE)
+        try:
+            completions = await self.model.generate(messages, sampling)
+        except ModelError as error:
+            if isinstance(error, ModelDeadlineError):
+                self._hung, self._hung_at, self._reason = self._hung + alone, time.monotonic(), str(error)
+            if isinstance(error, ModelDeadlineError) or getattr(error, "status", None) in _OVERLOADED:
+                self._pace.overloaded(begun)
+            raise
+        self._hung = 0
+        self._pace.answered(time.monotonic() - started, begun, full)
+        return completions
+
+
+_OVERLOADED = {429, 503}
+_HUNG, _PAUSE = 3, 60.0
+"""Calls in a row that were too slow although each was the only one, and the seconds without calls after that."""
+
+
+class _Line:
+    """Calls of one event loop that wait for their place, in order."""
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+        self._running = 0
+        self._waiting = deque[asyncio.Future[None]]()
+
+    @property
+    def full(self) -> bool:
+        return self._running >= self._pace.limit
+
+    async def enter(self) -> None:
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        self.admit()
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        self._running -= 1
+        self.admit()
+
+    def admit(self) -> None:
+        while self._waiting and not self.full:
+            place = self._waiting.popleft()
+            if not place.done():  # else it was cancelled
+                self._running += 1
+                place.set_result(None)
 
 
 class Deadline(Wrapper):
@@ -101,8 +177,8 @@ class Deadline(Wrapper):
             if not scope.expired():
                 raise
             raise ModelDeadlineError(
-                f"{self.name} did not answer within {self._seconds:g} seconds, including retries: allow more time, or "
-                "request less"
+                f"{self.name} did not answer within {self._seconds:g} seconds, including retries: allow more "
+                "(VOUCH_TIMEOUT, --timeout), or request less"
             ) from None
 
 

@@ -18,7 +18,7 @@ from itertools import chain
 from queue import SimpleQueue
 from typing import TypeAlias, cast
 
-from vouching.errors import BackendError
+from vouching.errors import BackendError, ModelDeadlineError
 from vouching.rows.read import Row
 from vouching.rows.worker import ChunkResult, Work, Worker, WorkFactory, line_of
 
@@ -31,8 +31,8 @@ ROWS_AT_ONCE = 256
 Keep: TypeAlias = Callable[[Row, str], None]
 """Keeps the line of a row until its turn."""
 MAX_FAILURES = 6
-"""Rows that fail for now, with no answer in between, after which the model counts as out of reach."""
-MAX_TIMES = 2
+"""Rows that fail for now, not because of their time, with no answer in between: the model is out of reach."""
+MAX_TIMES = 3
 """How often a row that fails for now is asked while others are answered."""
 GRACE = 1.0
 """Seconds that rows in flight get at the end of a run that stops early."""
@@ -140,7 +140,7 @@ class _Flight:
         try:
             line = await _line(self._work, row)
         except BackendError as error:
-            self._failures += error.can_retry
+            self._failures += error.can_retry and not isinstance(error, ModelDeadlineError)
             if self._failures == MAX_FAILURES:
                 self._stop(error)
             raise

@@ -1,0 +1,98 @@
+"""What a server says about itself: the context of its model, and how many calls it works on at once.
+
+llama.cpp says both in ``/props``. Elsewhere the list of models has the context (vLLM, SGLang: ``max_model_len``), and
+Ollama's ``/api/show`` has the context that its model is set to. Hosted servers say neither.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import httpx2
+
+from vouching.errors import VouchError
+from vouching.models.base import Model
+from vouching.models.connections import open_client, read_content
+
+_SECONDS = 10.0
+_OLLAMA_CONTEXT = 4096
+"""Tokens of a model on Ollama that has no setting of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a server says about itself; None where it says nothing."""
+
+    context: int | None = None
+    """Tokens of a prompt and its reply."""
+    slots: int | None = None
+    """Calls that are worked on at once."""
+
+
+async def facts_of(model: Model) -> ServerFacts:
+    """What the server of a model says, through any wrappers; nothing for other models."""
+    ask = getattr(model, "facts", None)
+    return ServerFacts() if ask is None else await ask()
+
+
+async def ask_server(base_url: str, model: str, headers: Mapping[str, str], proxy: str | None) -> ServerFacts:
+    """What a server says about itself; a failure counts as nothing.
+
+    Args:
+        base_url: its address, including the version.
+        model: the name of a model on it.
+        headers: with the key.
+        proxy: from ``proxy_of``.
+    """
+    root = re.sub(r"/v\d+$", "", base_url)
+    async with open_client(_SECONDS, proxy, headers=dict(headers)) as client:
+        props = await _answer(client, "GET", f"{root}/props")
+        if props:
+            settings = json_object(props.get("default_generation_settings"))
+            return ServerFacts(json_count(settings.get("n_ctx")), json_count(props.get("total_slots")))
+        listed = (await _answer(client, "GET", f"{base_url}/models")).get("data")
+        for one in map(json_object, cast("list[Any]", listed) if isinstance(listed, list) else []):
+            if one.get("id") != model:
+                continue
+            if one.get("owned_by") == "library":
+                return ServerFacts(_of_ollama(await _answer(client, "POST", f"{root}/api/show", {"model": model})))
+            return ServerFacts(
+                json_count(one.get("max_model_len")) or json_count(json_object(one.get("meta")).get("n_ctx_train"))
+            )
+    return ServerFacts()
+
+
+def _of_ollama(shown: dict[str, Any]) -> int | None:
+    """The context of a model: as it is set, else the default if the model was trained for as much."""
+    if found := re.search(r"^num_ctx\s+(\d+)", str(shown.get("parameters", "")), re.MULTILINE):
+        return int(found[1])
+    trained = [
+        json_count(value)
+        for key, value in json_object(shown.get("model_info")).items()
+        if key.endswith("context_length")
+    ]
+    return min(_OLLAMA_CONTEXT, *(value for value in trained if value)) if any(trained) else None
+
+
+async def _answer(client: httpx2.AsyncClient, method: str, url: str, body: object = None) -> dict[str, Any]:
+    content = None if body is None else json.dumps(body).encode()
+    try:
+        async with client.stream(method, url, content=content) as response:
+            found = json.loads(await read_content(response, url)) if response.is_success else None
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError, VouchError):
+        return {}
+    return json_object(found)
+
+
+def json_object(value: Any) -> dict[str, Any]:
+    """The object that JSON holds; empty for anything else."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def json_count(value: Any) -> int | None:
+    """The whole number above 0 that JSON holds; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
