@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.house.source_tree import ROOT, Module, all_modules, library_imports, library_modules
 
 LAYERS = [
-    "version", "lazy", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder",
+    "version", "lazy", "errors", "types", "prompts", "settings", "plugins", "text", "metrics", "perturb", "models", "encoder",
     "reading", "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report",
     "recording", "checker", "shortcuts", "evidence_windows",
     "bench", "train", "evolve", "ledger", "review", "scale", "client", "__init__", "integrations", "serve",

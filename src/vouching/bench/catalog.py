@@ -22,6 +22,7 @@ from vouching.bench.rows import BenchRow, Split
 from vouching.bench.task import DataSet, Kind, PublishedFigure, Read
 from vouching.bench.taxcalcbench import tax_cases
 from vouching.errors import ConfigError, InputError
+from vouching.plugins import load_plugin, plugins
 from vouching.types.visible import hint
 
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -101,7 +102,7 @@ PUBLISHED["ragtruth_published"] = PUBLISHED["ragtruth"]
 
 
 def _own(
-    name: str, splits: str, what: str, origin: str, licence: str, read: Read[BenchRow] = attribution.claims,
+    name: str, splits: str, what: str, origin: str, licence: str, read: Read[BenchRow] = attribution.claim_rows,
     remark: str = "",
 ) -> DataSet[BenchRow]:  # fmt: skip
     """A set in this project's own format."""
@@ -119,8 +120,8 @@ def _theirs(
     return DataSet(name, what, origin, licence, files, read, get, published=PUBLISHED.get(name, ()))
 
 
-_by_group = partial(attribution.claims, document="group")
-_by_label = partial(attribution.claims, part="fine_label")
+_by_group = partial(attribution.claim_rows, document="group")
+_by_label = partial(attribution.claim_rows, part="fine_label")
 _BROKEN = "broken slice: nearly all Attributable claims, and no others, are bare questions"
 _PAGES = "fever/wiki-pages/wiki-*.jsonl"
 _SUMMEDITS = ("ectsum", "podcast", "qmsumm", "sales_call", "sales_email", "scitldr")
@@ -149,9 +150,9 @@ def _entailment(name: str, origin: str, folder: str) -> DataSet[BenchRow]:
 
 _OWN = (
     _own("attributionbench", "dev test", "answers by models and people, with the page they cite", "Li et al. 2024",
-         "none stated", partial(attribution.claims, part="group")),
+         "none stated", partial(attribution.claim_rows, part="group")),
     _own("bump", "train test", "news summaries, correct or with one error added by hand", "BUMP, Ma et al. 2023",
-         "see the authors", partial(attribution.claims, part="bump_error_type", document="group")),
+         "see the authors", partial(attribution.claim_rows, part="bump_error_type", document="group")),
     _own("faithbench", "test", "summaries by ten models, hard for error detectors", "Bao et al. 2025", "CC BY-NC-SA",
          _by_label),
     _own("fever_symmetric", "train test", "FEVER claims and evidence, rewritten to break shortcuts",
@@ -343,6 +344,17 @@ JUDGE_SETS: dict[str, DataSet[Any]] = {
 """Sets that language models judge by the set's protocol; without ``--judge`` a verifier judges their claims."""
 
 
+def known_sets() -> dict[str, DataSet[Any]]:
+    """Our sets and those that other packages add, by name. Raises ConfigError for a plug-in that is no data set."""
+    added = {name: load_plugin(entry) for name, entry in plugins("vouching.data_sets").items() if name not in DATA_SETS}
+    for name, one in added.items():
+        if not isinstance(one, DataSet) or one.name != name:
+            raise ConfigError(
+                f"the data set {name!r} of a plug-in is a {type(one).__name__}, expected a DataSet {name!r}"
+            )
+    return {**DATA_SETS, **added}
+
+
 def data_folder() -> Path:
     """The folder named by ``VOUCH_DATA``. Raises ConfigError if it is not set or not a folder."""
     named = os.environ.get("VOUCH_DATA")
@@ -375,7 +387,7 @@ def chosen(
     ...
     vouching.errors.InputError: unknown set 'wise'; did you mean 'wice'?
     """
-    known = {**DATA_SETS, **(JUDGE_SETS if judged else {})}
+    known = {**known_sets(), **(JUDGE_SETS if judged else {})}
     known = {name: one for name, one in known.items() if kind in (None, one.kind)}
     found: dict[str, DataSet[Any]] = {}
     for name in names:

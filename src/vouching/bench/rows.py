@@ -204,7 +204,7 @@ _PROBE_LABELS = {"S": True, "C": False, "N": False}
 """Supported, contradicted, no information."""
 
 
-def claims(
+def claim_rows(
     paths: Sequence[Path], split: Split, *, part: str | None = None, document: str | None = None
 ) -> Iterator[BenchRow | Fault]:
     """Labelled claims; ``part`` and ``document`` name the fields with the part of the set and the document."""

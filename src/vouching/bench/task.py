@@ -72,7 +72,7 @@ class DataSet(Generic[RowT]):
     licence: str
     """As its authors state it; "none stated" if they do not."""
     files: Mapping[Split, tuple[str, ...]]
-    """For each split, its files or patterns below the data folder, or a name on the Hugging Face hub (hf:...)."""
+    """For each split, its files: patterns below the data folder, whole paths, or names on the hub (hf:...)."""
     read: Read[RowT]
     """Reads these files, in this order."""
     get: str = (
@@ -88,7 +88,10 @@ class DataSet(Generic[RowT]):
     def paths(self, folder: Path, split: Split) -> list[Path] | None:
         """Its files in the data folder, in order; None if any is missing."""
         names = self.files.get(split, ())
-        found = [[Path(name)] if name.startswith(HUB) else sorted(folder.glob(name)) for name in names]
+        found = [
+            [path] if name.startswith(HUB) or path.is_absolute() else sorted(folder.glob(name))
+            for name, path in zip(names, map(Path, names), strict=True)
+        ]
         return [path for paths in found for path in paths] if found and all(found) else None
 
     def rows(self, folder: Path, split: Split) -> Iterator[RowT | Fault]:

@@ -22,6 +22,7 @@ import typer
 from typer.exceptions import TyperException
 
 from vouching.cli.streams import Exit, output_failed, show_warning, usage_errors, write_error, write_result
+from vouching.errors import ConfigError
 from vouching.types.visible import hint
 from vouching.version import __version__
 
@@ -158,6 +159,21 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         yield calibrate.app, None
     yield from _trainers(wanted)
     yield from _guards(wanted)
+    if command is None:
+        yield from _added()
+
+
+def _added() -> Iterator[tuple[typer.Typer, str | None]]:
+    """The commands of other packages. One that cannot be loaded is shown as a warning, and the others work."""
+    from vouching.plugins import load_plugin, plugins
+
+    for name, entry in plugins("vouching.commands").items():
+        if name in COMMANDS:
+            continue
+        try:
+            yield load_plugin(entry), name
+        except ConfigError as error:
+            warnings.warn(str(error), stacklevel=2)
 
 
 def _trainers(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | None]]:

@@ -79,9 +79,11 @@ def bench(context: typer.Context) -> None:
 @app.command("list", epilog=_LIST_EPILOG)
 def list_command(split: _AnySplit = None) -> None:
     """List data sets: rows, groups of rows, labels, license, and how to obtain missing sets."""
-    from vouching.bench.catalog import DATA_SETS, data_folder
+    from vouching.bench.catalog import data_folder, known_sets
     from vouching.bench.rows import Fault
 
+    with usage_errors():
+        known = known_sets()
     here: dict[str, dict[Split, list[Any]]] = {}
     try:
         folder = data_folder()
@@ -96,11 +98,11 @@ def list_command(split: _AnySplit = None) -> None:
                     write_error(f"{one.name}, {part}: {error}")
                     rows = []
                 here.setdefault(one.name, {})[part] = rows
-    missing = [one for one in DATA_SETS.values() if one.name not in here and (split is None or split in one.files)]
+    missing = [one for one in known.values() if one.name not in here and (split is None or split in one.files)]
 
     def paint(console: Console) -> None:
         for name, parts in here.items():
-            _paint_set(console, DATA_SETS[name], parts)
+            _paint_set(console, known[name], parts)
         if missing:
             console.print("\nNot available here:\n", *map(_missing_text, missing), sep="\n", soft_wrap=True)
 
@@ -156,9 +158,9 @@ def _write_faults(name: str, faults: list[Fault]) -> None:
 
 def _available(folder: Path, split: Split | None) -> Iterator[tuple[DataSet[Any], Split]]:
     """Every set and split whose files are available."""
-    from vouching.bench.catalog import DATA_SETS
+    from vouching.bench.catalog import known_sets
 
-    for data_set in DATA_SETS.values():
+    for data_set in known_sets().values():
         for part in data_set.files:
             if split in (None, part) and data_set.paths(folder, part):
                 yield data_set, part

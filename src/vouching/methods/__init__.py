@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vouching.errors import ConfigError, NoLanguageModelError
 from vouching.lazy import lazily
 from vouching.methods.table import METHODS, Method
+from vouching.plugins import plugins
 from vouching.types.visible import hint
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def method_for(
         return METHODS["cascade"], given
     if chosen is METHODS["cascade"]:
         raise ConfigError(f"a cascade requires several models with commas between them, got {model!r}")
-    fitting = "embedded" if is_embedded(model) else _fitting(model)
-    if fitting == "structured":
+    fitting = METHODS["embedded"] if is_embedded(model) else _fitting(model)
+    if fitting.name == "structured":
         if chosen is not None and chosen.name != "structured":
             raise ConfigError(f"method {named!r} cannot be used with a language model; expected structured or label")
         return METHODS["structured"], {**variant, **given}
@@ -92,30 +93,34 @@ def method_for(
     unused = [*(["method"] if chosen is METHODS["structured"] else []), *unused]
     if unused:
         raise NoLanguageModelError(str(model), tuple(unused))
-    return chosen or METHODS[fitting], given
+    return chosen or fitting, given
 
 
-def _own(name: str) -> Method:
-    """The method of a verifier that was passed as an object."""
+def _own(name: str, opener: str = "open_own") -> Method:
+    """The method of a verifier that was passed as an object, or that a package adds."""
     base = "vouching.methods.base"
-    return Method(name, "", "claims", verifier=f"{base}:open_own", settings=f"{base}:OwnConfig")
+    return Method(name, "", "claims", verifier=f"{base}:{opener}", settings=f"{base}:OwnConfig")
 
 
-def _fitting(model: str | Model) -> str:
-    """The method for a scorer or a language model."""
+def _fitting(model: str | Model) -> Method:
+    """The method for a scorer, a judge of another package or a language model."""
     from vouching.methods.discriminative.open import KINDS, is_scorer
     from vouching.methods.embedded.verify import MODELS
     from vouching.models.open import FORMS, is_model, nearest_name
 
     if isinstance(model, str) and is_scorer(model):
-        return "discriminative"
+        return METHODS["discriminative"]
     if isinstance(model, str) and not is_model(model):
+        kind = model.partition(":")[0]
+        if kind in (added := plugins("vouching.judges")):
+            return _own(kind, "open_plugin")
         known = (
-            f"{', '.join(MODELS)}, embedded:FOLDER, language models such as {FORMS}, or scorers such as minicheck:PATH"
+            f"{', '.join((*MODELS, *added))}, embedded:FOLDER, language models such as {FORMS}, or scorers such as "
+            "minicheck:PATH"
         )
-        near = nearest_name(model, (*MODELS, *KINDS))
+        near = nearest_name(model, (*MODELS, *KINDS, *added))
         raise ConfigError(f"unknown model {model!r}; expected one of {known}{near}")
-    return "structured"
+    return METHODS["structured"]
 
 
 __all__ = [

@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from vouching.errors import BackendError, ConfigError, ModelError
 from vouching.models.base import Message
+from vouching.plugins import load_plugin, plugins
 from vouching.types import Claim, Group, Reward, Rollout, Source, Unverified, Verdict
 
 Outcome: TypeAlias = Verdict | Unverified
@@ -63,6 +64,18 @@ class OwnConfig:
 
 def open_own(verifier: ClaimVerifier, config: OwnConfig) -> ClaimVerifier:
     """A verifier that was passed as an object, as it is."""
+    return verifier
+
+
+def open_plugin(model: str, config: OwnConfig) -> ClaimVerifier:
+    """The judge that a package adds for a name "KIND" or "KIND:REST": what its entry point returns for REST."""
+    kind, _, rest = model.partition(":")
+    verifier = load_plugin(plugins("vouching.judges")[kind])(rest)
+    if not isinstance(verifier, ClaimVerifier):
+        raise ConfigError(
+            f"the judge {kind!r} is a {type(verifier).__name__}, expected an object with "
+            "async verify(claims, sources), async aclose() and a name"
+        )
     return verifier
 
 

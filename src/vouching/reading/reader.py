@@ -54,7 +54,7 @@ class LargeReader:
         block_of = self._encoder.tokenizer.block
         blocks = [block_of(claim.text, claim.notes(own)) for claim, own in zip(claims, facts, strict=True)]
         for claim, own, block, read in zip(claims, facts, blocks, self._encoder.read(kept, blocks), strict=True):
-            relation = {name: float(p) for name, p in zip(_RELATIONS, read.relation, strict=True)}
+            relation = dict(zip(_RELATIONS, read.relation.tolist(), strict=True))
             end = int(block.ends[-1]) if block.cut else len(claim.text)
             yield Reading(relation, tuple(_tokens(block, read, kept, window)), tuple(own), window, end)
 
