@@ -346,13 +346,14 @@ JUDGE_SETS: dict[str, DataSet[Any]] = {
 
 def known_sets() -> dict[str, DataSet[Any]]:
     """Our sets and those that other packages add, by name. Raises ConfigError for a plug-in that is no data set."""
-    added = {name: load_plugin(entry) for name, entry in plugins("vouching.data_sets").items() if name not in DATA_SETS}
-    for name, one in added.items():
-        if not isinstance(one, DataSet) or one.name != name:
-            raise ConfigError(
-                f"the data set {name!r} of a plug-in is a {type(one).__name__}, expected a DataSet {name!r}"
-            )
-    return {**DATA_SETS, **added}
+    sets = dict(DATA_SETS)
+    for name, entry in plugins("vouching.data_sets").items():
+        one: Any = load_plugin(entry)
+        kind = type(one).__name__
+        if kind != DataSet.__name__ or one.name != name:
+            raise ConfigError(f"the data set {name!r} of a plug-in is a {kind}, expected a DataSet of this name")
+        sets.setdefault(name, one)
+    return sets
 
 
 def data_folder() -> Path:
