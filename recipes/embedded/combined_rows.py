@@ -18,10 +18,10 @@ from training_rows import Row, Table, load
 
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES, features_of
-from vouching.methods.embedded.evidence import index_sources
 from vouching.methods.embedded.features import compare_claim
-from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.soft_reading import read_softly
+from vouching.reading.evidence import index_sources
+from vouching.reading.language import looks_english
 from vouching.train.encoder import split_of_export
 from vouching.types import Source
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from count_rarity import sentences
 from weight_sums import WEIGHTS, write_sums
 
-from vouching.methods.embedded.evidence import is_common
+from vouching.reading.evidence import is_common
 from vouching.text.words import stem
 
 MINIMUM, MINIMUM_ORDINARY = 10, 5

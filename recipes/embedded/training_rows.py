@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouching.methods.embedded.diagnosis import decisive, is_verbatim
-from vouching.methods.embedded.evidence import index_sources
 from vouching.methods.embedded.features import compare_claim, comparisons_of, measure
 from vouching.metrics import document_numbers
+from vouching.reading.evidence import index_sources
 from vouching.text.sentences import sentence_spans
 from vouching.types import Source
 

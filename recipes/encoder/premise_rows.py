@@ -24,7 +24,7 @@ from typing import Any
 from contrast_rows import premise_of
 
 from vouching.encoder.weights import find_weights
-from vouching.methods.embedded.evidence import index_sources
+from vouching.reading.evidence import index_sources
 from vouching.train.encoder import split_of_export
 from vouching.train.encoder_rows import TrainingRow, Unit, read_set
 from vouching.types import Source

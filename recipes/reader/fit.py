@@ -25,9 +25,9 @@ from fit_rules import fit_model, record_of
 from training_rows import Row, measure_row, tabulate
 
 from vouching.encoder.reading import HEAD_FEATURES, features_of
-from vouching.methods.embedded.evidence import index_sources
 from vouching.methods.embedded.scoring import load_score_model
 from vouching.methods.embedded.soft_reading import read_large
+from vouching.reading.evidence import index_sources
 from vouching.reading.reader import LargeReader
 from vouching.reading.text_encoder import TextEncoder
 from vouching.types import Source

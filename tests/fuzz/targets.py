@@ -27,11 +27,11 @@ from vouching.methods.checklist.reply import parse_checklist, read_answer
 from vouching.methods.discriminative.factscore import read_facts
 from vouching.methods.discriminative.generative import read_places, read_points, verdict_of
 from vouching.methods.discriminative.model import NOTE, read_note
-from vouching.methods.embedded.plain import as_plain
 from vouching.methods.embedded.scoring import score_model_of
 from vouching.methods.structured.reply import LabelReply, Reply, parse_reply
 from vouching.models.record import Replay
 from vouching.models.tools import read_tool_calls
+from vouching.reading.plain import as_plain
 from vouching.rows.read import open_rows
 from vouching.search.documents import html_text, pdf_text
 from vouching.search.record import Replay as SearchReplay

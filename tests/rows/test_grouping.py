@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from vouching.cli.check import LOOK
 from vouching.cli.judge import Judging
 from vouching.errors import InputError
-from vouching.methods.embedded.evidence import index_sources
+from vouching.reading.evidence import index_sources
 from vouching.rows import Row, RowJob, run_rows
 from vouching.rows.folder import LocalEngine, run_folder
 from vouching.rows.grouping import by_source, source_order

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.methods.embedded.reading import read
+from vouching.reading.parsed import read
 from vouching.text.bounds import COMPLEMENT, read_hedge
 from vouching.text.comparison import compare_dates, compare_quantities
 from vouching.text.dates import find_dates

@@ -15,7 +15,7 @@ from vouching.encoder.encoder import inputs_of, load_encoder
 from vouching.encoder.folding import softmax
 from vouching.encoder.tokens import PairTokenizer
 from vouching.errors import ConfigError
-from vouching.methods.embedded.evidence import shipped_table
+from vouching.reading.evidence import shipped_table
 from vouching.settings import read_settings
 from vouching.train.encoder import train_encoder
 from vouching.train.encoder_config import EncoderConfig

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Literal
 
 from vouching.methods.base import Outcome
-from vouching.methods.embedded.language import looks_english
+from vouching.reading.language import looks_english
 from vouching.text.framing import DOCUMENT_NAMED
 from vouching.text.injection import find_injections
 from vouching.text.sentences import sentence_spans

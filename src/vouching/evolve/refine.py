@@ -22,12 +22,12 @@ from vouching.encoder.weights import find_weights
 from vouching.errors import InputError
 from vouching.evolve.records import Judged, Probe, Row, write_records
 from vouching.methods.embedded.compared import Compared, compare
-from vouching.methods.embedded.evidence import SourceIndex, index_sources, shipped_table
 from vouching.methods.embedded.features import Segment
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
 from vouching.methods.embedded.soft_reading import COMBINED, EXPORT, SoftReader, combined_features
 from vouching.methods.embedded.verify import EmbeddedVerifier, Read
 from vouching.metrics.calibrators import fit_calibrator
+from vouching.reading.evidence import SourceIndex, index_sources, shipped_table
 from vouching.train.checkpoint import CHECKPOINT
 from vouching.types import Source
 

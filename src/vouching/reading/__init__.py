@@ -1,1 +1,1 @@
-"""How a claim is read beside a text: values and what follows from them, and the encoders that judge."""
+"""How texts are read: sentences as evidence, values and what follows from them, windows, the encoder that judges."""

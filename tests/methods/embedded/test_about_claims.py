@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.text.hostile import takes_linear_time
 from vouching.methods.embedded.about_claims import speaks_about
-from vouching.methods.embedded.language import looks_english
+from vouching.reading.language import looks_english
 
 CLAIM = "The bridge opened in 1931"
 

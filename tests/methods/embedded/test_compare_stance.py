@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.methods.embedded.evidence import index_sources
 from vouching.methods.embedded.features import compare_claim, comparisons_of
 from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.reading.evidence import index_sources
 from vouching.types import Claim, Source
 
 STANCE = ("opposite", "overstated", "unhedged", "negated")

@@ -9,11 +9,11 @@ import pytest
 
 from vouching import Checker, Verdict
 from vouching.methods.embedded.diagnosis import diagnose, error_of, relation_of
-from vouching.methods.embedded.evidence import index_sources
 from vouching.methods.embedded.features import Segment
 from vouching.methods.embedded.parts import Part, PartKind, Value
-from vouching.methods.embedded.reading import read
 from vouching.methods.embedded.scene import Comparison, Focus, Outcome
+from vouching.reading.evidence import index_sources
+from vouching.reading.parsed import read
 from vouching.text.dates import find_dates
 from vouching.text.quantities import find_quantities
 from vouching.types import ERROR_TYPES, ErrorType

@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from vouching.methods.embedded.parts import split_claim
-from vouching.methods.embedded.reading import read
+from vouching.reading.parsed import read
 
 
 def parts_of(claim: str) -> list[tuple[str, str, str]]:

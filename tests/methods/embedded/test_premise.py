@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.methods.embedded.evidence import index_sources
 from vouching.methods.embedded.features import compare_claim
 from vouching.methods.embedded.premise import LONGEST, Premise, premise_for
+from vouching.reading.evidence import index_sources
 from vouching.types import Source
 
 FILLER = " ".join(f"Barge number {n} carried gravel along the lower canal that week." for n in range(40))

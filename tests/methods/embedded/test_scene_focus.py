@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vouching.methods.embedded.evidence import CLOSE_SENTENCES, SYNONYM_WEIGHT, index_sources, rarity
-from vouching.methods.embedded.reading import read
 from vouching.methods.embedded.scene import Focus, Lookup, focus_on
+from vouching.reading.evidence import CLOSE_SENTENCES, SYNONYM_WEIGHT, index_sources, rarity
+from vouching.reading.parsed import read
 from vouching.text.words import stem
 from vouching.types import Source
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.errors import WeightsError
-from vouching.methods.embedded.evidence import shipped_table
 from vouching.methods.embedded.scoring import ScoreModel, Term, load_score_model, score_model_of
+from vouching.reading.evidence import shipped_table
 
 MODEL = ScoreModel(
     0.0, (Term("coverage", 2.0, 0.5, 0.25),), 1.0, 0.0, {"negated": 0.3, "date_differs": 0.4}, 0.9, digest=""

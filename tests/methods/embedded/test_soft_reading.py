@@ -12,9 +12,9 @@ from vouching import Checker, Source, Verdict
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES
 from vouching.errors import WeightsError
-from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.scoring import load_score_model
 from vouching.methods.embedded.soft_reading import SoftReader
+from vouching.reading.language import looks_english
 
 MODEL = load_score_model("combined")
 ARITHMETIC = ("quantity_differs", "date_differs")

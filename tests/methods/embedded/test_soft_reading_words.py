@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.encoder.reading import SoftReading, TokenMatch
-from vouching.methods.embedded.evidence import index_sources
 from vouching.methods.embedded.features import compare_claim
 from vouching.methods.embedded.soft_reading import Reworded, reword
+from vouching.reading.evidence import index_sources
 from vouching.types import Source, Span
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from vouching.methods.embedded.reading import read
 from vouching.methods.embedded.titles import find_titles
 from vouching.methods.embedded.verify import open_embedded
+from vouching.reading.parsed import read
 from vouching.types import Claim, Source
 
 VERIFIER = open_embedded("embedded:rules")

@@ -31,7 +31,7 @@ from vouching.methods.blinded.passages import (
     read_passages,
 )
 from vouching.methods.blinded.roles import Answered, Asked
-from vouching.methods.embedded.evidence import SYNONYM_WEIGHT, rarity, synonyms
+from vouching.reading.evidence import SYNONYM_WEIGHT, rarity, synonyms
 from vouching.text.directions import opposed
 from vouching.text.words import find_words, stem, synonym_groups
 from vouching.types import Checked, Question, Source, Span

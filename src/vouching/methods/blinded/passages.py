@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from vouching.judging.values import HOURS, find_values, stated
 from vouching.methods.blinded.compare import beside
 from vouching.methods.blinded.fields import YEAR, Field, find_fields, name_words, unescaped
-from vouching.methods.embedded.evidence import evidence_text
+from vouching.reading.evidence import evidence_text
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words
 from vouching.types import Checked, Source, Span

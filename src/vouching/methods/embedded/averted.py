@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from vouching.methods.embedded.findings import Finding
 from vouching.methods.embedded.modality import AVERTED
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import SAME_TOPIC, Scene
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.cues import QUALIFIERS, is_negated
 
 _NO_EVENTS = frozenset("none nothing nobody half identical equal twice double certain impossible".split())

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from vouching.methods.embedded.counterparts import is_head
-from vouching.methods.embedded.evidence import SYNONYM_WEIGHT, synonyms
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Lookup, Scene, occurrences
+from vouching.reading.evidence import SYNONYM_WEIGHT, synonyms
+from vouching.reading.parsed import ParsedSentence
 
 _SAME_SENTENCE, _SAME_SECTION, _OTHER_ZONE = 0.6, 0.4, 0.25
 """What a word of another clause, of the heading, or of another value's zone counts; one of the same clause, row or

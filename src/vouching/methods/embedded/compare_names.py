@@ -9,7 +9,6 @@ from rapidfuzz import fuzz
 from vouching.methods.embedded.binding import NAMES, Spot, rightful
 from vouching.methods.embedded.counterparts import is_head
 from vouching.methods.embedded.parts import Part
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import (
     SAME_STATEMENT,
     SAME_TOPIC,
@@ -21,6 +20,7 @@ from vouching.methods.embedded.scene import (
     occurrences,
     word_before,
 )
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.entities import Entity, same_entity
 from vouching.text.words import stem
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from vouching.methods.embedded.evidence import SYNONYM_WEIGHT
 from vouching.methods.embedded.parts import Part
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison, Lookup, Outcome, Scene, occurrences
 from vouching.methods.embedded.stance import Force, Statement, Stretch, read_statements
+from vouching.reading.evidence import SYNONYM_WEIGHT
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.cues import negative_forms
 from vouching.text.words import antonyms
 

@@ -14,9 +14,9 @@ from itertools import pairwise
 from vouching.methods.embedded.arithmetic import computed
 from vouching.methods.embedded.binding import Spot, Surroundings, rightful
 from vouching.methods.embedded.parts import Part, counted_words
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene, nearest_after, nearest_before
 from vouching.methods.embedded.verb_groups import DETERMINERS, PRONOUNS
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.comparison import compare_dates, compare_quantities
 from vouching.text.cues import is_negated
 from vouching.text.directions import side_of_change

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from vouching.methods.embedded.compare_stance import disagree, restricts
 from vouching.methods.embedded.counterparts import side_by_side
 from vouching.methods.embedded.parts import Part
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import (
     SAME_STATEMENT,
     SAME_TOPIC,
@@ -20,6 +19,7 @@ from vouching.methods.embedded.scene import (
     occurrences,
     opposition,
 )
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.cues import Qualifier, compare_qualifiers, is_negated, negative_forms
 from vouching.text.words import antonyms
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
-from vouching.methods.embedded.casing import has_one_case, in_usual_case
 from vouching.methods.embedded.denials import denied_clause, denies_in_part
 from vouching.methods.embedded.diagnosis import decisive, is_verbatim
-from vouching.methods.embedded.evidence import SourceIndex, usual_form
 from vouching.methods.embedded.features import Segment, comparisons_of, measure
-from vouching.methods.embedded.language import foreign_sources, looks_english
-from vouching.methods.embedded.plain import PlainText, as_plain
 from vouching.methods.embedded.voice import Mentioned, compare_in_own_voice
+from vouching.reading.casing import has_one_case, in_usual_case
+from vouching.reading.evidence import SourceIndex, usual_form
+from vouching.reading.language import foreign_sources, looks_english
+from vouching.reading.plain import PlainText, as_plain
 from vouching.text.framing import ADDED, statement_of
 from vouching.text.words import find_words
 

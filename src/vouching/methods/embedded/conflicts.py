@@ -17,14 +17,14 @@ from rapidfuzz import fuzz
 
 from vouching.methods.embedded.compare_stance import restricts
 from vouching.methods.embedded.counterparts import compare_values, mentions_like
-from vouching.methods.embedded.evidence import Sentence, SourceIndex
 from vouching.methods.embedded.features import Segment, compare_parts
 from vouching.methods.embedded.parts import Part, Value
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison, Scene, focus_on, occurrences
 from vouching.methods.embedded.verb_groups import Tokens, find_verbs
 from vouching.methods.embedded.voice import compare_in_own_voice
 from vouching.methods.embedded.weekdays import find_days
+from vouching.reading.evidence import Sentence, SourceIndex
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.entities import Entity, same_entity
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.words import FUNCTION_WORDS, Word, lower_words, stem

@@ -16,11 +16,11 @@ from itertools import pairwise
 
 from vouching.methods.embedded.counterparts import compares_things
 from vouching.methods.embedded.diagnosis import decisive, error_of
-from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment
 from vouching.methods.embedded.fitting import denied, fitting_value, fitting_word, with_article
 from vouching.methods.embedded.grounds import Grounds
 from vouching.methods.embedded.scene import Comparison, Scene
+from vouching.reading.evidence import SourceIndex
 from vouching.text.clauses import finite_verb
 from vouching.text.cues import Qualifier, find_negations
 from vouching.text.entities import Entity, same_entity

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from vouching.methods.embedded.parts import Part, Value
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Lookup, Scene
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.comparison import compare_dates, compare_quantities
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.quantities import find_quantities

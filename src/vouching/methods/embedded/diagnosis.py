@@ -18,12 +18,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from vouching.encoder.reading import SoftReading
-from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment, comparisons_of
-from vouching.methods.embedded.language import foreign_sources, looks_english
 from vouching.methods.embedded.parts import PartKind
-from vouching.methods.embedded.plain import PlainText
 from vouching.methods.embedded.scene import Comparison
+from vouching.reading.evidence import SourceIndex
+from vouching.reading.language import foreign_sources, looks_english
+from vouching.reading.plain import PlainText
 from vouching.text.cues import Qualifier
 from vouching.text.mentions import DateMention, Quantity
 from vouching.types import ERROR_TYPES, ErrorType, Relation, Span, VerdictWarning

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vouching.methods.embedded.diagnosis import is_anothers
-from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment
 from vouching.methods.embedded.scene import Comparison, Outcome
+from vouching.reading.evidence import SourceIndex
 from vouching.text.bounds import read_hedge
 from vouching.types import Alignment, Judgment, ReasoningStep, Span
 

@@ -21,16 +21,16 @@ from vouching.methods.embedded.compare_names import compare_name
 from vouching.methods.embedded.compare_stance import compare_stances
 from vouching.methods.embedded.compare_values import compare_date, compare_quantity
 from vouching.methods.embedded.compare_words import compare_counted, compare_predicate, compare_qualifier
-from vouching.methods.embedded.evidence import SYNONYM_WEIGHT, SourceIndex
 from vouching.methods.embedded.findings import with_findings
 from vouching.methods.embedded.parts import Part
 from vouching.methods.embedded.rankings import misranked, mistaken_extreme
-from vouching.methods.embedded.reading import ParsedSentence, read
 from vouching.methods.embedded.reserved import against_reserved, as_reserved, decide_reserved
 from vouching.methods.embedded.roles import misplaced
 from vouching.methods.embedded.scene import Comparison, Focus, Outcome, Scene, focus_on, opposition
 from vouching.methods.embedded.titles import mistitled
 from vouching.methods.embedded.turned import mistaken_cause
+from vouching.reading.evidence import SYNONYM_WEIGHT, SourceIndex
+from vouching.reading.parsed import ParsedSentence, read
 from vouching.text.cues import Qualifier
 from vouching.text.entities import Entity
 from vouching.text.mentions import DateMention, Quantity

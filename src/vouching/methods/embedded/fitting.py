@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from calendar import month_name
 
-from vouching.methods.embedded.reading import ParsedSentence
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.bounds import read_hedge
 from vouching.text.mentions import Bound, DateMention, Quantity
 

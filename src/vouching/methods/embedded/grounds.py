@@ -26,8 +26,8 @@ from vouching.methods.embedded.counterparts import (
 )
 from vouching.methods.embedded.name_slots import names_in_its_place
 from vouching.methods.embedded.parts import Part, Value, counted_words
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import SAME_TOPIC, Comparison, Lookup, Scene, occurrences
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.bounds import read_hedge
 from vouching.text.cues import Qualifier, is_negated
 from vouching.text.entities import Entity, same_entity

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from vouching.methods.embedded.evidence import is_common
-from vouching.methods.embedded.reading import ParsedSentence
+from vouching.reading.evidence import is_common
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.entities import Entity, same_entity
 from vouching.text.words import stem
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from vouching.methods.embedded.evidence import is_common
-from vouching.methods.embedded.reading import ParsedSentence
+from vouching.reading.evidence import is_common
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.cues import Qualifier
 from vouching.text.entities import Entity
 from vouching.text.mentions import DateMention, Quantity

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from vouching.methods.embedded.evidence import Sentence, SourceIndex
 from vouching.methods.embedded.features import Segment
+from vouching.reading.evidence import Sentence, SourceIndex
 from vouching.types import Span
 
 LONGEST = 900
@@ -60,7 +60,7 @@ class Premise:
 def premise_for(segments: Sequence[Segment], index: SourceIndex, longest: int = LONGEST) -> Premise:
     r"""The premise, of at most about ``longest`` characters, of a claim that the rules have compared with the sources.
 
-    >>> from vouching.methods.embedded.evidence import index_sources
+    >>> from vouching.reading.evidence import index_sources
     >>> from vouching.methods.embedded.features import compare_claim
     >>> from vouching.types import Source
     >>> index = index_sources([Source("# Prices\n| Plan | Price |\n|---|---|\n| Basic | $10 |\n")])

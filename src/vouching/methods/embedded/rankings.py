@@ -13,11 +13,11 @@ from itertools import permutations
 from math import fsum
 
 from vouching.methods.embedded.comparatives import Compared, Extreme, find_comparison, find_extreme
-from vouching.methods.embedded.evidence import rarity
 from vouching.methods.embedded.findings import Finding
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Scene
 from vouching.methods.embedded.turned import turned_round
+from vouching.reading.evidence import rarity
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.layout import Cell, Row
 from vouching.text.mentions import Quantity
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from vouching.methods.embedded.findings import Finding
 from vouching.methods.embedded.modality import REGARDLESS
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.reservations import (
     CONDITION,
     FORBIDDEN,
@@ -22,6 +21,7 @@ from vouching.methods.embedded.reservations import (
 )
 from vouching.methods.embedded.scene import Comparison, Lookup, Scene, occurrences
 from vouching.methods.embedded.weekdays import find_days
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.words import antonyms
 
 _SENTENCES = 3

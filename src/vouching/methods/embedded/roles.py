@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from vouching.methods.embedded.arguments import Argument, Frame, find_frames
-from vouching.methods.embedded.evidence import is_common
 from vouching.methods.embedded.findings import Finding
 from vouching.methods.embedded.parts import is_name
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Scene
+from vouching.reading.evidence import is_common
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.cues import is_negated
 from vouching.text.entities import Entity, same_entity
 from vouching.text.verbs import SYMMETRIC

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from vouching.methods.embedded.evidence import CLOSE_SENTENCES, CONTEXT_WEIGHT, SYNONYM_WEIGHT, SourceIndex, rarity
 from vouching.methods.embedded.parts import Part, split_claim
-from vouching.methods.embedded.reading import ParsedSentence
+from vouching.reading.evidence import CLOSE_SENTENCES, CONTEXT_WEIGHT, SYNONYM_WEIGHT, SourceIndex, rarity
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.words import Word
 from vouching.types import Status
 

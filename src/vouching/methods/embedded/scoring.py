@@ -19,7 +19,7 @@ from functools import cache
 from typing import Literal
 
 from vouching.errors import WeightsError
-from vouching.methods.embedded.evidence import shipped_table
+from vouching.reading.evidence import shipped_table
 
 WEIGHTS_FORMAT = 1
 ORDER_KEPT = 0.3

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from vouching.encoder.reading import SoftReading, TokenMatch, features_of
 from vouching.errors import ConfigError, WeightsError
-from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment
 from vouching.methods.embedded.premise import premise_for
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
+from vouching.reading.evidence import SourceIndex
+from vouching.reading.parsed import ParsedSentence
 from vouching.types import Source, Span
 from vouching.types.spans import ERROR_TYPES
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from vouching.methods.embedded.findings import Finding
 from vouching.methods.embedded.parts import is_name
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Scene
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.entities import Entity, same_entity
 from vouching.text.words import find_words, stem
 

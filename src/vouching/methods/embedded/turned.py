@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from vouching.methods.embedded.causes import find_cause
 from vouching.methods.embedded.comparatives import Compared, find_comparison, same_scale
 from vouching.methods.embedded.findings import Finding
-from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Scene, occurrences
+from vouching.reading.parsed import ParsedSentence
 
 _FINDERS: tuple[Callable[[str], Compared | None], ...] = (find_comparison, find_cause)
 

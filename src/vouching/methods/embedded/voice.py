@@ -17,10 +17,10 @@ from rapidfuzz.fuzz import partial_ratio_alignment
 from vouching.methods.embedded.about_claims import is_taken_back, speaks_about
 from vouching.methods.embedded.attitudes import Attitude
 from vouching.methods.embedded.commitment import Mention, find_mentions
-from vouching.methods.embedded.evidence import IndexCache, SourceIndex
 from vouching.methods.embedded.features import Segment, compare_claim
-from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.scene import occurrences
+from vouching.reading.evidence import IndexCache, SourceIndex
+from vouching.reading.language import looks_english
 from vouching.text.layout import as_markdown
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vouching.methods.embedded.evidence import IndexCache, index_sources, is_common, rarity, synonyms
+from vouching.reading.evidence import IndexCache, index_sources, is_common, rarity, synonyms
 from vouching.text.words import stem, synonym_groups
 from vouching.types import Source
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from vouching.methods.embedded.reading import ParsedSentence
+from vouching.reading.parsed import ParsedSentence
 from vouching.text.layout import Row
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.units import COUNT, Unit, unit_called

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 
 from tests.text.hostile import ANY_TEXT
-from vouching.methods.embedded.evidence import index_sources
-from vouching.methods.embedded.language import foreign_sources, looks_english
 from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.reading.evidence import index_sources
+from vouching.reading.language import foreign_sources, looks_english
 from vouching.types import Claim, Source, Verdict
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 CONTRAST = ROOT / "tests/data/contrast/dev"
 ENGLISH = [json.loads(line)["claim"] for line in (CONTRAST / "claims.jsonl").read_text("utf-8").splitlines()]
 

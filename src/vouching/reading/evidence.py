@@ -18,10 +18,10 @@ from pathlib import Path
 from threading import Lock
 
 from vouching.errors import WeightsError
-from vouching.methods.embedded.casing import Forms, has_one_case, in_usual_case, written_forms
-from vouching.methods.embedded.plain import PlainText, as_plain
-from vouching.methods.embedded.reading import ParsedSentence, read
-from vouching.methods.embedded.tables import with_measures
+from vouching.reading.casing import Forms, has_one_case, in_usual_case, written_forms
+from vouching.reading.parsed import ParsedSentence, read
+from vouching.reading.plain import PlainText, as_plain
+from vouching.reading.tables import with_measures
 from vouching.text.injection import Injection, find_injections
 from vouching.text.layout import Row, as_markdown, headings, table_rows, with_bars
 from vouching.text.sentences import sentence_spans

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from vouching.methods.embedded.evidence import SourceIndex, usual_form
+from vouching.reading.evidence import SourceIndex, usual_form
 from vouching.text.words import FUNCTION_WORDS, find_words, lexicon_lines
 
 _LETTERS = re.compile(r"[^\W\d_]")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from vouching.methods.embedded.evidence import index_sources
 from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.reading.evidence import index_sources
 from vouching.types import Claim, Source
 
 REGIONS = """

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from tests.text.hostile import ANY_TEXT
-from vouching.methods.embedded.casing import has_one_case, in_usual_case
-from vouching.methods.embedded.evidence import index_sources, usual_form
+from vouching.reading.casing import has_one_case, in_usual_case
+from vouching.reading.evidence import index_sources, usual_form
 from vouching.text.words import find_words
 from vouching.types import Source
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.text.hostile import ANY_TEXT, takes_linear_time
-from vouching.methods.embedded.plain import as_plain
+from vouching.reading.plain import as_plain
 
 TYPESET = st.lists(
     st.sampled_from(

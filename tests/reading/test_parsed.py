@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vouching.methods.embedded.reading import read
+from vouching.reading.parsed import read
 from vouching.text.words import stem, synonym_groups
 
 TEXT = "In May 2004, 12 people in Oslo never improved significantly."
