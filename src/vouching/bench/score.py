@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from vouching.bench.rows import BenchRow, Offsets, group_keys
 from vouching.checker import Checker, run
 from vouching.errors import InputError
-from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reward import alignment_quality, chain_quality
 from vouching.metrics import document_numbers, span_counts, token_counts
 from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.read import Row
-from vouching.types import Unverified, Verdict
+from vouching.types import NOT_FOUND, Unverified, Verdict
 
 Scored = dict[str, Any]
 """A line of ``rows/<set>.jsonl``; see :func:`score_row`."""

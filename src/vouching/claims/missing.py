@@ -20,7 +20,7 @@ from vouching.text.framing import DOCUMENT_NAMED
 from vouching.text.injection import find_injections
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words, synonym_groups
-from vouching.types import Alignment, ReasoningStep, Source, Span, Unverified, Verdict, VerdictWarning
+from vouching.types import NOT_FOUND, Alignment, ReasoningStep, Source, Span, Unverified, Verdict, VerdictWarning
 
 _SUPPORTED, _CONTRADICTED = 0.9, 0.1
 """Scores; set, not fitted."""
@@ -166,7 +166,7 @@ def _verdict(judged: Verdict, missing: Missing, place: Span | None) -> Verdict:
     attributable = score >= judged.threshold
     if place is None:
         step = ReasoningStep(
-            missing.topic.text, "NOT_FOUND", "supported", f'No source has a word of "{missing.topic.text}".'
+            missing.topic.text, NOT_FOUND, "supported", f'No source has a word of "{missing.topic.text}".'
         )
     else:
         reason = "The claim says that the sources do not have it, but this sentence does."

@@ -22,12 +22,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vouching.evolve.records import Probe, Row, write_text
 from vouching.methods.embedded.verify import EmbeddedVerifier, open_embedded
-from vouching.methods.structured.prompt import NOT_FOUND, StructuredPrompt
+from vouching.methods.structured.prompt import StructuredPrompt
 from vouching.methods.structured.reading import MIN_CONFIDENCE
 from vouching.methods.structured.reply import Reply, ReplyEntry, ReplyStep
 from vouching.methods.structured.teacher import Teacher, example_prompt, training_reply
 from vouching.models.running import all_of, run
-from vouching.types import Claim, Source, Verdict
+from vouching.types import NOT_FOUND, Claim, Source, Verdict
 
 NoExample: TypeAlias = Literal["too little is found", "the rules see no fault", "the teacher gave none", "too long"]
 """Why a row gives no example."""

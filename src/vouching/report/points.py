@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Literal
 
-from vouching.types import Alignment, PairResult, RankedAnswer, ReasoningStep, Report, Span, Status, Verdict
+from vouching.types import NOT_FOUND, Alignment, PairResult, RankedAnswer, ReasoningStep, Report, Span, Status, Verdict
 
 EditKind = Literal["same", "old", "new"]
 
@@ -69,8 +69,6 @@ def around_blanks(text: str, before: str, after: str) -> str:
 
 _SEVERAL = 2
 _MAX_REVIEWED = 5
-NOT_FOUND = "NOT_FOUND"
-"""Quotation of a reasoning step where the sources have nothing that corresponds."""
 MAX_QUOTATION = 1_000
 """Maximum characters of a quotation in a table or a warning."""
 _NO_CLAIM = "the response makes no claim"

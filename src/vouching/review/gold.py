@@ -23,12 +23,11 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 from vouching.errors import InputError
 from vouching.judging.calibration import LabelledVerdict
-from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reply import Reply, ReplyEntry, ReplyStep
 from vouching.methods.structured.teacher import example_prompt, training_reply
 from vouching.review.queue import ReviewQueue
 from vouching.review.reviewed import read_reviewed
-from vouching.types import Label, ReviewedVerdict, Span, Verdict
+from vouching.types import NOT_FOUND, Label, ReviewedVerdict, Span, Verdict
 from vouching.types.review import QueueFilters, Review, ReviewItem
 from vouching.types.serial import to_json
 

@@ -56,6 +56,7 @@ from vouching.types.spans import (
 )
 from vouching.types.training import Group, Reward, Rollout
 from vouching.types.verdict import (
+    NOT_FOUND,
     VERDICT_VERSION,
     Alignment,
     Costing,
@@ -72,9 +73,9 @@ if TYPE_CHECKING:
     from vouching.types.serial import from_json, json_schema, to_json
 
 __all__ = [
-    "ERROR_TYPES", "REVIEWED_VERSION", "VERDICT_VERSION", "Alignment", "Asked", "Assurance", "BlindOutcome", "Checked",
-    "Checklist", "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind", "ErrorType", "EvidencePointer",
-    "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage",
+    "ERROR_TYPES", "NOT_FOUND", "REVIEWED_VERSION", "VERDICT_VERSION", "Alignment", "Asked", "Assurance", "BlindOutcome",
+    "Checked", "Checklist", "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind", "ErrorType",
+    "EvidencePointer", "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage",
     "Proposal", "Provenance", "Question", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report",
     "ReviewedVerdict", "Reward", "Rollout", "Rule", "SafetyCase", "Scale", "SearchEnd", "SearchResult", "SearchTurn",
     "Source", "Span", "Status", "Task", "TaskUnit", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage",

@@ -27,6 +27,9 @@ UnverifiedReason = Literal[
     "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence", "unasked"
 ]
 
+NOT_FOUND = "NOT_FOUND"
+"""Written instead of a quotation where the sources have nothing that corresponds (SEVA)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
@@ -324,7 +327,7 @@ def _found(entry: Alignment, steps: Sequence[ReasoningStep]) -> list[str]:
 
 
 def _evidence(step: ReasoningStep) -> str:
-    if step.source_evidence != "NOT_FOUND":
+    if step.source_evidence != NOT_FOUND:
         return shown(step.source_evidence)
     return ELSEWHERE if step.judgment == "partially_supported" else "–"
 

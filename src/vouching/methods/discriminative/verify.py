@@ -16,9 +16,9 @@ from vouching.errors import ConfigError
 from vouching.judging.calibration import VARIABLE, Calibration, find_calibration
 from vouching.methods.base import Outcome
 from vouching.methods.discriminative.scorer import ClaimScorer, EmbeddedScorer, Scored
-from vouching.methods.embedded.explanation import NOT_FOUND
 from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.types import (
+    NOT_FOUND,
     Alignment,
     Claim,
     Judgment,

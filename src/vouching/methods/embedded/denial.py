@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vouching.types import Alignment, ReasoningStep, Relation, Span, Verdict
+from vouching.types import NOT_FOUND, Alignment, ReasoningStep, Relation, Span, Verdict
 
 if TYPE_CHECKING:
     from vouching.methods.embedded.voice import Mentioned
@@ -49,9 +49,7 @@ def turned(verdict: Verdict, denied: Mentioned | None, place: Span | None) -> Ve
 def _with(verdict: Verdict, score: float, relation: Relation, reason: str, place: Span | None) -> Verdict:
     holds = score >= verdict.threshold
     whole = verdict.claim.text
-    evidence = next(
-        (s.source_evidence for s in verdict.reasoning_chain if s.source_evidence != "NOT_FOUND"), "NOT_FOUND"
-    )
+    evidence = next((s.source_evidence for s in verdict.reasoning_chain if s.source_evidence != NOT_FOUND), NOT_FOUND)
     step = ReasoningStep(whole, place.text if place else evidence, "supported" if holds else "not_supported", reason)
     alignment = verdict.evidence_alignment
     if place is not None:

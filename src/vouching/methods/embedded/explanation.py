@@ -14,11 +14,7 @@ from vouching.methods.embedded.features import Segment
 from vouching.methods.embedded.scene import Comparison, Outcome
 from vouching.reading.evidence import SourceIndex
 from vouching.text.bounds import read_hedge
-from vouching.types import Alignment, Judgment, ReasoningStep, Span
-
-NOT_FOUND = "NOT_FOUND"
-"""SEVA's marker for a part that nothing in the source corresponds to."""
-
+from vouching.types import NOT_FOUND, Alignment, Judgment, ReasoningStep, Span
 
 _SOFTENED: dict[Outcome, Outcome] = {"replaced": "paraphrased", "overstated": "absent"}
 

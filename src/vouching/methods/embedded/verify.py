@@ -31,7 +31,7 @@ from vouching.methods.embedded.diagnosis import (
     relation_of,
     source_warnings,
 )
-from vouching.methods.embedded.explanation import NOT_FOUND, align, explain, softened
+from vouching.methods.embedded.explanation import align, explain, softened
 from vouching.methods.embedded.features import Segment, comparisons_of, measure
 from vouching.methods.embedded.preference import EmbeddedConfig, Preference, outranked
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model
@@ -54,7 +54,18 @@ from vouching.methods.embedded.voice import (
 from vouching.models.running import in_thread
 from vouching.reading.evidence import IndexCache, SourceIndex
 from vouching.text.sentences import sentence_spans
-from vouching.types import Claim, ErrorType, Provenance, ReasoningStep, Source, Span, Usage, Verdict, VerdictWarning
+from vouching.types import (
+    NOT_FOUND,
+    Claim,
+    ErrorType,
+    Provenance,
+    ReasoningStep,
+    Source,
+    Span,
+    Usage,
+    Verdict,
+    VerdictWarning,
+)
 from vouching.version import __version__
 
 _T = TypeVar("_T")

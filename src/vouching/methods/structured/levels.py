@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, TypeAlias, get_args
 
-from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reward import structured_reward
 from vouching.methods.structured.reward_weights import PAPER, StructuredWeights, Variant
-from vouching.types import Label
+from vouching.types import NOT_FOUND, Label
 
 GOOD = 0.5
 """Mean of R_a and R_c from which reasoning counts as good."""

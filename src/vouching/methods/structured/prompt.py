@@ -25,8 +25,6 @@ Style: TypeAlias = Literal["structured", "label"]
 """The whole record, or label and confidence alone: the binary baseline."""
 Wording: TypeAlias = Literal["ours", "short", "paper"]
 """Which prompt asks for it: ours, ours in few tokens, or SEVA's as printed."""
-NOT_FOUND = "NOT_FOUND"
-"""Stands for a source span that does not exist (SEVA)."""
 _PACKAGE = __package__ or ""
 
 

@@ -28,12 +28,11 @@ from functools import cache, cached_property, lru_cache
 from typing import cast
 
 from vouching.methods.embedded.verify import EmbeddedVerifier
-from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reading import folded, occurs
 from vouching.text.injection import find_injections
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words
-from vouching.types import Claim, ErrorType, Label, Source, Span
+from vouching.types import NOT_FOUND, Claim, ErrorType, Label, Source, Span
 
 MAX_LOCATED = 64
 """Entries, or steps, whose spans are located; later ones are void, to bound the time per reply."""
