@@ -73,13 +73,14 @@ if TYPE_CHECKING:
     from vouching.types.serial import from_json, json_schema, to_json
 
 __all__ = [
-    "ERROR_TYPES", "NOT_FOUND", "REVIEWED_VERSION", "VERDICT_VERSION", "Alignment", "Asked", "Assurance", "BlindOutcome",
-    "Checked", "Checklist", "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind", "ErrorType",
-    "EvidencePointer", "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage",
-    "Proposal", "Provenance", "Question", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report",
-    "ReviewedVerdict", "Reward", "Rollout", "Rule", "SafetyCase", "Scale", "SearchEnd", "SearchResult", "SearchTurn",
-    "Source", "Span", "Status", "Task", "TaskUnit", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage",
-    "Value", "ValueType", "Verdict", "VerdictWarning", "from_json", "json_schema", "to_json", "total_usage",
+    "ERROR_TYPES", "NOT_FOUND", "REVIEWED_VERSION", "VERDICT_VERSION", "Alignment", "Asked", "Assurance",
+    "BlindOutcome", "Checked", "Checklist", "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind",
+    "ErrorType", "EvidencePointer", "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim",
+    "Pair", "PairResult", "Passage", "Proposal", "Provenance", "Question", "RankMode", "RankedAnswer", "Ranking",
+    "ReasoningStep", "Relation", "Report", "ReviewedVerdict", "Reward", "Rollout", "Rule", "SafetyCase", "Scale",
+    "SearchEnd", "SearchResult", "SearchTurn", "Source", "Span", "Status", "Task", "TaskUnit", "Totals", "Trajectory",
+    "UnitResult", "Unverified", "Usage", "Value", "ValueType", "Verdict", "VerdictWarning", "from_json", "json_schema",
+    "to_json", "total_usage",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)
