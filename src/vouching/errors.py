@@ -101,6 +101,10 @@ class ModelRefusedError(ModelError):
         """The HTTP status of the refusal, 400 to 499; None from a model in this process."""
 
 
+class ModelContextError(ModelRefusedError):
+    """The prompt and the reply do not fit into the model's context; a shorter prompt may."""
+
+
 class ModelAnswerError(ModelError):
     """The server's answer holds no completion: HTML, broken JSON, no choices."""
 
@@ -155,6 +159,6 @@ class TrainingError(VouchError):
 
 __all__ = [
     "AccessError", "BackendError", "ConfigError", "FetchError", "InputError", "MissingExtraError", "ModelAnswerError",
-    "ModelDeadlineError", "ModelError", "ModelRefusedError", "ModelUnavailableError", "PromptError", "SearchError",
-    "ServerUnavailableError", "TrainingError", "VouchError", "WeightsError",
+    "ModelContextError", "ModelDeadlineError", "ModelError", "ModelRefusedError", "ModelUnavailableError",
+    "PromptError", "SearchError", "ServerUnavailableError", "TrainingError", "VouchError", "WeightsError",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from vouching.errors import ModelError
+from vouching.errors import ModelContextError, ModelError
 from vouching.models.base import Completion, FinishReason, Message, Model, Sampling
 from vouching.models.running import all_of
 from vouching.types import Claim, Unverified
@@ -45,6 +45,8 @@ class Unread:
     """The failure, or what is wrong with the last reply."""
     replies: Replies = ()
     """The replies that could not be read."""
+    too_long: bool = False
+    """Whether the question did not fit into the model's context."""
 
     def unverified(self, claim: Claim, message: str = "{}") -> Unverified:
         """The failure as an outcome; ``message`` is for unreadable replies, with ``{}`` for the fault."""
@@ -112,7 +114,7 @@ def _failed(error: ModelError, replies: Replies = ()) -> Unread:
     """A permanent failure; one that may pass is raised, so that the caller can wait."""
     if error.can_retry:
         raise error
-    return Unread("backend", str(error), replies)
+    return Unread("backend", str(error), replies, isinstance(error, ModelContextError))
 
 
 def _quoted(reply: str) -> Message:

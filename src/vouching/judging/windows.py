@@ -1,9 +1,9 @@
 """Sources as a language model sees them: without sentences that address the verdict, in windows that fit a prompt.
 
 Also the reverse: where a quoted passage is in the original sources. Windows are whole sentences; the caller measures
-their length (characters, words, tokens). All windows are read, so the number of calls grows with the length of the
-sources; ``search`` selects passages. The encoder cuts its own tokens (``encoder.windows``), also within a long
-sentence.
+their length (characters, words, tokens), which the context of a model may limit. All windows are read, so the number of
+calls grows with the length of the sources; ``search`` selects passages. The encoder cuts its own tokens
+(``encoder.windows``), also within a long sentence.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
+from vouching.models.base import Message, Model
+from vouching.models.facts import context_of
 from vouching.text.injection import addresses_verdict, find_injections
 from vouching.text.locate import locate
 from vouching.text.sentences import sentence_spans
@@ -30,6 +32,12 @@ _BLOT = "█"
 """Masks such a sentence, character by character, when quotes are looked up; no quotation contains it."""
 _OVERLAP = 400
 """Characters of whole sentences that a window repeats from the one before."""
+SHORTEST = 200
+"""Characters of the shortest window."""
+_ALWAYS_FITS = 4_000
+"""Characters of sources for which a model is not asked for its context."""
+_CHARACTERS = 3.0
+"""Characters of a token of English, a careful guess; letters outside of ASCII count as a token each."""
 _SHOWN_RECORD = re.compile(r"label\W{0,4}:|\\u00[4-7]")
 """Something like the key "label", plain or in JSON's escapes for letters."""
 _DENIALS = frozenset("no not never none nor neither without cannot nobody nothing".split())
@@ -48,6 +56,29 @@ class Excerpt:
 
 Window: TypeAlias = tuple[Excerpt, ...]
 """What one prompt shows of the sources."""
+
+
+async def window_limit(
+    model: Model, most: int, sources: Sequence[Source], prompt: Sequence[Message], reply: int
+) -> int:
+    """Characters of sources for one prompt, at most ``most``, as the context of the model allows.
+
+    Args:
+        model: the model, which is asked for its context if the sources are not short.
+        most: the limit for any context.
+        sources: all of them.
+        prompt: the messages without a source.
+        reply: tokens of the reply; half of the context at most is kept for it.
+    """
+    if sum(len(source.text) for source in sources) <= _ALWAYS_FITS:
+        return most
+    context = await context_of(model)
+    if context is None:
+        return most
+    sample = "".join(source.text[:_ALWAYS_FITS] for source in sources)
+    foreign = sum(not letter.isascii() for letter in sample) / len(sample)
+    left = context - min(reply, context // 2) - sum(len(message.content) for message in prompt) / _CHARACTERS
+    return max(SHORTEST, min(most, int(left * (_CHARACTERS - (_CHARACTERS - 1) * foreign))))
 
 
 class ScreenedSources:

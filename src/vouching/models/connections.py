@@ -9,6 +9,7 @@ servers. Redirects are not followed, so that keys go nowhere else.
 | 408, 425, 429, 5xx, a timeout, a connection that is refused or breaks | ModelUnavailableError | can help |
 | a language model that answers too slowly | ModelDeadlineError | can help |
 | 401, 402, 403, 404, 405, a redirect, a wrong certificate | ConfigError | cannot: key, address or name are wrong |
+| any status that names the model's context | ModelContextError | cannot: this prompt is too long |
 | any other 4xx | ModelRefusedError | cannot: this request is refused |
 | an answer that cannot be read | ModelAnswerError | cannot |
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -32,7 +34,14 @@ import aiohttp
 import certifi
 import httpx2
 
-from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError, ModelUnavailableError, VouchError
+from vouching.errors import (
+    ConfigError,
+    ModelAnswerError,
+    ModelContextError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    VouchError,
+)
 from vouching.types.visible import shown_json
 
 CONNECT_TIMEOUT = 10.0
@@ -43,6 +52,8 @@ EXCERPT = 300
 """Characters of an answer that an error message shows."""
 _BUSY = {408, 425, 429}
 _MISCONFIGURED = {401, 402, 403, 404, 405}
+_TOO_LONG = re.compile(r"context[ _](?:size|length|window)|max_new_tokens|prompt is too long", re.IGNORECASE)
+"""In the messages of llama.cpp, vLLM and SGLang; of text-generation-inference; of Anthropic."""
 
 
 def open_client(
@@ -152,6 +163,8 @@ def error_of_status(
         return None
     message = f"{where} returned {status} {response.reason_phrase}".rstrip()
     message += f": {excerpt(content.decode(errors='replace'))}"
+    if status not in _BUSY | _MISCONFIGURED and (_TOO_LONG.search(message) or b'"context_length_exceeded"' in content):
+        return ModelContextError(message, status)
     if status in _BUSY or status >= 500:
         return ModelUnavailableError(message, retry_after(response.headers), status)
     if 300 <= status < 400:

@@ -9,34 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 import httpx2
 
 from vouching.errors import VouchError
-from vouching.models.base import Model
 from vouching.models.connections import open_client, read_content
+from vouching.models.limits import ServerFacts
 
 _SECONDS = 10.0
 _OLLAMA_CONTEXT = 4096
 """Tokens of a model on Ollama that has no setting of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerFacts:
-    """What a server says about itself; None where it says nothing."""
-
-    context: int | None = None
-    """Tokens of a prompt and its reply."""
-    slots: int | None = None
-    """Calls that are worked on at once."""
-
-
-async def facts_of(model: Model) -> ServerFacts:
-    """What the server of a model says, through any wrappers; nothing for other models."""
-    ask = getattr(model, "facts", None)
-    return ServerFacts() if ask is None else await ask()
 
 
 async def ask_server(base_url: str, model: str, headers: Mapping[str, str], proxy: str | None) -> ServerFacts:

@@ -23,7 +23,7 @@ import aiohttp
 import httpx2
 from openai import APIStatusError, AsyncOpenAI, AsyncStream, Omit, OpenAIError
 
-from vouching.errors import ConfigError, ModelAnswerError, ModelDeadlineError, ModelRefusedError
+from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelDeadlineError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, Sampling
 from vouching.models.connections import (
     EXCERPT,
@@ -37,8 +37,8 @@ from vouching.models.connections import (
     read_content,
     read_object,
 )
-from vouching.models.facts import ServerFacts, ask_server, json_count, json_object
-from vouching.models.limits import TimeLimits
+from vouching.models.facts import ask_server, json_count, json_object
+from vouching.models.limits import ServerFacts, TimeLimits
 from vouching.models.logprobs import read_alternatives, read_logprobs
 from vouching.models.running import OpenPerLoop, PerLoop
 from vouching.models.tools import ToolCall
@@ -309,7 +309,7 @@ class HttpModel:
             try:
                 completions = await self._send(body)
             except ModelRefusedError as error:
-                if error.status not in _UNABLE:
+                if error.status not in _UNABLE or isinstance(error, ModelContextError):
                     raise
                 refusal = error
                 continue
@@ -339,7 +339,7 @@ class HttpModel:
                 return await self._post(without_fields(body, refused))
             except ModelRefusedError as error:
                 field = refused_field(str(error)) if error.status in _UNABLE else None
-                if field is None or field in refused:
+                if field is None or field in refused or isinstance(error, ModelContextError):
                     raise
                 self._refused |= {field}
 

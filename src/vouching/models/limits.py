@@ -1,4 +1,4 @@
-"""Limits on the calls to servers of language models, their time and their prices, from the environment.
+"""Limits on the calls to language models, their time, contexts and prices, from the environment and the server.
 
 How many calls at once a server bears is found while it is used (:class:`Pace`): too many make it slower and not
 faster, and where it answers one at a time, as small servers do, calls would time out while they wait for each other.
@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from vouching.errors import ConfigError
+from vouching.models.base import Model
 
 AT_ONCE = 64
 """The maximum number of concurrent calls to a server by default."""
 START = 4
 """Concurrent calls to a server whose capacity is not known."""
 _AT_ONCE, _PER_MINUTE, _TIMEOUT = "VOUCH_MAX_CALLS", "VOUCH_CALLS_PER_MINUTE", "VOUCH_TIMEOUT"
+_CONTEXT = "VOUCH_CONTEXT"
 _SAMPLES = 8
 """Answers by which a number of calls is judged, at least."""
 _LONGEST_HOLD = 64
@@ -174,6 +176,31 @@ class Pace:
         self.limit, self.begun, self._shrunk = limit, self.begun + 1, False
         self._answers = self._refusals = 0
         self._seconds.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a server says about itself; None where it says nothing."""
+
+    context: int | None = None
+    """Tokens of a prompt and its reply."""
+    slots: int | None = None
+    """Calls that are worked on at once."""
+
+
+async def facts_of(model: Model) -> ServerFacts:
+    """What the server of a model says, through any wrappers; nothing for other models."""
+    ask = getattr(model, "facts", None)
+    return ServerFacts() if ask is None else await ask()
+
+
+async def context_of(model: Model) -> int | None:
+    """The tokens of a prompt and its reply: those of ``VOUCH_CONTEXT``, else as the model says; None if unknown.
+
+    Raises ConfigError.
+    """
+    given = _number(_CONTEXT, 1)
+    return (await facts_of(model)).context if given is None else int(given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from vouching.errors import ConfigError, ModelRefusedError
+from vouching.errors import ConfigError, ModelContextError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, PolicyCompletion, Sampling
 from vouching.models.batching import Batcher, Waiting, config_of, device_of, need
 from vouching.models.chat import prompt_tokens
+from vouching.models.limits import ServerFacts
 from vouching.models.tools import read_tool_calls
 from vouching.types import Usage
 
@@ -218,8 +219,12 @@ class LocalModel:
         other._adapter = self._engine.add_adapter(adapter)
         return other
 
+    async def facts(self) -> ServerFacts:
+        """The context of the model."""
+        return ServerFacts(self._engine.context)
+
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """``sampling.n`` completions. Raises ModelRefusedError for a prompt that is too long."""
+        """``sampling.n`` completions. Raises ModelContextError for a prompt that is too long."""
         completions: list[Completion] = []
         for sampled in await self.sample(messages, sampling):
             text, calls = read_tool_calls(sampled.text) if sampling.tools else (sampled.text, ())
@@ -272,7 +277,7 @@ class _Engine:
         self._ends = set(_ids(model.generation_config.eos_token_id) + _ids(self.tokenizer.eos_token_id))
         # Only the rows change the logits: no penalty, temperature or length from the weights' own config.
         model.generation_config = transformers.GenerationConfig(pad_token_id=0)
-        self._context: int = getattr(model.config, "max_position_embeddings", None) or 10**9
+        self.context: int = getattr(model.config, "max_position_embeddings", None) or 10**9
         self._adapters: dict[str, str] = {}
         """Names of the adapters for peft, which takes no paths, by folder."""
 
@@ -290,9 +295,9 @@ class _Engine:
     def prompt(self, messages: Sequence[Message], sampling: Sampling) -> tuple[int, ...]:
         """Token ids of the messages; the context has room for at least one more."""
         prompt = prompt_tokens(self.tokenizer, messages, sampling.extra, sampling.tools)
-        if not prompt or len(prompt) >= self._context:
-            raise ModelRefusedError(
-                f"the prompt has {len(prompt)} tokens, expected 1 to {self._context - 1}: shorten it"
+        if not prompt or len(prompt) >= self.context:
+            raise (ModelContextError if prompt else ModelRefusedError)(
+                f"the prompt has {len(prompt)} tokens, expected 1 to {self.context - 1}: shorten it"
             )
         return prompt
 
@@ -339,7 +344,7 @@ class _Engine:
 
         return RowState(
             prompt=waiting.job.prompt,
-            room=min(sampling.max_tokens, self._context - len(waiting.job.prompt)),
+            room=min(sampling.max_tokens, self.context - len(waiting.job.prompt)),
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             draw=random.Random(waiting.job.seed),

@@ -21,8 +21,7 @@ from typing import Any, TypeVar, cast
 
 from vouching.errors import ConfigError, ModelDeadlineError, ModelError, ModelUnavailableError
 from vouching.models.base import Completion, Message, Model, Sampling
-from vouching.models.facts import ServerFacts, facts_of
-from vouching.models.limits import Pace, Price
+from vouching.models.limits import Pace, Price, ServerFacts, facts_of
 from vouching.models.running import PerLoop
 from vouching.types import Usage, total_usage
 

@@ -17,7 +17,7 @@ from itertools import chain
 from vouching.errors import ConfigError
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
 from vouching.judging.matching import same_answer
-from vouching.judging.windows import ScreenedSources, Window
+from vouching.judging.windows import ScreenedSources, Window, window_limit
 from vouching.methods.blinded.compare import placed, sourced
 from vouching.methods.blinded.prompt import (
     ask_again,
@@ -36,6 +36,8 @@ from vouching.types import Checked, Pair, Question, Source
 
 TEMPERATURE = 0.6
 """Of the sampling with several checkers (App. B)."""
+_REPLY = 2_048
+"""Tokens that are kept for the answers in the context of the model."""
 _WINDOW = 60_000
 """Characters of documents per prompt."""
 
@@ -128,7 +130,8 @@ class ModelChecker:
 
     async def _answered(self, asked: Asked) -> Answered:
         evidence, completions = ScreenedSources(asked.sources), list[Completion]()
-        windows = evidence.windows(_WINDOW)
+        prompt = check_messages(next(iter(asked.batches), ()), (), self.wording)
+        windows = evidence.windows(await window_limit(self.model, _WINDOW, asked.sources, prompt, _REPLY))
         found = await all_of(
             self._batch(batch, windows, evidence, asked.sources, completions) for batch in asked.batches
         )

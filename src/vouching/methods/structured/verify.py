@@ -14,10 +14,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, ModelContextError
 from vouching.judging.ask import Read, Replies, Unread, ask
 from vouching.judging.calibration import Calibration, find_calibration, fitting
-from vouching.judging.windows import ScreenedSources, Window
+from vouching.judging.windows import SHORTEST, ScreenedSources, Window, window_limit
 from vouching.methods.base import Outcome
 from vouching.methods.embedded.evidence import IndexCache
 from vouching.methods.embedded.voice import spans_of_mentions
@@ -58,7 +58,8 @@ class StructuredConfig:
     max_tokens: int = 1024
     """Maximum length of a reply; a longer one is cut off and not used."""
     window: int = 24_000
-    """Maximum characters of source text in one prompt; longer sources are read in windows."""
+    """Maximum characters of source text in one prompt; longer sources, and those beyond the context of the model, are
+    read in windows."""
     style: Style = "structured"
     """The whole record, or the label alone (the binary baseline)."""
     prompt: Wording = "ours"
@@ -73,7 +74,7 @@ class StructuredConfig:
         if not 0 <= self.threshold <= 1:
             raise ConfigError(f"threshold must be in [0, 1], got {self.threshold!r}")
         structured_prompt(self.style, self.prompt)
-        for name, least in (("votes", 1), ("max_tokens", 1), ("window", 200)):
+        for name, least in (("votes", 1), ("max_tokens", 1), ("window", SHORTEST)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
 
@@ -84,6 +85,8 @@ class _Case:
 
     evidence: ScreenedSources
     windows: list[Window]
+    limit: int
+    """Characters of the windows."""
     completions: list[Completion] = field(default_factory=list[Completion])
 
 
@@ -120,6 +123,7 @@ class StructuredVerifier:
         self.config = config or StructuredConfig()
         self._prompt = prompt or structured_prompt(self.config.style, self.config.prompt)
         self._indexes = IndexCache()
+        self._limit = self.config.window
         self._calibration = calibration
 
     @property
@@ -143,22 +147,21 @@ class StructuredVerifier:
 
     async def _cases(self, claims: Sequence[Claim], sources: tuple[Source, ...]) -> list[_Case]:
         """The sources as shown for each claim; long ones are read in a thread, which keeps the event loop free."""
+        prompt = self._prompt.messages(max(claims, key=lambda claim: len(claim.text), default=Claim("")), ())
+        limit = await window_limit(self.model, self._limit, sources, prompt, self.config.max_tokens or 1024)
         if sum(len(source.text) for source in sources) > _SHORT:
-            return await in_thread(lambda: self._shown(claims, sources))
-        return self._shown(claims, sources)
+            return await in_thread(lambda: self._shown(claims, sources, limit))
+        return self._shown(claims, sources, limit)
 
-    def _shown(self, claims: Sequence[Claim], sources: tuple[Source, ...]) -> list[_Case]:
+    def _shown(self, claims: Sequence[Claim], sources: tuple[Source, ...], limit: int) -> list[_Case]:
         every = ScreenedSources(sources, self.config.screen)
-        windows = self._windows(every)
+        windows = _windows(every, limit)
         cases: list[_Case] = []
         for claim in claims:
             read = self.config.screen and windows
             own = every.for_claim(*spans_of_mentions(claim.text, sources, self._indexes)) if read else every
-            cases.append(_Case(own, windows if own is every else self._windows(own)))
+            cases.append(_Case(own, windows if own is every else _windows(own, limit), limit))
         return cases
-
-    def _windows(self, evidence: ScreenedSources) -> list[Window]:
-        return [] if evidence.empty else evidence.windows(self.config.window)
 
     async def support(self, text: str, sources: Sequence[Source]) -> float | None:
         """None: not measured."""
@@ -182,10 +185,24 @@ class StructuredVerifier:
         return replace(verdict, usage=_spent(case, started))
 
     async def _decide(self, claim: Claim, case: _Case) -> VoteOutcome:
-        """The result of all windows; without any, nothing can be attributed, and the model is not asked."""
+        """The result of all windows, of half the length as long as they do not fit into the context of the model.
+
+        Without any, nothing can be attributed, and the model is not asked.
+        """
         if not case.windows:
             return VoteResult(LocatedReply("Not Attributable", 1.0), 0.0)
-        return merge(await all_of(self._ask(claim, window, case) for window in case.windows))
+        while True:
+            try:
+                found = merge(await all_of(self._ask(claim, window, case) for window in case.windows))
+            except ModelContextError as error:
+                longest = max(sum(len(excerpt.text) for excerpt in window) for window in case.windows)
+                case.limit = min(case.limit, longest) // 2
+                if case.limit < SHORTEST:
+                    return Unverified(claim, "backend", f"{error}; raise the model's context, or lower --max-tokens")
+                case.windows = _windows(case.evidence, case.limit)
+            else:
+                self._limit = min(self._limit, case.limit)
+                return found
 
     async def _ask(self, claim: Claim, window: Window, case: _Case) -> VoteOutcome:
         config = self.config
@@ -206,6 +223,8 @@ class StructuredVerifier:
             lambda fault: again.fill(fault=fault),
             case.completions,
         )
+        if any(isinstance(vote, Unread) and vote.too_long for vote in votes):
+            raise ModelContextError(next(vote.fault for vote in votes if isinstance(vote, Unread)))
         return majority_vote(
             claim, [self._unverified(vote, claim) if isinstance(vote, Unread) else vote for vote in votes]
         )
@@ -276,6 +295,10 @@ def open_verifier(model: str | Model, config: StructuredConfig | None = None) ->
 
         model = open_model(model)
     return StructuredVerifier(model, config, find_calibration(model.name))
+
+
+def _windows(evidence: ScreenedSources, limit: int) -> list[Window]:
+    return [] if evidence.empty else evidence.windows(limit)
 
 
 def _spent(case: _Case, started: float) -> Usage:
