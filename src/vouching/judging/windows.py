@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from vouching.models.base import Message, Model
-from vouching.models.facts import context_of
+from vouching.models.limits import context_of
 from vouching.text.injection import addresses_verdict, find_injections
 from vouching.text.locate import locate
 from vouching.text.sentences import sentence_spans
