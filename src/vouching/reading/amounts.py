@@ -17,11 +17,16 @@ def named_value(value: Value) -> str:
 
 
 def like(one: Value, base: float) -> str:
-    """An amount in base units, written as another value is."""
+    """An amount in base units, written as another value is: as "230 million" beside "540 million"."""
     if one.kind == "time" and one.unit == "mixed":
         return duration(base)
-    amount = short(base / one.factor if one.factor else base)
-    return _NUMBER.sub(amount, one.written, count=1) if _NUMBER.search(one.written) else f"{amount} {one.unit}".strip()
+    found = _NUMBER.search(one.written)
+    if found is None:
+        return f"{short(base / one.factor if one.factor else base)} {one.unit}".strip()
+    digits = re.sub(r"[^\d.]|[.,](?=\d{3}(?:\D|$))", "", found.group())
+    number = float(digits) if re.fullmatch(r"\d+(?:\.\d+)?", digits) else 0.0
+    each = one.low / number if number and one.low == one.high else one.factor
+    return _NUMBER.sub(short(base / each if each else base), one.written, count=1)
 
 
 def in_unit(value: Value, amount: float) -> str:

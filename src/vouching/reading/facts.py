@@ -14,17 +14,18 @@ from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
 
-from vouching.reading.amounts import close, equal, in_unit, like
+from vouching.reading.amounts import close, in_unit, like
 from vouching.reading.steps import (
-    AVERAGE,
     DIFFERENCE,
     RATIO,
     TOTAL,
+    WEEKDAY,
+    WEEKDAYS,
     Beside,
     Fact,
     Scored,
+    computed,
     cue,
-    derived,
     difference,
     ratio,
     spans,
@@ -33,24 +34,27 @@ from vouching.reading.steps import (
 from vouching.reading.values import Column, Value, Values, stems
 
 _ORDER = cue(
-    r"more|less|fewer|\w{2,}er|most|least|fewest|\w{2,}est|best|worst|first|second|third|last|top|rank\w*|"
-    r"ahead|behind|beat\w*|exceed\w*|above|below|outsold|only|same|equal\w*|as \w+ as|maximum|minimum|"
-    r"lead\w*|leader|never|every|all|any|none|no"
+    r"more|less|fewer|most|least|fewest|\w{3,}er than|\w{3,}est|best|worst|top|rank\w*|ahead|behind|beat\w*|exceed\w*|"
+    r"above|below|outsold|maximum|minimum|lead\w*|leader|highest|lowest"
 )
+_MEAN = cue("average|mean")
 _COUNT = cue(
     r"there (?:are|were|is)|lists?|has|have|had|names?|of the|consists?|number|many|includes?|contains?|"
     r"comprises?|offers?"
 )
+_BEFORE = cue(r"before|after|earlier|later|since|until|by|already|first|last|follow\w*|preced\w*|prior")
 _AGE = cue(r"age[ds]?|old|child\w*|years?|teen\w*|under|over|kid\w*|boy|girl|pupil")
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_WEEKDAY = re.compile(r"\b(?:" + "|".join(_WEEKDAYS) + r"|weekday|weekend)s?\b")
+_WEEKEND = cue(r"weekdays?|weekends?")
 _ADDED = frozenset("count time mass length area volume data energy power ratio percentage_point temperature".split())
+_ONE_UNIT = frozenset("clock date day year count multiple ratio temperature".split())
+_LONG_UNITS = ("month", "year")
+"""Units that convert to whole days or weeks only by chance."""
 _MOST_ROWS = 8
 _WORTH = 0.6
 """Score below which a fact is not worth its place."""
 
 
-def computed_facts(claim: str, values: Values, most: int = 4, characters: int = 360) -> list[Fact]:
+def computed_facts(claim: str, values: Values, most: int = 3, characters: int = 360) -> list[Fact]:
     r"""The facts about a text that matter most to a claim, best first.
 
     >>> from vouching.reading.values import read_values
@@ -71,15 +75,14 @@ def computed_facts(claim: str, values: Values, most: int = 4, characters: int = 
 
 def _facts(asked: Beside) -> Scored:
     yield from _of_columns(asked)
+    yield from computed(asked)
     for value in asked.stated:
-        known = any(equal(value, other) and other.unit == value.unit for other in asked.values.all)
         yield from _conversions(asked, value)
         if value.kind in ("date", "day", "year"):
-            yield from _order_of_dates(asked, value)
-            continue
-        if not known:
+            if _BEFORE.search(asked.text):
+                yield from _order_of_dates(asked, value)
+        else:
             yield from _cases(asked, value)
-        yield from derived(asked, value, 0.4 if known else 1.0)
     yield from _counts(asked)
     yield from _weekdays(asked)
 
@@ -88,7 +91,10 @@ def _of_columns(asked: Beside) -> Scored:
     """Ranks and totals of the columns that the claim is about, and differences between the rows that it names."""
     for column in asked.values.columns:
         numbers = [v for v in column.values if v.low == v.high]
-        if len(numbers) < 2 or len({v.kind for v in numbers}) > 1 or not numbers[0].label or _is_numbering(numbers):
+        of_a_row = len({v.group for v in numbers}) == len(numbers)
+        if len(numbers) < 2 or not of_a_row or len({v.kind for v in numbers}) > 1 or not numbers[0].label:
+            continue
+        if _is_numbering(numbers):
             continue
         named = _named(numbers, asked.words)
         head = asked.overlap(stems(column.head))
@@ -106,7 +112,7 @@ def _of_columns(asked: Beside) -> Scored:
                 score + 0.8,
                 Fact(f"{column.head}: all {len(numbers)} rows add up to {like(numbers[0], added)}", spans(numbers)),
             )
-        if AVERAGE.search(asked.text) and len(numbers) > 2 and len(named) < 2:
+        if _MEAN.search(asked.text) and len(numbers) > 2 and len(named) < 2:
             mean = sum(v.low for v in numbers) / len(numbers)
             yield (
                 score + 0.4,
@@ -121,27 +127,28 @@ def _between(claim: str, head: str, named: Sequence[Value]) -> Scored:
     if TOTAL.search(claim) or len(named) > 2:
         yield 1.0, total(named, head)
     if len(named) == 2:
-        if DIFFERENCE.search(claim):
-            yield 1.0, difference(named[0], named[1], head)
+        if DIFFERENCE.search(claim) and re.search(r"\d|than", claim) and (fact := difference(named[0], named[1], head)):
+            yield 1.0, fact
         if (RATIO.search(claim) or "%" in claim) and (fact := ratio(named[0], named[1], head)):
             yield 0.9, fact
 
 
 def _conversions(asked: Beside, value: Value) -> Scored:
     """Values of the text in the unit of the claim."""
-    if value.kind in ("clock", "date", "day", "year", "count", "multiple") or value.kind.startswith("currency"):
+    if value.kind in _ONE_UNIT or value.kind.startswith("currency") or value.unit == "mixed":
         return
     for other in asked.values.all:
-        if (
-            other.kind == value.kind
-            and other.unit != value.unit
-            and value.unit != "mixed"
-            and value.factor
-            and other.low == other.high
-        ):
+        if other.kind == value.kind and other.unit != value.unit and other.low == other.high and value.factor:
             topic = asked.topic(other)
             same = close(value, other.low)
-            if (topic > 0.3 or same) and value.kind != "temperature":
+            if topic > 0.3 and (
+                same
+                or (
+                    other.unit not in _LONG_UNITS
+                    and value.unit not in _LONG_UNITS
+                    and 0.04 <= other.low / max(value.low, 1e-9) <= 25
+                )
+            ):
                 amount = other.low / value.factor
                 yield (
                     (1.0 if same else 0.3) + topic,
@@ -150,23 +157,25 @@ def _conversions(asked: Beside, value: Value) -> Scored:
 
 
 def _cases(asked: Beside, value: Value) -> Scored:
-    """How a stated value compares with the ranges and limits of the text."""
+    """How a stated value compares with the ranges and limits of the text; with exact values if the claim compares."""
+    compares = value.bound != "exact"
+    best: list[tuple[float, Fact]] = []
     for other in asked.values.all:
         low, high, mine = other.low, other.high, value.low
         if other.kind != value.kind:
             if not (value.kind == "count" and other.unit == "year" and _AGE.search(asked.text)):
                 continue
             low, high = low / other.factor, high / other.factor
-        limit = low != high or other.bound != "exact"
+        limit = low != high or other.bound != "exact" or other.kind != value.kind
         topic = asked.topic(other)
-        if (
-            (other.kind == "ratio" and not limit)
-            or not 0.04 <= abs(mine) / max(abs(low), abs(high), 1e-9) <= 25
-            or topic < 0.2
-        ):
+        if not (limit or compares) or topic < (0.3 if value.kind != "count" else 0.6):
             continue
-        score = 0.3 * limit + 0.7 * topic + 0.2 * (value.kind != "count")
-        yield score, Fact(f"{value.written} is {_lies(mine, low, high)} {other.written}", spans((other,)))
+        if (other.column >= 0 and value.kind == "count") or not 0.04 <= mine / max(abs(low), abs(high), 1e-9) <= 25:
+            continue
+        inside = low < high and low <= mine <= high
+        text = f"{value.written} is {_lies(mine, low, high)} {other.written}"
+        best.append((0.3 * limit + 0.5 * inside + topic, Fact(text, spans((other,)))))
+    yield from sorted(best, key=lambda entry: -entry[0])[:2]
 
 
 def _lies(mine: float, low: float, high: float) -> str:
@@ -192,18 +201,18 @@ def _counts(asked: Beside) -> Scored:
         inside = max((asked.overlap(stems(item)) for item in entry.items), default=0.0)
         hit = float(len(entry.items)) in numbers
         counted = bool(_COUNT.search(asked.text))
-        if title or hit or inside > 0.5:
+        if counted and (title >= 0.3 or inside > 0.5):
             name = f"under {entry.title[:40]!r}" if entry.title else "in the list"
             score = 0.1 + 0.6 * title + 0.5 * hit + 0.2 * counted + 0.1 * inside
             yield score, Fact(f"{len(entry.items)} items {name}", ((entry.start, entry.end),))
 
 
 def _weekdays(asked: Beside) -> Scored:
-    if not _WEEKDAY.search(asked.text):
+    if not (WEEKDAY.search(asked.text) or _WEEKEND.search(asked.text)):
         return
     for value in asked.values.all:
         if value.kind == "date":
-            day = _WEEKDAYS[date.fromordinal(int(value.low)).weekday()]
+            day = WEEKDAYS[date.fromordinal(int(value.low)).weekday()]
             yield 0.5 + asked.topic(value), Fact(f"{value.written} is a {day}", spans((value,)))
 
 

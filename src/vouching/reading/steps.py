@@ -1,10 +1,15 @@
-"""One step of computation over the values of a text: sums, differences, ratios, products, times between."""
+"""One step of computation over the values of a text: sums, differences, ratios, products, times between.
+
+A step is done where the claim's words call for it, whatever value the claim states, so that a wrong value stands beside
+the right result. The stated value only decides between operands that the claim's words leave open.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import combinations
 from typing import TypeAlias
 
@@ -17,31 +22,27 @@ def cue(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
-TOTAL = cue(
-    r"total\w*|together|altogether|in all|sum|combined|add(?:s|ed)? up|all told|overall|both|between them|"
-    r"jointly|whole"
-)
+TOTAL = cue(r"total\w*|together|altogether|in all|sum|combined|add(?:s|ed)? up|all told|overall|between them")
 AVERAGE = cue(r"average|mean|per|each|apiece|a head")
 DIFFERENCE = cue(
-    r"more|less|fewer|\w{2,}er|later|earlier|ahead|behind|r[oi]se[sn]?|grew|grow\w*|increas\w*|f[ae]ll\w*|"
-    r"drop\w*|declin\w*|decreas\w*|differ\w*|gap|sav(?:e|es|ed|ing)\w*|extra|additional\w*|above|below|"
-    r"over|under|remain\w*|left|rest|short of|lost|gain\w*|up|down|change\w*|margin|exceed\w*"
+    r"more|less|fewer|later|earlier|ahead|behind|r[oi]se[sn]?|grew|grow\w*|increas\w*|f[ae]ll\w*|drop\w*|declin\w*|"
+    r"decreas\w*|differ\w*|gap|sav(?:e|es|ed|ing)\w*|cheaper|dearer|longer|shorter|higher|lower|older|younger|taller|"
+    r"heavier|lighter|larger|smaller|bigger|faster|slower|over|under|remain\w*|left|lost|gain\w*|up|down|exceed\w*|margin"
 )
 RATIO = cue(
-    r"per ?cent|percentage|share|half|third|quarter|fifth|tenth|twice|double\w*|triple\w*|times|\w*fold|"
-    r"majority|minority|most|proportion|ratio|out of|one in"
+    r"per ?cent|percentage|share|half|(?:a|one) (?:third|quarter|fifth|tenth)|thirds|quarters|fifths|tenths|twice|"
+    r"double\w*|triple\w*|times|\w+fold|majority|minority|proportion|ratio|out of|one in"
 )
-_PRODUCT = cue(
-    r"cost\w*|pay\w*|price\w*|for|take\w*|last\w*|need\w*|amount\w*|earn\w*|charge\w*|total\w*|a (?:day|"
-    r"week|month|year)"
-)
-_MOST_VALUES, _MOST_TERMS = 14, 9
-_FEW = 3
-"""Results below this are too common to mean anything unless the claim's words ask for the step."""
-_SMALL = 100
-"""Bare numbers below this need operands that the claim's words name."""
-_AROUND = 0.4
-"""Weight of the claim's words that must be around the values of a product."""
+LATER = re.compile(r"\b(?:later|after(?:wards)?|from then|earlier|before)\b", re.IGNORECASE)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+WEEKDAY = re.compile(r"\b(?:" + "|".join(WEEKDAYS) + r")\b")
+_THAN = cue("than|compared|against|from")
+_UNCOUNTABLE = frozenset("clock ratio multiple date day year count".split())
+"""Kinds that are not multiplied."""
+_MOST_VALUES, _MOST_TERMS, _FEW = 14, 6, 10
+_TOPIC = 0.25
+"""Weight of the claim's words that must be around the operands of a step."""
+_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Fact:
 
 Scored: TypeAlias = Iterator[tuple[float, Fact]]
 """Facts with how much they matter to the claim."""
+_Step: TypeAlias = Callable[[Value, Value, str], Fact | None]
 
 
 class Beside:
@@ -72,122 +74,148 @@ class Beside:
         """How much operands are about what the claim is about; the least of them counts."""
         return min(self._topics[value.start] for value in operands)
 
-    def near(self, group: Sequence[Value]) -> float:
-        """How much the best value of a group is about what the claim is about."""
-        return max((self._topics[value.start] for value in group[:_MOST_VALUES]), default=0.0)
+    def tells(self, value: Value, others: Sequence[Value]) -> float:
+        """How much the claim names this value and not the others."""
+        shared = frozenset[str]().union(*(other.around for other in others if other is not value))
+        return self.overlap(value.around - shared)
+
+    def groups(self) -> Iterator[list[Value]]:
+        """Exact values that a step may combine: of a sentence or a row, or of two sentences about the claim's topic."""
+        groups: dict[int, list[Value]] = {}
+        for value in self.values.all:
+            if value.low == value.high and value.bound == "exact":
+                groups.setdefault(value.group, []).append(value)
+        yield from groups.values()
+        prose = sorted((g for g in groups if g >= 0), key=lambda g: -max(map(self.topic, groups[g])))[:4]
+        for one, other in combinations(prose, 2):
+            if min(max(map(self.topic, groups[number])) for number in (one, other)) >= _TOPIC:
+                yield [*groups[one], *groups[other]]
 
 
-def derived(asked: Beside, value: Value, weight: float) -> Scored:
-    """Steps that give a stated value."""
-    if value.low != value.high or value.bound != "exact":
-        return
-    common = value.kind == "count" and value.low < _FEW
-    least = 0.1 if value.kind == "count" and value.low < _SMALL else -1.0
-    for group in _groups(asked):
-        alike = [v for v in group if v.kind == value.kind and v.low == v.high][:_MOST_VALUES]
-        near = 0.3 + asked.near(group)
-        if TOTAL.search(asked.text) or not common:
-            for size in (2, 3, 4):
-                gain = 0.6 if TOTAL.search(asked.text) else 0.0
-                if size > 2 and not gain:
-                    break
-                for terms in combinations(alike[:_MOST_TERMS], size):
-                    if close(value, sum(v.low for v in terms)) and _of_one_size(terms) and asked.topic(*terms) > least:
-                        yield weight * (near + gain + asked.topic(*terms)), total(terms, "")
-        if DIFFERENCE.search(asked.text) or not common:
-            gain = 0.6 if DIFFERENCE.search(asked.text) else 0.0
-            for pair in combinations(alike, 2):
-                gap = abs(pair[0].low - pair[1].low)
-                if close(value, gap) and _of_one_size(pair) and asked.topic(*pair) > least:
-                    yield weight * (near + gain + asked.topic(*pair)), difference(*pair, "")
-        if value.kind in ("ratio", "multiple", "count") and (RATIO.search(asked.text) or "%" in asked.text):
-            others = [v for v in group if v.kind not in ("ratio", "multiple") and v.low == v.high and v.low][
-                :_MOST_VALUES
-            ]
-            for one, other in combinations(others, 2):
-                if one.kind == other.kind and (fact := ratio(one, other, "")):
-                    low, high = sorted((abs(one.low), abs(other.low)))
-                    if close(value, low / high) or close(value, high / low) or close(value, (high - low) / low):
-                        yield weight * (near + 0.6 + asked.topic(one, other)), fact
-        yield from ((weight * s, f) for s, f in _products(asked, value, group))
-    if value.kind == "time":
-        yield from _lengths(asked, value)
+def computed(asked: Beside) -> Scored:
+    """The steps that the claim's words call for."""
+    kinds = {value.kind for value in asked.stated if value.low == value.high and value.bound == "exact"}
+    if TOTAL.search(asked.text):
+        yield from _sums(asked)
+    if DIFFERENCE.search(asked.text):
+        spaces = {"clock", "date", "year"} if "time" in kinds else set[str]()
+        yield from _of_pairs(asked, difference, kinds | spaces, _THAN.search(asked.text) is not None)
+    if RATIO.search(asked.text) or "%" in asked.text:
+        yield from _of_pairs(asked, ratio, set(), True)
+    yield from _products(asked)
+    if "time" in kinds:
+        yield from _lengths(asked)
+    if kinds & {"date", "day"} or WEEKDAY.search(asked.text):
+        yield from _days_later(asked)
 
 
-def _products(asked: Beside, value: Value, group: Sequence[Value]) -> Scored:
-    """A value so many times, where the claim or the text has the number of times."""
-    near = asked.near(group)
-    if value.kind in ("clock", "ratio") or near < _AROUND or not _PRODUCT.search(asked.text):
-        return
-    own = [v for v in asked.stated if v.kind in ("count", "time") and v.start != value.start]
-    times = {
-        v.low / v.factor: v
-        for v in [*own, *(v for v in group if v.kind in ("count", "time"))]
-        if 1 < v.low / v.factor <= 400
-    }
-    for one in group:
-        if one.kind != value.kind or one.low != one.high or not one.low:
+def _sums(asked: Beside) -> Scored:
+    for group in asked.groups():
+        for kind in {value.kind for value in asked.stated} - {"clock", "date", "day", "year", "ratio", "multiple"}:
+            alike = [v for v in group if v.kind == kind][: _MOST_TERMS + 1]
+            if not 2 <= len(alike) <= _MOST_TERMS or asked.topic(*alike) < _TOPIC:
+                continue
+            named = [v for v in alike if asked.tells(v, alike) > 0]
+            terms = named if 2 <= len(named) < len(alike) else alike
+            stated = [value for value in asked.stated if value.kind == kind]
+            for size in range(2, len(alike) + 1):
+                subsets = combinations(alike, size)
+                terms = next((t for t in subsets if any(close(v, sum(x.low for x in t)) for v in stated)), terms)
+            yield 1.0 + asked.topic(*terms), total(terms, "")
+
+
+def _of_pairs(asked: Beside, step: _Step, kinds: set[str], other_kinds: bool) -> Scored:
+    """A step over the pairs of values that a claim names, or the one with the stated result; the best of a text.
+
+    Values of ``kinds`` are combined; those of other kinds too where the claim names both.
+    """
+    best: list[tuple[float, Fact]] = []
+    for group in asked.groups():
+        for kind in {value.kind for value in group}:
+            alike = [value for value in group if value.kind == kind][:_MOST_VALUES]
+            for one, other in combinations(alike, 2):
+                topic = asked.topic(one, other)
+                fact = step(one, other, "")
+                if topic < _TOPIC or fact is None or one.low == other.low:
+                    continue
+                named = min(asked.tells(one, (other,)), asked.tells(other, (one,))) > 0
+                only = len(alike) == 2 and one.group == other.group and topic >= 2 * _TOPIC
+                only = only and (kind != "count" or (one.label != "" and other.label != ""))
+                hit = any(_gives(value, one, other) for value in asked.stated if value.low >= _FEW or kind != "count")
+                if (named and (kind in kinds or other_kinds)) or ((only or hit) and (kind in kinds or not kinds)):
+                    best.append((0.5 + topic + 0.6 * named + 0.3 * only + 0.7 * hit, fact))
+    yield from sorted(best, key=lambda entry: -entry[0])[:2]
+
+
+def _gives(value: Value, one: Value, other: Value) -> bool:
+    """Whether a stated value is the difference or the ratio of two values."""
+    low, high = sorted((abs(one.low), abs(other.low)))
+    if value.kind == one.kind and close(value, high - low):
+        return True
+    if not low or value.kind not in ("ratio", "multiple", "count"):
+        return False
+    return any(close(value, result) for result in (low / high, high / low, (high - low) / low))
+
+
+def _products(asked: Beside) -> Scored:
+    """A value of the text so many times, where the claim has the number of times: "3 nights", "for 12 people"."""
+    for times in asked.stated:
+        if times.kind not in ("count", "time") or times.low != times.high:
             continue
-        for number, factor in times.items():
-            if factor is not one and number * one.low != one.low and close(value, number * one.low):
-                score = 0.5 + near + 0.3 * (factor in own)
-                yield (
-                    score,
-                    Fact(
-                        f"{named_value(one)} x {short(number)} = {like(one, number * one.low)}",
-                        ((one.start, one.end),),
-                    ),
-                )
-            if factor is not one and number and AVERAGE.search(asked.text) and close(value, one.low / number):
-                yield (
-                    0.5 + near,
-                    Fact(
-                        f"{named_value(one)} / {short(number)} = {like(one, one.low / number)}",
-                        ((one.start, one.end),),
-                    ),
-                )
+        number = times.low / times.factor
+        for value in asked.stated:
+            if value is times or value.kind in {times.kind, *_UNCOUNTABLE} or not 1 < number <= 1000:
+                continue
+            fitting = [v for v in asked.values.all if v.kind == value.kind and v.low == v.high and v.low]
+            fitting = [v for v in fitting if asked.topic(v) >= _TOPIC and v.low != value.low]
+            for one in sorted(fitting, key=lambda v: -asked.topic(v) - 2 * close(value, number * v.low))[:1]:
+                if AVERAGE.search(asked.text):
+                    text = f"{named_value(one)} / {short(number)} = {like(one, one.low / number)}"
+                else:
+                    text = f"{named_value(one)} x {short(number)} = {like(one, number * one.low)}"
+                yield 0.6 + asked.topic(one), Fact(text, spans((one,)))
 
 
-def _lengths(asked: Beside, value: Value) -> Scored:
-    """Times between two clock times or dates of the text; a claim with a duration may mean one of them."""
-    for kind in ("clock", "date", "day", "year"):
-        points = [v for v in asked.values.all if v.kind == kind][:40]
+def _lengths(asked: Beside) -> Scored:
+    """Times between two clock times of a sentence or a row, or between two dates."""
+    times = [value for value in asked.stated if value.kind == "time"]
+    for kind in ("clock", "date", "year"):
+        points = [value for value in asked.values.all if value.kind == kind][:40]
         for one, other in combinations(points, 2):
-            same = one.group == other.group or (one.column == other.column != -1) or kind != "clock"
-            length = abs(other.low - one.low) * {"clock": 60.0, "year": 365.25 * 86_400}.get(kind, 86_400.0)
-            if kind == "clock" and one.high != one.low:
-                length = (one.high - one.low) * 60
             topic = asked.topic(one, other)
-            slack = 0.004 if value.unit not in ("year", "month") or kind != "date" else 0.06
-            near = length and abs(length - value.low) <= slack * length
-            if same and length and (near or topic > 0.9):
+            if (one.group != other.group and kind == "clock") or one.low == other.low:
+                continue
+            length = abs(other.low - one.low) * {"clock": 60.0, "year": 365.25 * _DAY}.get(kind, float(_DAY))
+            near = any(abs(length - v.low) <= 0.06 * length for v in times)
+            if (near or one.group == other.group) and (topic >= _TOPIC or (times and len(points) == 2)):
                 text = f"from {one.written} to {other.written} is {duration(length)}"
-                yield (1.2 if near else 0.2) + topic, Fact(text, spans((one, other)))
-    for span in (v for v in asked.values.all if v.kind == "clock" and v.low != v.high):
-        length = ((span.high - span.low) % 1440) * 60
-        topic = asked.topic(span)
-        if length:
-            yield (
-                (1.2 if abs(length - value.low) < 60 else 0.4) + topic,
-                Fact(f"{span.written} is {duration(length)}", spans((span,))),
-            )
-
-
-def _groups(asked: Beside) -> Iterator[list[Value]]:
-    """Values that one step may combine: of a sentence, a row, a column, or the two sentences nearest to the claim."""
-    groups: dict[int, list[Value]] = {}
+                yield 0.4 + 0.6 * near + topic, Fact(text, spans((one, other)))
     for value in asked.values.all:
-        groups.setdefault(value.group, []).append(value)
-    yield from groups.values()
-    yield from (list(column.values) for column in asked.values.columns if len(column.values) > 1)
-    prose = sorted((g for g in groups if g >= 0), key=lambda g: -asked.near(groups[g]))[:4]
-    yield from ([*groups[one], *groups[other]] for one, other in combinations(prose, 2))
+        if value.kind == "clock" and value.low != value.high and (topic := asked.topic(value)) >= _TOPIC:
+            text = f"{value.written} is {duration(((value.high - value.low) % 1440) * 60)}"
+            yield 0.6 + topic, Fact(text, spans((value,)))
 
 
-def _of_one_size(terms: Sequence[Value]) -> bool:
-    """Whether bare numbers are near enough in size to be of one thing."""
-    sizes = sorted(abs(v.low) for v in terms)
-    return terms[0].kind != "count" or sizes[0] * 300 >= sizes[-1]
+def _days_later(asked: Beside) -> Scored:
+    """The weekday or the date so many days after or before another of the same sentence, where the text says so."""
+    for group in asked.groups():
+        for length in group:
+            if length.kind != "time" or length.low % _DAY or not LATER.search(asked.values.text[length.end :][:24]):
+                continue
+            days = round(length.low / _DAY)
+            sign = -1 if re.match(r"\W*(?:earlier|before)", asked.values.text[length.end :]) else 1
+            for other in group:
+                if other.kind in ("date", "day"):
+                    moved = date.fromordinal(int(other.low) + sign * days)
+                    day = f"{moved:%-d %B %Y}" if other.kind == "date" else f"{moved:%-d %B}"
+                    text = f"{length.written} {'after' if sign > 0 else 'before'} {other.written} is {day}"
+                    yield 0.7 + asked.topic(other), Fact(text, spans((length, other)))
+            sentence = asked.values.text[max(0, length.start - 120) : length.start]
+            if (found := list(WEEKDAY.finditer(sentence))) and WEEKDAY.search(asked.text):
+                at = max(0, length.start - 120) + found[-1].start()
+                day = WEEKDAYS[(WEEKDAYS.index(found[-1].group()) + sign * days) % 7]
+                text = f"{length.written} {'after' if sign > 0 else 'before'} {found[-1].group()} is {day}"
+                yield 0.7 + asked.topic(length), Fact(text, ((at, at + len(found[-1].group())), *spans((length,))))
 
 
 def total(terms: Sequence[Value], head: str) -> Fact:
@@ -196,21 +224,23 @@ def total(terms: Sequence[Value], head: str) -> Fact:
     return Fact(f"{_head(head, terms)}{' + '.join(map(named_value, terms))} = {like(terms[0], added)}", spans(terms))
 
 
-def difference(one: Value, other: Value, head: str) -> Fact:
+def difference(one: Value, other: Value, head: str) -> Fact | None:
     """The larger of two values less the smaller."""
     high, low = (one, other) if one.low >= other.low else (other, one)
     result = like(high, high.low - low.low)
     if high.kind == "ratio":
         result = f"{short((high.low - low.low) * 100)} percentage points"
-    if high.kind == "clock":
-        result = duration((high.low - low.low) * 60)
+    if high.kind in ("clock", "date", "day"):
+        result = duration((high.low - low.low) * (60 if high.kind == "clock" else _DAY))
+    if high.kind == "year":
+        result = f"{short(high.low - low.low)} years"
     return Fact(f"{_head(head, (one, other))}{named_value(high)} - {named_value(low)} = {result}", spans((one, other)))
 
 
 def ratio(one: Value, other: Value, head: str) -> Fact | None:
     """How many times the smaller the larger of two values is; None where that means nothing."""
     high, low = (one, other) if one.low >= other.low else (other, one)
-    if not low.low or low.low < 0 or high.kind in ("clock", "date", "day", "year", "temperature"):
+    if not low.low or low.low < 0 or high.kind in ("clock", "date", "day", "year", "temperature", "ratio"):
         return None
     times, share = high.low / low.low, 100 * low.low / high.low
     compared = f"{named_value(high)} is {short(times)} times {named_value(low)}, which is {short(share)}% of it"

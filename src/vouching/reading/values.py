@@ -27,6 +27,8 @@ _ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,2}[.)])[ \t]+(?=\S)", re.MULTILINE)
 _CODE = re.compile(r"[\w.]*[A-Za-z][\w.]*\d|\d[\w.]*[A-Za-z]{2}[\w.]*\d|v\d|\d+\.\d+\.\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DAY = 86_400.0
+_NEAR = 45
+"""Characters next to a value that tell it from others."""
 _ABOUT = 0.03
 _IGNORED = FUNCTION_WORDS - {"may"}
 """The month is a word of content."""
@@ -59,6 +61,8 @@ class Value:
     """Stems of its label."""
     label: str = ""
     """What tells it from the other values of its group: the row of a cell, or the words after a number."""
+    around: frozenset[str] = frozenset()
+    """Stems of the words next to it, up to the next values; for a cell, those of its row's label."""
     group: int = 0
     """The sentence that it is in; below 0, the row of a table."""
     column: int = -1
@@ -93,6 +97,7 @@ class Values:
     lists: tuple[ItemList, ...]
     rarity: dict[str, float]
     """Weight of a stem: 1 over the number of stretches (sentences and rows) that have it."""
+    text: str
 
 
 def stems(text: str) -> frozenset[str]:
@@ -128,7 +133,13 @@ def read_values(text: str) -> Values:
         stretch = plain[start:end]
         about = stems(stretch)
         seen.update(about)
-        values += (_placed(value, plain, start, about, number) for value in values_in(stretch))
+        inside = values_in(stretch)
+        for at, value in enumerate(inside):
+            before = max(value.start - _NEAR, inside[at - 1].end if at else 0)
+            after = min(value.end + _NEAR, inside[at + 1].start if at + 1 < len(inside) else len(stretch))
+            around = stems(f"{stretch[before : value.start]} {stretch[value.end : after]}")
+            value = _with_unit_before(replace(_placed(value, plain, start, about, number), around=around), values)
+            values.append(value)
     columns: list[Column] = []
     lists = list(_lists(plain))
     for table in _tables(rows):
@@ -142,7 +153,7 @@ def read_values(text: str) -> Values:
             items = tuple(plain[row.cells[0].start : row.cells[0].end] for row in body)
             lists.append(ItemList(plain[slice(*body[0].cells[0].column)], body[0].start, body[-1].end, items))
     values.sort(key=lambda value: value.start)
-    return Values(tuple(values), tuple(columns), tuple(lists), {word: 1 / count for word, count in seen.items()})
+    return Values(tuple(values), tuple(columns), tuple(lists), {word: 1 / count for word, count in seen.items()}, text)
 
 
 def _of_quantity(text: str, found: Quantity) -> Iterator[Value]:
@@ -196,6 +207,16 @@ def _placed(value: Value, text: str, offset: int, about: frozenset[str], group: 
     )
 
 
+def _with_unit_before(value: Value, before: Sequence[Value]) -> Value:
+    """A bare number with the unit of the value before it in its sentence: "one moves 60 litres, the other 30"."""
+    last = before[-1] if before and before[-1].group == value.group else None
+    bare = value.kind == "count" and not value.label and value.low == value.high and value.written.isdigit()
+    if last is None or not bare or last.kind in ("count", "date", "day", "year", "clock", "ratio", "multiple", "time"):
+        return value
+    low = value.low * last.factor
+    return replace(value, kind=last.kind, low=low, high=low, factor=last.factor, unit=last.unit)
+
+
 def _tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
     table: list[Row] = []
     for row in rows:
@@ -241,6 +262,7 @@ def _columns(text: str, table: Sequence[Row], first: int, loose: list[Value]) ->
                         topic=about | stems(name),
                         label=name,
                         name=stems(name),
+                        around=stems(name),
                         group=-1 - row.start,
                         column=number,
                     )
