@@ -15,10 +15,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from functools import cache
+from itertools import islice
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from vouching.cli.streams import Exit, output_failed, show_warning, usage_errors, write_error, write_result
@@ -43,13 +45,53 @@ def _show_version(given: bool) -> None:
         raise typer.Exit
 
 
+class _Everywhere(TyperGroup):
+    """Takes the options of the program after a command, too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own, others, words = list[str](), list[str](), iter(args)
+        for word in words:
+            name, _, value = word.partition("=")
+            (own if name in _OF_MODELS else others).append(word)
+            if word == "--":
+                others += words
+            elif name in _OF_MODELS and not value:
+                own += islice(words, 1)
+        return super().parse_args(ctx, [*own, *others])
+
+
+_OF_MODELS = {"--timeout": "VOUCH_TIMEOUT", "--context": "VOUCH_CONTEXT"}
+"""The variables from which language models take options, in worker processes too."""
+
+
 def vouch(
     context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version)
     ] = False,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Seconds for a reply of a language model, or CONNECT,FIRST_BYTE,REPLY; default: VOUCH_TIMEOUT, or "
+            "600. Also after a command.",
+        ),
+    ] = None,
+    context_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--context",
+            metavar="N",
+            min=1,
+            help="Tokens in the context of a language model; longer sources are read in windows; default: "
+            "VOUCH_CONTEXT, or what the server says. Also after a command.",
+        ),
+    ] = None,
 ) -> None:
     """Check what language models say against the evidence, and explain the verdicts."""
+    for variable, value in zip(_OF_MODELS.values(), (timeout, context_tokens), strict=True):
+        if value is not None:
+            os.environ[variable] = str(value)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -88,6 +130,7 @@ def app_for(command: str | None = None) -> typer.Typer:
     """
     built = typer.Typer(
         name="vouch",
+        cls=_Everywhere,
         rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,0 +1,65 @@
+"""Options that limit a language model: the time for a reply, and the tokens of its context."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.cli.chat_server import chat_server
+from tests.methods.scripts import RIGHT, SOURCE, reply
+from vouching.cli.app import app
+from vouching.cli.streams import Exit
+
+CLAIM = "The bridge opened in 1973."
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VOUCH_TIMEOUT", "VOUCH_CONTEXT", "VOUCH_CACHE"):
+        monkeypatch.setenv(name, "")
+
+
+def test_a_model_that_takes_longer_than_the_timeout_is_told_with_the_option_that_helps() -> None:
+    def answer(prompt: str) -> str:
+        time.sleep(1)
+        return reply(RIGHT)
+
+    words = ["check", "The bridge opened to traffic in 1973.", "--source-text", SOURCE, "--model"]
+    with chat_server(answer) as model:
+        late = CliRunner().invoke(app, [*words, model, "--timeout", "0.2"])
+        done = CliRunner().invoke(app, [*words, model, "--timeout", "60"])
+    assert (late.exit_code, done.exit_code) == (Exit.INCOMPLETE, Exit.OK)
+    assert "did not answer within 0.2" in late.stderr
+    assert "--timeout" in late.stderr
+    assert late.stderr.count("\n") == 1
+
+
+def test_a_timeout_that_is_none_is_refused() -> None:
+    words = ["check", CLAIM, "--source-text", "It opened in 1973.", "--model", "http://localhost:1/v1#m"]
+    refused = CliRunner().invoke(app, [*words, "--timeout", "soon"])
+    assert refused.exit_code == Exit.USAGE
+    assert "the seconds of a whole reply, such as 900" in refused.stderr
+
+
+def test_the_context_that_is_given_cuts_the_windows(tmp_path: Path) -> None:
+    source = tmp_path / "source.txt"
+    source.write_text("The river is wide at this place. " * 300 + "The bridge opened in 1973.", encoding="utf-8")
+    asked: list[int] = []
+
+    def answer(prompt: str) -> str:
+        asked.append(len(prompt))
+        return reply(RIGHT)
+
+    with chat_server(answer) as model:
+        words = ["check", CLAIM, "--source", str(source), "--model", model, "--json", "--context"]
+        assert json.loads(CliRunner().invoke(app, [*words, "20000"]).stdout)["label"] == "Attributable"
+        assert len(asked) == 1
+        assert json.loads(CliRunner().invoke(app, [*words, "3000"]).stdout)["label"] == "Attributable"
+    assert len(asked) > 3
+    assert max(asked[1:]) < 3_000 * 4
+    assert os.environ["VOUCH_CONTEXT"] == "3000"
