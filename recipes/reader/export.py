@@ -188,39 +188,10 @@ class _Layer:
         return graph.node("LayerNormalization", graph.node("Add", states, added), scale, bias, axis=-1, epsilon=1e-5)
 
 
-def _with_scaled_query(value: NDArray[np.float32], sizes: Shape, up: bool = False) -> NDArray[np.float32]:
-    """Weights or bias of query, key and value, the query divided by the root of the heads' size (or times it)."""
-    width, root = sizes.hidden_size, np.sqrt(sizes.head_size)
-    return np.concatenate([value[:width] * (root if up else 1 / root), value[width:]]).astype(np.float32)
-
-
-def exported_weights(folder: Path, sizes: Shape) -> Weights:
-    """The weights of an exported folder, by their names in ``ReaderModel``, to train further."""
-    found = {entry.name: entry for entry in onnx.load(str(folder / MODEL)).graph.initializer}
-    weights: Weights = {}
-    for number in range(sizes.num_hidden_layers):
-        for part in ("qkv", "out", "up", "down"):
-            name, ours = f"layer_{number}_{part}", f"layers.{number}.{part}"
-            whole, scale, bias = (
-                numpy_helper.to_array(found[f"{name}_{kind}"]) for kind in ("weight", "scale", "bias")
-            )
-            weights |= {f"{ours}.weight": (whole * scale).T, f"{ours}.bias": bias}
-            if part == "qkv":
-                for kind in ("weight", "bias"):
-                    weights[f"{ours}.{kind}"] = _with_scaled_query(weights[f"{ours}.{kind}"], sizes, up=True)
-        for norm in ("norm_1", "norm_2"):
-            for kind in ("weight", "bias"):
-                weights[f"layers.{number}.{norm}.{kind}"] = numpy_helper.to_array(
-                    found[f"layer_{number}_{norm}_{kind}"]
-                )
-    with np.load(folder / HEADS) as heads:
-        weights["words.weight"] = np.load(folder / WORDS) * heads["word_scale"][:, None]
-        weights |= {f"{name}.weight": heads[name] for name in ("places", "distance")}
-        weights |= {f"norm.{kind}": heads[f"norm_{kind}"] for kind in ("weight", "bias")}
-        for name in ("relation.0", "relation.2", "support"):
-            ours = name.replace(".", "_")
-            weights |= {f"{name}.weight": heads[f"{ours}_weight"].T, f"{name}.bias": heads[f"{ours}_bias"]}
-    return {name: np.array(value, np.float32, order="C") for name, value in weights.items()}
+def _with_scaled_query(value: NDArray[np.float32], sizes: Shape) -> NDArray[np.float32]:
+    """Weights or bias of query, key and value, the query divided by the root of the heads' size."""
+    width = sizes.hidden_size
+    return np.concatenate([value[:width] / np.sqrt(sizes.head_size), value[width:]]).astype(np.float32)
 
 
 def export(weights: Path, encoder: Path, out: Path, trained: dict[str, Any]) -> None:

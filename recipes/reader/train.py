@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from model import ReaderModel, batch_of, length_of, load_weights, rounded, shape_of
+from checkpoint import is_rounded, read_checkpoint
+from model import ReaderModel, batch_of, length_of, rounded, shape_of
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
@@ -219,11 +220,6 @@ class HalfCopy:
             half.copy_(rounded(kept) if ships else kept)
 
 
-def is_rounded(name: str) -> bool:
-    """Whether the weight of this name is rounded when it ships: the layers' matrices and the embeddings of words."""
-    return name.endswith(".weight") and (name == "words.weight" or (name.startswith("layers.") and "norm" not in name))
-
-
 class Run:
     """The state of a training: weights, optimizer and counts, in a folder."""
 
@@ -241,20 +237,10 @@ class Run:
             self.mean.update(saved.get("mean", {}))
         else:
             self.model.load_pretrained(options.encoder)
-            if options.start:
-                self._start(options.start)
-                self.counts.update(json.loads(options.counts))
+            if options.start is not None:
+                self.counts |= read_checkpoint(self.model, options.start)
         own = {name: value.detach().clone() for name, value in self.model.named_parameters() if value.requires_grad}
         self.mean = {**own, **self.mean}
-
-    def _start(self, weights: Path) -> None:
-        if weights.is_dir():
-            from export import exported_weights
-
-            found = exported_weights(weights, self.model.shape)
-            self.model.load_state_dict({name: torch.from_numpy(value) for name, value in found.items()})
-        else:
-            load_weights(self.model, weights)
 
     def average(self) -> None:
         """Move the mean of the weights towards the weights: at first the plain mean of the steps, then of the last."""
@@ -358,10 +344,7 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path, required=True, help="folder of the pretrained MPNet")
     parser.add_argument("--packs", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument(
-        "--start", type=Path, help="weights or an exported folder to begin with, where --out has no state yet"
-    )
-    parser.add_argument("--counts", default="{}", help="JSON: steps and claims that these weights have seen")
+    parser.add_argument("--start", type=Path, help="a checkpoint to begin with, where --out has no state yet")
     parser.add_argument("--hours", type=float)
     parser.add_argument("--anneal", action="store_true", help="let the rate fall to nothing over --hours")
     parser.add_argument("--rate", type=float, default=4e-5)

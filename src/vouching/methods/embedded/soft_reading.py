@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -196,13 +195,7 @@ def load_soft_reader() -> SoftReader:
     return SoftReader(load_encoder(), load_score_model("combined"))
 
 
-@cache
-def load_large_reader() -> SoftReader:
-    """The shipped reader of texts with its score model."""
-    return open_soft_reader(Path(str(files("vouching.reading").joinpath("weights"))), "embedded:large")
-
-
-def open_soft_reader(folder: Path, name: str = "") -> SoftReader:
+def open_soft_reader(folder: Path) -> SoftReader:
     """The encoder and the combined model of a folder: a round of ``vouch evolve run``, a run of an encoder or a reader.
 
     Raises ConfigError without a combined model, WeightsError if a file is missing, altered or of another version.
@@ -220,7 +213,7 @@ def open_soft_reader(folder: Path, name: str = "") -> SoftReader:
             f"run of vouch train encoder for which recipes/embedded/fit_combined.py has written {COMBINED}"
         ) from error
     export = folder / (EXPORT if (folder / EXPORT).is_dir() else _EXPORT_OF_RUN)
-    model, name = score_model_of(raw), name or f"embedded:{folder}"
+    model, name = score_model_of(raw), f"embedded:{folder}"
     if (export / MANIFEST).is_file():
         return LargeSoftReader(LargeReader(TextEncoder(export)), model, name)
     return SoftReader(load_encoder(export), model, name)

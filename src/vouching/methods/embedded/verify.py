@@ -38,7 +38,6 @@ from vouching.methods.embedded.scoring import ScoreModel, load_score_model
 from vouching.methods.embedded.soft_reading import (
     SoftReader,
     combined_features,
-    load_large_reader,
     load_soft_reader,
     open_soft_reader,
     with_counterparts,
@@ -70,8 +69,8 @@ from vouching.version import __version__
 
 _T = TypeVar("_T")
 
-MODELS = ("embedded", "embedded:large", "embedded:rules")
-"""Names of the shipped verifiers; "embedded" is rules and encoder, "embedded:large" rules and the large encoder."""
+MODELS = ("embedded", "embedded:rules")
+"""Names of the shipped verifiers; "embedded" is rules and encoder."""
 _TRUST_ABROAD = 0.5
 """How far the score of a comparison across or outside English departs from 0.5, as a share of the usual."""
 _DISPUTED = 0.9
@@ -337,8 +336,8 @@ def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None)
     threshold, prefer = (config or EmbeddedConfig()).threshold, getattr(config, "prefer", None)
     if name == "embedded:rules":
         return EmbeddedVerifier(threshold, prefer=prefer)
-    shipped = {"embedded": load_soft_reader, "embedded:large": load_large_reader}.get(name)
-    reader = shipped() if shipped else open_soft_reader(Path(name.partition(":")[2]))
+    _, named, folder = name.partition(":")
+    reader = open_soft_reader(Path(folder)) if named else load_soft_reader()
     return EmbeddedVerifier(threshold, soft_reader=reader, prefer=prefer)
 
 
