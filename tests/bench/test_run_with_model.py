@@ -56,11 +56,11 @@ def options(model: str, **more: Any) -> RunOptions:
 
 
 def test_rows_are_asked_about_at_the_same_time_and_written_in_order(data: Path, tmp_path: Path) -> None:
-    together = threading.Barrier(15)
+    together = threading.Barrier(3)
 
     def answer(asked: str) -> str:
-        if re.search(r"Bridge [0-4] opened", asked):
-            together.wait(20)  # passes only when the first fifteen questions are here at the same time
+        if "Bridge 0 opened" in asked:
+            together.wait(20)  # passes only when the first three questions are here at the same time
         return record(asked)
 
     with chat_server(answer) as model:

@@ -33,7 +33,9 @@ class AheadLines:
 
     >>> import tempfile
     >>> output = Path(tempfile.mkdtemp()) / "out.jsonl"
-    >>> AheadLines(output).keep(Row(2, "line 2", {"id": "b"}), '{"id": "b"}')
+    >>> lines = AheadLines(output)
+    >>> lines.keep(Row(2, "line 2", {"id": "b"}), '{"id": "b"}')
+    >>> lines.close()
     >>> AheadLines(output).get(Row(2, "line 2", {"id": "b"}))
     '{"id": "b"}'
     """
