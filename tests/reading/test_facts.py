@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recipes.reader.mirror import pairs
+from tests.text.hostile import takes_linear_time
 from vouching.reading.amounts import short
 from vouching.reading.facts import computed_facts
 from vouching.reading.values import read_values
+from vouching.reading.windows import Passages
 
 SALES = """Ticket sales by month
 
@@ -93,3 +95,18 @@ def test_any_text_can_be_computed_with(text: str, claim: str) -> None:
 @pytest.mark.parametrize(("number", "written"), [(0.0, "0"), (1000000.0, "1,000,000"), (0.125, "0.12"), (-3.0, "-3")])
 def test_results_are_written_as_people_write_numbers(number: float, written: str) -> None:
     assert short(number) == written
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["The pump moves 60 litres a minute on 3 May 2021. ", "| Yoga | Monday | 8 | 9:30 |\n", "- item 5 of 7\n", "1,1,1,",
+     "# Title\n\nText with 5 words.\n\n", "from 9:30 to 10:30, ", '"', ". "],
+)  # fmt: skip
+def test_values_facts_and_windows_take_linear_time(piece: str) -> None:
+    claim = "The pump moves twice as many litres in total than on 4 May, 3 days later, for 5 nights."
+
+    def work(text: str) -> None:
+        computed_facts(claim, read_values(text))
+        Passages([text], lambda texts: [len(text.split()) for text in texts]).windows([claim], 430, 200)
+
+    assert takes_linear_time(work, piece, times=4_000)

@@ -8,6 +8,7 @@ gives, and currencies as other than names.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -124,11 +125,13 @@ def values_in(text: str) -> list[Value]:
 def read_values(text: str) -> Values:
     """All values of a text, its columns and its lists."""
     plain = as_markdown(text)
-    rows = [row for row in table_rows(plain) if row.cells]
+    rows = sorted((row for row in table_rows(plain) if row.cells), key=lambda row: row.start)
+    starts = [row.start for row in rows]
     values: list[Value] = []
     seen: Counter[str] = Counter()
     for number, (start, end) in enumerate(sentence_spans(plain)):
-        if any(row.start < end and start < row.end for row in rows):
+        last = bisect_left(starts, end) - 1
+        if last >= 0 and start < rows[last].end:
             continue
         stretch = plain[start:end]
         about = stems(stretch)

@@ -8,7 +8,7 @@ Not supported: choosing passages by meaning.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -232,22 +232,30 @@ class Passages:
 def _cut(text: str) -> list[tuple[int, int, tuple[int, ...], int | None]]:
     """Sentences and table rows of a text: offsets, the numbers of its heading and its table's head, the table."""
     plain = as_markdown(text)
-    titles = {start for start, _ in headings(plain)}
-    rows = [row for row in table_rows(plain) if row.cells[0].column != (0, 0)]
+    titles = sorted(start for start, _ in headings(plain))
+    rows = sorted((row for row in table_rows(plain) if row.cells[0].column != (0, 0)), key=lambda row: row.start)
+    row_starts = [row.start for row in rows]
     heads = {row.cells[0].column: row.start for row in rows if row.is_head}
     cut: list[tuple[int, int, tuple[int, ...], int | None]] = []
     heading: int | None = None
     number_at: dict[int, int] = {}
     for number, (start, end) in enumerate(sentence_spans(plain)):
         number_at[start] = number
-        is_title = any(start <= title < end for title in titles) if text[start] == "#" else _is_title(text, start, end)
-        row = next((row for row in rows if start <= row.start < end), None)
+        is_title = _first_in(titles, start, end) >= 0 if text[start] == "#" else _is_title(text, start, end)
+        at = _first_in(row_starts, start, end)
+        row = rows[at] if at >= 0 else None
         head = number_at.get(heads.get(row.cells[0].column, -1)) if row and not row.is_head else None
         above = tuple(n for n in (None if is_title else heading, head) if n is not None)
         cut.append((start, end, above, row.cells[0].column[0] if row else None))
         if is_title:
             heading = number
     return cut
+
+
+def _first_in(places: Sequence[int], start: int, end: int) -> int:
+    """The position of the first of sorted places in a stretch; -1 if there is none."""
+    at = bisect_left(places, start)
+    return at if at < len(places) and places[at] < end else -1
 
 
 def _is_title(text: str, start: int, end: int) -> bool:
