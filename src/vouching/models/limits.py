@@ -180,7 +180,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What a server says about itself; None where it says nothing."""
+    """What a server reports about itself; None for what it does not report."""
 
     context: int | None = None
     """Tokens of a prompt and its reply."""
