@@ -209,3 +209,13 @@ def test_rows_without_sources_are_fine_where_none_are_needed(tmp_path: Path) -> 
     rows = written(tmp_path / "rows.jsonl", [{"id": "x", "question": "q", "answers": ["a", "b"]}])
     ranker = ScoringRanker(TableScorer({"a": 1.0, "b": 2.0}), "no-search")
     assert batch(ranker, rows, open_journal(str(tmp_path / "out.jsonl"), {})).counts["answers"] == 2
+
+
+def test_a_token_limit_is_a_setting_of_the_run_where_it_is_given(tmp_path: Path) -> None:
+    rows = written(tmp_path / "rows.jsonl", [{"question": QUESTION, "answers": ["1973"], "source": BRIDGE}])
+    settings = []
+    for number, given in enumerate(([], ["--max-tokens", "64"])):
+        output = tmp_path / f"{number}.jsonl"
+        assert run("rank", "--input", rows, "--output", output, *given).exit_code == Exit.OK
+        settings.append(json.loads((tmp_path / f"{number}.jsonl.run.json").read_text(encoding="utf-8"))["settings"])
+    assert [one.get("max_tokens") for one in settings] == [None, 64]

@@ -71,7 +71,9 @@ def _rankings(options: Options) -> Task[Any]:
         bare = " or ".join(f"--mode {name}" for name in NO_EVIDENCE_MODES)
         raise InputError(f"no source of evidence: pass --index PATH or --web ENGINE, or {bare}, which need none")
     return RankingsTask(
-        RankOptions(scorer, mode, options["search_model"], search.arguments, relevance, options["wording"]),
+        RankOptions(
+            scorer, mode, options["search_model"], search.arguments, relevance, options["wording"], options["tokens"]
+        ),
         lambda: open_ranker(
             scorer,
             mode,
@@ -79,6 +81,7 @@ def _rankings(options: Options) -> Task[Any]:
             engines=search.engines(),
             queries=search.queries,
             wording=options["wording"] or "ours",
+            max_tokens=options["tokens"],
         ),
         partial(open_verifier, relevance, StructuredConfig(style="label")) if relevance else None,
     )

@@ -37,6 +37,8 @@ class RankOptions:
     """The language model that judges which answers the evidence supports; None measures no relevance."""
     wording: str | None = None
     """Prompts of the language models: "ours" or "paper"; None for ours."""
+    max_tokens: int | None = None
+    """Token limit of the language models' replies; None for their defaults."""
 
     @property
     def arguments(self) -> str:
@@ -44,6 +46,7 @@ class RankOptions:
         named = {
             "--score-model": self.score_model, "--mode": self.mode, "--search-model": self.search_model,
             "--relevance-model": self.relevance_model, "--wording": self.wording,
+            "--max-tokens": self.max_tokens,
         }  # fmt: skip
         return " ".join([*(f"{name} {value}" for name, value in named.items() if value), *self.search.split()])
 

@@ -138,7 +138,7 @@ _KINDS: Mapping[str, tuple[Kind, ...]] = {
     "wording": ("claims", "rankings"),
     **dict.fromkeys(("prompt", "generations", "marker"), ("answers",)),
     "method": ("claims", "answers"),
-    "max_tokens": ("claims", "answers", "judges"),
+    "max_tokens": ("claims", "rankings", "answers", "judges"),
     **dict.fromkeys(("judge", "seed"), ("answers", "judges")),
     "votes": ("judges",),
     "responses": ("ifeval", "math", "taxes"),

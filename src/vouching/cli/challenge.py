@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vouching.cli.keeping import Keeping, LedgerTarget
-from vouching.cli.options import HOW, OUTPUT, Json, panel
+from vouching.cli.options import HOW, OUTPUT, Json, MaxTokens, panel
 from vouching.cli.streams import Exit, draw, interruptible, progress, usage_errors, write_json
 from vouching.errors import InputError
 from vouching.types import Assurance
@@ -50,7 +50,6 @@ _WorkModel = Annotated[
 _Verifier = Annotated[str | None, panel(HOW, metavar="NAME", help="Language model that judges; default: --model.")]
 _Candidates = Annotated[int, panel(HOW, metavar="K", help="With --fill: number of revisions sampled after a case.")]
 _WorkSeed = Annotated[int | None, panel(HOW, metavar="N", help="Sampling seed.")]
-_WorkMaxTokens = Annotated[int, panel(HOW, metavar="N", help="Maximum number of tokens in a reply.")]
 _Gold = Annotated[
     Path | None,
     panel(
@@ -78,7 +77,7 @@ def challenge_command(
     verifier: _Verifier = None,
     candidates: _Candidates = 5,
     seed: _WorkSeed = None,
-    max_tokens: _WorkMaxTokens = 1024,
+    max_tokens: MaxTokens = None,
     gold: _Gold = None,
     output: _Steps = None,
     resume: _ResumeSteps = False,

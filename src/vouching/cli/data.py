@@ -58,6 +58,12 @@ _Writer = Annotated[
 _MaxTokens = Annotated[
     int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a reply; increase it for reasoning models.")
 ]
+_DerivedTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens", metavar="N", min=1, help="Maximum number of tokens in a reply; default: what the longest takes."
+    ),
+]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted run.")]
 _Demand = Annotated[
     str | None,
@@ -216,7 +222,7 @@ def _perturb_file(
 )
 def annotate_command(
     input: _Claims, output: _Output, model: _Writer, demand: _Demand = None, prompts: _Prompts = None,
-    wording: _Wording = "ours", seed: _Seed = 0, max_tokens: _MaxTokens = 1024, resume: _Resume = False,
+    wording: _Wording = "ours", seed: _Seed = 0, max_tokens: _DerivedTokens = None, resume: _Resume = False,
     jobs: Jobs = 1, shard: ShardOf = None, engine: EngineName = "local", ray_address: RayAddress = None,
 ) -> None:  # fmt: skip
     """Let a language model write records that a smaller model learns from.
@@ -239,7 +245,7 @@ def annotate_command(
 )
 def checklist_command(
     input: _Instructions, output: _Output, model: _Writer, critic: _Critic = None, rules: _Rules = False,
-    seed: _Seed = 0, max_tokens: _MaxTokens = 2048, resume: _Resume = False,
+    seed: _Seed = 0, max_tokens: _DerivedTokens = None, resume: _Resume = False,
 ) -> None:  # fmt: skip
     """Let a language model write a checklist for each instruction, and rewrite checklists with faults.
 

@@ -72,7 +72,8 @@ MaxTokens = Annotated[
         "--max-tokens",
         metavar="N",
         min=1,
-        help="Maximum number of tokens in a language model's reply; increase it for reasoning models; default: 1024.",
+        help="Maximum number of tokens in a language model's reply; increase it for reasoning models; default: what "
+        "the longest reply in the expected form takes, at least 1024.",
     ),
 ]
 Worded = Annotated[

@@ -13,6 +13,7 @@ from vouching.cli.options import (
     ROWS,
     Indexes,
     Json,
+    MaxTokens,
     Output,
     Resume,
     SourceFiles,
@@ -110,6 +111,7 @@ def rank_command(
     score_model: _ScoreModel = "embedded:rules",
     search_model: _SearchModel = None,
     wording: Worded = None,
+    max_tokens: MaxTokens = None,
     as_json: Json = False,
     ledger: LedgerTarget = None,
     input: _Input = None,
@@ -137,14 +139,13 @@ def rank_command(
         }  # fmt: skip
         spread = Spread(shard, engine, ray_address, jobs)
         refuse_row_contradictions(singles, (input, output, resume), of_rows=spread.given)
-        evidence = bool(source or source_text or search)
         if input is None and (question is None or not answer):
             raise InputError(
                 "no answers were given: pass --question TEXT and --answer TEXT (repeated), or --input ROWS (see --help)"
             )
-        _refuse_mode(mode, search_model, evidence, needed=input is None)
+        _refuse_mode(mode, search_model, bool(source or source_text or search), needed=input is None)
         refuse_second_stdin(*(source or ()))
-        ranking_by = _Ranked(score_model, mode, search_model, search, wording)
+        ranking_by = _Ranked(score_model, mode, search_model, search, wording, max_tokens)
         ranker = ranking_by.ranker()  # an invalid setting shows before any file is created
         if input is not None and output is not None:
             ranking_by = replace(ranking_by, needed=not search and mode not in NO_EVIDENCE_MODES)
@@ -153,10 +154,10 @@ def rank_command(
         given, warnings = given_sources(source or (), source_text or ())
         asked, texts = argument_text(question or "", "--question"), [argument_text(a, "--answer") for a in answer or ()]
         with progress("Ranking"):
-            ranking = run(ranker.rank(asked, texts, as_sources(given) if given else ()))
+            ranking = run(ranker.rank(asked, texts, sources := as_sources(given) if given else ()))
             run(ranker.aclose())
         ranking = replace(ranking, warnings=(*ranking.warnings, *warnings))
-        keeping.result({"question": asked, "answers": texts}, ranking, as_sources(given) if given else ())
+        keeping.result({"question": asked, "answers": texts}, ranking, sources)
         _write_ranking(ranking, as_json)
     raise typer.Exit(Exit.INCOMPLETE if ranking.unverified or ranking.invalid is not None else Exit.OK)
 
@@ -182,6 +183,7 @@ class _Ranked:
     search_model: str | None
     search: SearchOptions
     wording: Wording | None
+    max_tokens: int | None = None
     needed: bool = True
     """Whether a row needs sources."""
 
@@ -192,7 +194,7 @@ class _Ranked:
         engines = self.search.engines() if self.search else []
         return open_ranker(
             self.score_model, self.mode, search_model=self.search_model, engines=engines, queries=self.search.queries,
-            wording=self.wording or "ours",
+            wording=self.wording or "ours", max_tokens=self.max_tokens,
         )  # fmt: skip
 
     def opened(self) -> AsyncWorkFactory:
@@ -220,6 +222,7 @@ class _Ranked:
         settings = {
             "command": "rank", "mode": ranker.mode, "score model": self.score_model, "search model": self.search_model,
             **({"wording": self.wording} if self.wording else {}), **self.search.settings,
+            **({"max_tokens": self.max_tokens} if self.max_tokens else {}),
             "calibrator": ranker.calibrator, "record": VERDICT_VERSION, "vouching": __version__,
         }  # fmt: skip
         return RowJob(

@@ -7,7 +7,8 @@ instead of asking again, and the best of several replies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -18,6 +19,9 @@ from vouching.types import Claim, Unverified
 from vouching.types.verdict import UnverifiedReason
 
 R = TypeVar("R")
+K = TypeVar("K", bound=Hashable)
+MAX_REPEATS = 5
+"""Times that a list may hold the same entry; a model that writes it more often repeats itself."""
 MAX_QUOTED_REPLY = 4_000
 """Characters of an unusable reply that are sent back to the model."""
 _REASONS: dict[FinishReason, UnverifiedReason] = {"stop": "unparsable", "length": "truncated", "other": "refused"}
@@ -25,6 +29,21 @@ _REASONS: dict[FinishReason, UnverifiedReason] = {"stop": "unparsable", "length"
 
 class ReplyError(ValueError):
     """A reply that cannot be used; the message says why and completes "it cannot be used: ..."."""
+
+
+def unrepeated(entries: Iterable[K]) -> list[K]:
+    """The different entries of a list in a reply, in order. Raises ReplyError if the model repeats itself.
+
+    >>> unrepeated(["- It opened in 1973.", "- It is long.", "- It opened in 1973."])
+    ['- It opened in 1973.', '- It is long.']
+    """
+    counts = Counter(entries)
+    for entry, count in counts.most_common(1):
+        if count > MAX_REPEATS:
+            shown = str(entry)
+            shown = shown if len(shown) <= 80 else f"{shown[:80]}..."
+            raise ReplyError(f"the list repeats one entry {count:,} times: {shown!r}")
+    return [*counts]
 
 
 Replies: TypeAlias = Sequence[Completion]

@@ -155,6 +155,10 @@ SIMILAR = 1.0
 """Weight of the similarity; the words of a sentence that has all of them weigh 1."""
 
 
+MAX_TOKENS = 1024
+"""Token limit of a language model's reply in a search."""
+
+
 class ModelCompressor:
     r"""Compresses with a language model.
 
@@ -165,7 +169,9 @@ class ModelCompressor:
         wording: our prompt, or the paper's.
     """
 
-    def __init__(self, model: Model, max_tokens: int = 1024, limit: int = 24_000, wording: Wording = "ours") -> None:
+    def __init__(
+        self, model: Model, max_tokens: int = MAX_TOKENS, limit: int = 24_000, wording: Wording = "ours"
+    ) -> None:
         self.model = model
         self._wording: Wording = wording
         self._sampling = Sampling(max_tokens=max_tokens)
@@ -181,8 +187,8 @@ class ModelCompressor:
         [reply] = await self.model.generate(messages, self._sampling)
         if reply.finish_reason != "stop":
             raise ModelAnswerError(
-                f"{self.model.name} did not finish the compression ({reply.finish_reason}): increase max_tokens, "
-                f"currently {self._sampling.max_tokens}"
+                f"{self.model.name} did not finish the compression ({reply.finish_reason}): raise max_tokens "
+                f"(vouch rank --max-tokens), currently {self._sampling.max_tokens}"
             )
         parts = read_reply(reply.text)
         if parts is None:

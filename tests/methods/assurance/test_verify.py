@@ -203,6 +203,14 @@ def test_a_review_that_cannot_be_read_is_asked_for_again_and_is_then_not_a_verdi
     assert record.unverified == 0
 
 
+def test_every_role_is_asked_with_the_schema_of_its_reply() -> None:
+    model = ScriptedModel(Roles([3], [False, True], [4] * 3, [True]))
+    verifier = AssuranceVerifier(ModelVerifier(model, CONFIG))
+    asyncio.run(fill(WORDS, ModelGenerator(model, CONFIG), verifier))
+    keys = [next(iter((call.sampling.json_schema or {})["properties"])) for call in model.asked]
+    assert keys == ["form", "claim_id", "form", "claim_id", "decision"]  # the revision is reviewed before the choice
+
+
 def test_a_reply_that_was_cut_off_is_neither_a_verdict_nor_a_value() -> None:
     cut = Completion('{"verdict": "correct"}', "length", Usage())
     verifier = ModelVerifier(ScriptedModel([cut]))

@@ -177,6 +177,28 @@ def test_empty_documents_do_not_say_and_take_no_model() -> None:
     assert outcomes(audit([ASKED], [], sources=[Source(" ")])) == ["not_found", "not_found"]
 
 
+def test_a_question_that_the_proposer_repeats_is_asked_once() -> None:
+    repeated = f"{ASKED}\n{LENGTH.format('5 km')}"
+    assert outcomes(audit([repeated], [FOUND])) == ["different", "same"]
+
+
+def test_the_loop_of_a_proposer_is_asked_for_again_and_its_questions_count_once() -> None:
+    loop = "\n".join([LENGTH.format("5 km")] * 120)
+    report = audit([loop, ASKED], [FOUND])
+    assert outcomes(report) == ["different", "same"]
+    assert outcomes(audit([loop, loop], ['1. Evidence: "6 km" [Answer: 6 km]']))[0] == "different"
+
+
+def test_servers_are_told_what_questions_and_answers_are_and_the_limit_reaches_both() -> None:
+    said = '{"questions": [{"question": "How long is the bridge?", "answer": "5 km"}]}'
+    asks, answers = ScriptedModel([said, ASKED]), ScriptedModel([FOUND])
+    proposer, checker = ModelProposer(asks, max_tokens=50), ModelChecker(answers, max_tokens=50)
+    asyncio.run(BlindedVerifier(proposer, checker).verify(None, RESPONSE, [BRIDGE]))
+    schemas = [call.sampling.json_schema for call in (*asks.asked, *answers.asked)]
+    assert [[*schema["properties"]] for schema in schemas if schema] == [["questions"], ["questions"], ["answers"]]
+    assert {call.sampling.max_tokens for call in (*asks.asked, *answers.asked)} == {50}
+
+
 def test_facts_are_compared_by_words_and_then_by_entailment() -> None:
     asked = "- Question: Who designed it? [Answer: Ada Lovelace]\n- Question: Where is it? [Answer: the city of Oslo]"
     said = "1. Evidence: x [Answer: ada lovelace]\n2. Evidence: y [Answer: Bergen]"

@@ -46,6 +46,44 @@ def test_the_list_with_the_fewest_faults_is_kept_with_them() -> None:
     assert len(found.completions) == 3
 
 
+LOOP = "\n".join(f"{number}. {'Yes: Yes' if number % 2 else 'No: No'}" for number in range(1, 141))
+STATED = '1. It has exactly three bullet points.\n2. Is each about Paris?\n3. Does it avoid the word "travel"?'
+
+
+def test_a_list_that_can_be_judged_is_better_than_one_with_fewer_faults() -> None:
+    found, _ = made([STATED, TWO_FAULTS, STATED])  # one item that is no question; two items that nothing asks for
+    assert (len(found.faults), found.rejected) == (2, {})
+
+
+def test_items_that_are_no_questions_are_rejected_by_number() -> None:
+    found, _ = made({".": STATED})
+    assert {number: fault.kind for number, fault in found.rejected.items()} == {1: "form"}
+    assert found.failure(ASKED) is None
+
+
+def test_the_loop_of_a_model_is_noticed_and_no_list() -> None:
+    found, model = made({".": LOOP})
+    assert (found.checklist, found.attempts, len(model.asked)) == (None, ATTEMPTS, ATTEMPTS)
+    failed = found.failure(ASKED)
+    assert failed is not None
+    assert (failed.reason, "repeats one entry 70 times: 'Yes: Yes'" in failed.message) == ("unparsable", True)
+
+
+def test_a_list_that_is_too_long_is_rejected_as_a_whole() -> None:
+    found, _ = made({".": "\n".join(f"{number}. Does it name city {number}?" for number in range(1, 30))})
+    assert len(found.rejected) == 29
+    failed = found.failure(ASKED)
+    assert failed is not None
+    assert "it has 29 items, expected at most 25" in failed.message
+
+
+def test_a_list_that_was_cut_off_names_the_option() -> None:
+    failed = made({".": "word " * 99}, max_tokens=60)[0].failure(ASKED)
+    assert failed is not None
+    assert failed.reason == "truncated"
+    assert failed.message.endswith(": raise max_tokens (--max-tokens)")
+
+
 @pytest.mark.parametrize(
     ("script", "complaint"),
     [

@@ -25,6 +25,9 @@ from vouching.methods.checklist.reply import ItemAnswer, read_answer
         ("The answer is **no**.", False),
         ("<think>no, or yes?</think>\nyes", True),
         ("YES\n\nBecause it is so.", True),
+        ("The answer is no, since it has four.", False),
+        ("Answer: yes because it says so.", True),
+        ("No, no commas are used.", False),
     ],
 )
 def test_one_word_answers_however_it_is_dressed(reply: str, vote: bool | None) -> None:
@@ -38,6 +41,8 @@ def test_one_word_answers_however_it_is_dressed(reply: str, vote: bool | None) -
     [
         "", "Mostly.", "Ja", "No-one can tell.", "No doubt it is fine", "yes/no", "<think>yes</think>",
         "No, wait:\nyes",
+        'The answer is "no" to the question of whether the instruction and response are clear.',
+        'Yes: Yes\n\nOutput "yes" or "no" and nothing else.', "Yes: Yes", "Yes or no? Yes.",
         'Answer: "yes" or "no"', "Reason: It is short.\nQuote: none", "Reason: It says so.\nQuote: the answer: yes",
     ],
 )  # fmt: skip

@@ -192,6 +192,39 @@ def test_a_checklist_is_made_where_none_is_given_and_its_faults_are_warnings() -
     assert (warning.kind, "does not ask for 'engaging'" in warning.message) == ("checklist", True)
 
 
+def test_an_item_that_is_no_question_is_unverified_and_leaves_no_score() -> None:
+    script = {"Write the checklist|list has faults": "1. It has three points.\n2. Is it about Paris?", ".": "yes"}
+    found, model = judged(script, None)
+    first, second = found.findings
+    assert isinstance(first, Unverified)
+    assert (first.claim.id, first.reason) == ("item-1", "unparsable")
+    assert "the item was not asked: item 1 has the wrong form: it is not a question" in first.message
+    assert (isinstance(second, ItemResult), found.score, found.totals.unverified) == (True, None, 1)
+    assert len(model.asked) == 3 + 1  # three lists and one question
+
+
+def test_equal_questions_are_asked_once_and_paid_for_once() -> None:
+    found, model = judged(["yes"], [ITEM, ChecklistItem("Is it about Paris?"), ITEM][::2])
+    assert [only_vote(finding) for finding in found.findings] == [True, True]
+    assert (len(model.asked), found.usage.calls) == (1, 1)
+
+
+@pytest.mark.parametrize(("reasons", "keys"), [(False, ["answer"]), (True, ["reason", "quote", "answer"])])
+def test_the_limit_reaches_every_call_and_a_server_is_told_what_an_answer_is(reasons: bool, keys: list[str]) -> None:
+    script = {"Write the checklist": "1. Is it about Paris?\n2. Has it three bullet points?", ".": "Answer: yes"}
+    _, model = judged(script, None, max_tokens=64, reasons=reasons)
+    assert {call.sampling.max_tokens for call in model.asked} == {64}
+    lists, *answers = [call.sampling.json_schema for call in model.asked]
+    assert lists is not None
+    assert [*lists["properties"]] == ["questions"]
+    assert [[*schema["properties"]] for schema in answers if schema] == [keys, keys]
+
+
+def test_the_papers_prompts_are_sent_without_a_schema() -> None:
+    _, model = judged(["yes"], wording="paper")
+    assert model.asked[0].sampling.json_schema is None
+
+
 def test_without_a_checklist_the_response_is_unverified() -> None:
     report, _ = judged({".": "I cannot do that."}, None)
     [finding] = report.findings

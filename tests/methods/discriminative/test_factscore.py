@@ -88,7 +88,7 @@ def test_a_list_that_was_cut_off_is_no_list() -> None:
     facts = asyncio.run(split("When?", "In 1973."))
     assert facts.texts == ()
     assert facts.unread is not None
-    assert facts.unread.fault == "the list of facts was cut off: raise max_tokens (now 7)"
+    assert facts.unread.fault == "the list of facts was cut off: raise max_tokens (--max-tokens, now 7)"
     assert facts.unread.reason == "truncated"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,6 +115,16 @@ def test_an_invalid_ranking_is_an_outcome_of_its_own() -> None:
 def test_a_reply_that_was_cut_off_is_told_from_one_that_is_wrong() -> None:
     ranker = GenerativeRanker(ScriptedModel(["It was built in 1973 by"]), "generative", max_tokens=3)
     assert {failed.reason for failed in ranked(ranker, ANSWERS).unverified} == {"truncated"}
+
+
+def test_a_server_that_enforces_the_schema_ranks_in_json() -> None:
+    said = '{"explanation": "The record says 1973.", "places": {"answer 1": 3, "answer 2": 1, "answer 3": 2}}'
+    model = ScriptedModel([said])
+    ranking = ranked(GenerativeRanker(model, "generative", max_tokens=64), ANSWERS)
+    assert [(a.place, a.number) for a in ranking.answers] == [(1, 2), (2, 3), (3, 1)]
+    assert ranking.explanation == "The record says 1973."
+    assert model.asked[0].sampling.max_tokens == 64
+    jsonschema.validate(json.loads(said), model.asked[0].sampling.json_schema)
 
 
 def test_half_a_number_is_no_points() -> None:

@@ -16,6 +16,7 @@ from tests.methods.scripts import CLAIM, RIGHT, SOURCE, WRONG, outcome, reply, u
 from vouching.bench.injection_flips import shipped_injections
 from vouching.checker import Checker
 from vouching.errors import ConfigError, ModelRefusedError, ModelUnavailableError
+from vouching.judging.schemas import longest
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
 from vouching.models import Message, Sampling, ScriptedModel
 from vouching.types import Claim, Source, Unverified, Verdict
@@ -48,10 +49,41 @@ def test_the_score_is_the_stated_confidence_turned_to_attributable_and_is_called
     assert len(warned(no, "uncalibrated")) == len(warned(yes, "uncalibrated")) == 1
 
 
-def test_a_label_keeps_its_side_when_its_confidence_denies_it() -> None:
-    yes, no = verdict([reply(RIGHT, confidence=0.2)]), verdict([reply(confidence=0.0)])
-    assert (yes.label, yes.score, no.label, round(no.score, 9)) == ("Attributable", 0.51, "Not Attributable", 0.49)
-    assert "probability of 0.2" in warned(yes, "inconsistency")[0]
+@pytest.mark.parametrize("style", ["structured", "label"])
+def test_a_label_that_its_confidence_denies_is_asked_for_again_and_then_no_verdict(style: str) -> None:
+    denied, sure = reply(RIGHT, confidence=0.0), reply(RIGHT, confidence=0.9)
+    found, model = outcome([denied, denied], style=style)
+    assert isinstance(found, Unverified)
+    assert (found.reason, len(model.asked)) == ("unparsable", 2)
+    assert "the confidence 0 says that this label is probably wrong" in found.message
+    assert "the confidence 0 says" in model.asked[1].last
+    assert verdict([denied, sure], style=style).score == 0.9
+
+
+def test_replies_that_deny_their_labels_have_no_vote() -> None:
+    denied, no = reply(RIGHT, confidence=0.0), reply(confidence=0.8)
+    found = unverified([denied] * 6, votes=3)  # three votes, each asked for again
+    assert "3 of 3 votes failed" in found.message
+    assert verdict([denied, no, no, no], votes=3).label == "Not Attributable"
+
+
+def test_a_confidence_of_one_half_stays_on_the_side_of_its_label() -> None:
+    yes, no = verdict([reply(RIGHT, confidence=0.5)]), verdict([reply(confidence=0.5)])
+    assert (yes.label, no.label) == ("Attributable", "Not Attributable")
+
+
+def test_an_entry_that_a_model_repeats_over_and_over_is_no_record() -> None:
+    looped = [*WRONG["evidence_alignment"]] * 6  # 5 times are allowed
+    found = unverified([reply(evidence_alignment=looped)] * 2)
+    assert (found.reason, "repeats one entry 6 times" in found.message) == ("unparsable", True)
+
+
+def test_the_token_limit_is_enough_for_the_longest_reply_of_the_schema_unless_one_is_given() -> None:
+    _, model = outcome([reply()])
+    sampling = model.asked[0].sampling
+    assert sampling.json_schema is not None
+    assert longest(sampling.json_schema) <= 4 * sampling.max_tokens  # at four characters a token
+    assert outcome([reply()], max_tokens=420)[1].asked[0].sampling.max_tokens == 420
 
 
 def test_a_threshold_that_overrules_the_model_is_said() -> None:

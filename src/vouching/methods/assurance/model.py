@@ -14,17 +14,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
 from vouching.errors import ConfigError
 from vouching.judging.ask import Replies, Unread, ask
 from vouching.judging.delimiters import delimited, delimiter_prompt
+from vouching.judging.schemas import Schema, token_limit
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.reply import (
     case_json,
+    case_schema,
+    choice_schema,
     line_json,
+    line_schema,
     read_case,
     read_choice,
     read_line,
@@ -97,22 +101,25 @@ class AssuranceConfig:
     candidates: int = 5
     """K: revisions that are drawn after a case."""
     revision_temperature: float = 0.7
-    max_tokens: int = 1024
-    """Of a reply; reasoning models need more."""
+    max_tokens: int | None = None
+    """Of a reply; None: what the longest that its schema allows takes."""
     seed: int | None = None
 
     def __post_init__(self) -> None:
         if self.candidates < 1:
             raise ConfigError(f"candidates must be at least 1, got {self.candidates}")
-        _ = self.sampling(), self.revising()
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise ConfigError(f"max_tokens must be at least 1, got {self.max_tokens}")
+        _ = self.sampling(choice_schema()), self.revising(choice_schema())
 
-    def sampling(self) -> Sampling:
+    def sampling(self, schema: Schema) -> Sampling:
         """For drafts, reviews and choices."""
-        return Sampling(self.max_tokens, self.temperature, self.top_p, seed=self.seed)
+        limit = token_limit(self.max_tokens, schema)
+        return Sampling(limit, self.temperature, self.top_p, seed=self.seed, json_schema=schema)
 
-    def revising(self) -> Sampling:
+    def revising(self, schema: Schema) -> Sampling:
         """For all K revisions at once."""
-        return Sampling(self.max_tokens, self.revision_temperature, self.top_p, self.candidates, self.seed)
+        return replace(self.sampling(schema), temperature=self.revision_temperature, n=self.candidates)
 
 
 class UnitVerifier(Protocol):
@@ -159,7 +166,8 @@ class ModelVerifier:
         def again(fault: str) -> str:
             return load_prompt(_PACKAGE, "prompts/again").fill(fault=fault).strip()
 
-        [found] = await ask(self.model, unit_messages("review", state, proposal), self.config.sampling(), read, again)
+        sampling = self.config.sampling(case_schema(state.unit))
+        [found] = await ask(self.model, unit_messages("review", state, proposal), sampling, read, again)
         if isinstance(found, Unread):
             return found.unverified(claim, "the verifier's reply neither raises a case nor accepts the value: {}")
         return found
@@ -222,13 +230,14 @@ class ModelGenerator:
 
     async def draft(self, state: UnitState) -> tuple[Proposal | None, str]:
         """x; None if it cannot be read, and then why. Raises ModelError if the model gives no reply."""
-        [reply] = await self.model.generate(unit_messages("draft", state), self.config.sampling())
+        sampling = self.config.sampling(line_schema(state.unit))
+        [reply] = await self.model.generate(unit_messages("draft", state), sampling)
         return read_reply(reply, lambda text: read_line(text, state.unit))
 
     async def revisions(self, state: UnitState, proposal: Proposal | None, case: SafetyCase) -> list[Proposal]:
         """Those of K candidates that can be read. Raises ModelError if the model gives no reply."""
         messages = unit_messages("revise", state, proposal, case)
-        replies = await self.model.generate(messages, self.config.revising())
+        replies = await self.model.generate(messages, self.config.revising(line_schema(state.unit)))
         found = (read_reply(one, lambda text: read_line(text, state.unit))[0] for one in replies)
         return [one for one in found if one is not None]
 
@@ -239,6 +248,6 @@ class ModelGenerator:
         if proposal is not None and same_value(proposal.value, revision.value):
             return False, "the best revision has the same value as the proposal"
         messages = unit_messages("approve", state, proposal, case, revision)
-        [reply] = await self.model.generate(messages, self.config.sampling())
+        [reply] = await self.model.generate(messages, self.config.sampling(choice_schema()))
         choice, fault = read_reply(reply, read_choice)
         return choice or (False, f"the approver's reply cannot be read: {fault}")

@@ -16,15 +16,55 @@ from json_repair import repair_json
 
 from vouching.errors import InputError
 from vouching.judging.ask import ReplyError
+from vouching.judging.schemas import BOOLEAN, NULL, NUMBER, Schema, any_of, list_of, one_of, record, short_text
 from vouching.methods.assurance.values import as_decimal, read_value, value_json
 from vouching.models.base import Completion, spoken
-from vouching.types import EvidencePointer, Proposal, Rollout, SafetyCase, TaskUnit
+from vouching.types import EvidencePointer, Proposal, Rollout, SafetyCase, TaskUnit, ValueType
 
 R = TypeVar("R")
 _LONGEST = 200_000
 _LONGEST_REPAIRED = 20_000
 _LIMIT = 50
 _LONGEST_TEXT = 4_000
+
+
+_TEXT: Schema = short_text(400)
+_NAME = 120
+"""Characters of a name, path or value, where a server enforces the schema."""
+_ENTRIES = 6
+_STATED = any_of(NUMBER, BOOLEAN, short_text(_NAME), NULL)
+_VALUES: Mapping[ValueType, Schema] = {
+    "amount": NUMBER, "number": NUMBER, "integer": NUMBER, "boolean": BOOLEAN, "text": _TEXT, "choice": _TEXT,
+}  # fmt: skip
+
+
+def line_schema(unit: TaskUnit) -> Schema:
+    """The JSON Schema of a generator's reply."""
+    name = short_text(_NAME)
+    return record(form=name, line=one_of(unit.id), description=name, amount=_value(unit), rationale=_TEXT)
+
+
+def case_schema(unit: TaskUnit) -> Schema:
+    """The JSON Schema of a verifier's reply."""
+    name = short_text(_NAME)
+    finding = record(
+        form=name, line=one_of(unit.id), claim=_TEXT, verdict=one_of("correct", "wrong"), confidence=NUMBER,
+        arguments=list_of(_TEXT, _ENTRIES), evidence=list_of(record(type=name, location=name, value=_STATED), _ENTRIES),
+        rules=list_of(name, _ENTRIES), correction=any_of(_value(unit), NULL),
+    )  # fmt: skip
+    return record(
+        claim_id=name, overall_verdict=one_of("accept", "reject"), overall_confidence=NUMBER,
+        line_findings=list_of(finding, 1, 1),
+    )  # fmt: skip
+
+
+def choice_schema() -> Schema:
+    """The JSON Schema of an approver's reply."""
+    return record(decision=one_of("KEEP", "REVISE"), reason=_TEXT)
+
+
+def _value(unit: TaskUnit) -> Schema:
+    return one_of(*unit.choices) if unit.choices else _VALUES[unit.type]
 
 
 def case_json(case: SafetyCase, unit: TaskUnit) -> dict[str, Any]:

@@ -15,15 +15,18 @@ from dataclasses import dataclass
 from itertools import chain
 
 from vouching.errors import ConfigError
-from vouching.judging.ask import Replies, ReplyError, Unread, ask
+from vouching.judging.ask import Replies, ReplyError, Unread, ask, unrepeated
 from vouching.judging.matching import same_answer
+from vouching.judging.schemas import Schema, token_limit
 from vouching.judging.windows import ScreenedSources, Window, window_limit
 from vouching.methods.blinded.compare import placed, sourced
 from vouching.methods.blinded.prompt import (
     ask_again,
     ask_for_more,
     check_messages,
+    check_schema,
     propose_messages,
+    propose_schema,
     read_answers,
     read_pairs,
     says_none,
@@ -55,7 +58,7 @@ class ModelProposer:
     """
 
     model: Model
-    max_tokens: int = 2_048
+    max_tokens: int | None = None
     seed: int | None = None
     wording: Wording = "ours"
 
@@ -71,9 +74,11 @@ class ModelProposer:
         numbers = [value.text for value in values_of(response, scope)]
 
         def best(replies: Replies) -> tuple[Pair, ...]:
-            return max((placed(read_pairs(one.text), response) for one in replies), key=len, default=())
+            lists = ([*dict.fromkeys(read_pairs(one.text))] for one in replies)
+            return max((placed(pairs, response) for pairs in lists), key=len, default=())
 
         def read(replies: Replies) -> tuple[Pair, ...]:
+            unrepeated(read_pairs(replies[-1].text))
             pairs = best(replies)
             enough = len(pairs) >= min(least, len(numbers)) and (pairs or says_none(replies[-1].text))
             if len(replies) == 1 and not enough:
@@ -82,7 +87,7 @@ class ModelProposer:
             return pairs
 
         completions: list[Completion] = []
-        sampling = Sampling(self.max_tokens, seed=self.seed)
+        sampling = _sampling(propose_schema(), self.wording, self.max_tokens, seed=self.seed)
         messages = propose_messages(response, scope, least, self.wording)
         [found] = await ask(self.model, messages, sampling, read, str, completions)
         if isinstance(found, Unread) and found.reason == "backend":
@@ -110,7 +115,7 @@ class ModelChecker:
     model: Model
     votes: int = 1
     """J: answers to each question."""
-    max_tokens: int = 2_048
+    max_tokens: int | None = None
     seed: int | None = None
     max_at_once: int = MAX_QUESTIONS
     """Questions per prompt."""
@@ -178,8 +183,17 @@ class ModelChecker:
             return found
 
         temperature = TEMPERATURE if self.votes > 1 else 0.0
-        sampling = Sampling(self.max_tokens, temperature, n=self.votes, seed=self.seed)
+        schema = check_schema(len(batch))
+        sampling = _sampling(schema, self.wording, self.max_tokens, temperature, self.votes, self.seed)
         messages = check_messages(batch, window, self.wording)
         found = await ask(self.model, messages, sampling, read, str, completions)
         broken = next((one for one in found if isinstance(one, Unread) and one.reason == "backend"), None)
         return broken or [joined(one.replies) if isinstance(one, Unread) else one for one in found]
+
+
+def _sampling(
+    schema: Schema, wording: Wording, given: int | None, temperature: float = 0.0, n: int = 1, seed: int | None = None
+) -> Sampling:
+    """How a role is sampled; the paper's prompts are sent without a schema."""
+    enforced = schema if wording == "ours" else None
+    return Sampling(token_limit(given, schema), temperature, n=n, seed=seed, json_schema=enforced)

@@ -1,11 +1,11 @@
 """Prompts of a blinded audit, one for the proposer and one for the checker, and the parsing of their replies.
 
-The second prompt contains nothing of the response but the questions. A line of a reply in another form is ignored.
+The second prompt contains nothing of the response but the questions. A line of a reply in another form is ignored. A
+server that enforces schemas gets one for each reply, and JSON is read as the lines are.
 
 Departures (App. A.2, A.3): own wording; answers carry units; contradicting values of the documents are all listed.
 ``paper_propose.txt`` and ``paper_check.txt`` are the prompts as printed there: answers are bare numbers, and nothing
 marks what is data.
-Not supported: replies in JSON, which the prompts do not ask for.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from itertools import zip_longest
 
 from vouching.judging.delimiters import delimited, delimiter_prompt
 from vouching.judging.matching import is_answer, same_answer
+from vouching.judging.schemas import Schema, json_list, list_of, one_of, record, short_text
 from vouching.judging.windows import Window
-from vouching.methods.blinded.roles import Scope
+from vouching.methods.blinded.roles import MAX_QUESTIONS, Scope
 from vouching.models.base import Message, spoken
 from vouching.prompts import Wording, load_prompt
 from vouching.types import Checked, Pair, Question
@@ -34,6 +35,8 @@ _NUMBER = re.compile(r"^[\s*#-]*(?:question\s*)?(\d{1,3})[.):]", re.IGNORECASE |
 _ANSWER = re.compile(r"\[\s*\**answer\**\s*:\**\s*(.*?)\s*\]", re.IGNORECASE | re.DOTALL)
 _EVIDENCE = re.compile(r"evidence\**\s*:\**\s*(.*?)\s*(?=\[\s*\**answer|\Z)", re.IGNORECASE | re.DOTALL)
 _CANNOT = re.compile(r"\bcan(?:no|['’])t answer\b", re.IGNORECASE)
+_SENTENCE, _SHORT = 240, 80
+"""Characters of a question or a quotation, and of an answer, where a server enforces the schema."""
 _MARKS = "\"'“”„«»` *"
 
 
@@ -82,16 +85,30 @@ def prompt_digest(scope: Scope, wording: Wording = "ours") -> str:
     return hashlib.sha256("\0".join([*texts, delimiter_prompt().text]).encode()).hexdigest()
 
 
+def propose_schema() -> Schema:
+    """The JSON Schema of a proposer's reply."""
+    return record(questions=list_of(record(question=short_text(_SENTENCE), answer=short_text(_SHORT)), MAX_QUESTIONS))
+
+
+def check_schema(questions: int) -> Schema:
+    """The JSON Schema of a checker's reply to a number of questions."""
+    numbers = one_of(*range(1, questions + 1))
+    answer = record(number=numbers, evidence=short_text(_SENTENCE), answer=short_text(_SHORT))
+    return record(answers=list_of(answer, questions, questions))
+
+
 def read_pairs(reply: str) -> list[Pair]:
     """The questions of a reply with their answers."""
-    found = _PAIR.finditer(spoken(reply))
-    pairs = (Pair(Question(one["question"].strip(_MARKS)), one["answer"].strip(_MARKS)) for one in found)
+    listed = json_list(reply, "questions")
+    found = (one.groupdict() for one in _PAIR.finditer(spoken(reply))) if listed is None else listed
+    texts = ((str(one.get("question", "")), str(one.get("answer", ""))) for one in found)
+    pairs = (Pair(Question(asked.strip(_MARKS)), answer.strip(_MARKS)) for asked, answer in texts)
     return [pair for pair in pairs if pair.question.text and is_answer(pair.answer)]
 
 
 def says_none(reply: str) -> bool:
-    """Whether a reply is only the word NONE."""
-    return _NONE.fullmatch(spoken(reply).strip()) is not None
+    """Whether a reply is only the word NONE, or an empty list."""
+    return _NONE.fullmatch(spoken(reply).strip()) is not None or json_list(reply, "questions") == []
 
 
 def read_answers(reply: str, questions: int) -> list[Checked | None]:
@@ -103,8 +120,14 @@ def read_answers(reply: str, questions: int) -> list[Checked | None]:
     >>> read_answers("It is six kilometres long, I believe.", 1), read_answers("1. Evidence: none [Answer: ]", 1)
     ([None], [None])
     """
-    text = spoken(reply)
     found: list[Checked | None] = [None] * questions
+    for one in json_list(reply, "answers") or ():
+        number, said = one.get("number"), str(one.get("answer", ""))
+        if isinstance(number, int) and 0 < number <= questions and found[number - 1] is None:
+            found[number - 1] = _checked([said], str(one.get("evidence", "")))
+    if any(found):
+        return found
+    text = spoken(reply)
     marks: list[re.Match[str]] = []
     for mark in _NUMBER.finditer(text):
         # A line of evidence may begin with a number too: the questions' own numbers increase.
@@ -121,6 +144,11 @@ def _answer(part: str) -> Checked | None:
     given = _ANSWER.findall(part)
     if not given:
         return Checked() if _CANNOT.search(part) else None
+    quoted = _EVIDENCE.search(part)
+    return _checked(given, quoted[1] if quoted else "")
+
+
+def _checked(given: Sequence[str], evidence: str) -> Checked | None:
     values = [value.strip(_MARKS) for one in given for value in re.split(r"\s\|\s", one)]
     if not any(re.search(r"\w", value) for value in values):  # "[Answer: ]", "[Answer: ...]"
         return None
@@ -128,6 +156,5 @@ def _answer(part: str) -> Checked | None:
     for value in filter(is_answer, values):
         if not any(same_answer(value, other) for other in answers):
             answers.append(value)
-    quoted = _EVIDENCE.search(part)
-    quote = quoted[1].strip(_MARKS) if quoted else ""
+    quote = evidence.strip(_MARKS)
     return Checked(tuple(answers), evidence=quote if answers and is_answer(quote) else "")

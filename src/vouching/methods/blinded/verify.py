@@ -27,9 +27,9 @@ from vouching.methods.blinded.compare import compared
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
 from vouching.methods.blinded.prompt import prompt_digest
 from vouching.methods.blinded.roles import Asked, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
-from vouching.methods.embedded.language import looks_english
 from vouching.models.base import Model
 from vouching.prompts import Wording, check_wording
+from vouching.methods.embedded.language import looks_english
 from vouching.types import (
     Claim,
     Finding,
@@ -60,8 +60,8 @@ class BlindedConfig:
     votes: int = 1
     """J: a language model's answers to each question; a tie is a mismatch."""
     seed: int | None = None
-    max_tokens: int = 2_048
-    """Token limit of a language model's reply."""
+    max_tokens: int | None = None
+    """Token limit of a language model's reply; None: what the longest reply that its schema allows takes."""
     wording: Wording = "ours"
     """Prompts of a language model: ours, or as MARCH prints them, which ask for bare numbers."""
 
@@ -73,8 +73,8 @@ class BlindedConfig:
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
         for name in ("min_questions", "votes", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+            if (given := getattr(self, name)) is not None and given < 1:
+                raise ConfigError(f"{name} must be at least 1, got {given}")
 
 
 class BlindedVerifier:
@@ -344,5 +344,5 @@ def _notes(proposal: Proposal, response: str, numbers: int, config: BlindedConfi
     if asked < expected:
         notes.append(VerdictWarning("unasked", f"Too few questions were asked: {asked}, expected at least {expected}."))
     if proposal.cut_off:
-        notes.append(VerdictWarning("truncated", f"The list of questions was cut off at {config.max_tokens} tokens."))
+        notes.append(VerdictWarning("truncated", "The list of questions was cut off: raise max_tokens (--max-tokens)."))
     return notes

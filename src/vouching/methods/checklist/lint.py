@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
-from vouching.methods.checklist.reply import is_question
-from vouching.methods.embedded.language import looks_english
+from vouching.methods.checklist.reply import MAX_ITEMS, is_question
 from vouching.methods.rules.find import find_rules
+from vouching.methods.embedded.language import looks_english
 from vouching.text.numerals import find_numerals
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words, lower_words, stem
@@ -34,8 +34,6 @@ from vouching.types import Checklist, ChecklistItem
 FaultKind: TypeAlias = Literal["form", "under-decomposed", "over-decomposed", "spurious", "missing"]
 Similarity: TypeAlias = Callable[[str, str], float]
 """How much of the first text's meaning the second has, in [0, 1]."""
-MAX_ITEMS = 25
-"""Longer lists are over-decomposed: the paper's have five to eight items, with a long tail."""
 
 _QUOTED = re.compile(r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|(?<!\w)'([^'\n]{1,80})'(?!\w)")
 _OPEN_QUESTION = re.compile(r"\W*(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)

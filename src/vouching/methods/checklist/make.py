@@ -1,22 +1,25 @@
 """Make a checklist from an instruction with a language model, and revise it where lint finds faults (Soft-RLVR, 2.3).
 
-The first list is greedy. A list with faults goes back to the model with them, up to three lists in all; the one with
-the fewest faults is kept. The order of items that App. A.3.2 prescribes is asked for in the prompt and not checked.
+The first list is greedy. A list with faults goes back to the model with them, up to three lists in all. Kept is the one
+with the fewest items that cannot be judged, then with the fewest faults. The order of items that App. A.3.2 prescribes
+is asked for in the prompt and not checked.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import get_args
 
 from vouching.errors import ModelError
+from vouching.judging.ask import ReplyError, unrepeated
+from vouching.judging.schemas import Schema, json_list, list_of, one_of, record, short_text, token_limit
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, items_json
 from vouching.methods.checklist.lint import Fault, FaultKind, Similarity, bind_rules, lint
 from vouching.methods.checklist.prompt import ask_to_revise, lint_messages, make_digest, make_messages
-from vouching.methods.checklist.reply import parse_checklist
+from vouching.methods.checklist.reply import MAX_ITEMS, list_schema, parse_checklist
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.prompts import Wording
 from vouching.rows import (
@@ -33,17 +36,19 @@ from vouching.rows import (
     write_lines,
 )
 from vouching.rows import Made as MadeRows
-from vouching.types import Checklist, ChecklistItem
+from vouching.types import Checklist, ChecklistItem, Claim, Unverified
 from vouching.version import __version__
 
 ATTEMPTS = 3
 """Maximum number of lists."""
-MAX_TOKENS = 2048
-"""Token limit of a list; reasoning models need more."""
 _TEMPERATURE = 0.7
 """Of the lists after the first."""
+_FAULT = 160
+"""Characters of a critic's message, where a server enforces the schema."""
 _MAX_SHOWN = 12
 """Faults that are shown to the model at once."""
+_TOO_LONG = ("over-decomposed", None)
+"""Kind and item of the fault of a list with too many items."""
 _LENGTH = "length "
 """Prefix of the keys that count lists by length."""
 _LINE = re.compile(rf"^\W*(\d+)\s*\|\s*({'|'.join(get_args(FaultKind))})\s*\|\s*(.+)$", re.MULTILINE)
@@ -61,6 +66,28 @@ class Made:
     completions: tuple[Completion, ...] = ()
     """All replies, for their cost."""
 
+    @property
+    def rejected(self) -> Mapping[int, Fault]:
+        """The items that cannot be judged, by number, and why: not a yes/no question, or on a list that is too long."""
+        return _rejected(self.checklist, self.faults)
+
+    def failure(self, instruction: str) -> Unverified | None:
+        """Why there is no checklist to judge by; None if there is one."""
+        if self.checklist is not None and len(self.rejected) < len(self.checklist.items):
+            return None
+        why = "; ".join(dict.fromkeys(map(str, self.rejected.values() or self.faults)))
+        cut = self.checklist is None and any(one.finish_reason == "length" for one in self.completions)
+        message = f"no checklist was created: {why}{': raise max_tokens (--max-tokens)' if cut else ''}"
+        return Unverified(Claim(instruction, id="checklist"), "truncated" if cut else "unparsable", message)
+
+
+def _rejected(checklist: Checklist | None, faults: Sequence[Fault]) -> Mapping[int, Fault]:
+    items = checklist.items if checklist is not None else ()
+    too_long = [fault for fault in faults if len(items) > MAX_ITEMS and (fault.kind, fault.item) == _TOO_LONG]
+    if too_long:
+        return dict.fromkeys(range(1, len(items) + 1), too_long[0])
+    return {fault.item: fault for fault in reversed(faults) if fault.kind == "form" and fault.item is not None}
+
 
 class ChecklistMaker:
     """Makes checklists.
@@ -68,7 +95,7 @@ class ChecklistMaker:
     Args:
         model: writes the lists.
         seed: of the sampling; attempt k uses seed + k.
-        max_tokens: token limit of a list.
+        max_tokens: token limit of a list; None: what the longest list that its schema allows takes.
         critic: a language model that looks for faults too.
         similarity: see :func:`~vouching.methods.checklist.lint.encoder_similarity`; None does without the encoder.
         wording: of the first request; faults are reported in our words in any case.
@@ -85,7 +112,7 @@ class ChecklistMaker:
         self,
         model: Model,
         seed: int = 0,
-        max_tokens: int = MAX_TOKENS,
+        max_tokens: int | None = None,
         critic: Model | None = None,
         similarity: Similarity | None = None,
         wording: Wording = "ours",
@@ -93,6 +120,9 @@ class ChecklistMaker:
         self.model, self._critic, self._similarity = model, critic, similarity
         self._wording: Wording = wording
         self._seed, self._max_tokens = seed, max_tokens
+        schema = list_schema()
+        enforced = schema if wording == "ours" else None
+        self._sampling = Sampling(token_limit(max_tokens, schema), json_schema=enforced)
 
     @property
     def settings(self) -> dict[str, str | int | None]:
@@ -111,7 +141,7 @@ class ChecklistMaker:
         completions: list[Completion] = []
         attempts = 0
         while attempts < ATTEMPTS:
-            sampling = Sampling(self._max_tokens, _TEMPERATURE if attempts else 0.0, seed=self._seed + attempts)
+            sampling = replace(self._sampling, temperature=_TEMPERATURE * (attempts > 0), seed=self._seed + attempts)
             attempts += 1
             try:
                 [reply] = await self.model.generate(messages, sampling)
@@ -122,7 +152,7 @@ class ChecklistMaker:
                     raise
                 unread.append(Fault("form", str(error)))
                 break
-            if checklist is not None and (best is None or len(faults) < len(best[1])):
+            if checklist is not None and (best is None or _badness(checklist, faults) < _badness(*best)):
                 best = checklist, faults
             if not faults:
                 break
@@ -145,9 +175,12 @@ class ChecklistMaker:
     ) -> tuple[Checklist | None, tuple[Fault, ...]]:
         """The list in a reply, and its faults."""
         if reply.finish_reason == "length":
-            message = f"the reply was cut off at {self._max_tokens:,} tokens: write a shorter list"
+            message = f"the reply was cut off at {self._sampling.max_tokens:,} tokens: write a shorter list"
             return None, (Fault("form", message),)
-        questions = parse_checklist(reply.text)
+        try:
+            questions = unrepeated(parse_checklist(reply.text))
+        except ReplyError as error:
+            return None, (Fault("form", str(error)),)
         if not questions:
             return None, (Fault("form", "the reply contains no numbered list of questions"),)
         checklist = Checklist(instruction, tuple(map(ChecklistItem, questions)))
@@ -159,17 +192,30 @@ class ChecklistMaker:
 
 
 async def lint_by_model(
-    model: Model, checklist: Checklist, max_tokens: int = MAX_TOKENS
+    model: Model, checklist: Checklist, max_tokens: int | None = None
 ) -> tuple[tuple[Fault, ...], list[Completion]]:
     """The faults that a language model finds, and its completions; lines that name no fault or item are ignored."""
     messages = lint_messages(checklist.instruction, [item.text for item in checklist.items])
-    completions = await model.generate(messages, Sampling(max_tokens))
+    schema = fault_schema(len(checklist.items))
+    completions = await model.generate(messages, Sampling(token_limit(max_tokens, schema), json_schema=schema))
     return tuple(_faults(completions[0].text, len(checklist.items))), completions
+
+
+def _badness(checklist: Checklist, faults: Sequence[Fault]) -> tuple[int, int]:
+    return len(_rejected(checklist, faults)), len(faults)
+
+
+def fault_schema(items: int) -> Schema:
+    """The JSON Schema of a critic's reply on a list of ``items``; 0 is the number of a missing one."""
+    fault = record(item=one_of(*range(items + 1)), kind=one_of(*get_args(FaultKind)), message=short_text(_FAULT))
+    return record(faults=list_of(fault, MAX_ITEMS))
 
 
 def _faults(reply: str, items: int) -> Iterator[Fault]:
     kinds = {kind: partial(Fault, kind) for kind in get_args(FaultKind)}
-    for number, kind, message in _LINE.findall(spoken(reply)):
+    listed = json_list(reply, "faults") or ()
+    lines = "\n".join(f"{one.get('item')} | {one.get('kind')} | {one.get('message')}" for one in listed)
+    for number, kind, message in _LINE.findall(lines or spoken(reply)):
         if int(number) <= items and (int(number) > 0) != (kind == "missing"):
             yield kinds[kind](message.strip(), int(number) or None)
 

@@ -1,7 +1,9 @@
 """Parse a judge's answer (yes, no or unclear, with reason and quotation) and lists of questions in replies.
 
-An answer in any other words is not a vote. Not supported: yes and no in languages other than English, in which the
-question is asked.
+An answer in any other words is not a vote, nor is one that quotes the choice ("yes or no") or that goes on in its
+sentence ('the answer is "no" to the question of whether ...'). Answers and lists in JSON, as a server writes them that
+enforces schemas, are read too. Not supported: yes and no in languages other than English, in which the question is
+asked.
 
 Items of a list are the numbered lines of the first level; without numbers the bullets, without bullets the lines that
 are questions. Lines below an item belong to it, unless the item is only a heading and all lines below it are questions:
@@ -15,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from vouching.judging.schemas import Schema, json_fields, json_list, list_of, one_of, record, short_text
 from vouching.models.base import spoken
 
 _WORDS: dict[str, bool | None] = {
@@ -26,6 +29,9 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHER = re.compile(_WORD, re.IGNORECASE)
+_GOES_ON = re.compile(r"[\s\"'“”’`*_)\]}]*(?!because\b|since\b|as\b)\w", re.IGNORECASE)
+_CHOICE = re.compile(r"\b(?:yes\W*(?:or|and|/)\W*no|no\W*(?:or|and|/)\W*yes)\b", re.IGNORECASE)
+_TWICE = re.compile(rf"\W*{_WORD}\W*:\W*{_WORD}", re.IGNORECASE)
 _OPENING = re.compile(rf"\W*{_WORD}\W*?(?:[.,;:!(\n–—*]|\s-\s|\Z)", re.IGNORECASE)
 _FIELD = r"^[\s*_>-]*{}\b[*_]*\s*[:=][*_]*[ \t]*(.*?)[ \t*_]*$"
 _REASON = re.compile(_FIELD.format("reason(?:ing)?"), re.IGNORECASE | re.MULTILINE)
@@ -46,6 +52,25 @@ class ItemAnswer:
     """The words of the response that decide it, as quoted by the judge; may be empty."""
 
 
+ANSWER_FIELDS = ("reason", "quote", "answer")
+MAX_ITEMS = 25
+"""Longer lists are over-decomposed: the paper's have five to eight items, with a long tail."""
+_SENTENCE, _QUESTION = 240, 320
+"""Characters of a reason or quotation, and of an item, where a server enforces the schema."""
+
+
+def answer_schema(reasons: bool) -> Schema:
+    """The JSON Schema of an answer."""
+    answer = one_of("yes", "no", "unclear")
+    sentence = short_text(_SENTENCE)
+    return record(reason=sentence, quote=sentence, answer=answer) if reasons else record(answer=answer)
+
+
+def list_schema() -> Schema:
+    """The JSON Schema of a checklist."""
+    return record(questions=list_of(short_text(_QUESTION, 1), MAX_ITEMS, 1))
+
+
 def read_answer(reply: str) -> ItemAnswer | None:
     r"""The answer in a reply; None if it has none, or several.
 
@@ -55,6 +80,9 @@ def read_answer(reply: str) -> ItemAnswer | None:
     ItemAnswer(vote=False, reason='It has two.', quote='- Paris')
     """
     text = spoken(reply).strip()
+    found = json_fields(reply)
+    if isinstance(found.get("answer"), str):
+        text = "".join(f"{name}: {' '.join(str(found.get(name, '')).split())}\n" for name in ANSWER_FIELDS)
     word = _word(text)
     if word is None:
         return None
@@ -71,8 +99,9 @@ def _word(text: str) -> str | None:
     # In the requested form, "answer" inside a line is a quotation from the response.
     announced = [found for found in _ANNOUNCED.finditer(text) if found["line"] is not None or not formed]
     if announced:
-        return None if _OTHER.search(announced[-1]["rest"]) else announced[-1][2].lower()
-    if formed:
+        rest = announced[-1]["rest"]
+        return None if _OTHER.search(rest) or _GOES_ON.match(rest) else announced[-1][2].lower()
+    if formed or _CHOICE.search(text) or _TWICE.match(text):
         return None
     lines = [line for line in text.splitlines() if line.strip()]
     ends = [_OPENING.match(text), _OPENING.fullmatch(lines[-1]) if lines else None]
@@ -126,6 +155,9 @@ def parse_checklist(reply: str) -> tuple[str, ...]:
     >>> parse_checklist("1. Form\n   - Is it a list?\n   - Has it three entries?\n2. Is it about Paris?")
     ('Is it a list?', 'Has it three entries?', 'Is it about Paris?')
     """
+    listed = json_list(reply, "questions")
+    if listed is not None:
+        return tuple(question for one in listed if any(map(str.isalnum, question := _clean(str(one.get("questions"))))))
     text = spoken(reply)
     lines = [*_lines((text if text == reply else text.lstrip()).expandtabs(4))]
     kinds = {kind for kind, *_ in lines}

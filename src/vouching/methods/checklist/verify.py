@@ -17,17 +17,19 @@ of what is judged.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 from vouching.errors import ConfigError, InputError
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
+from vouching.judging.schemas import token_limit
 from vouching.judging.votes import Aggregate, check_aggregate, judgment, vote_share
 from vouching.methods.checklist.lint import encoder_similarity
 from vouching.methods.checklist.make import ChecklistMaker
 from vouching.methods.checklist.prompt import ask_again, item_messages, prompt_digest, whole_messages
-from vouching.methods.checklist.reply import ItemAnswer, read_answer
+from vouching.methods.checklist.reply import ItemAnswer, answer_schema, read_answer
 from vouching.methods.rules.verify import item_result
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of
@@ -63,8 +65,8 @@ class ChecklistConfig:
     temperature: float = 0.7
     """Of the sampling with several votes; a single answer is greedy."""
     seed: int | None = None
-    max_tokens: int = 1024
-    """Token limit of a reply; reasoning models need more."""
+    max_tokens: int | None = None
+    """Token limit of a reply and of a checklist; None: what the longest that its schema allows takes."""
     reasons: bool = False
     """Whether to ask for a reason and the words that decide; replies get longer and may differ."""
     holistic: bool = False
@@ -79,8 +81,8 @@ class ChecklistConfig:
             what = "the response as a whole" if self.holistic else "reasons"
             raise ConfigError(f"Soft-RLVR prints no prompt that asks for {what}: omit that setting, or the wording")
         for name in ("votes", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+            if (given := getattr(self, name)) is not None and given < 1:
+                raise ConfigError(f"{name} must be at least 1, got {given}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class ItemQuestion:
     """The item; None asks about the whole response."""
     sources: tuple[Source, ...] = ()
     """Texts that came with the instruction."""
+
+    @property
+    def shown(self) -> tuple[str | None, ...]:
+        """The texts that the judge sees."""
+        return (self.instruction, self.response, self.question, *(source.text for source in self.sources))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +135,14 @@ class ModelVoter:
     config: ChecklistConfig
 
     async def vote(self, questions: Sequence[ItemQuestion]) -> list[Voted]:
-        """The answers to each question. Raises ModelError if the model is unreachable for now."""
-        return await all_of(map(self._voted, questions))
+        """The answers to each question; equal ones are asked once. Raises ModelError if the model is unreachable."""
+        different = {one.shown: one for one in questions}
+        found = dict(zip(different, await all_of(map(self._voted, different.values())), strict=True))
+        voted: list[Voted] = []
+        for one in questions:
+            voted.append(found[one.shown])
+            found[one.shown] = replace(found[one.shown], completions=())  # their cost counts once
+        return voted
 
     async def aclose(self) -> None:
         """Release the model."""
@@ -143,7 +156,11 @@ class ModelVoter:
             else item_messages(one.instruction, one.response, one.question, form, one.sources, config.wording)
         )
         temperature = config.temperature if config.votes > 1 else 0.0
-        sampling = Sampling(config.max_tokens, temperature, n=config.votes, seed=config.seed)
+        schema = answer_schema(config.reasons)
+        sampling = Sampling(
+            token_limit(config.max_tokens, schema), temperature, n=config.votes, seed=config.seed,
+            json_schema=schema if config.wording == "ours" else None,
+        )  # fmt: skip
         completions: list[Completion] = []
         found = await ask(self.model, messages, sampling, _read, lambda _: ask_again(), completions)
         unread = [answer for answer in found if isinstance(answer, Unread)]
@@ -190,7 +207,7 @@ class ChecklistVerifier:
         self._maker = (
             maker
             if maker or isinstance(model, Voter)
-            else ChecklistMaker(model, self.config.seed or 0, wording=self.config.wording)
+            else ChecklistMaker(model, self.config.seed or 0, self.config.max_tokens, wording=self.config.wording)
         )
 
     @property
@@ -219,8 +236,9 @@ class ChecklistVerifier:
 
         ``question`` is the instruction or conversation, ``items`` the checklist; None takes the verifier's own. The
         score is the mean judgment, None if the judge failed on an item. Faults of a checklist that was made are
-        warnings; if none could be made, the only finding is an Unverified. Raises InputError for an empty argument,
-        ModelError if the model is unreachable for now and ConfigError if it cannot be used at all.
+        warnings, and an item that is not a yes/no question is Unverified; without a checklist that can be judged, the
+        only finding is an Unverified. Raises InputError for an empty argument, ModelError if the model is unreachable
+        for now and ConfigError if it cannot be used at all.
         """
         if question is None or not question.strip():
             raise InputError("judging by a checklist requires the instruction of the response: pass it (--instruction)")
@@ -228,35 +246,39 @@ class ChecklistVerifier:
             raise InputError("the response is empty: expected an answer to judge")
         if items is not None and not items:
             raise InputError("the checklist has no items: pass at least one, or None to create a checklist")
-        started = time.perf_counter()
+        started, rejected = time.perf_counter(), dict[int, str]()
         chosen, warnings, made = items or self._items, list[VerdictWarning](), list[Completion]()
         if not chosen and not self.config.holistic:
             if self._maker is None:
                 raise InputError("there is no checklist and no model to create one: pass at least one item")
             new = await self._maker.make(question)
             made += new.completions
-            if new.checklist is None:
-                why = "; ".join(map(str, new.faults))
-                failed = Unverified(Claim(question, id="checklist"), "unparsable", f"no checklist was created: {why}")
+            failed = new.failure(question)
+            if failed is not None:
                 report = _report(question, response, sources, [failed], self.config, made)
                 return replace(report, usage=replace(report.usage, seconds=time.perf_counter() - started))
-            chosen = new.checklist.items
+            chosen = new.checklist.items if new.checklist else ()
+            rejected = {number: str(fault) for number, fault in new.rejected.items()}
             warnings = [VerdictWarning("checklist", _sentence(str(fault))) for fault in new.faults]
-        [report] = await self.verify_all([(question, response, chosen or ())], sources)
+        [report] = await self.verify_all([(question, response, chosen or ())], sources, rejected)
         spent = total_usage([*made, report])
         return replace(report, warnings=tuple(warnings), usage=replace(spent, seconds=time.perf_counter() - started))
 
     async def verify_all(
-        self, answers: Sequence[tuple[str, str, Sequence[ChecklistItem]]], sources: Sequence[Source] = ()
+        self,
+        answers: Sequence[tuple[str, str, Sequence[ChecklistItem]]],
+        sources: Sequence[Source] = (),
+        rejected: Mapping[int, str] = MappingProxyType({}),
     ) -> list[Report]:
         """Reports on several responses, each with its instruction and items; all questions are asked at the same time.
 
-        A blank response is data here, not wrong input: it passes nothing and is not judged.
+        A blank response is data here, not wrong input: it passes nothing and is not judged. Items with a number in
+        ``rejected``, which says why, are not asked and are Unverified.
         """
         questions = [
             ItemQuestion(instruction, response, item.text if item else None, tuple(sources))
             for instruction, response, items in answers
-            for item in self._questions(response, items)
+            for item in self._questions(response, [i for n, i in enumerate(items, 1) if n not in rejected])
         ]
         voted = iter(await self._voter.vote(questions))
         reports: list[Report] = []
@@ -266,6 +288,9 @@ class ChecklistVerifier:
             for number, item in enumerate((None,) if self.config.holistic else items, 1):
                 if not response.strip():
                     findings.append(ItemResult(item.text if item else WHOLE, (False,), 0.0, False, _BLANK))
+                elif item is not None and number in rejected:
+                    claim = Claim(item.text, id=f"item-{number}")
+                    findings.append(Unverified(claim, "unparsable", f"the item was not asked: {rejected[number]}"))
                 elif item is not None and item.rule is not None:
                     findings.append(item_result(item, response))
                 else:
@@ -323,7 +348,9 @@ def open_checklist(
             )
         model = open_model(model)
     config = config or ChecklistConfig()
-    maker = ChecklistMaker(model, config.seed or 0, similarity=encoder_similarity(), wording=config.wording)
+    maker = ChecklistMaker(
+        model, config.seed or 0, config.max_tokens, similarity=encoder_similarity(), wording=config.wording
+    )
     return ChecklistVerifier(model, config, items, maker)
 
 

@@ -17,8 +17,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from vouching.judging.ask import Replies, ReplyError, Unread, ask
+from vouching.judging.ask import Replies, ReplyError, Unread, ask, unrepeated
 from vouching.judging.delimiters import delimited
+from vouching.judging.schemas import json_list, list_of, record, short_text, token_limit
 from vouching.methods.base import ClaimVerifier
 from vouching.methods.discriminative.input import Shown
 from vouching.methods.discriminative.rank import usage_since
@@ -32,6 +33,8 @@ from vouching.types import Claim, Costing, Scale, Unverified, Usage, Verdict, to
 PREFIX = "factscore:"
 GAMMA = 10
 """Number of facts up to which an answer is penalised for brevity."""
+_FACT, _FACTS = 240, 30
+"""Characters of a fact, and facts, where a server enforces the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +116,23 @@ async def split_sentences(question: str, answer: str) -> Facts:
     return Facts(tuple(answer[start:end] for start, end in sentence_spans(answer)))
 
 
-def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
+def split_by_model(model: Model, max_tokens: int | None = None) -> Split:
     r"""A split that asks a language model."""
+    schema = record(facts=list_of(short_text(_FACT), _FACTS))
+    sampling = Sampling(token_limit(max_tokens, schema), json_schema=schema)
     system = load_prompt(__package__ or "", "prompts/facts").text.strip()
 
     def read(replies: Replies) -> tuple[str, ...]:
         if replies[-1].finish_reason == "length":
-            raise ReplyError(f"the list of facts was cut off: raise max_tokens (now {max_tokens})")
-        return tuple(read_facts(replies[-1].text))
+            limit = f"now {sampling.max_tokens}"
+            raise ReplyError(f"the list of facts was cut off: raise max_tokens (--max-tokens, {limit})")
+        return tuple(unrepeated(read_facts(replies[-1].text)))
 
     async def split(question: str, answer: str) -> Facts:
         texts = {"question": question, "answer": answer} if question else {"answer": answer}
         messages = Message("system", system), Message("user", delimited(texts))
         spent: list[Completion] = []
-        [found] = await ask(model, messages, Sampling(max_tokens=max_tokens), read, spent=spent)
+        [found] = await ask(model, messages, sampling, read, spent=spent)
         return Facts((), total_usage(spent), found) if isinstance(found, Unread) else Facts(found, total_usage(spent))
 
     return split
@@ -138,7 +144,8 @@ def read_facts(reply: str) -> list[str]:
     >>> read_facts("- It opened in 1973.\n* It is in Lyon."), read_facts("NONE")
     (['It opened in 1973.', 'It is in Lyon.'], [])
     """
-    text = spoken(reply)
+    listed = json_list(reply, "facts")
+    text = spoken(reply) if listed is None else "\n".join(f"- {one.get('facts')}" for one in listed) or "NONE"
     lines = [line.strip() for line in text.splitlines()]
     facts = [line[1:].strip() for line in lines if line[:1] in ("-", "*", "•")]
     facts = [fact for fact in facts if any(c.isalnum() for c in fact)]

@@ -16,11 +16,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from vouching.errors import ConfigError
 from vouching.judging.ask import ReplyError, Unread, ask
 from vouching.judging.delimiters import delimited, delimiter_prompt
+from vouching.judging.schemas import Schema, json_fields, one_of, record, short_text, token_limit
 from vouching.methods.discriminative.input import Find, gather, search_warnings, sources_of, statement
 from vouching.methods.discriminative.rank import check_asked, explained, placed, usage_since
 from vouching.methods.discriminative.scorer import Closable
@@ -84,6 +85,33 @@ def read_points(reply: str) -> float:
     return float(found[1])
 
 
+def places_schema(count: int) -> Schema:
+    """The JSON Schema of a ranking: the place of each answer; equal places are a tie."""
+    places = {f"answer {number}": one_of(*range(1, count + 1)) for number in range(1, count + 1)}
+    return record(explanation=short_text(_EXPLANATION), places=record(**places))
+
+
+def points_schema() -> Schema:
+    """The JSON Schema of an answer's points."""
+    return record(explanation=short_text(_EXPLANATION), points=one_of(*range(1, 11)))
+
+
+def worded(reply: str) -> str:
+    """A reply in JSON in the form that the prompt asks for; any other as it is.
+
+    >>> worded('{"explanation": "Right.", "places": {"answer 1": 2, "answer 2": 1, "answer 3": 2}}')
+    'Right. <verdict>answer 2 > answer 1 = answer 3</verdict>'
+    """
+    found = json_fields(reply)
+    verdict = found.get("points")
+    if isinstance(places := found.get("places"), dict):
+        tied: dict[str, list[str]] = {}
+        for name, place in cast("dict[str, Any]", places).items():
+            tied.setdefault(f"{place:>9}", []).append(name)
+        verdict = " > ".join(" = ".join(names) for _, names in sorted(tied.items()))
+    return reply if verdict is None else f"{found.get('explanation', '')} <verdict>{verdict}</verdict>"
+
+
 def explanation_of(reply: str) -> str:
     """The text before the verdict."""
     text = spoken(reply)
@@ -109,6 +137,8 @@ def verdict_of(reply: str) -> str:
     return found[-1][1]
 
 
+_EXPLANATION = 1_000
+"""Characters of an explanation, where a server enforces the schema."""
 PROMPTS: dict[RankMode, str] = {"generative": "rank", "agentic": "agentic", "points": "points"}
 """The prompt of each mode; other modes use a scorer."""
 _PACKAGE = __package__ or ""
@@ -135,7 +165,7 @@ class GenerativeRanker:
         mode: "generative" (from memory), "agentic" (after a search) or "points" (1 to 10 for each, after a search).
         find: searches; None if sources come with every call.
         aligner: locates the parts of an answer in the evidence; None for the rules.
-        max_tokens: maximum length of a reply.
+        max_tokens: maximum length of a reply; None: what the longest that its schema allows takes.
         limit: maximum characters of the search in a prompt; the rest is omitted, with a warning.
         owned: closed together with it.
         wording: our prompts, or the paper's.
@@ -155,7 +185,7 @@ class GenerativeRanker:
         *,
         find: Find | None = None,
         aligner: EmbeddedVerifier | None = None,
-        max_tokens: int = 1024,
+        max_tokens: int | None = None,
         limit: int = 24_000,
         owned: Sequence[Closable] = (),
         wording: Wording = "ours",
@@ -170,7 +200,7 @@ class GenerativeRanker:
         self._aligner = aligner or EmbeddedVerifier()
         self._wording: Wording = wording
         self._prompt = load_prompt(_PACKAGE, f"prompts/{'paper_' * (wording == 'paper')}{PROMPTS[mode]}")
-        self._sampling = Sampling(max_tokens=max_tokens)
+        self._max_tokens = max_tokens
         self._limit = limit
         self._owned = owned
         self.calibrator: str | None = None
@@ -258,11 +288,12 @@ class GenerativeRanker:
         """The result for one or several answers, and the explanation before the verdict."""
         messages = self._messages(question, answers, history)
         spent: list[Completion] = []
-        [found] = await ask(
-            self.model, messages, self._sampling, lambda replies: read(_whole(replies[-1])), spent=spent
-        )
+        schema = points_schema() if self.mode == "points" else places_schema(len(answers))
+        enforced = schema if self._wording == "ours" else None
+        sampling = Sampling(token_limit(self._max_tokens, schema), json_schema=enforced)
+        [found] = await ask(self.model, messages, sampling, lambda replies: read(_whole(replies[-1])), spent=spent)
         judged.spent += spent
-        return found, explanation_of(spent[0].text) if spent else ""
+        return found, explanation_of(worded(spent[0].text)) if spent else ""
 
     def _messages(self, question: str, answers: dict[str, str], history: str) -> tuple[Message, ...]:
         if self._wording == "ours":
@@ -280,10 +311,12 @@ def _whole(reply: Completion) -> str:
     """The text of a reply. Raises ReplyError if it was cut off within its verdict."""
     if reply.finish_reason == "length" and is_cut(reply.text):
         raise ReplyError("<verdict> is not closed")
-    return reply.text
+    return worded(reply.text)
 
 
 def _unverified(unread: Unread, claim: Claim) -> Unverified:
     if unread.reason == "truncated":
-        return unread.unverified(claim, "the reply was cut off before its verdict ({}): raise max_tokens")
+        return unread.unverified(
+            claim, "the reply was cut off before its verdict ({}): raise max_tokens (--max-tokens)"
+        )
     return unread.unverified(claim, "the reply has no usable verdict: {}")

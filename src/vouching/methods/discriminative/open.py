@@ -18,7 +18,7 @@ from vouching.models.base import Model
 from vouching.prompts import Wording, check_wording
 from vouching.search.agent import SearchAgent
 from vouching.search.base import SearchEngine
-from vouching.search.compress import ModelCompressor, SentenceCompressor
+from vouching.search.compress import MAX_TOKENS, ModelCompressor, SentenceCompressor
 from vouching.search.steps import QUERIES, StepSearch
 from vouching.types import RankMode
 
@@ -38,8 +38,8 @@ def is_scorer(name: str) -> bool:
     return name.partition(":")[0] in KINDS
 
 
-def open_scorer(name: str) -> Scorer:
-    """A scorer by its name.
+def open_scorer(name: str, max_tokens: int | None = None) -> Scorer:
+    """A scorer by its name; ``max_tokens`` limits the replies of a language model that splits answers into facts.
 
     Raises:
         ConfigError: a name not in the form of ``SCORERS``, or a folder without such weights.
@@ -59,7 +59,7 @@ def open_scorer(name: str) -> Scorer:
 
         return TrainedScorer(path, second or None)
     if kind == "factscore":
-        return _fact_score(rest)
+        return _fact_score(rest, max_tokens)
     return _published(kind, rest, path, second or None)
 
 
@@ -89,6 +89,7 @@ def open_ranker(
     engines: Sequence[SearchEngine] = (),
     queries: int | None = None,
     wording: Wording = "ours",
+    max_tokens: int | None = None,
 ) -> Ranker:
     """A ranker by the names of its parts. Closing it closes the models and the engines.
 
@@ -100,12 +101,13 @@ def open_ranker(
         engines: the search engines; without any, sources must come with the answers.
         queries: maximum number of queries; None for the default.
         wording: of the language models' prompts: ours, or as DiVA prints them (App. D).
+        max_tokens: token limit of each of their replies; None for the default of each.
     """
     from vouching.models.open import is_model, open_model
 
     check_wording(wording)
     searcher = open_model(search_model) if isinstance(search_model, str) else search_model
-    find, compress, owned = open_search(searcher, engines, queries, wording)
+    find, compress, owned = open_search(searcher, engines, queries, wording, max_tokens)
     if mode in PROMPTS:
         if is_embedded(score_model) or is_scorer(score_model):
             raise ConfigError(
@@ -114,33 +116,39 @@ def open_ranker(
             )
         same = searcher is not None and score_model == search_model
         model = searcher if same and searcher is not None else open_model(score_model)
-        return GenerativeRanker(model, mode, find=find, owned=owned, wording=wording)
+        return GenerativeRanker(model, mode, find=find, owned=owned, wording=wording, max_tokens=max_tokens)
     if wording == "paper" and searcher is None:
         raise ConfigError("DiVA's prompts are for language models: pass --search-model, or a mode that asks a model")
     if is_model(score_model):
         raise ConfigError(
             f"{score_model} is a language model and requires mode generative, agentic or points, got {mode or 'none'}"
         )
-    scorer = open_scorer(score_model)
+    scorer = open_scorer(score_model, max_tokens)
     calibration = find_calibration(scorer.name)
     return ScoringRanker(scorer, mode, find=find, compress=compress, calibration=calibration, owned=owned)
 
 
 def open_search(
-    searcher: Model | None, engines: Sequence[SearchEngine], queries: int | None = None, wording: Wording = "ours"
+    searcher: Model | None,
+    engines: Sequence[SearchEngine],
+    queries: int | None = None,
+    wording: Wording = "ours",
+    max_tokens: int | None = None,
 ) -> tuple[Find | None, Compress, list[Closable]]:
     """A search of the engines or None without any, a compressor of its results, and what to close with them.
 
     A language model ``searcher`` does both; None does both by words.
     """
     compress: Compress = (
-        ModelCompressor(searcher, wording=wording).compress if searcher else SentenceCompressor().compress
+        ModelCompressor(searcher, max_tokens or MAX_TOKENS, wording=wording).compress
+        if searcher
+        else SentenceCompressor().compress
     )
     if not engines:
         return None, compress, [searcher] if searcher else []
     limit = QUERIES if queries is None else queries
     if searcher is not None:
-        agent = SearchAgent(searcher, engines, turns=limit, wording=wording)
+        agent = SearchAgent(searcher, engines, turns=limit, max_tokens=max_tokens or MAX_TOKENS, wording=wording)
         return agent.search, compress, [agent]
     # No verifier: a short answer soon occurs in some passage, which would end the search before its evidence.
     steps = StepSearch(engines, queries=limit)
@@ -171,7 +179,7 @@ def _published(kind: str, rest: str, path: str, second: str | None) -> Scorer:
     return open_classifier(kind, path, second)
 
 
-def _fact_score(rest: str) -> Scorer:
+def _fact_score(rest: str, max_tokens: int | None) -> Scorer:
     from vouching.methods.discriminative.factscore import FactScore, split_by_model, split_sentences
 
     if is_embedded(rest):
@@ -180,5 +188,5 @@ def _fact_score(rest: str) -> Scorer:
     from vouching.models.open import open_model
 
     model, judge = open_model(rest), METHODS["structured"]
-    settings = judge.load("settings")(**judge.variants["label"])
-    return FactScore(split_by_model(model), judge.load("verifier")(model, settings), model.name)
+    settings = judge.load("settings")(**judge.variants["label"], max_tokens=max_tokens)
+    return FactScore(split_by_model(model, max_tokens), judge.load("verifier")(model, settings), model.name)

@@ -1,8 +1,9 @@
 """Check a reply against the texts, and merge several answers into one.
 
 Every quote is located or marked as invented, and only located quotes count. A part that rests on an invented quote
-becomes ``not_found``; a reply with no real quotes is not a verdict. Contradictions within a reply are warnings, since
-its label may still be right. Not supported: judging the reasons.
+becomes ``not_found``; a reply with no real quotes is not a verdict, nor is one whose confidence denies its own label.
+Other contradictions within a reply are warnings, since its label may still be right. Not supported: judging the
+reasons.
 
 Votes: the majority label wins; the score is the share of votes for Attributable (self-consistency, Wang et al. 2023),
 and the record is the best grounded, then the most confident, of the majority. A tie is undecided. Windows: support in
@@ -18,6 +19,7 @@ from typing import TypeAlias
 
 from rapidfuzz import fuzz
 
+from vouching.judging.ask import ReplyError
 from vouching.judging.votes import voted_share
 from vouching.judging.windows import ScreenedSources, says_the_same
 from vouching.methods.structured.prompt import NOT_FOUND
@@ -26,7 +28,7 @@ from vouching.text.locate import locate_all
 from vouching.types import Alignment, Claim, ErrorType, Label, ReasoningStep, Relation, Span, Unverified, VerdictWarning
 
 MIN_CONFIDENCE = 0.51
-"""The lowest confidence in its own label that a model is credited with; less would contradict the label."""
+"""The confidence in its own label that a model is credited with for 0.5, so that the score is on the label's side."""
 _LONGEST_SHOWN = 80
 
 
@@ -64,8 +66,9 @@ class LocatedReply:
 
 
 def read_label(reply: LabelReply) -> LocatedReply:
-    """A reply of label and confidence alone, without quotes."""
-    return LocatedReply(reply.label, reply.confidence, warnings=tuple(_low_confidence(reply.label, reply.confidence)))
+    """A reply of label and confidence alone, without quotes. Raises ReplyError if they contradict each other."""
+    _refuse_denied(reply.label, reply.confidence)
+    return LocatedReply(reply.label, reply.confidence)
 
 
 def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> LocatedReply | Unverified:
@@ -74,7 +77,10 @@ def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> Located
     Returns:
         The reading, or Unverified(reason="ungrounded") if no entry is about words of the claim, if sources are quoted
         and no quote is real, or if the label is Attributable without a real quote.
+
+    Raises ReplyError if label and confidence contradict each other.
     """
+    _refuse_denied(reply.label, reply.confidence)
     quotes = _Quotes(claim, evidence)
     alignment = tuple(quotes.align(reply.evidence_alignment))
     chain = tuple(map(quotes.step, reply.reasoning_chain))
@@ -178,12 +184,15 @@ def _contradictions(reply: Reply) -> Iterator[VerdictWarning]:
             yield _inconsistent("the label is Not Attributable, but the reply names no error")
         if reply.error_type == "fabrication" and any(e.status == "mismatch" for e in reply.evidence_alignment):
             yield _inconsistent("the reply names the error fabrication, but finds a part that a source contradicts")
-    yield from _low_confidence(reply.label, reply.confidence)
 
 
-def _low_confidence(label: Label, stated: float) -> Iterator[VerdictWarning]:
+def _refuse_denied(label: Label, stated: float) -> None:
+    """Raise ReplyError if the probability that the label is right, which is what is asked for, is below one half."""
     if stated < 0.5:
-        yield _inconsistent(f"its own label {label} has a probability of {stated:g}; {MIN_CONFIDENCE} is used")
+        raise ReplyError(
+            f"the label is {label}, but the confidence {stated:g} says that this label is probably wrong: expected the "
+            "probability that the label is right"
+        )
 
 
 def _inconsistent(what: str) -> VerdictWarning:

@@ -20,7 +20,8 @@ from typing import Annotated, Any, NoReturn, TypeVar, cast, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
-from vouching.judging.ask import ReplyError
+from vouching.judging.ask import ReplyError, unrepeated
+from vouching.judging.schemas import MAX_LENGTH
 from vouching.types import ERROR_TYPES, ErrorType, Judgment, Label, Status
 
 MAX_REPAIRED = 20_000
@@ -29,6 +30,8 @@ MAX_READ = 2_000_000
 """Characters of a reply that is searched for an object."""
 MAX_PARTS = 100
 """Entries of an alignment and steps of a chain; each is searched for in the sources."""
+MAX_ENTRIES = 8
+"""Entries and steps in the reply of a server that enforces the schema."""
 _MAX_STARTS = 1_000
 """Braces at which parsing an object is tried."""
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
@@ -61,6 +64,7 @@ def _absent(value: object) -> object:
 def _few(parts: list[Any]) -> list[Any]:
     if len(parts) > MAX_PARTS:
         raise PydanticCustomError("too_many", f"expected at most {MAX_PARTS} entries, got {len(parts):,}")  # pyright: ignore[reportArgumentType]
+    unrepeated(parts)
     return parts
 
 
@@ -166,15 +170,33 @@ def read_object(text: str, *, strict: bool = False, repair: bool = True, shown: 
     return _record(text, repair, shown)
 
 
+_QUOTE, _SENTENCE, _EDIT = 160, 200, 160
+"""Characters of a quotation, of an explanation, and that an edit adds to the claim."""
+_STEP = 64
+"""Characters to which the length of a claim is rounded up, so that a server compiles few schemas."""
+
+
+def schema_for(kind: type[Reply] | type[LabelReply], claim: str) -> dict[str, Any]:
+    """The JSON Schema of a record on a claim; every list and string has a bound, by the claim's length."""
+    return _schema(kind, min(-(-len(claim) // _STEP) * _STEP, MAX_LENGTH - _EDIT))
+
+
 @cache
-def reply_schema(kind: type[Reply] | type[LabelReply] = Reply) -> dict[str, Any]:
-    """The JSON Schema of a record, with every key required and no others, as servers that enforce schemas expect."""
+def _schema(kind: type[Reply] | type[LabelReply], length: int) -> dict[str, Any]:
+    """Every key is required and no others are allowed, as servers that enforce schemas expect."""
+    part = min(length, _QUOTE)
+    bounds = {"claim_span": part, "claim_part": part, "source_span": _QUOTE, "source_evidence": _QUOTE,
+              "explanation": _SENTENCE, "fix_suggestion": length + _EDIT, "revised_claim": length + _EDIT}  # fmt: skip
     schema: dict[str, Any] = _bare(_adapter(kind).json_schema())
-    for part in (schema, *schema.get("$defs", {}).values()):
-        part["required"] = [*part["properties"]]
-        part["additionalProperties"] = False
-        for field in part["properties"].values():
+    for one in (schema, *schema.get("$defs", {}).values()):
+        one["required"] = [*one["properties"]]
+        one["additionalProperties"] = False
+        for name, field in one["properties"].items():
             field.pop("default", None)
+            if field.get("type") == "array":
+                field["maxItems"] = min(2 + length // 24, MAX_ENTRIES)  # one for four words, and two
+            for choice in field.get("anyOf", [field]) if name in bounds else ():
+                choice |= {"maxLength": bounds[name]} if choice["type"] == "string" else {}
     return schema
 
 

@@ -19,10 +19,11 @@ from typing import Literal, TypeAlias, get_args
 from vouching.errors import ConfigError
 from vouching.inputs import labelled_row
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
+from vouching.judging.schemas import token_limit
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.structured.prompt import StructuredPrompt, Wording, structured_prompt, teacher_prompt
 from vouching.methods.structured.reading import read_reply
-from vouching.methods.structured.reply import Reply, parse_reply, reply_schema
+from vouching.methods.structured.reply import Reply, parse_reply, schema_for
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.open import open_model
 from vouching.rows import AsyncWorkFactory, Line, Made, MadeFiles, Row, RunJob, async_work, looker, read_lines, run_rows
@@ -69,7 +70,7 @@ class Teacher:
         model: Model,
         demands: Collection[Demand] = (),
         seed: int = 0,
-        max_tokens: int = 1024,
+        max_tokens: int | None = None,
         window: int = 24_000,
     ) -> None:
         if unknown := sorted({*demands} - {*DEMANDS}):
@@ -81,7 +82,7 @@ class Teacher:
         self._window = window
 
     @property
-    def settings(self) -> dict[str, int]:
+    def settings(self) -> dict[str, int | None]:
         """How it is sampled."""
         return {"seed": self._seed, "max_tokens": self._max_tokens}
 
@@ -113,15 +114,18 @@ class Teacher:
 
     async def _attempt(self, messages: Sequence[Message], number: int, case: _Case) -> Reply | str:
         """A record, or the fault of the attempt."""
+        schema = schema_for(Reply, case.claim.text)
         sampling = Sampling(
-            max_tokens=self._max_tokens,
+            max_tokens=token_limit(self._max_tokens, schema),
             temperature=_TEMPERATURE if number else 0.0,
             seed=self._seed + number,
-            json_schema=reply_schema(),
+            json_schema=schema,
         )
         again = teacher_prompt().again
 
         def read(replies: Replies) -> Reply | str:
+            if replies[-1].finish_reason == "length":
+                return f"the reply was cut off at {sampling.max_tokens} tokens: raise --max-tokens"
             return self._read(replies[-1], case)
 
         [found] = await ask(self.model, messages, sampling, read, lambda fault: again.fill(fault=fault))
@@ -129,8 +133,6 @@ class Teacher:
 
     def _read(self, reply: Completion, case: _Case) -> Reply | str:
         """A record, or a fault that is not reported to the model. Raises ReplyError for one that is."""
-        if reply.finish_reason == "length":
-            return f"the reply was cut off at {self._max_tokens} tokens: raise --max-tokens"
         record = parse_reply(reply.text, Reply, shown=case.evidence.records(case.claim))
         case.formed.append(record)
         found = {name: text for name, text in self._faults(record, case) if name in self.demands}
@@ -150,7 +152,7 @@ class Teacher:
             yield "grounded", " ".join(w.message for w in reading.warnings if w.kind == "ungrounded").rstrip(".")
 
 
-def open_teacher(model: str, demands: Collection[Demand], seed: int, max_tokens: int) -> Teacher:
+def open_teacher(model: str, demands: Collection[Demand], seed: int, max_tokens: int | None) -> Teacher:
     """A teacher whose model is opened by name. Raises ConfigError."""
     return Teacher(open_model(model), demands, seed, max_tokens)
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from vouching.errors import ConfigError, ModelContextError
 from vouching.judging.ask import Read, Replies, Unread, ask
 from vouching.judging.calibration import Calibration, find_calibration, fitting
+from vouching.judging.schemas import token_limit
 from vouching.judging.windows import SHORTEST, ScreenedSources, Window, window_limit
 from vouching.methods.base import Outcome
-from vouching.methods.embedded.evidence import IndexCache
 from vouching.methods.embedded.voice import spans_of_mentions
 from vouching.methods.structured.prompt import StructuredPrompt, Style, Wording, structured_prompt
 from vouching.methods.structured.reading import (
@@ -31,9 +31,10 @@ from vouching.methods.structured.reading import (
     read_label,
     read_reply,
 )  # fmt: skip
-from vouching.methods.structured.reply import LabelReply, Reply, parse_reply, reply_schema
+from vouching.methods.structured.reply import LabelReply, Reply, parse_reply, schema_for
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of, in_thread
+from vouching.methods.embedded.evidence import IndexCache
 from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
 from vouching.version import __version__
 
@@ -55,8 +56,8 @@ class StructuredConfig:
     """With several votes; a single answer is greedy."""
     seed: int | None = None
     """Of the sampling and of the delimiters around the sources."""
-    max_tokens: int = 1024
-    """Maximum length of a reply; a longer one is cut off and not used."""
+    max_tokens: int | None = None
+    """Maximum length of a reply, a longer one is cut off and not used; None: the longest that its schema allows."""
     window: int = 24_000
     """Maximum characters of source text in one prompt; longer sources, and those beyond the context of the model, are
     read in windows."""
@@ -75,8 +76,9 @@ class StructuredConfig:
             raise ConfigError(f"threshold must be in [0, 1], got {self.threshold!r}")
         structured_prompt(self.style, self.prompt)
         for name, least in (("votes", 1), ("max_tokens", 1), ("window", SHORTEST)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
+            given = getattr(self, name)
+            if given is not None and given < least:
+                raise ConfigError(f"{name} must be at least {least}, got {given}")
 
 
 @dataclass(slots=True)
@@ -205,20 +207,12 @@ class StructuredVerifier:
                 return found
 
     async def _ask(self, claim: Claim, window: Window, case: _Case) -> VoteOutcome:
-        config = self.config
-        messages = self._prompt.messages(claim, window, config.seed)
-        sampling = Sampling(
-            max_tokens=config.max_tokens,
-            temperature=config.temperature if config.votes > 1 else 0.0,
-            n=config.votes,
-            seed=config.seed,
-            json_schema=reply_schema(Reply if config.style == "structured" else LabelReply),
-        )
+        messages = self._prompt.messages(claim, window, self.config.seed)
         again = self._prompt.again
         votes = await ask(
             self.model,
             messages,
-            sampling,
+            self._sampling(claim),
             self._reader(claim, case),
             lambda fault: again.fill(fault=fault),
             case.completions,
@@ -227,6 +221,17 @@ class StructuredVerifier:
             raise ModelContextError(next(vote.fault for vote in votes if isinstance(vote, Unread)))
         return majority_vote(
             claim, [self._unverified(vote, claim) if isinstance(vote, Unread) else vote for vote in votes]
+        )
+
+    def _sampling(self, claim: Claim) -> Sampling:
+        config = self.config
+        schema = schema_for(Reply if config.style == "structured" else LabelReply, claim.text)
+        return Sampling(
+            max_tokens=token_limit(config.max_tokens, schema),
+            temperature=config.temperature if config.votes > 1 else 0.0,
+            n=config.votes,
+            seed=config.seed,
+            json_schema=schema,
         )
 
     def _reader(self, claim: Claim, case: _Case) -> Read[LocatedReply | Unverified]:
@@ -244,8 +249,8 @@ class StructuredVerifier:
         if vote.reason == "truncated":
             return vote.unverified(
                 claim,
-                f"the reply was cut off at {self.config.max_tokens} tokens, before the record was complete: raise "
-                "max_tokens (--max-tokens)",
+                f"the reply was cut off at {self._sampling(claim).max_tokens} tokens, before the record was complete: "
+                "raise max_tokens (--max-tokens)",
             )
         if vote.reason == "refused":
             return vote.unverified(claim, "the model ended its reply without a record: {}")
