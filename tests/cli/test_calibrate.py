@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,18 @@ def calibrated(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["calibrate", *map(str, arguments)])
 
 
+def said(prompt: str) -> str:
+    """Not Attributable for every tenth page, Attributable for the others, always with .9."""
+    label = "Not Attributable" if re.search(r"page \d?0\.", prompt) else "Attributable"
+    return reply(RIGHT, label=label, confidence=0.9)
+
+
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    """40 claims about 40 documents; three quarters of the labels agree with a model that always says Attributable."""
+    """40 claims about 40 documents; three quarters of the labels agree with what is said of them.
+
+    Wrong are pages 10 and 30, and 4, 8, 12, 16, 24, 28, 32 and 36.
+    """
     path = tmp_path / "rows.jsonl"
     made: list[dict[str, Any]] = [
         {"id": str(n), "claim": f"The bridge opened, says page {n}.", "source": f"{SOURCE} This is page {n}.",
@@ -42,11 +52,11 @@ def rows(tmp_path: Path) -> Path:
 def verdicts(rows: Path) -> Path:
     """Verdicts of a scripted model on them, by the batch of vouch check."""
     path = rows.with_name("verdicts.jsonl")
-    judging = Judging(ScriptedModel(lambda messages, sampling: reply(RIGHT, confidence=0.9)))
+    judging = Judging(ScriptedModel(lambda messages, sampling: said(messages[-1].content)))
     checker = judging.checker()
     note = judging.note("check", checker)
     summary = run_rows(RowJob(str(rows), str(path), judging.waiting(checker), LOOK, note))
-    assert (summary.rows, summary.problems, summary.counts["Attributable"]) == (40, 0, 40)
+    assert (summary.rows, summary.problems, summary.counts["Attributable"]) == (40, 0, 36)
     return path
 
 
@@ -55,7 +65,7 @@ def test_a_calibration_is_fitted_on_finished_verdicts_and_its_gain_is_told(rows:
     result = calibrated("--input", rows, "--verdicts", verdicts, "--output", output)
     assert result.exit_code == Exit.OK, result.stderr
     made = load_calibration(output)
-    # 30 of 40 are Attributable at a stated .9: odds 3 instead of 9.
+    # 30 of 40 are right at a stated .9: odds 3 instead of 9.
     assert (made.model, made.calibrator.at[0]) == ("scripted", pytest.approx(2.0, abs=1e-6))
     told = result.stderr.splitlines()
     assert told[0] == f"vouch: {output}: {made.name} for scripted, fitted on 40 rows"
@@ -97,7 +107,7 @@ def test_what_it_needs_is_said(rows: Path) -> None:
 def test_a_folder_of_what_it_made_is_found_by_the_variable(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = rows.parent / "calibrations"
     folder.mkdir()
-    with chat_server(lambda prompt: reply(RIGHT, confidence=0.9)) as name:
+    with chat_server(said) as name:
         result = calibrated("--input", rows, "--model", name, "--output", folder / "tiny.json")
         assert result.exit_code == Exit.OK, result.stderr
         # Beside the calibration lie the verdicts and the note of their run.
@@ -151,14 +161,23 @@ def test_a_model_without_a_single_verdict_is_told_as_that(rows: Path) -> None:
 
 
 def test_a_calibration_that_gains_nothing_is_told(rows: Path) -> None:
-    # Each claim is judged as it is labelled, with a confidence that is just right: nothing is to be gained.
+    # 36 of 40 are judged as they are labelled, with a confidence of .9: nothing is to be gained.
     given = [json.loads(line) for line in rows.read_text().splitlines()]
     for number, row in enumerate(given):
-        row["label"] = "Not Attributable" if number % 10 == 0 else "Attributable"
+        row["label"] = "Not Attributable" if number % 10 in (0, 5) else "Attributable"
     rows.write_text("".join(f"{json.dumps(row)}\n" for row in given))
-    with chat_server(lambda prompt: reply(RIGHT, confidence=0.9)) as name:
+    with chat_server(said) as name:
         result = calibrated("--input", rows, "--model", name, "--output", rows.with_name("c.json"))
     assert "no gain on held-out rows" in result.stderr
+
+
+def test_equal_scores_are_refused_with_the_reason(rows: Path) -> None:
+    output = rows.with_name("c.json")
+    with chat_server(lambda prompt: reply(RIGHT, confidence=0.9)) as name:
+        result = calibrated("--input", rows, "--model", name, "--output", output)
+    assert (result.exit_code, output.exists()) == (Exit.USAGE, False)
+    assert "40 rows: 40 attributable; all verdicts are equal: try rows with known labels" in result.stderr
+    assert f"the 40 scores of {name} are all 0.9, so they are not higher where the label is" in result.stderr
 
 
 def test_a_cascade_is_not_calibrated_as_a_whole(rows: Path) -> None:

@@ -11,7 +11,15 @@ import pytest
 from tests.methods.scripts import CLAIM, RIGHT, SOURCE, reply, warned
 from vouching.checker import Checker
 from vouching.errors import ConfigError, InputError
-from vouching.judging.calibration import Calibration, LabelledVerdict, calibrate, find_calibration, load_calibration
+from vouching.judging.calibration import (
+    Calibration,
+    LabelledScore,
+    LabelledVerdict,
+    calibrate,
+    calibrate_scores,
+    find_calibration,
+    load_calibration,
+)
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.methods.structured.verify import StructuredVerifier
 from vouching.metrics.calibrators import Calibrator
@@ -112,6 +120,13 @@ def test_a_calibration_is_fitted_on_labelled_verdicts_and_measured_on_held_out_o
 def test_one_document_is_never_on_both_sides_of_the_measurement() -> None:
     one = [replace(row, group="the same") for row in labelled()]
     assert "ece_held_out" not in calibrate(one).measured
+
+
+@pytest.mark.parametrize("scores", [[0.51] * 40, [0.9] * 20 + [0.1] * 20])
+def test_scores_without_information_about_the_labels_are_refused(scores: list[float]) -> None:
+    rows = [LabelledScore("Not Attributable" if n < 20 else "Attributable", s, str(n)) for n, s in enumerate(scores)]
+    with pytest.raises(InputError, match="not higher where the label is Attributable"):
+        calibrate_scores("m", "h", rows, "temperature")
 
 
 @pytest.mark.parametrize(

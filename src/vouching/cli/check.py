@@ -49,6 +49,8 @@ app = typer.Typer()
 
 _WHAT = "What to check"
 _NO_CLAIM = "without a claim"
+_MIN_EQUAL = 20
+"""Verdicts from which a run without any other one says so; fewer are equal by chance."""
 
 _EPILOG = """
 **Examples**
@@ -242,7 +244,9 @@ def _words(summary: BatchSummary) -> str:
     words = ", ".join(f"{count:,} {name}" for name, count in outcomes.items() if count)
     claims = sum(outcomes.values()) - counts[_NO_CLAIM]
     more = f", {claims:,} claim{'s' * (claims != 1)}" if claims != summary.rows else ""
-    return f"{more}{f': {words}' if words else ''}"
+    judged = counts["Attributable"], counts["Not Attributable"]
+    equal = "" if min(judged) or max(judged) < _MIN_EQUAL else "; all verdicts are equal: try rows with known labels"
+    return f"{more}{f': {words}' if words else ''}{equal}"
 
 
 CLAIMS = RowKind(
