@@ -174,6 +174,23 @@ def test_completions_that_grow_without_end_are_noticed(name: str, series: NDArra
     assert kinds({**healthy(), name: series}) == ["length_explosion"]
 
 
+def test_completions_that_are_all_truncated_from_the_first_step_alarm_at_once_with_the_right_advice() -> None:
+    # The log of a first step whose replies were too short to hold an answer; such a run has no gradient either.
+    cut = {"step": np.array([1.0]), "length/verifier/cut": np.array([1.0]), "groups/verifier/flat": np.array([1.0])}
+    [alarm] = alarms(cut)
+    assert (alarm.step, alarm.kind, alarm.about) == (1, "useless_start", "verifier")
+    assert alarm.message.endswith("raise sampling.completion_tokens")
+    run = {**healthy(), "length/verifier/cut": np.ones(STEPS)}
+    assert kinds(run) == ["useless_start"]  # told once
+    assert kinds({**healthy(), "length/verifier/cut": np.linspace(0.8, 0.1, STEPS)}) == []
+
+
+def test_replies_that_are_never_readable_alarm_after_five_steps() -> None:
+    run = {**healthy(), "readable": np.where(np.arange(STEPS) < 7, 0.0, 0.9)}
+    assert [(alarm.step, alarm.kind) for alarm in alarms(run)] == [(5, "useless_start")]
+    assert kinds({**healthy(), "readable": np.where(np.arange(STEPS) < 4, 0.0, 0.9)}) == []
+
+
 def test_a_policy_that_leaves_its_start_is_noticed_by_its_distance_or_its_speed() -> None:
     far = np.linspace(0, 1, STEPS)
     fast = np.where(np.arange(STEPS) < 200, 0.05, 0.3)

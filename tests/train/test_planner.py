@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,50 @@ def test_the_plan_is_within_15_percent_of_the_measured_peak(
     assert sum(plan.update.values()) == pytest.approx(peak, rel=0.15), (plan.update, peak)
 
 
+def smol(folder: Path, adapters: bool) -> Path:
+    """The configuration of SmolLM2-135M without weights, or adapters of rank 8 on all its layers."""
+    from transformers import LlamaConfig
+
+    shape = LlamaConfig(
+        vocab_size=49_152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
+        num_key_value_heads=3, max_position_embeddings=8192, tie_word_embeddings=True,
+    )  # fmt: skip
+    shape.save_pretrained(folder / "base")
+    if not adapters:
+        return folder / "base"
+    (folder / "adapters").mkdir()
+    layers = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+    note = {"base_model_name_or_path": str(folder / "base"), "r": 8, "target_modules": layers}
+    (folder / "adapters/adapter_config.json").write_text(json.dumps(note))
+    return folder / "adapters"
+
+
+def test_adapters_of_an_earlier_run_count_as_adapters(tmp_path: Path) -> None:
+    shape = shape_of(str(smol(tmp_path, adapters=True)), LoraSettings())
+    # A layer: 8 * (q, o: 2 * 1152; k, v: 2 * 768; gate, up, down: 3 * 2112) = 81,408; times 30 layers.
+    assert (shape.weights, shape.trained) == (134_515_008, 2_442_240)
+    (tmp_path / "adapters/adapter_config.json").write_text(f'{{"base_model_name_or_path": "{tmp_path}/base"}}')
+    with pytest.raises(ConfigError, match="cannot read the adapters"):
+        shape_of(str(tmp_path / "adapters"), LoraSettings())
+
+
+def test_the_plan_of_a_cpu_agrees_with_what_a_real_run_took(tmp_path: Path) -> None:
+    # GRPO on adapters of SmolLM2, four replies of 520 tokens in all at a time: 7.12 to 7.75 GB of resident memory.
+    drawn = SamplingSettings(group_size=4, prompt_tokens=400, completion_tokens=120)
+    settings = config(smol(tmp_path, adapters=True), micro_batch=4, batch_prompts=1, device="auto")
+    settings = replace(settings, sampling=drawn)
+    lines, fits = plan_lines(settings, "cpu:8")
+    assert (fits, lines[1]) == (True, "a CPU: 7.2 of 8 GB, fits")
+    assert lines[0] == "0.13 billion weights, 0.002 billion trained; a CPU with 8 GB"
+    planned = float(lines[1].removeprefix("a CPU: ").partition(" ")[0])
+    assert planned == pytest.approx(7.12, rel=0.2)
+    assert planned == pytest.approx(7.75, rel=0.2)
+    assert plan_lines(replace(settings, device="cpu"), "1:8") == (lines, fits)
+    lines, fits = plan_lines(settings, "cpu:4")
+    assert not fits
+    assert lines[-1] == "to make it fit: shorter prompts and replies; micro_batch=1"
+
+
 SMALL = Shape(weights=3_086_000_000, trained=3_086_000_000, vocabulary=151_936, hidden=2048, inner=11_008, layers=36,
               queries=2048, keys=256)  # fmt: skip
 """Qwen2.5-3B."""
@@ -137,7 +182,7 @@ def test_vllm_that_sleeps_is_not_there_during_the_update() -> None:
 def test_a_run_that_does_not_fit_is_refused_with_advice_before_anything_is_loaded(tmp_path: Path) -> None:
     model = write_tiny_qwen(tmp_path / "model", texts())
     (model / "model.safetensors").unlink()  # only its configuration is read
-    settings = config(model, kl=0.1, micro_batch=8)
+    settings = config(model, kl=0.1, micro_batch=8, device="auto")
     lines, fits = plan_lines(settings, "2:48")
     assert fits
     assert "torchrun: a whole model on each GPU: " in lines[1]

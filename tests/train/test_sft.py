@@ -108,6 +108,25 @@ def test_only_what_the_assistant_says_is_learned(folder: Path) -> None:
     assert tokenizer.decode(ids[prompt:]) == example.completion + "<end>"
 
 
+def test_a_finished_run_is_extended_by_more_steps_and_ends_like_one_of_that_length(
+    config: SftConfig, tmp_path: Path
+) -> None:
+    short = replace(config, max_steps=4, schedule="constant", warmup=0.0)
+    run(short, tmp_path / "grown")
+    with pytest.raises(InputError, match=r"different settings \(max_steps\)"):
+        run(replace(short, max_steps=3), tmp_path / "grown", resume=True)
+    run(replace(short, max_steps=8), tmp_path / "grown", resume=True)
+    run(replace(short, max_steps=8), tmp_path / "whole")
+    assert [record["step"] for record in read_records(tmp_path / "grown")] == [*range(1, 9)]
+    first, second = weights_in(tmp_path / "whole/model"), weights_in(tmp_path / "grown/model")
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    # It is a run of eight steps now: done, and not of four any more.
+    run(replace(short, max_steps=8), tmp_path / "grown", resume=True)
+    assert len(read_records(tmp_path / "grown")) == 8
+    with pytest.raises(InputError, match=r"different settings \(max_steps\)"):
+        run(short, tmp_path / "grown", resume=True)
+
+
 def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(
     config: SftConfig, folder: Path, tmp_path: Path
 ) -> None:

@@ -29,6 +29,14 @@ def test_an_alarm_is_told_once_and_ends_a_run_only_if_asked_to(tmp_path: Path, o
     ]
 
 
+def test_a_line_of_progress_shows_what_is_truncated_and_what_is_readable(tmp_path: Path) -> None:
+    lines: list[str] = []
+    record = {"step": 1, "loss": 0.0, "length/verifier/cut": 1.0, "length/verifier/mean": 48.0, "readable": 0.25}
+    Watch(RunLog(tmp_path), WatchSettings(), lines.append).step(record, (), 1)
+    assert lines[0].startswith("step 1 of 1: loss 0, length/verifier/cut 1, readable 0.25; ")
+    assert lines[1].startswith("alarm in step 1: useless_start (verifier): 100% of the completions are truncated")
+
+
 def test_dev_is_scored_where_checkpoints_are_and_at_the_end(tmp_path: Path) -> None:
     scores = iter([3.0, 1.0, 2.0])
     dev = Dev(lambda: {"loss": next(scores)}, "loss", higher_is_better=False)

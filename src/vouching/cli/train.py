@@ -76,7 +76,7 @@ def train_command(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume the run in DIR.")] = False,
     plan: Annotated[
-        str | None, typer.Option(metavar="GPUS:GB", help="Only compute the memory on this many GPUs, such as 2:48.")
+        str | None, typer.Option(metavar="GPUS:GB", help="Only compute the memory on GPUs or a CPU: 2:48, cpu:16.")
     ] = None,
 ) -> None:
     """Train a verifier, or a model whose answers are verified. Requires the extra "train".

@@ -118,8 +118,8 @@ def train_from(trainer: Any, checkpoint: Path | None = None) -> None:
         BackendError: no rollout of a step could be judged.
     """
     if checkpoint is not None:
-        state = _state(checkpoint)
-        if state["global_step"] >= state["max_steps"]:  # train() would do one step more
+        state, steps = _state(checkpoint), trainer.args.max_steps
+        if state["global_step"] >= (steps if steps > 0 else state["max_steps"]):  # train() would do one step more
             trainer._load_from_checkpoint(str(checkpoint))
             return
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))

@@ -1,8 +1,8 @@
 """Early warnings: pure functions of a run's log that detect when training goes wrong.
 
 A monitor reads the numbers of a whole run by name (``run_folder`` lists them) and returns in which steps something is
-wrong, and what. All use means over the last ``WINDOW`` steps, since single steps are noise, and skip numbers that a log
-does not have. The thresholds are ours, chosen to be silent on healthy runs. To add a monitor:
+wrong, and what. Most use means over the last ``WINDOW`` steps, since single steps are noise; all skip numbers that a
+log does not have. The thresholds are ours, chosen to be silent on healthy runs. To add a monitor:
 ``alarms(columns, (*MONITORS, mine))``. Whether an alarm ends the run is decided by ``on_alarm``.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vouching.train.run_folder import Columns
 
 WINDOW = 20
-"""Steps of a mean. No alarm before two windows."""
+"""Steps of a mean. Only what is wrong from the start is reported before two windows."""
 UNITS_WINDOW = 10
 """Steps of a mean over units of work, of which a step has dozens."""
 STILL_STEPS = 5
@@ -162,12 +162,26 @@ def length_explosion(columns: Columns) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def useless_start(columns: Columns) -> Iterator[Finding]:
+    """Since the first step nearly all completions are truncated, or for five steps no reply is readable."""
+    for role, cut in _of_roles(columns, "length", "cut"):
+        yield Finding(
+            "useless_start", role, np.minimum.accumulate(cut) > 0.9,
+            lambda at, cut=cut: f"{cut[at]:.0%} of the completions are truncated at the token limit since the first "
+            "step, and nothing can be learnt from them: raise sampling.completion_tokens",
+        )  # fmt: skip
+    readable = columns.get("readable", np.zeros(0))
+    never = (np.maximum.accumulate(readable) == 0) & (np.arange(len(readable)) >= STILL_STEPS - 1)
+    say = "no reply was readable so far: train the format first (vouch train sft), or use a larger model"
+    yield Finding("useless_start", "readable", never, lambda at: say)
+
+
 def kl_runaway(columns: Columns) -> Iterator[Finding]:
     """The policy diverges from its start: more than half a nat per token, or three times as far as a window before."""
     if (kl := columns.get("kl")) is None:
         return
     mean = rolling(kl)
-    before = _shifted(mean, WINDOW)
+    before = np.concatenate([np.full(min(WINDOW, len(mean)), np.nan), mean[:-WINDOW]])
     yield Finding(
         "kl_runaway", "kl", (mean > 0.5) | ((mean > 0.15) & (mean > 3 * before)),
         lambda at: f"the divergence from the initial policy is {mean[at]:.3g} per token, compared with "
@@ -324,8 +338,9 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
 
 
 MONITORS: tuple[Monitor, ...] = (
-    advantage_collapse, solved, format_regress, length_explosion, kl_runaway, negative_bias, always_yes, lenient_judge,
-    reward_against_oracle, policy_still, challenge_collapse, case_drift, question_shrinkage, cannot_answer_drift,
+    advantage_collapse, solved, format_regress, length_explosion, useless_start, kl_runaway, negative_bias, always_yes,
+    lenient_judge, reward_against_oracle, policy_still, challenge_collapse, case_drift, question_shrinkage,
+    cannot_answer_drift,
 )  # fmt: skip
 """The default monitors."""
 
@@ -337,8 +352,7 @@ def rolling(series: Series, window: int = WINDOW) -> Series:
     array([nan, nan, nan, 4. , 4.5])
     """
     there = np.isfinite(series)
-    total = _window_sum(np.where(there, series, 0.0), window)
-    count = _window_sum(there.astype(float), window)
+    total, count = _window_sum(np.where(there, series, 0.0), window), _window_sum(there.astype(float), window)
     mean = np.divide(total, count, out=np.full(len(series), np.nan), where=count > 0.5)
     mean[: 2 * window - 1] = np.nan
     return mean
@@ -364,8 +378,7 @@ def _window_sum(series: Series, window: int) -> Series:
 
 def _first(series: Series, window: int = WINDOW) -> float:
     """Mean of the first window; NaN if it has no number."""
-    start = series[:window]
-    start = start[np.isfinite(start)]
+    start = series[:window][np.isfinite(series[:window])]
     return float(start.mean()) if len(start) else float("nan")
 
 
@@ -378,11 +391,6 @@ def _place_of_highest(series: Series) -> NDArray[np.intp]:
     highest = _highest_so_far(series)
     fresh = np.concatenate([[True], highest[1:] > highest[:-1]]) if len(series) else np.zeros(0, bool)
     return np.maximum.accumulate(np.where(fresh, np.arange(len(series)), 0))
-
-
-def _shifted(series: Series, steps: int) -> Series:
-    """The series some steps earlier; NaN where there is none."""
-    return np.concatenate([np.full(min(steps, len(series)), np.nan), series[:-steps]])
 
 
 def _of_roles(columns: Columns, table: str, name: str) -> Iterator[tuple[str, Series]]:

@@ -14,15 +14,17 @@
 
 P are all weights, T the trained ones. Weights, gradients, moments, reference and critic are divided by the GPUs where
 the run is sharded (FSDP2, ZeRO-3). Sampling, the critic's update and the policy's do not coincide; the largest counts.
-TRL shards the reference as one piece, so while it computes, all of it is gathered on every GPU. Tested within 15 % of
-the measured peak on a CPU, in float32; on a GPU allow for the context of CUDA and fragmentation (``RESERVE``). Not
-supported: ``rank`` and ``encoder``, mixtures of experts, quantised weights, offloading.
+TRL shards the reference as one piece, so while it computes, all of it is gathered on every GPU. Adapters of an earlier
+run that are trained further count as adapters. On a CPU everything is in float32 and activations are kept. Tested
+within 15 % of the measured peak of tensors on a CPU; allow for libraries, the context of CUDA and fragmentation
+(``RESERVE``). Not supported: ``rank`` and ``encoder``, mixtures of experts, quantised weights, offloading.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,7 @@ from vouching.train.sft import SftConfig
 
 GB = 1e9
 RESERVE = 1.5 * GB
-"""Of a GPU: CUDA's context, NCCL's buffers."""
+"""Of a GPU: CUDA's context, NCCL's buffers. Of a CPU: the libraries, and what the allocator keeps."""
 TILE_TOKENS, TILE_WORDS = 4096, 32768
 """TRL's tile of logits (``trl.kernels.chunked_logprob``)."""
 NEAR = 0.9
@@ -84,6 +86,7 @@ def shape_of(named: str, lora: LoraSettings, head: str = "AutoModelForCausalLM")
         model.tie_weights()  # which making them empty undoes
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"cannot read the configuration of {named} ({error}): set model=") from error
+    lora = _adapters(named, lora)
     weights = sum(weight.numel() for weight in {id(one): one for one in model.parameters()}.values())
     adapted = [
         layer.in_features + layer.out_features
@@ -110,6 +113,18 @@ def _critic_settings(config: GrpoConfig | SftConfig) -> CriticSettings | None:
     return getattr(config, "critic", None)
 
 
+def _adapters(named: str, lora: LoraSettings) -> LoraSettings:
+    """The adapters that are trained: those of the settings, or those that the model already has."""
+    note = Path(base_of(named)) / ADAPTER
+    if lora.rank or not note.is_file():
+        return lora
+    try:
+        found = json.loads(note.read_text(encoding="utf-8"))
+        return replace(lora, rank=found["r"], modules=tuple(found["target_modules"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"cannot read the adapters of {named} ({error}): set model=") from error
+
+
 def _folder(named: str) -> str:
     """Where the configuration of a model is; that of its base for adapters."""
     place = base_of(named)
@@ -131,7 +146,7 @@ def plan_of(
         reduced: whether the arithmetic is in bfloat16; False on a CPU.
         critic: its shape, if there is one.
     """
-    parts, half, lora = gpus if sharded else 1, 2 if reduced else 4, bool(config.lora.rank)
+    parts, half, lora = gpus if sharded else 1, 2 if reduced else 4, shape.trained < shape.weights
     game = isinstance(config, GrpoConfig)
     moments = {"adamw": 8, "adamw_8bit": 2, "paged_adamw_8bit": 0}[_optimizer(config)]
     frozen = half * shape.weights if lora else 0
@@ -139,7 +154,7 @@ def plan_of(
         "weights": (frozen + 4 * shape.trained) / parts,
         "optimizer": moments * shape.trained / parts,
         "reference": half * shape.weights / parts if game and config.kl and not lora else 0.0,
-        "critic": 0.0 if critic is None else _critic(config, critic, parts, half),
+        "critic": 0.0 if critic is None else _critic(config, critic, parts, half, lora),
     }
     rows = config.micro_batch
     length = config.sampling.prompt_tokens + config.sampling.completion_tokens if game else config.max_tokens
@@ -170,11 +185,11 @@ def plan_of(
     return MemoryPlan(update, sampling, learning)
 
 
-def _critic(config: GrpoConfig | SftConfig, critic: Shape, parts: int, half: int) -> float:
+def _critic(config: GrpoConfig | SftConfig, critic: Shape, parts: int, half: int, lora: bool) -> float:
     """Bytes of a critic between its updates."""
     adapted, settings = critic.trained < critic.weights, _critic_settings(config)
     named = settings is not None and settings.model
-    shares = adapted and parts == 1 and config.lora.rank and not named
+    shares = adapted and parts == 1 and lora and not named
     frozen = 0 if shares or not adapted else half * critic.weights
     return (frozen + 12 * critic.trained) / parts
 
@@ -209,23 +224,24 @@ def _checkpointing(config: GrpoConfig | SftConfig) -> bool:
 
 
 def read_target(text: str) -> tuple[int, float]:
-    """GPUs and bytes of each.
+    """GPUs and bytes of each; 0 GPUs are a CPU.
 
-    >>> read_target("8:80GB")
-    (8, 80000000000.0)
+    >>> read_target("8:80GB"), read_target("cpu:16")
+    ((8, 80000000000.0), (0, 16000000000.0))
 
     Raises:
         ConfigError: it is not GPUS:MEMORY.
     """
     gpus, _, memory = text.partition(":")
+    cpu, gpus = gpus == "cpu", gpus.replace("cpu", "1")
     number = memory.upper().removesuffix("GB").strip()
     try:
         found = int(gpus), float(number) * GB
     except ValueError:
         found = (0, 0.0)
     if not (found[0] > 0 and 0 < found[1] < float("inf")):
-        raise ConfigError(f"a plan must have the form GPUS:MEMORY in gigabytes, such as 2:48, got {text!r}")
-    return found
+        raise ConfigError(f"a plan must have the form GPUS:MEMORY in gigabytes, such as 2:48 or cpu:16, got {text!r}")
+    return (0, found[1]) if cpu else found
 
 
 def plan_lines(config: Any, target: str) -> tuple[list[str], bool]:
@@ -238,22 +254,28 @@ def plan_lines(config: Any, target: str) -> tuple[list[str], bool]:
     if not isinstance(config, GrpoConfig | SftConfig):
         raise ConfigError("a plan is not supported for this method: use it for sft and for the games")
     shape, critic = shape_of(config.model, config.lora), critic_shape_of(config)
-    ways = [("torchrun: a whole model on each GPU", False)] + ([("FSDP2 or ZeRO-3: sharded", True)] if gpus > 1 else [])
-    lines = [f"{shape.weights / GB:.2f} billion weights, {shape.trained / GB:.3f} billion trained; {gpus} x "
-             f"{memory / GB:.0f} GB"]  # fmt: skip
+    cpu = not gpus or config.device == "cpu"
+    if cpu and isinstance(config, GrpoConfig):
+        config = replace(config, memory=replace(config.memory, activation_checkpointing=False))
+    elif cpu:
+        config = replace(config, gradient_checkpointing=False)
+    ways = [("a CPU", False)] if cpu else [("torchrun: a whole model on each GPU", False)]
+    ways += [("FSDP2 or ZeRO-3: sharded", True)] if gpus > 1 and not cpu else []
+    lines = [f"{shape.weights / GB:.2f} billion weights, {shape.trained / GB:.3f} billion trained; "
+             f"{'a CPU with' if cpu else f'{gpus} x'} {memory / GB:.0f} GB"]  # fmt: skip
     fits = False
     for name, sharded in ways:
-        plan = plan_of(config, shape, gpus, memory, sharded, critic=critic)
+        plan = plan_of(config, shape, max(gpus, 1), memory, sharded, reduced=not cpu, critic=critic)
         needed = plan.peak + RESERVE
         verdict = "does not fit" if needed > memory else "fits barely" if needed > NEAR * memory else "fits"
         fits = fits or needed <= memory
-        lines.append(f"{name}: {needed / GB:.1f} of {memory / GB:.0f} GB per GPU, {verdict}")
+        lines.append(f"{name}: {needed / GB:.1f} of {memory / GB:.0f} GB{' per GPU' * (not cpu)}, {verdict}")
         lines += [f"  update: {_listed(plan.update)}", f"  sampling: {_listed(plan.sampling)}"]
         lines += [f"  critic's update: {_listed(plan.critic)}"] if plan.critic else []
     if (short := _short_of(config, shape, memory)) is not None:
         lines, fits = [*lines, short], False
     if not fits:
-        lines.append(f"to make it fit: {'; '.join(_advice(config))}")
+        lines.append(f"to make it fit: {'; '.join(_advice(config, shape, cpu))}")
     return lines, fits
 
 
@@ -276,14 +298,14 @@ def _listed(parts: dict[str, float]) -> str:
     return ", ".join(f"{name} {size / GB:.1f}" for name, size in parts.items() if size >= 0.05 * GB) or "below 0.1"
 
 
-def _advice(config: GrpoConfig | SftConfig) -> Sequence[str]:
-    found = ["more GPUs, sharded"]
+def _advice(config: GrpoConfig | SftConfig, shape: Shape, cpu: bool) -> Sequence[str]:
+    found = ["shorter prompts and replies"] if cpu else ["more GPUs, sharded"]
     table = "memory." if isinstance(config, GrpoConfig) else ""
-    if _optimizer(config) == "adamw":
+    if _optimizer(config) == "adamw" and not cpu:
         found.append(f"{table}optimizer=adamw_8bit")
-    if not _checkpointing(config):
+    if not _checkpointing(config) and not cpu:
         found.append("recomputed activations")
-    if not config.lora.rank:
+    if shape.trained == shape.weights:
         found.append("adapters (lora.rank=64)")
     if (settings := _critic_settings(config)) is not None and not settings.rank:
         found.append("adapters of the critic (critic.rank=64), or a smaller critic.model")

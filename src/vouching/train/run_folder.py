@@ -58,7 +58,7 @@ from vouching.methods.training import PowerSettings
 
 RUN, LOG = "run.json", "log.jsonl"
 _WHERE = {"device", "threads"}
-"""Settings that may differ when a run resumes."""
+"""Settings that may differ when a run resumes; ``max_steps`` may grow, which extends the run."""
 _PARTS = {"settings": "settings", "units": "numbers of rows", "split": "data"}
 """Parts of ``run.json`` in messages."""
 _PACKAGES = ("vouching", "torch", "transformers", "tokenizers", "trl", "peft", "accelerate", "onnx", "onnxruntime",
@@ -90,6 +90,8 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
             if kept.get("kind", kind) != kind:
                 raise InputError(f"{out} contains a run of another kind ({kept['kind']}): choose another folder")
             found = {"split": asked["split"], **kept}
+            if 0 < found["settings"].get("max_steps", 0) < asked["settings"].get("max_steps", 0):
+                found["settings"] = {**found["settings"], "max_steps": asked["settings"]["max_steps"]}
             for part, wanted in asked.items():
                 if differing := [*_differing(wanted, found[part])]:
                     raise InputError(

@@ -20,8 +20,8 @@ from vouching.train.run_folder import Record, RunLog, columns_of
 
 TELL_EVERY = 10
 """Steps between lines of progress."""
-_TOLD = ("loss", "oracle/", "kl")
-"""What lines of progress show besides rewards and the figure for the best step, by the start of the name."""
+_TOLD = ("loss", "oracle/", "kl", "readable")
+"""What lines of progress show besides rewards, the share of truncated completions, and the figure for the best step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,4 +150,6 @@ def _unnamed(row: object) -> str:
 
 
 def _is_shown(name: str) -> bool:
-    return name.startswith(_TOLD) or (name.startswith("reward/") and name.endswith("/total"))
+    """Whether a line of progress shows a number."""
+    table, _, last = name.partition("/")
+    return name.startswith(_TOLD) or (table, last.rpartition("/")[2]) in (("reward", "total"), ("length", "cut"))
