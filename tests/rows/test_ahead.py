@@ -19,8 +19,9 @@ from tests.rows.works import ROWS, ROWS_AT_ONCE, Server, rows_of
 from vouching.errors import InputError, ModelDeadlineError, ModelUnavailableError
 from vouching.rows.ahead import ahead_path
 from vouching.rows.journal import open_journal
-from vouching.rows.pool import MAX_FAILURES
+from vouching.rows.pool import MAX_FAILURES, AsyncWorkFactory
 from vouching.rows.read import Row
+from vouching.rows.run import Seen, run_batch
 
 
 def ids(output: Path) -> list[str]:
@@ -141,6 +142,23 @@ def test_a_row_that_failed_for_now_is_asked_again_after_the_others(tmp_path: Pat
     assert Server(stop, 1).batch(tmp_path / "out.jsonl", rows_of(12)).stopped is None
     assert ids(tmp_path / "out.jsonl") == [f"id-{number}" for number in range(1, 13)]
     assert asked[-2:] in ([3, 5], [5, 3])
+
+
+def test_a_row_that_is_never_answered_in_time_has_a_line_of_its_own_where_the_work_makes_one(tmp_path: Path) -> None:
+    servers = iter([Server(slow_first, 1), Server(lambda row: None, 1)])
+
+    def late_line(row: Row, reason: str) -> str:
+        return json.dumps({"id": row.name, "late": reason})
+
+    def look(line: dict[str, str]) -> Seen:
+        return Seen(line["id"], again="late" in line)
+
+    factory = AsyncWorkFactory(lambda: next(servers), rows_at_once=ROWS_AT_ONCE, late_line=late_line)
+    for late in (1, 0):
+        with open_journal(str(tmp_path / "out.jsonl"), {}, resume=True) as journal:
+            summary = run_batch(rows_of(ROWS), journal, factory, look)
+        assert (summary.rows, summary.left, summary.stopped) == (ROWS, late, None)
+    assert ids(tmp_path / "out.jsonl") == [f"id-{number}" for number in range(1, ROWS + 1)]
 
 
 def test_a_server_that_is_out_of_reach_is_not_asked_for_every_row(tmp_path: Path) -> None:

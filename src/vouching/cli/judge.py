@@ -98,7 +98,10 @@ class Judging:
             record = await checker.acheck_row(*self._arguments(row))
             return await self._with_windows(checker, row, record) if self.window_words else to_line(record)
 
-        return AsyncWorkFactory(lambda: judge, checker.aclose)
+        def late_line(row: Row, reason: str) -> str:
+            return to_line(Unverified(Claim("", id=row.name), "backend", f"{row.place}: {reason}"))
+
+        return AsyncWorkFactory(lambda: judge, checker.aclose, late_line=late_line)
 
     def opened(self) -> Work | AsyncWorkFactory:
         """The work in another process or on another machine."""

@@ -47,6 +47,8 @@ class AsyncWorkFactory:
     """Always called at the end, in the event loop of the work."""
     rows_at_once: int = ROWS_AT_ONCE
     """Rows in flight at the same time, at least 1."""
+    late_line: Callable[[Row, str], str] | None = None
+    """The line of a row that is never answered in time, though others are; None stops the run at such a row."""
 
     def in_order(self, rows: Iterable[Row], keep: Keep = lambda row, line: None) -> Generator[tuple[Row, str]]:
         """Yield every row with its line, in order; an error in one stops those after it.
@@ -56,7 +58,7 @@ class AsyncWorkFactory:
         """
         waiting = iter(rows)
         with asyncio.Runner() as runner:
-            flight = _Flight(self.make_work(), keep, runner.get_loop())
+            flight = _Flight(self.make_work(), keep, self.late_line, runner.get_loop())
             try:
                 while True:
                     while len(flight.rows) < self.rows_at_once and (row := next(waiting, None)) is not None:
@@ -94,9 +96,16 @@ class _InFlight:
 class _Flight:
     """Rows in flight on an event loop, in order."""
 
-    def __init__(self, work: AsyncWork, keep: Keep, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        work: AsyncWork,
+        keep: Keep,
+        late_line: Callable[[Row, str], str] | None,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
         self.rows = deque[_InFlight]()
-        self._work, self._keep, self._loop = work, keep, loop
+        self._work, self._keep, self._late_line, self._loop = work, keep, late_line, loop
+        self._answers = 0
         self._failures = 0
         self._trouble: asyncio.Future[Exception] = loop.create_future()
 
@@ -109,12 +118,18 @@ class _Flight:
         while True:
             await self._wait([first])
             if not first.failed_for_now or first.times == MAX_TIMES:
-                return first.task.result()
+                return self._result(first)
             await self._wait(self.rows)
             self._failures = 0
             for one in self.rows:
                 if one.failed_for_now and one.times < MAX_TIMES:
                     one.task, one.times = self._loop.create_task(self._answer(one.row)), one.times + 1
+
+    def _result(self, one: _InFlight) -> str:
+        error = one.task.exception()
+        if isinstance(error, ModelDeadlineError) and self._answers and self._late_line is not None:
+            return self._late_line(one.row, str(error))
+        return one.task.result()
 
     async def end(self) -> None:
         """Give the rows in flight a moment, then cancel them."""
@@ -144,7 +159,7 @@ class _Flight:
             if self._failures == MAX_FAILURES:
                 self._stop(error)
             raise
-        self._failures = 0
+        self._failures, self._answers = 0, self._answers + 1
         try:
             self._keep(row, line)
         except OSError as error:
