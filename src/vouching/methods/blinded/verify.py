@@ -29,7 +29,7 @@ from vouching.methods.blinded.prompt import prompt_digest
 from vouching.methods.blinded.roles import Asked, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
 from vouching.models.base import Model
 from vouching.prompts import Wording, check_wording
-from vouching.methods.embedded.language import looks_english
+from vouching.reading.language import looks_english
 from vouching.types import (
     Claim,
     Finding,

@@ -25,7 +25,7 @@ from typing import Literal, TypeAlias
 
 from vouching.methods.checklist.reply import MAX_ITEMS, is_question
 from vouching.methods.rules.find import find_rules
-from vouching.methods.embedded.language import looks_english
+from vouching.reading.language import looks_english
 from vouching.text.numerals import find_numerals
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words, lower_words, stem

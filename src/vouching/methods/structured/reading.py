@@ -22,10 +22,20 @@ from rapidfuzz import fuzz
 from vouching.judging.ask import ReplyError
 from vouching.judging.votes import voted_share
 from vouching.judging.windows import ScreenedSources, says_the_same
-from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reply import LabelReply, Reply, ReplyEntry, ReplyStep
 from vouching.text.locate import locate_all
-from vouching.types import Alignment, Claim, ErrorType, Label, ReasoningStep, Relation, Span, Unverified, VerdictWarning
+from vouching.types import (
+    NOT_FOUND,
+    Alignment,
+    Claim,
+    ErrorType,
+    Label,
+    ReasoningStep,
+    Relation,
+    Span,
+    Unverified,
+    VerdictWarning,
+)
 
 MIN_CONFIDENCE = 0.51
 """The confidence in its own label that a model is credited with for 0.5, so that the score is on the label's side."""
