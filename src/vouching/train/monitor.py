@@ -164,14 +164,15 @@ def length_explosion(columns: Columns) -> Iterator[Finding]:
 
 def useless_start(columns: Columns) -> Iterator[Finding]:
     """Since the first step nearly all completions are truncated, or for five steps no reply is readable."""
+    readable = columns.get("readable", np.zeros(0))
+    never = (np.maximum.accumulate(readable) == 0) & (np.arange(len(readable)) >= STILL_STEPS - 1)
     for role, cut in _of_roles(columns, "length", "cut"):
+        never = never & ~(always := np.minimum.accumulate(cut) > 0.9)[: len(never)]  # truncated, so not readable
         yield Finding(
-            "useless_start", role, np.minimum.accumulate(cut) > 0.9,
+            "useless_start", role, always,
             lambda at, cut=cut: f"{cut[at]:.0%} of the completions are truncated at the token limit since the first "
             "step, and nothing can be learnt from them: raise sampling.completion_tokens",
         )  # fmt: skip
-    readable = columns.get("readable", np.zeros(0))
-    never = (np.maximum.accumulate(readable) == 0) & (np.arange(len(readable)) >= STILL_STEPS - 1)
     say = "no reply was readable so far: train the format first (vouch train sft), or use a larger model"
     yield Finding("useless_start", "readable", never, lambda at: say)
 
@@ -180,8 +181,7 @@ def kl_runaway(columns: Columns) -> Iterator[Finding]:
     """The policy diverges from its start: more than half a nat per token, or three times as far as a window before."""
     if (kl := columns.get("kl")) is None:
         return
-    mean = rolling(kl)
-    before = np.concatenate([np.full(min(WINDOW, len(mean)), np.nan), mean[:-WINDOW]])
+    before = np.concatenate([np.full(min(WINDOW, len(kl)), np.nan), (mean := rolling(kl))[:-WINDOW]])
     yield Finding(
         "kl_runaway", "kl", (mean > 0.5) | ((mean > 0.15) & (mean > 3 * before)),
         lambda at: f"the divergence from the initial policy is {mean[at]:.3g} per token, compared with "
