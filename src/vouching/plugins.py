@@ -28,12 +28,17 @@ def plugins(group: Group) -> dict[str, EntryPoint]:
     return by_name
 
 
-def load_plugin(entry: EntryPoint) -> Any:
-    """What an entry point names. Raises ConfigError if it cannot be imported."""
+def load_plugin(entry: EntryPoint, kind: type | None = None) -> Any:
+    """What an entry point names. Raises ConfigError if it cannot be imported, or is not of the kind."""
+    package = entry.dist.name if entry.dist else entry.value
     try:
-        return entry.load()
+        found = entry.load()
     except Exception as error:
-        package = entry.dist.name if entry.dist else entry.value
         raise ConfigError(
             f"the plug-in {entry.name!r} of {package} cannot be loaded ({cause_of(error)}): repair or uninstall it"
         ) from error
+    if kind is not None and not isinstance(found, kind):
+        raise ConfigError(
+            f"the plug-in {entry.name!r} of {package} is a {type(found).__name__}, expected a {kind.__name__}"
+        )
+    return found

@@ -137,7 +137,8 @@ def app_for(command: str | None = None) -> typer.Typer:
     )
     built.callback(invoke_without_command=True)(vouch)
     built.command("schema", epilog=_SCHEMA_EPILOG)(schema_command)
-    for part, group in _parts(command if command in COMMANDS else None):
+    parts = _parts(command) if command in COMMANDS else (*_parts(None), *_added())
+    for part, group in parts:
         built.add_typer(part, name=group)
     return built
 
@@ -202,8 +203,6 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         yield calibrate.app, None
     yield from _trainers(wanted)
     yield from _guards(wanted)
-    if command is None:
-        yield from _added()
 
 
 def _added() -> Iterator[tuple[typer.Typer, str | None]]:
