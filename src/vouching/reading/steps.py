@@ -1,7 +1,7 @@
 """One step of computation over the values of a text: sums, differences, ratios, products, times between.
 
-A step is done where the claim's words call for it, whatever value the claim states, so that a wrong value stands beside
-the right result. The stated value only decides between operands that the claim's words leave open.
+A step is done where the claim's words call for it, whatever value the claim states, so that the model can compare a
+wrong value with the right result. The stated value only decides between operands that the claim's words leave open.
 """
 
 from __future__ import annotations
