@@ -11,11 +11,10 @@ from pathlib import Path
 from tests.house.source_tree import ROOT, Module, all_modules, library_imports, library_modules
 
 LAYERS = [
-    "version", "lazy", "errors", "types", "prompts", "settings", "plugins", "text", "metrics", "perturb", "models", "encoder",
-    "reading", "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report",
-    "recording", "checker", "shortcuts", "evidence_windows",
-    "bench", "train", "evolve", "ledger", "review", "scale", "client", "__init__", "integrations", "serve",
-    "cli", "__main__",
+    "version", "lazy", "errors", "types", "prompts", "settings", "plugins", "text", "metrics", "perturb", "models",
+    "encoder", "reading", "rows", "judging", "inputs", "search", "repair", "answering", "methods", "claims", "report",
+    "recording", "checker", "shortcuts", "evidence_windows", "bench", "train", "evolve", "ledger", "review", "scale",
+    "client", "__init__", "integrations", "serve", "cli", "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: nothing above it may import it."""
 

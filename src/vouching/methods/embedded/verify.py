@@ -159,18 +159,22 @@ class EmbeddedVerifier:
         started = time.perf_counter()
         index = self._indexes.index(tuple(sources))
         compared = [compare(claim.text, index) for claim in claims]
-        soft = self._read_together(compared, index)
+        soft = self._read_together(compared)
         share = (time.perf_counter() - started) / max(1, len(claims))
         given = zip(claims, compared, soft, strict=True)
         return [self._judge(claim, tuple(sources), one, read, share) for claim, one, read in given]
 
-    def _read_together(self, compared: Sequence[Compared], index: SourceIndex) -> list[SoftReading | None]:
-        """The encoder's readings; None for a claim that the rules judge alone."""
-        asked = [number for number, one in enumerate(compared) if not one.is_empty and one.is_english]
-        if self._soft is None or not asked:
-            return [None] * len(compared)
-        pairs = [(compared[number].claim.text, compared[number].segments) for number in asked]
-        found = dict(zip(asked, self._soft.read_all(pairs, index), strict=True))
+    def _read_together(self, compared: Sequence[Compared]) -> list[SoftReading | None]:
+        """The encoder's readings, together for claims with the same evidence; None for what the rules judge alone."""
+        alike: dict[int, list[int]] = {}
+        for number, one in enumerate(compared):
+            if self._soft is not None and not one.is_empty and one.is_english:
+                alike.setdefault(id(one.index), []).append(number)
+        found: dict[int, SoftReading] = {}
+        for numbers in alike.values():
+            asked = [(compared[number].claim.text, compared[number].segments) for number in numbers]
+            soft = self._soft.read_all(asked, compared[numbers[0]].index) if self._soft else []
+            found |= dict(zip(numbers, soft, strict=True))
         return [found.get(number) for number in range(len(compared))]
 
     def _judge(
