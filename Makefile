@@ -25,7 +25,7 @@ demo: $(VENV)/.core ## check the shipped examples and print a verdict (core depe
 
 # Small models run best on one thread; two of them under load can be a hundred times slower.
 test: $(VENV)/.train ## run every test and doctest, also those of training (they need torch)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=60 --durations-min=5
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=100 --durations-min=3
 
 quick: $(VENV)/.dev ## run the tests of tests/quick.txt, for each change: under three minutes on two cores
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal $$(grep -v '^#' tests/quick.txt)

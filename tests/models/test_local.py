@@ -155,6 +155,16 @@ def test_the_chat_template_makes_the_prompt(folder: Path, model: LocalModel) -> 
     assert said.usage.prompt_tokens == len(said.prompt_ids) == 8  # four marks with two ends, one and two letters
 
 
+def test_a_template_without_a_system_role_gets_the_system_message_from_the_user(tmp_path: Path) -> None:
+    """As Gemma 2's template, which raises for a system message."""
+    raises = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+    template = raises + "{% for m in messages %}<u>{{ m.content }}<end>{% endfor %}<a>"
+    model = LocalModel(write_tiny_llama(tmp_path, template=template), device="cpu")
+    [[said]] = together(model.sample((Message("system", "S"), Message("user", "Hi")), GREEDY))
+    asyncio.run(model.aclose())
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path).decode(said.prompt_ids).startswith("<u>S\n\nHi<end>")
+
+
 def test_without_a_template_the_texts_are_read_as_they_are(tmp_path: Path) -> None:
     model = LocalModel(write_tiny_llama(tmp_path, template=None), device="cpu")
     [[said]] = together(model.sample((Message("system", "S"), Message("user", "Hi")), GREEDY))

@@ -50,6 +50,29 @@ class Message:
         return {"role": self.role, "content": self.content, **calls, **answered}
 
 
+NO_SYSTEM_ROLE = re.compile(
+    r"system role (?:is )?not supported|not support (?:the |a )?system (?:role|message|prompt)|"
+    r"only user(?: and|,) (?:assistant|model) roles|roles must alternate",
+    re.IGNORECASE,
+)
+"""How chat templates and servers say that a conversation cannot begin with a system message."""
+
+
+def system_in_user(turns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    r"""Turns with the text of system messages before that of the first user, for models without a system role.
+
+    >>> system_in_user([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}])
+    [{'role': 'user', 'content': 'Be brief.\n\nHi'}]
+    """
+    system = [turn["content"] for turn in turns if turn["role"] == "system"]
+    rest = [dict(turn) for turn in turns if turn["role"] != "system"]
+    first = next((turn for turn in rest if turn["role"] == "user"), None)
+    if first is None:
+        return rest
+    first["content"] = "\n\n".join([*system, first["content"]])
+    return rest
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How completions are drawn.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vouching.errors import ConfigError, ModelRefusedError
-from vouching.models.base import Message
+from vouching.models.base import NO_SYSTEM_ROLE, Message, system_in_user
 from vouching.models.tools import Tool
 
 TEMPLATE_FIELDS = "chat_template_kwargs"
@@ -18,7 +18,8 @@ def prompt_tokens(
 ) -> tuple[int, ...]:
     """Token ids of a conversation up to the assistant's turn, by the tokenizer's chat template.
 
-    Without a template the texts are joined by blank lines.
+    Without a template the texts are joined by blank lines. A template without a system role gets the system message at
+    the beginning of the first user's.
 
     Raises:
         ConfigError: ``extra`` has other fields than ``chat_template_kwargs``, or the template refuses the messages.
@@ -35,14 +36,15 @@ def prompt_tokens(
         return tuple(tokenizer("\n\n".join(message.content for message in messages))["input_ids"])
     from jinja2 import TemplateError
 
+    fields = {"tools": described, "add_generation_prompt": True, "return_dict": True, **extra.get(TEMPLATE_FIELDS, {})}
+    turns = [_turn(message) for message in messages]
     try:
-        encoded = tokenizer.apply_chat_template(
-            [_turn(message) for message in messages],
-            tools=described,
-            add_generation_prompt=True,
-            return_dict=True,
-            **extra.get(TEMPLATE_FIELDS, {}),
-        )
+        try:
+            encoded = tokenizer.apply_chat_template(turns, **fields)
+        except TemplateError as error:
+            if not NO_SYSTEM_ROLE.search(str(error)) or all(turn["role"] != "system" for turn in turns):
+                raise
+            encoded = tokenizer.apply_chat_template(system_in_user(turns), **fields)
     except TemplateError as error:
         raise ConfigError(f"the chat template of {tokenizer.name_or_path} rejects these messages: {error}") from error
     return tuple(encoded["input_ids"])

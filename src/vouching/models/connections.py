@@ -42,6 +42,7 @@ from vouching.errors import (
     ModelUnavailableError,
     VouchError,
 )
+from vouching.models.base import NO_SYSTEM_ROLE
 from vouching.types.visible import shown_json
 
 CONNECT_TIMEOUT = 10.0
@@ -165,7 +166,7 @@ def error_of_status(
     message += f": {excerpt(content.decode(errors='replace'))}"
     if status not in _BUSY | _MISCONFIGURED and (_TOO_LONG.search(message) or b'"context_length_exceeded"' in content):
         return ModelContextError(message, status)
-    if status in _BUSY or status >= 500:
+    if status in _BUSY or (status >= 500 and not NO_SYSTEM_ROLE.search(message)):
         return ModelUnavailableError(message, retry_after(response.headers), status)
     if 300 <= status < 400:
         return ConfigError(f"{where} has moved to {response.headers.get('location')}: use that address")

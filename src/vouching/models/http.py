@@ -2,8 +2,8 @@
 
 A request that a server refuses (400 or 422) is sent again with less: a JSON schema becomes "any JSON", then plain text;
 several completions are asked for one at a time; ``max_tokens`` gets its newer name; temperature and top_p are dropped
-where only their defaults are allowed. What the server accepts is remembered. A server that sends fewer completions than
-asked for is asked for the rest, with other seeds.
+where only their defaults are allowed; system messages become the user's where there is no such role. What the server
+accepts is remembered. A server that sends fewer completions than asked for is asked for the rest, with other seeds.
 
 Bodies are built and read here, not by the client's typed models: servers send fields of wrong types, and building the
 models takes longer than the rest of a call. Fields that equal the default are not sent, since some servers refuse
@@ -24,7 +24,7 @@ import httpx2
 from openai import APIStatusError, AsyncOpenAI, AsyncStream, Omit, OpenAIError
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelDeadlineError, ModelRefusedError
-from vouching.models.base import Completion, FinishReason, Message, Sampling
+from vouching.models.base import NO_SYSTEM_ROLE, Completion, FinishReason, Message, Sampling, system_in_user
 from vouching.models.connections import (
     EXCERPT,
     certificates,
@@ -54,7 +54,6 @@ Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
 
 _PATHS: dict[Endpoint, str] = {"chat": "chat/completions", "text": "completions"}
 _FORMATS: tuple[Format, ...] = get_args(Format)
-_UNABLE = {400, 422}
 _HEADERS: dict[str, str | Omit] = {
     "accept": "application/json",
     "accept-encoding": ENCODINGS,
@@ -129,11 +128,12 @@ def refused_field(refusal: str) -> str | None:
     """
     if "max_completion_tokens" in refusal:
         return "max_tokens"
-    return found[1] if (found := _UNSUPPORTED.search(refusal)) else None
+    field = _UNSUPPORTED.search(refusal)
+    return "system" if NO_SYSTEM_ROLE.search(refusal) else field and field[1]
 
 
 def without_fields(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:
-    """A body without the fields that a server refuses; ``max_tokens`` is sent under its newer name.
+    """A body without what a server refuses; ``max_tokens`` is sent under its newer name, system messages as the user's.
 
     >>> without_fields({"model": "o", "max_tokens": 9, "temperature": 0.0}, {"max_tokens", "temperature"})
     {'model': 'o', 'max_completion_tokens': 9}
@@ -141,7 +141,8 @@ def without_fields(body: dict[str, Any], refused: Collection[str]) -> dict[str, 
     kept = {key: value for key, value in body.items() if key not in refused}
     if "max_tokens" in refused and "max_tokens" in body:
         kept["max_completion_tokens"] = body["max_tokens"]
-    return kept
+    folded = system_in_user(body.get("messages", ())) if "system" in refused else []
+    return {**kept, "messages": folded} if folded else kept
 
 
 def encode_body(body: dict[str, Any]) -> bytes:
@@ -309,7 +310,7 @@ class HttpModel:
             try:
                 completions = await self._send(body)
             except ModelRefusedError as error:
-                if error.status not in _UNABLE or isinstance(error, ModelContextError):
+                if error.status not in {400, 422} or isinstance(error, ModelContextError):
                     raise
                 refusal = error
                 continue
@@ -338,8 +339,8 @@ class HttpModel:
             try:
                 return await self._post(without_fields(body, refused))
             except ModelRefusedError as error:
-                field = refused_field(str(error)) if error.status in _UNABLE else None
-                if field is None or field in refused or isinstance(error, ModelContextError):
+                field = None if isinstance(error, ModelContextError) else refused_field(str(error))
+                if field is None or field in refused:
                     raise
                 self._refused |= {field}
 
