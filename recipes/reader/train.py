@@ -38,7 +38,7 @@ LEAST = 0.2
 with one claim costs nearly as much as one with many."""
 DRAWN, SAVE_EVERY, LOG_EVERY = 512, 600, 20
 TOKEN_WEIGHT, UNSUPPORTED_WEIGHT, PAIR_WEIGHT = 0.5, 3.0, 0.5
-AVERAGE = 0.998
+AVERAGE = 0.99
 """What the mean of the weights keeps of itself at a step."""
 Pack = dict[str, Any]
 

@@ -148,17 +148,23 @@ def test_one_checker_works_with_and_without_a_running_loop() -> None:
 def test_a_calibration_is_made_by_asking_the_model_and_then_applied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    said = ("Attributable", "Not Attributable")
     made = [{"claim": f"The bridge opened, page {n}.", "source": f"{SOURCE} Page {n}.",
-             "label": "Attributable" if n % 4 else "Not Attributable"} for n in range(40)]  # fmt: skip
+             "label": said[n // 20 if n % 4 else 1 - n // 20]} for n in range(40)]  # fmt: skip
     rows, output = tmp_path / "dev.jsonl", tmp_path / "tiny.json"
     rows.write_text("".join(f"{json.dumps(row)}\n" for row in made))
-    with chat_server(lambda asked: reply(RIGHT, confidence=0.9)) as model:
+
+    def answer(asked: str) -> str:  # pages 0 to 19 are called Attributable, the others not
+        page = re.search(r"page (\d+)", asked)
+        return reply(RIGHT, label=said[int(page[1]) // 20 if page else 0], confidence=0.9)
+
+    with chat_server(answer) as model:
         result = vouch("calibrate", "--input", rows, "--model", model, "--output", output)
         assert result.exit_code == Exit.OK, result.stderr
         monkeypatch.setenv("VOUCH_CALIBRATION", str(tmp_path / "tiny.json"))
         found = json.loads(vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--json").stdout)
         again = vouch("calibrate", "--input", rows, "--model", model, "--output", tmp_path / "again.json")
-    # Odds of a stated .9 are 9, of the 30 in 40 that are right 3.
+    # Odds of a stated .9 are 9, of the 30 in 40 labels that are right 3.
     assert round(found["score"], 3) == 0.75
     assert found["provenance"]["calibrator"].startswith("temperature:")
     assert "unset VOUCH_CALIBRATION" in again.stderr

@@ -198,7 +198,7 @@ def test_a_model_out_of_reach_stops_the_run_so_that_it_can_be_resumed(tmp_path: 
     rows = written(tmp_path / "rows.jsonl", [{"id": n, "question": "q", "answers": ["a", "b"]} for n in "xy"])
     good = "<verdict>Answer 2 > Answer 1</verdict>"
     path = str(tmp_path / "out.jsonl")
-    down = GenerativeRanker(ScriptedModel([good, ModelUnavailableError("the server is down")]), "generative")
+    down = GenerativeRanker(ScriptedModel([good, *[ModelUnavailableError("the server is down")] * 9]), "generative")
     summary = batch(down, rows, open_journal(path, {}))
     assert (summary.rows, summary.stopped) == (1, "the server is down")
     summary = batch(GenerativeRanker(ScriptedModel([good]), "generative"), rows, open_journal(path, {}, resume=True))

@@ -159,24 +159,6 @@ def test_a_server_that_refuses_n_is_asked_one_at_a_time_from_then_on() -> None:
     assert [request.body.get("n") for request in server.requests] == [2, None, None, None, None]
 
 
-@pytest.mark.parametrize("status", [400, 500])
-def test_a_model_without_a_system_role_gets_the_system_message_from_the_user(status: int) -> None:
-    """As llama.cpp says it for Gemma 2's template, with status 500; the next request is folded at once."""
-
-    def script(request: Request) -> Answer:
-        roles = [turn["role"] for turn in request.body["messages"]]
-        return (
-            of_json({"error": {"message": "System role not supported"}}, status=status)
-            if "system" in roles
-            else says("a")
-        )
-
-    _, server = ask(script, Sampling(), Sampling())
-    sent = [[(turn["role"], turn["content"]) for turn in request.body["messages"]] for request in server.requests]
-    assert sent[0] == [("system", "Be brief."), ("user", "Is it?")]
-    assert sent[1] == sent[2] == [("user", "Be brief.\n\nIs it?")]
-
-
 def test_more_completions_than_asked_for_are_cut() -> None:
     assert [one.text for one in ask([says("a", "b", "c")], Sampling(n=2))[0][0]] == ["a", "b"]
 

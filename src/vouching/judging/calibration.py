@@ -169,16 +169,14 @@ def calibrate_scores(
 
     ``measured`` has rows and, by five folds of whole groups, ece_held_out and brier_held_out, unless a fold leaves too
     little to fit; and confident_from, see :func:`confident_from`. ``threshold`` gives the best balanced accuracy.
-    Raises InputError for no rows, too few or with one label only, numbers that are not finite, and numbers that do
-    not differ with the label: all equal, or higher for claims that are Not Attributable.
+    Raises InputError for no rows, too few or with one label only, and numbers that are not finite or all equal.
     """
     truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in rows]
     calibrator = fit_calibrator(kind, truth, scores)
-    if np.ptp(calibrator.apply(scores)) < _FLAT:
-        got = "are not higher" if np.ptp(scores) > 0 else f"are all {scores[0]:g}, so they are not higher"
+    if np.ptp(scores) == 0:
         raise InputError(
-            f"the {len(rows):,} scores of {model} {got} where the label is Attributable: no calibration can be fitted; "
-            "use a model whose scores differ with the label, or look at its verdicts"
+            f"the {len(rows):,} scores of {model} are all {scores[0]:g}: no calibration can be fitted; "
+            "use a model whose scores differ, or look at its verdicts"
         )
     measured = {"rows": float(len(rows))}
     better = calibrator.apply(scores)
@@ -193,8 +191,6 @@ def calibrate_scores(
     return Calibration(model, prompt_hash, votes, calibrator, measured, best_threshold(truth, better))
 
 
-_FLAT = 0.005
-"""Range of the calibrated probabilities of scores without information."""
 MAX_ERROR = 0.05
 """Share of wrong labels that a cascade accepts from a model before the last."""
 
