@@ -14,7 +14,7 @@ endif
 # Of the benchmarks only encoder_speed.py needs the extra "train": `make test` installs it, or name a Python with it.
 TORCH_PYTHON ?= $(BIN)/python
 
-.PHONY: help demo test quick check bench docs examples integrations clean
+.PHONY: help demo test test-slow test-all quick check bench docs examples integrations clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,8 +24,16 @@ demo: $(VENV)/.core ## check the shipped examples and print a verdict (core depe
 	$(BIN)/python examples/demo.py demo-out
 
 # Small models run best on one thread; two of them under load can be a hundred times slower.
-test: $(VENV)/.train ## run every test and doctest, also those of training (they need torch)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=100 --durations-min=3
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=60 --durations-min=5
+SLOW := $(shell grep -v '^\#' tests/slow.txt)
+
+test: $(VENV)/.train ## run the tests and doctests, also those of training (they need torch), in about a quarter of an hour
+	$(PYTEST) $(addprefix --ignore=,$(SLOW))
+
+test-slow: $(VENV)/.train ## run the tests of tests/slow.txt: several processes, Ray, browsers, long runs
+	$(PYTEST) $(SLOW)
+
+test-all: test test-slow ## run every test
 
 quick: $(VENV)/.dev ## run the tests of tests/quick.txt, for each change: under three minutes on two cores
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal $$(grep -v '^#' tests/quick.txt)
