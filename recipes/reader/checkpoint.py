@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from model import LEVELS, ReaderModel, shape_of
+from model import ReaderModel, levels_of, shape_of
 
 COUNTS = "counts"
 
@@ -37,8 +37,8 @@ def write_checkpoint(run: Path, encoder: Path, out: Path) -> None:
         if torch.equal(found, weight) and not name.startswith(fresh):
             continue
         if is_rounded(name):
-            scale = found.abs().amax(1, keepdim=True).clamp_min(1e-9) / LEVELS
-            arrays[name] = (found / scale).round().to(torch.int8).numpy()
+            whole, scale = levels_of(found)
+            arrays[name] = whole.to(torch.int8).numpy()
             arrays[f"{name}.scale"] = scale.numpy()
         else:
             arrays[name] = found.to(torch.float16).numpy()

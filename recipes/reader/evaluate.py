@@ -117,7 +117,7 @@ def main() -> None:
     of = encoded(options) if options.verifier is None else None
     figures: dict[str, Any] = {}
     for name in options.sets.split(","):
-        if of is None and not name.startswith("dev_"):
+        if not (name.startswith("dev_") if of is None else (options.packs / f"{name}.jsonl").exists()):
             continue
         figures[name] = figures_of(judged(options.verifier, name, options.claims) if of is None else of(name))
         print(name, figures[name], file=sys.stderr, flush=True)

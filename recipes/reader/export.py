@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 import torch
-from model import LEVELS, ReaderModel, Shape, batch_of, load_weights, shape_of
+from model import ReaderModel, Shape, batch_of, levels_of, load_weights, shape_of
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
@@ -33,9 +33,9 @@ CLAIMS = ("The museum opens at ten.", "You can visit on Mondays.", "Students pay
 
 
 def quantised(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Rows as whole numbers up to ``LEVELS``, and the scale of each row."""
-    scale = np.maximum(np.abs(weight).max(axis=1), 1e-9) / LEVELS
-    return np.clip(np.round(weight / scale[:, None]), -LEVELS, LEVELS).astype(np.int8), scale
+    """Rows as the whole numbers that ship, and the scale of each row."""
+    whole, scale = levels_of(torch.from_numpy(weight))
+    return whole.to(torch.int8).numpy(), scale[:, 0].numpy()
 
 
 class Graph:

@@ -53,7 +53,8 @@ def measure(export: Path, entry: Entry) -> Row | None:
     if row is None:
         return None
     index = index_sources([Source(source)])
-    found = features_of(read_large(_reader(export), claim, index))
+    [soft] = read_large(_reader(export), [claim], index)
+    found = features_of(soft)
     found["rules"] = load_score_model().logit(row.features)
     return replace(row, features={name: found[name] for name in FEATURES})
 

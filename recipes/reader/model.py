@@ -109,10 +109,16 @@ class Layer(nn.Module):
         return self.norm_2(states + self.down(functional.gelu(self.up(states))))
 
 
-def rounded(weight: Tensor) -> Tensor:
-    """A (O, I) matrix in the precision that ships."""
+def levels_of(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """A (O, I) matrix as whole numbers up to ``LEVELS``, still floats, and the (O, 1) scales of its rows."""
     scale = weight.abs().amax(1, keepdim=True).clamp_min(1e-9) / LEVELS
-    return (weight / scale).round_().mul_(scale)
+    return (weight / scale).round_(), scale
+
+
+def rounded(weight: Tensor) -> Tensor:
+    """A matrix in the precision that ships."""
+    whole, scale = levels_of(weight)
+    return whole.mul_(scale)
 
 
 class _Padded(torch.autograd.Function):

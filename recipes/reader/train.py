@@ -73,8 +73,8 @@ class Pool:
             self._stamps[name] = path.stat().st_mtime
             lines = path.read_text("utf-8").splitlines()
             times = [len(json.loads(line)["claims"]) / MOST_CLAIMS for line in lines]
-            self._packs[name], self._times[name], self._order[name] = lines, times, []
-            drawn = sum(max(t, LEAST) for t in times)
+            self._packs[name], self._times[name], self._order[name] = lines, [max(t, LEAST) for t in times], []
+            drawn = sum(self._times[name]) or 1.0  # a file may be empty
             self._claims[name] = sum(MOST_CLAIMS * min(t, 1) * max(t, LEAST) for t in times) / drawn
 
     def draw(self, number: int) -> list[Item]:
@@ -85,8 +85,9 @@ class Pool:
 
     def _next(self, name: str) -> Pack:
         if not self._order[name]:
-            times = [max(t, LEAST) for t in self._times[name]]
-            order = [n for n, t in enumerate(times) for _ in range(int(t) + (self._random.random() < t % 1))]
+            order = [
+                n for n, t in enumerate(self._times[name]) for _ in range(int(t) + (self._random.random() < t % 1))
+            ]
             self._random.shuffle(order)
             self._order[name] = order
         pack: Pack = json.loads(self._packs[name][self._order[name].pop()])

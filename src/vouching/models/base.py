@@ -68,7 +68,7 @@ def system_in_user(turns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rest = [dict(turn) for turn in turns if turn["role"] != "system"]
     first = next((turn for turn in rest if turn["role"] == "user"), None)
     if first is None:
-        return rest
+        return [dict(turn) for turn in turns]
     first["content"] = "\n\n".join([*system, first["content"]])
     return rest
 
