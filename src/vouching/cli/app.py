@@ -184,7 +184,7 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
     if wanted("models"):
         from vouching.cli import models
 
-        yield models.app, None
+        yield models.app, "models"
     if wanted("bench"):
         from vouching.cli import bench
 

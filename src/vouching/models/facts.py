@@ -37,8 +37,7 @@ async def ask_server(base_url: str, model: str, headers: Mapping[str, str], prox
         if props:
             settings = json_object(props.get("default_generation_settings"))
             return ServerFacts(json_count(settings.get("n_ctx")), json_count(props.get("total_slots")))
-        listed = (await _answer(client, "GET", f"{base_url}/models")).get("data")
-        for one in map(json_object, cast("list[Any]", listed) if isinstance(listed, list) else []):
+        for one in await _listed(client, base_url):
             if one.get("id") != model:
                 continue
             if one.get("owned_by") == "library":
@@ -47,6 +46,17 @@ async def ask_server(base_url: str, model: str, headers: Mapping[str, str], prox
                 json_count(one.get("max_model_len")) or json_count(json_object(one.get("meta")).get("n_ctx_train"))
             )
     return ServerFacts()
+
+
+async def served_names(base_url: str, headers: Mapping[str, str], proxy: str | None) -> tuple[str, ...]:
+    """The names in a server's list of models, for messages; empty if it has no such list."""
+    async with open_client(_SECONDS, proxy, headers=dict(headers)) as client:
+        return tuple(name for one in await _listed(client, base_url) if isinstance(name := one.get("id"), str))
+
+
+async def _listed(client: httpx2.AsyncClient, base_url: str) -> list[dict[str, Any]]:
+    found = (await _answer(client, "GET", f"{base_url}/models")).get("data")
+    return [json_object(one) for one in cast("list[Any]", found)] if isinstance(found, list) else []
 
 
 def _of_ollama(shown: dict[str, Any]) -> int | None:

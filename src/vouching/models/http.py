@@ -21,31 +21,28 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 import aiohttp
 import httpx2
-from openai import APIStatusError, AsyncOpenAI, AsyncStream, Omit, OpenAIError
+from openai import APIStatusError, AsyncStream, Omit, OpenAIError
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelDeadlineError, ModelRefusedError
 from vouching.models.base import NO_SYSTEM_ROLE, Completion, FinishReason, Message, Sampling, system_in_user
 from vouching.models.connections import (
     EXCERPT,
-    certificates,
     checked_address,
     error_of_status,
     error_of_transport,
     is_read_timeout,
-    open_client,
     proxy_of,
     read_content,
     read_object,
 )
-from vouching.models.facts import ask_server, json_count, json_object
+from vouching.models.facts import ask_server, json_count, json_object, served_names
 from vouching.models.limits import ServerFacts, TimeLimits
 from vouching.models.logprobs import read_alternatives, read_logprobs
 from vouching.models.running import OpenPerLoop, PerLoop
 from vouching.models.tools import ToolCall
-from vouching.models.transport import ENCODINGS, ErrorLimit
+from vouching.models.transport import openai_client
 from vouching.types import Usage
 from vouching.types.visible import shown_json
-from vouching.version import __version__
 
 Endpoint: TypeAlias = Literal["chat", "text"]
 """Which interface: /chat/completions for conversations or /completions for texts to continue."""
@@ -54,14 +51,8 @@ Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
 
 _PATHS: dict[Endpoint, str] = {"chat": "chat/completions", "text": "completions"}
 _FORMATS: tuple[Format, ...] = get_args(Format)
-_HEADERS: dict[str, str | Omit] = {
-    "accept": "application/json",
-    "accept-encoding": ENCODINGS,
-    "content-type": "application/json",
-    "user-agent": f"vouching/{__version__}",
-}
 _UNSENT = {"x-stainless-retry-count": Omit(), "x-stainless-read-timeout": Omit()}
-"""Headers that the client would add to each request; its others are replaced by ``_HEADERS``."""
+"""Headers that the client would add to each request; its others are replaced by those of ``openai_client``."""
 _UNSUPPORTED = re.compile(r"(?i:unsupported (?:value|parameter)): '(temperature|top_p)'")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS: dict[str, FinishReason] = {
@@ -264,9 +255,10 @@ class HttpModel:
         self._url = f"{self.base_url}/{_PATHS[endpoint]}"
         # The client takes a key from the environment where it gets none: that one is for OpenAI alone.
         self._headers = {"authorization": f"Bearer {key}" if key else Omit(), **_UNSENT}
+        self._key = {"authorization": f"Bearer {key}"} if key else {}
         self._time = timeout if isinstance(timeout, TimeLimits) else TimeLimits.given(timeout)
         self._proxy = proxy_of(self.base_url)
-        self._clients = OpenPerLoop(self._client)
+        self._clients = OpenPerLoop(lambda: openai_client(self.base_url, self._proxy, self._time))
         self._many = True
         self._form: Format = _FORMATS[0]
         self._refused: frozenset[str] = frozenset()
@@ -294,9 +286,18 @@ class HttpModel:
         """What the server says about itself; it is asked once."""
         async with self._asking.get():
             if self._facts is None:
-                headers = {name: value for name, value in self._headers.items() if isinstance(value, str)}
-                self._facts = await ask_server(self.base_url, self.model, headers, self._proxy)
+                self._facts = await ask_server(self.base_url, self.model, self._key, self._proxy)
         return self._facts
+
+    async def served(self) -> tuple[str, ...]:
+        """The names of the models on the server; empty if it does not list them."""
+        return await served_names(self.base_url, self._key, self._proxy)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """What the server has refused so far, and is no longer sent: fields, the role "system", schemas, several n."""
+        kinds = {"json_schema": self._form != _FORMATS[0], "json_object": self._form == "plain", "n": not self._many}
+        return (*sorted(self._refused), *(name for name, is_refused in kinds.items() if is_refused))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -373,28 +374,3 @@ class HttpModel:
             f"{self.name} did not answer within {seconds:.3g} seconds: allow more (VOUCH_TIMEOUT, --timeout), make "
             "fewer calls at once (VOUCH_MAX_CALLS=1), or ask for fewer tokens (--max-tokens)"
         )
-
-    def _client(self) -> AsyncOpenAI:
-        """A client for one event loop."""
-        proxy = httpx2.Proxy(self._proxy) if self._proxy else None
-        transport = ErrorLimit(verify=certificates(), proxy=proxy, client=_session)
-        return _Client(
-            api_key="none",
-            base_url=self.base_url,
-            max_retries=0,
-            http_client=open_client(self._time.first_byte, None, self._time.connect, transport=transport),
-        )
-
-
-class _Client(AsyncOpenAI):
-    """Sends no headers that the environment has for OpenAI (organization, project, OPENAI_CUSTOM_HEADERS)."""
-
-    @property
-    def default_headers(self) -> dict[str, str | Omit]:
-        return dict(_HEADERS)
-
-
-def _session() -> aiohttp.ClientSession:
-    """Connections without a limit on their number (``Limited`` sets one) and without cookies."""
-    connector = aiohttp.TCPConnector(limit=0, ssl=certificates())
-    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())

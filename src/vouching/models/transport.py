@@ -1,4 +1,4 @@
-"""The transport below the ``openai`` client, with a limit on the bodies of errors.
+"""The ``openai`` client and the transport below it, with a limit on the bodies of errors.
 
 The client reads the whole body of a response whose status is not 2xx. Here at most ``MAX_ERROR`` bytes of such a body
 are read and at most as many decompressed; the rest is not read, and the connection is closed. Bodies with status 2xx
@@ -13,13 +13,57 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import cast
 
+import aiohttp
 import httpx2
+from openai import AsyncOpenAI, Omit
 from openai._vendor.httpx_aiohttp import AiohttpTransport
+
+from vouching.models.connections import certificates, open_client
+from vouching.models.limits import TimeLimits
+from vouching.version import __version__
 
 MAX_ERROR = 64 << 10
 """Bytes of the body of an error, before and after it is decompressed; the rest is ignored."""
 ENCODINGS = "gzip, deflate"
 """The encodings that a request accepts."""
+_HEADERS: dict[str, str | Omit] = {
+    "accept": "application/json",
+    "accept-encoding": ENCODINGS,
+    "content-type": "application/json",
+    "user-agent": f"vouching/{__version__}",
+}
+
+
+def openai_client(base_url: str, proxy: str | None, time: TimeLimits) -> AsyncOpenAI:
+    """A client for one event loop, which sends no key and retries nothing.
+
+    Args:
+        base_url: the address of the server, including the version.
+        proxy: from ``proxy_of``.
+        time: the limits of the phases; the caller limits the whole reply.
+    """
+    through = httpx2.Proxy(proxy) if proxy else None
+    transport = ErrorLimit(verify=certificates(), proxy=through, client=_session)
+    return _Client(
+        api_key="none",
+        base_url=base_url,
+        max_retries=0,
+        http_client=open_client(time.first_byte, None, time.connect, transport=transport),
+    )
+
+
+class _Client(AsyncOpenAI):
+    """Sends no headers that the environment has for OpenAI (organization, project, OPENAI_CUSTOM_HEADERS)."""
+
+    @property
+    def default_headers(self) -> dict[str, str | Omit]:
+        return dict(_HEADERS)
+
+
+def _session() -> aiohttp.ClientSession:
+    """Connections without a limit on their number (``Limited`` sets one) and without cookies."""
+    connector = aiohttp.TCPConnector(limit=0, ssl=certificates())
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
 
 class ErrorLimit(AiohttpTransport):
