@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import vouching
-from vouching.claims.missing import missing_in
+from vouching.claims.abstentions import abstention_in
 from vouching.types import Unverified, Verdict
 
 SOURCE = "The tram to Lind Hill runs every 12 minutes. A ticket costs 3 euros. Pushchairs ride free. The depot is old."
@@ -26,8 +26,9 @@ CHECKER = vouching.Checker("embedded:rules")
     ],
 )
 def test_a_claim_about_the_sources_names_what_they_do_not_have(claim: str, topic: str) -> None:
-    missing = missing_in(claim)
+    missing = abstention_in(claim)
     assert missing is not None
+    assert missing.topic is not None
     assert missing.topic.text == topic == claim[missing.topic.start : missing.topic.end]
 
 
@@ -41,12 +42,11 @@ def test_a_claim_about_the_sources_names_what_they_do_not_have(claim: str, topic
         "No ticket is given to children.",
         "There is no lift at the depot.",
         "Surfboards are not allowed.",
-        "The documents do not provide enough information to answer the question.",
         "The context mentions surfboards.",
     ],
 )
 def test_other_denials_are_claims_about_the_world(claim: str) -> None:
-    assert missing_in(claim) is None
+    assert abstention_in(claim) is None
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,9 @@ def test_other_denials_are_claims_about_the_world(claim: str) -> None:
      "The text does not contain information about refunds.", "The document does not state who drives."],
 )  # fmt: skip
 def test_what_no_source_has_a_word_of_is_not_mentioned(claim: str) -> None:
-    [finding] = CHECKER.check_response(claim, SOURCE).findings
+    [said] = CHECKER.check_response(claim, SOURCE).abstained
+    assert (said.in_sources, said.place) == (False, None)
+    finding = CHECKER.check(claim, SOURCE)
     assert isinstance(finding, Verdict)
     assert (finding.label, finding.relation, finding.error_type) == ("Attributable", "supported", None)
     assert [warning.kind for warning in finding.warnings] == ["uncalibrated"]
@@ -99,20 +101,14 @@ def test_a_sentence_that_has_it_contradicts_that_it_is_missing(claim: str, sente
 def test_what_the_sources_may_say_in_other_words_is_left_to_a_reader(claim: str) -> None:
     finding = CHECKER.check(claim, SOURCE)
     assert isinstance(finding, Unverified)
-    assert finding.reason == "undecided"
-    assert "a reader has to decide" in finding.message
+    assert finding.reason == "abstained"
+    assert "compare it with what the sources have" in finding.message
 
 
 def test_a_source_that_denies_the_statement_does_not_contradict_that_it_is_not_stated() -> None:
     claim = "The text does not state that dogs travel free."
     assert isinstance(CHECKER.check(claim, "Dogs never travel free."), Unverified)
     assert isinstance(CHECKER.check(claim, "Dogs travel free."), Verdict)
-
-
-def test_the_note_on_its_score_is_not_said_of_the_other_claims_of_an_answer() -> None:
-    answer = "Pushchairs ride free. The context does not mention surfboards."
-    assert CHECKER.check_response(answer, SOURCE).warnings == ()
-    assert [w.kind for w in CHECKER.check_response(answer.partition(". ")[2], SOURCE).warnings] == ["uncalibrated"]
 
 
 def test_a_source_that_speaks_of_its_own_gaps_is_compared_as_usual() -> None:
@@ -138,4 +134,5 @@ def test_a_text_in_another_language_does_not_show_that_something_is_missing() ->
 def test_an_answer_that_only_says_that_it_has_no_information_makes_no_claim() -> None:
     report = CHECKER.check_response("The documents do not provide enough information to answer the question.", SOURCE)
     assert not report.findings
-    assert [passed.reason for passed in report.non_claims] == ["opinion"]
+    assert [said.topic for said in report.abstained] == [None]
+    assert report.passed is None

@@ -54,6 +54,21 @@ def test_a_failure_shows_the_claim_its_fix_and_what_the_source_says(written: pyt
     )
 
 
+def test_an_abstention_fails_unless_it_is_expected(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_fails(assert_attributable):
+            assert_attributable("I could not find the fare.", "The fare is 3 euros.")
+
+        def test_passes(assert_attributable):
+            assert_attributable("I could not find the fare.", "The fare is 3 euros.", abstained="pass")
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(['*the text abstains and makes no claim, but the sources have "the fare"*'])
+
+
 def test_accepted_failures_pass_until_the_claim_changes(written: pytest.Pytester) -> None:
     run(written, "--vouch-accept", "-k", "wrong").assert_outcomes(passed=1, deselected=2)
     record = json.loads((written.path / "vouch-accepted.json").read_text(encoding="utf-8"))

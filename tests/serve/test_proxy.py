@@ -113,6 +113,15 @@ def test_an_answer_that_could_not_be_judged_passes_or_is_blocked_by_policy(upstr
                 assert (answer.choices[0].message.content, answer.vouch["outcome"]) == (text, "unverified")
 
 
+def test_an_answer_that_abstains_passes_with_its_abstention_or_is_blocked_by_policy(upstream: Upstream) -> None:
+    upstream.says = "The text does not mention the fare."
+    for abstained, text in (("pass", upstream.says), ("block", "No.")):
+        with proxy_before(upstream.url, abstained=abstained, blocked_text="No.") as url:
+            answer = chat(url)
+        assert (answer.choices[0].message.content, answer.vouch["outcome"]) == (text, "unchecked")
+        assert answer.vouch["answers"][0]["abstained"] == ["The text does not mention the fare."]
+
+
 def test_tool_calls_and_other_paths_pass_unchanged(upstream: Upstream) -> None:
     call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     upstream.tool_calls = [call]

@@ -84,7 +84,8 @@ UNITS = st.builds(
 FINDINGS = st.one_of(verdicts(), UNVERIFIED, ITEMS, UNITS)
 REPORTS = st.builds(
     Report, TEXTS, few(st.builds(Source, TEXTS, TEXTS, TEXTS, TEXTS)), few(FINDINGS), st.none() | TEXTS,
-    few(st.builds(NonClaim, SPANS, st.sampled_from(["greeting", "question", "fragment"]))), SHARES,
+    few(st.builds(NonClaim, SPANS, st.sampled_from(["greeting", "question", "abstained"]), st.none() | SPANS,
+                  st.none() | st.booleans(), st.none() | SPANS)), SHARES,
     st.builds(Totals, COUNTS, COUNTS, COUNTS, few(st.tuples(st.sampled_from(ERROR_TYPES), COUNTS))),
     revised_response=st.none() | TEXTS, unrepaired=few(FINDINGS), warnings=few(WARNINGS), usage=USAGES,
 )  # fmt: skip

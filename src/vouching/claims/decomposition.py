@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from vouching.claims.abstentions import abstention_in, without_facts
 from vouching.claims.antecedents import Discourse
 from vouching.claims.no_claims import Reason, why_no_claim
 from vouching.claims.short_answers import claim_of_answer, is_short_answer, needs_question
-from vouching.text.clauses import finite_verb, split_clauses, subject_of
+from vouching.text.clauses import Clause, finite_verb, split_clauses, subject_of
 from vouching.text.sentences import FOOTNOTE, LABEL, LIST_MARKER, markup_spans, sentence_spans
 from vouching.types import Claim, NonClaim, Span
 
@@ -103,6 +104,9 @@ class _Found:
         reason = why_no_claim(
             sentence.text, is_item=is_item or bool(label), whole=is_whole or answers, ends_line=stands_alone
         )
+        if reason not in ("question", "greeting") and abstention_in(sentence.text):
+            self._split(sentence)
+            return
         answered = claim_of_answer(self.question, sentence.text) if answers and not reason else None
         if answered:
             self.claims.append(Claim(answered, "claim-1", sentence, context=self.question))
@@ -112,9 +116,17 @@ class _Found:
             self._split(sentence)
 
     def _split(self, sentence: Span) -> None:
-        for clause in split_clauses(sentence.text):
+        for first, last in without_facts(sentence.text):
+            self._add_clauses(Span(sentence.text[first:last], sentence.start + first, sentence.start + last))
+
+    def _add_clauses(self, sentence: Span) -> None:
+        for clause in [Clause(0, len(sentence.text))] if abstention_in(sentence.text) else split_clauses(sentence.text):
             text = sentence.text[clause.start : clause.end]
             span = Span(text, sentence.start + clause.start, sentence.start + clause.end)
+            if abstention := abstention_in(text):
+                topic = abstention.topic and _moved(abstention.topic, span.start)
+                self.non_claims.append(NonClaim(span, "abstained", topic))
+                continue
             self.claims.append(
                 _claim(span, clause.subject, self.named, self.discourse, f"claim-{len(self.claims) + 1}")
             )
@@ -161,6 +173,10 @@ def _claim(span: Span, subject: str, named: str, discourse: Discourse, claim_id:
     else:
         context = antecedent or (named if _PRONOUN.match(span.text) else "")
     return Claim(text, claim_id, span, context)
+
+
+def _moved(span: Span, by: int) -> Span:
+    return Span(span.text, span.start + by, span.end + by)
 
 
 def _named_subject(text: str, inherited: str) -> str:

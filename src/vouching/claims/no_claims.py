@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-from vouching.claims.missing import missing_in
 from vouching.text.clauses import finite_verb
 from vouching.text.framing import statement_of
 
@@ -48,24 +47,6 @@ _INSTRUCTION = re.compile(
     r"(?:do\s+not|don['’]t)\s+(?:hesitate|forget))\b",
     re.IGNORECASE,
 )
-_ABSTENTION = re.compile(
-    r"""(?:(?:sorry|apologies|unfortunately),?\s+(?:but\s+)?)?(?:
-        i(?:['’]m|\ am)\ (?:not\ sure|unsure|unable|sorry|afraid)|i\ (?:do\ not|don['’]t|cannot|can['’]t|could\ not|
-        couldn['’]t)\ (?:know|have|find|answer|determine|provide|say|tell)|i\ apologi[sz]e|
-        unable\ to\ (?:answer|determine)|cannot\ (?:answer|be\ (?:answered|determined))|
-        (?:not\ enough|insufficient)\ information|no\ answer|unanswerable|as\ an\ ai\b|unknown[.!]*$|n/a[.!]*$)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_NOTHING_FOUND = re.compile(
-    r"""(?:(?:i['’]?m\ |i\ am\ )?(?:sorry|afraid|apologies|unfortunately),?\s+(?:but\s+)?)?
-        (?:the|these|this|your|those)\s+(?:(?:provided|given|supplied|available|retrieved|above)\s+)*
-        (?:documents?|sources?|passages?|contexts?|texts?|articles?|excerpts?|information|search\s+results?)
-        (?:\s+(?:provided|given|supplied|available|above))?\s+(?:do(?:es)?\s+not|don['’]t|doesn['’]t)\s+
-        (?:contain|include|provide|give|have|offer|mention)\s+
-        (?:(?:any|enough|sufficient|relevant|specific|the|an|direct)\s+)*(?:information|details?|answers?|data)\b
-        [^,;:.!?]*[.!]?$""",
-    re.VERBOSE | re.IGNORECASE,
-)
 _OPINION = re.compile(
     r"(?:i\s+(?:personally\s+)?(?:think|believe|feel|guess|suppose|love|like|hope|wish)|in\s+my\s+(?:humble\s+)?opinion|"
     r"personally|what\s+a|how\s+\w+[!.]*$)\b",
@@ -93,10 +74,6 @@ def why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool) 
         return "greeting"
     if sentence.rstrip(_CLOSING)[-1:] in ("?", "？", "؟"):
         return "question"
-    if (_NOTHING_FOUND.match(bare) and not missing_in(bare)) or (
-        _ABSTENTION.match(bare) and not _checkable(bare) and not _states_more(bare)
-    ):
-        return "opinion"
     set_aside = not any(character.isdigit() for character in bare) and not _states_more(bare)
     if not is_item and _INSTRUCTION.match(bare) and set_aside:
         return "instruction"

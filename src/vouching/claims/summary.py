@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from vouching.claims.decomposition import Decomposition
+from vouching.claims.missing import looked_up
 from vouching.types import Claim, NonClaim, Report, Source, Totals, Unverified, Verdict, VerdictWarning, total_usage
 
 
@@ -25,7 +26,7 @@ def claims_report(
         sources=sources,
         findings=tuple(outcomes),
         question=question,
-        non_claims=decomposition.non_claims,
+        non_claims=looked_up(decomposition.non_claims, sources),
         coverage=_coverage(response, decomposition.claims, decomposition.non_claims),
         totals=_totals(verdicts, failed),
         score=None if failed else _response_score(verdicts, support),

@@ -166,7 +166,7 @@ def check_command(
             raise typer.Exit(_finish(job, fail, RowPage(report, search, threshold), model, spread))
         record = _check_text(subject, judging, question)
     if fail and isinstance(record, Report) and not record.findings:
-        write_error("no claim was found: the answer states nothing that can be checked")
+        write_error(f"no claim was found: {record.without_claims}")
     raise typer.Exit(exit_status(record, fail))
 
 

@@ -167,6 +167,7 @@ def _show(found: Gated, accept: bool) -> None:
     ]
     parts += [f"{len(found.accepted):,} accepted"] if found.accepted else []
     parts += [f"{len(found.unverified):,} not verified"] if found.unverified else []
+    parts += [f"{found.abstained:,} abstentions"] if found.abstained else []
     write_error(
         ", ".join(parts) if found.texts and any(text.findings for text in found.texts) else "no claim was found"
     )

@@ -17,7 +17,7 @@ from vouching.errors import ConfigError
 from vouching.inputs import SourcesLike, as_sources
 from vouching.integrations.accepted import Accepted, accepted
 from vouching.report.ci import CheckedText, region
-from vouching.types import Finding
+from vouching.types import Finding, Report
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?=\r?\n|\Z)")
 """YAML or TOML between two lines at the top of a document."""
@@ -39,6 +39,8 @@ class Gated:
     """Entries for these files that no failing claim needs any more."""
     allowed: float
     """Share of the judged claims that may fail, in [0, 1]."""
+    abstained: int = 0
+    """Sentences that say that something is not known, or not in the sources; they neither pass nor fail."""
 
     @property
     def judged(self) -> int:
@@ -94,10 +96,12 @@ def gate(
         raise ConfigError(f"the allowed share must be in [0, 1], got {allowed}")
     given, lets = as_sources(sources), {one.key for one in known}
     texts: list[CheckedText] = []
+    abstained = 0
     for path, text in files:
         name = Path(path).as_posix()
         prose = _FRONT_MATTER.sub(lambda found: re.sub(r"\S", " ", found[0]), text)  # as long, so that spans stay right
-        findings = checker.check_response(prose, given).findings if prose.strip() else ()
+        report = checker.check_response(prose, given) if prose.strip() else Report("", given, ())
+        findings, abstained = report.findings, abstained + len(report.abstained)
         let = frozenset(one.subject for one in findings if accepted(name, one).key in lets)
         texts.append(CheckedText(name, findings, name, text, accepted=let))
     failing = [(text, finding) for text in texts for finding in text.findings if finding.passed is False]
@@ -110,6 +114,7 @@ def gate(
         tuple(one for one in known if one.key in needed),
         tuple(one for one in known if one.place in names and one.key not in needed),
         allowed,
+        abstained,
     )
 
 

@@ -91,6 +91,6 @@ def judged_text(report: Report) -> JudgedText:
     outcomes = [finding.passed for finding in report.findings]
     failed = "\n".join(str(finding) for finding in report.findings if not finding.passed)
     if not outcomes:
-        return JudgedText(None, None, "the text has no claim that could be checked", report)
+        return JudgedText(None, None, report.without_claims, report)
     value = None if None in outcomes else sum(map(bool, outcomes)) / len(outcomes)
     return JudgedText(value, report.passed, failed or report.counts, report)

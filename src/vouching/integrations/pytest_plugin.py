@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import ndiff
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -161,6 +161,7 @@ class AssertAttributable:
         question: str | None = None,
         model: str | None = None,
         threshold: float = 0.5,
+        abstained: Literal["fail", "pass"] = "fail",
     ) -> Report:
         """Check each claim of a text.
 
@@ -170,6 +171,7 @@ class AssertAttributable:
             question: the question that the text answers, if any.
             model: the judge, if not that of the run.
             threshold: score from which a claim is attributable, in [0, 1].
+            abstained: whether a text that only says that it does not know passes.
 
         Returns:
             The report, for further assertions.
@@ -190,7 +192,8 @@ class AssertAttributable:
             if one.passed is None
             or (one.passed is False and not self._checks.accept and accepted(self._test, one).key not in lets)
         ]
-        if failed or not report.findings:
+        may_abstain = abstained == "pass" and report.abstained
+        if failed or not (report.findings or may_abstain):
             raise AssertionError(failure_text(report, failed))
         return report
 
@@ -210,7 +213,7 @@ def failure_text(report: Report, failed: list[Finding]) -> str:
       temporal shift (74 % sure): The claim says 1937, the source says 1973.
     """
     if not report.findings:
-        return "the text has no claim that could be checked"
+        return report.without_claims
     is_or_are = "is" if len(failed) == 1 else "are"
     lines = [f"{len(failed)} of {len(report.findings)} claims {is_or_are} not attributable to the sources"]
     for finding in failed:

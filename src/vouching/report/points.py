@@ -234,4 +234,6 @@ def non_claims_words(report: Report) -> str:
         return ""
     counted = ", ".join(f"{number} {reason}" if number > 1 else reason for reason, number in reasons.most_common())
     number = len(report.non_claims)
-    return f"{number} passage{'s' if number != 1 else ''} without a claim ({counted})"
+    missed = [f'"{said.topic.text}"' for said in report.abstained if said.in_sources and said.topic]
+    wrong = f"; it abstains, but the sources have {', '.join(missed)}" if missed else ""
+    return f"{number} passage{'s' if number != 1 else ''} without a claim ({counted}){wrong}"

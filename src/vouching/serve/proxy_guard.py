@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
-from vouching.checker import Checker
 from vouching.errors import ConfigError, ModelDeadlineError, VouchError
-from vouching.models.running import run
 from vouching.serve.blocking import Blocking
-from vouching.serve.policy import JudgeSettings
+from vouching.serve.bodies import GivenSource, ResponseBody
+from vouching.serve.judges import Judges
+from vouching.serve.policy import DEFAULT_JUDGE, JudgeSettings, LimitSettings, Policy
 from vouching.serve.proxy_messages import Asked
 from vouching.serve.proxy_settings import ProxySettings
 from vouching.serve.work import Deadline, Pool
@@ -46,24 +47,39 @@ class Decision:
         return self.action == "blocked"
 
     def record(self) -> dict[str, Any]:
-        """The annotation, as JSON: outcome, action and one finding per claim."""
+        """The annotation, as JSON: outcome, action, one finding per claim, and where the answer abstains."""
         findings = [finding_json(finding) for finding in self.report.findings] if self.report is not None else []
-        return {"outcome": self.outcome, "action": self.action, "message": self.message, "findings": findings}
+        abstained = [one.span.text for one in self.report.abstained] if self.report is not None else []
+        return {
+            "outcome": self.outcome, "action": self.action, "message": self.message, "findings": findings,
+            "abstained": abstained,
+        }  # fmt: skip
 
 
 class Guard:
-    """Decides by a policy, in its pool of threads: an answer that finds the pool full is not verified.
+    """Decides by a policy, in its pool: an answer that finds the pool full is not verified.
+
+    Args:
+        settings: what happens to an answer.
+        judge: what checks it.
+        pool: where it is checked; closed with the guard.
+        blocking: what is known about blocked answers.
+        limits: what one answer, with its documents, may be; a larger one is not verified.
 
     Raises ConfigError for a judge that does not judge claims, or that searches.
     """
 
-    def __init__(self, settings: ProxySettings, judge: JudgeSettings, pool: Pool, blocking: Blocking) -> None:
+    def __init__(
+        self, settings: ProxySettings, judge: JudgeSettings, pool: Pool, blocking: Blocking,
+        limits: LimitSettings | None = None,
+    ) -> None:  # fmt: skip
         self.settings = settings
         self.pool = pool
         self._blocking = blocking
-        self._checker = Checker(judge.model, judge.threshold, min_confidence=judge.min_confidence)
-        if self._checker.judges != "claims" or judge.search:
-            raise ConfigError(f"proxy.judge {settings.judge!r} must judge claims, and must not search")
+        self._judges = Judges(Policy(limits=limits or LimitSettings(), judges={DEFAULT_JUDGE: judge}))
+        self._judges.validate()
+        if judge.search:
+            raise ConfigError(f"proxy.judge {settings.judge!r} must not search")
 
     async def decide(self, text: str, asked: Asked) -> Decision:
         """The decision on an answer; a fault of the check or of the ledger counts as not verified, never as passed."""
@@ -78,7 +94,7 @@ class Guard:
         deadline = Deadline(settings.check_seconds)
         started = time.perf_counter()
         try:
-            report = await self.pool.run(lambda: self._checked(text, asked, deadline), deadline)
+            report = await self._checked(text, asked, deadline)
             async with asyncio.timeout(max(deadline.remaining, _LEAST_SECONDS)):
                 await self._blocking.keep(text, asked, report, time.perf_counter() - started)
         except (ModelDeadlineError, TimeoutError):
@@ -87,24 +103,29 @@ class Guard:
         except VouchError as error:
             return self.undecided(text, str(error))
         if not report.findings:
-            return self._final("unchecked", False, text, report, "the answer has no claim")
+            block = settings.abstained == "block" and bool(report.abstained)
+            return self._final("unchecked", block, text, report, report.without_claims)
         if report.passed is False:
             if settings.action == "repair" and report.revised_response is not None:
                 return Decision("failed", "repaired", report.revised_response, report)
             return self._final("failed", settings.action == "block", text, report)
         if report.passed is None:
-            return self._final("unverified", settings.unverified == "block", text, report)
+            return self._final("unverified", settings.blocks_unverified, text, report)
         return Decision("passed", "none", text, report)
 
     def undecided(self, text: str, message: str) -> Decision:
         """The decision on a text that cannot be checked, by the policy for unverified answers."""
-        return self._final("unverified", self.settings.unverified == "block", text, None, message)
+        return self._final("unverified", self.settings.blocks_unverified, text, None, message)
 
-    def _checked(self, text: str, asked: Asked, deadline: Deadline) -> Report:
+    async def _checked(self, text: str, asked: Asked, deadline: Deadline) -> Report:
         """The report. The embedded verifier looks at the deadline, and whether the caller left, after each claim."""
         rest = self.settings.rest if self.settings.action == "repair" else None
-        watch = deadline.look if self._checker.embedded else None
-        return run(self._checker.acheck_response(text, asked.sources, asked.question, rest, watch))
+        given = [GivenSource(text=one.text, id=one.id, title=one.title, url=one.url) for one in asked.sources]
+        body = ResponseBody(response=text, sources=[*given], question=asked.question, repair=rest)
+        job = partial(self._judges.check_response, body)
+        if self._judges.computes(DEFAULT_JUDGE):
+            return await self.pool.run_apart(job, deadline)
+        return await self.pool.run(lambda: job(deadline), deadline)
 
     def _final(self, outcome: Outcome, block: bool, text: str, report: Report | None, message: str = "") -> Decision:
         if block:
@@ -114,7 +135,7 @@ class Guard:
     def close(self) -> None:
         """Start no further check, and close the connections of the judge and the ledger."""
         self.pool.close()
-        self._checker.close()
+        self._judges.close()
         self._blocking.close()
 
 

@@ -26,10 +26,13 @@ class ProxySettings:
     """HOST:PORT where the proxy listens. It has no keys of its own: those of callers go to the upstream server."""
     action: Literal["annotate", "repair", "block"] = "annotate"
     """What happens to an answer with an unsupported claim. Every checked answer is annotated."""
-    unverified: Literal["pass", "block"] = "pass"
-    """What happens to an answer with a claim that could not be judged."""
+    unverified: Literal["pass", "block"] | None = None
+    """What happens to an answer that could not be judged, or with a claim that could not; None for "block" where the
+    action is "block", else "pass"."""
     undocumented: Literal["pass", "block"] = "pass"
     """What happens to an answer to a request without documents, which is not checked."""
+    abstained: Literal["pass", "block"] = "pass"
+    """What happens to an answer that makes no claim and only says that it does not know."""
     documents: tuple[Origin, ...] = ("documents", "tool", "system")
     """What counts as documents. With "user", whatever the user asserts supports the answer."""
     forward_documents: bool = False
@@ -61,7 +64,12 @@ class ProxySettings:
     @property
     def blocks(self) -> bool:
         """Whether a verdict, or the lack of one, can block an answer."""
-        return "block" in (self.action, self.unverified)
+        return self.blocks_unverified or "block" in (self.action, self.abstained)
+
+    @property
+    def blocks_unverified(self) -> bool:
+        """Whether an answer that could not be judged is blocked."""
+        return (self.unverified or self.action) == "block"
 
     @property
     def gaps(self) -> tuple[str, ...]:

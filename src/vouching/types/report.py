@@ -27,8 +27,15 @@ class NonClaim:
 
     span: Span
     """Where it is in the response."""
-    reason: Literal["greeting", "question", "heading", "opinion", "instruction", "fragment"]
-    """Why it is not a claim."""
+    reason: Literal["greeting", "question", "heading", "opinion", "instruction", "fragment", "abstained"]
+    """Why it is not a claim; "abstained": it says that the answer is not known, or not in the sources."""
+    topic: Span | None = None
+    """Of an abstention: the words of the response for what it does not know; None if it names nothing."""
+    in_sources: bool | None = None
+    """Of an abstention: whether the sources have its topic. False: they have no word of it. None: no topic, no
+    source, or open: whether a text has it in other words is for a reader."""
+    place: Span | None = None
+    """Of an abstention: the sentence of a source that has its topic, if one clearly does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,25 @@ class Report:
     def passed(self) -> bool | None:
         """True if there is a finding and all passed; False if one did not; None if unknown."""
         return all_passed(self.findings)
+
+    @property
+    def abstained(self) -> tuple[NonClaim, ...]:
+        """Where the response says that it does not know. It is no claim and no failure: the claims alone decide.
+
+        >>> from vouching import check_response
+        >>> [said] = check_response("The text does not mention the fare.", "The fare is 3 euros.").abstained
+        >>> said.in_sources, said.place.text
+        (True, 'The fare is 3 euros.')
+        """
+        return tuple(passage for passage in self.non_claims if passage.reason == "abstained")
+
+    @property
+    def without_claims(self) -> str:
+        """What to say of a response without findings, in words."""
+        found = [f'the sources have "{said.topic.text}"' for said in self.abstained if said.in_sources and said.topic]
+        if self.abstained:
+            return f"the text abstains and makes no claim{f', but {found[0]}' if found else ''}"
+        return "the text has no claim that could be checked"
 
     @property
     def attributable(self) -> bool:

@@ -24,8 +24,9 @@ WarningKind = Literal[
     "mentioned",
 ]  # fmt: skip
 UnverifiedReason = Literal[
-    "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence", "unasked"
-]
+    "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence", "unasked",
+    "abstained",
+]  # fmt: skip
 
 NOT_FOUND = "NOT_FOUND"
 """Written instead of a quotation where the sources have nothing that corresponds (SEVA)."""
