@@ -20,7 +20,7 @@ from vouching.methods import method_for
 from vouching.methods.base import ClaimVerifier, Outcome, ThresholdConfig
 from vouching.methods.embedded.verify import is_embedded, open_embedded
 from vouching.methods.instructed import instructed
-from vouching.models.base import Model
+from vouching.models.base import Model, spoken
 from vouching.models.running import run
 from vouching.recording import recorded
 from vouching.repair import Rest, check_rest, repair
@@ -209,7 +209,7 @@ class Checker:
         check_text(response, "the response")
         items = None if checklist is None else as_items(checklist)
         given = as_sources(sources) if each_of(sources) else ()
-        return await self.verifier.verify(instruction, response, given, items)
+        return replace(await self.verifier.verify(instruction, spoken(response), given, items), response=response)
 
     def check_instruction(
         self,
@@ -345,14 +345,15 @@ class Checker:
         self, response: str, given: tuple[Source, ...], question: str | None, searches: Searches | None,
         watch: Watch | None = None,
     ) -> Report:  # fmt: skip
+        said = spoken(response)
         if self.judges == "response":
-            return await self.verifier.verify(question, response, given)
+            return replace(await self.verifier.verify(question, said, given), response=response)
         self._needs("claims", "a response")
         decomposition = decompose(response, question)
         outcomes, sources = await self._judge(decomposition.claims, given, searches, watch)
         if given:
-            outcomes = await with_citations(response, outcomes, given, self.verifier.verify)
-        support = await self.verifier.support(response, sources) if sources else None
+            outcomes = await with_citations(said, outcomes, given, self.verifier.verify)
+        support = await self.verifier.support(said, sources) if sources else None
         return claims_report(response, sources, outcomes, decomposition, support, question)
 
     async def _row(

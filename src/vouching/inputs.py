@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any, TypeAlias, cast, overload
 
 from vouching.errors import InputError
+from vouching.models.base import spoken, thoughts
 from vouching.rows.documents import Document, as_document
 from vouching.rows.read import Row, RowReader
 from vouching.rows.shapes import SOURCE_KEYS, as_row
@@ -27,9 +28,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def as_claim(value: ClaimLike, number: int = 1) -> Claim:
-    """A claim from a string or a Claim. Raises InputError if it is empty, too long, of another type or invalid text."""
+    """A claim from a string or a Claim, without the thoughts of a model.
+
+    Raises InputError if it is empty, too long, of another type or invalid text.
+    """
     claim = value if isinstance(value, Claim) else Claim(value, id=f"claim-{number}")
-    check_text(claim.text, "the claim")
+    if claim.span is None and thoughts(check_text(claim.text, "the claim")):
+        claim = replace(claim, text=spoken(claim.text).strip())
     check_text(claim.id, "the id of the claim")
     if not any(c.isalnum() for c in claim.text):
         raise InputError(f"the claim must contain at least one word or number, got {shown_json(claim.text)}")

@@ -34,3 +34,24 @@ def abstains(row: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("part", ["dev", "test"])
 def test_an_abstention_is_no_claim_and_what_it_misses_is_looked_up(part: str) -> None:
     assert wrong_cases("abstentions", part, abstains) == []
+
+
+def drops_thoughts(row: dict[str, Any]) -> bool:
+    report = CHECKER.check_response(row["answer"], "The bridge opened in 1973.", repair_rest="keep")
+    thoughts = [passage for passage in report.non_claims if passage.reason == "thought"]
+    kept = [thought.span.text for thought in thoughts if thought.span.text in (report.revised_response or "")]
+    return ([f.subject for f in report.findings], len(thoughts), kept) == (row["claims"], row["thoughts"], [])
+
+
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_what_a_model_thought_before_it_answered_is_not_judged_and_not_kept(part: str) -> None:
+    assert wrong_cases("thoughts", part, drops_thoughts) == []
+
+
+def test_a_claim_and_an_answer_that_other_methods_judge_lose_their_thoughts() -> None:
+    assert CHECKER.check("<think>1937?</think>It opened in 1973.", "It opened in 1973.").subject == (
+        "It opened in 1973."
+    )
+    answer = "<think>One, two, three.</think>So it is."
+    report = Checker(method="rules").check_instruction("Use no commas.", answer)
+    assert (report.score, report.response) == (1.0, answer)

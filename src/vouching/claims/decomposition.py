@@ -15,6 +15,7 @@ from vouching.claims.abstentions import abstention_in, without_facts
 from vouching.claims.antecedents import Discourse
 from vouching.claims.no_claims import Reason, why_no_claim
 from vouching.claims.short_answers import claim_of_answer, is_short_answer, needs_question
+from vouching.models.base import spoken, thoughts
 from vouching.text.clauses import Clause, finite_verb, split_clauses, subject_of
 from vouching.text.sentences import FOOTNOTE, LABEL, LIST_MARKER, markup_spans, sentence_spans
 from vouching.types import Claim, NonClaim, Span
@@ -64,6 +65,8 @@ def decompose(response: str, question: str | None = None) -> Decomposition:
         >>> [claim.text for claim in decompose("Four. She lived in Rome.", "How many sons did Ann Lee have?").claims]
         ['[Ann Lee had] four [sons].', 'She [Ann Lee] lived in Rome.']
     """
+    thought = [(start, end) for start, end in thoughts(response) if response[start:end].strip()]
+    whole, response = response, spoken(response)
     pieces = list(_pieces(response))
     asked = (question or "").strip()
     found = _Found(response, asked, Discourse(asked))
@@ -74,7 +77,8 @@ def decompose(response: str, question: str | None = None) -> Decomposition:
         next_start = pieces[index + 1][0] if index + 1 < len(pieces) else len(response)
         stands_alone = "\n" in response[end:next_start] or index + 1 == len(pieces)
         found.read(start, end, is_whole=len(pieces) == 1, stands_alone=stands_alone)
-    return Decomposition(tuple(found.claims), tuple(found.non_claims))
+    found.non_claims += [NonClaim(Span(whole[start:end], start, end), "thought") for start, end in thought]
+    return Decomposition(tuple(found.claims), tuple(sorted(found.non_claims, key=lambda one: one.span.start)))
 
 
 @dataclass(slots=True)

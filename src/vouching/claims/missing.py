@@ -18,8 +18,17 @@ from vouching.reading.language import looks_english
 from vouching.text.injection import find_injections
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words, synonym_groups
-from vouching.types import NOT_FOUND, Alignment, NonClaim, ReasoningStep, Source, Span, Unverified, Verdict
-from vouching.types import VerdictWarning
+from vouching.types import (
+    NOT_FOUND,
+    Alignment,
+    NonClaim,
+    ReasoningStep,
+    Source,
+    Span,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+)
 
 _SUPPORTED, _CONTRADICTED = 0.9, 0.1
 """Scores; set, not fitted."""

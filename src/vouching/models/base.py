@@ -4,8 +4,8 @@ A model implements one async method. Caching, retries and limits are wrappers, w
 ends with completions, with a ModelError that says whether a retry can help, or with a ConfigError, which only other
 settings can fix.
 
-Not supported: streaming, images, and thoughts marked other than by <think> or <thinking>; servers with a reasoning
-parser remove those.
+Not supported: streaming, images, and thoughts marked other than by a tag such as <think>, <reasoning> or [THINK];
+servers with a reasoning parser remove those.
 """
 
 from __future__ import annotations
@@ -189,10 +189,15 @@ class Policy(Model, Protocol):
         ...
 
 
-_THOUGHT = re.compile(
-    r"\A(?:(?!<think(?:ing)?>).)*</think(?:ing)?>|<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)",
-    re.DOTALL,
-)
+_THINKING = r"(?:think(?:ing)?|thought|reasoning|reflection|scratchpad)"
+_OPENS = rf"(?<!`)(?:<{_THINKING}(?:\s[^<>]{{0,80}})?>|\[THINK\])"
+_CLOSES = rf"(?:</{_THINKING}>|\[/THINK\])(?!`)"
+_THOUGHT = re.compile(rf"\A(?:(?!{_OPENS}).)*{_CLOSES}|{_OPENS}.*?(?:{_CLOSES}|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+def thoughts(text: str) -> list[tuple[int, int]]:
+    """Where the thoughts of a text are, with their marks: start and end of each, in order."""
+    return [found.span() for found in _THOUGHT.finditer(text)]
 
 
 def spoken(text: str) -> str:

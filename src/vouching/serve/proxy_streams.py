@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from vouching.models.base import spoken
 from vouching.serve.proxy_guard import Decision, Guard, worst
 from vouching.serve.proxy_messages import Asked, members, object_of, objects, parsed_object
 from vouching.text.sentences import sentence_spans
@@ -233,7 +234,7 @@ class HeldChat:
     async def _release(self, index: int, whole: bool, problem: str = "") -> AsyncIterator[bytes]:
         """The sentences that are complete, checked; with a ``problem`` the rest is not complete, so not verified."""
         held = self._held[index]
-        spans = sentence_spans(held)
+        spans = sentence_spans(spoken(held))  # a thought that has not ended is held
         cut = len(held) if whole else (spans[-1][0] if len(spans) > 1 else 0)
         ready, self._held[index] = held[:cut], held[cut:]
         self._gone[index] += len(ready)

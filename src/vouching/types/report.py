@@ -27,8 +27,9 @@ class NonClaim:
 
     span: Span
     """Where it is in the response."""
-    reason: Literal["greeting", "question", "heading", "opinion", "instruction", "fragment", "abstained"]
-    """Why it is not a claim; "abstained": it says that the answer is not known, or not in the sources."""
+    reason: Literal["greeting", "question", "heading", "opinion", "instruction", "fragment", "abstained", "thought"]
+    """Why it is not a claim; "abstained": it says that the answer is not known, or not in the sources;
+    "thought": it is what a model thought before it answered, in a tag such as <think>."""
     topic: Span | None = None
     """Of an abstention: the words of the response for what it does not know; None if it names nothing."""
     in_sources: bool | None = None
