@@ -51,8 +51,8 @@ async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]]
             A claim that could not be verified, or is undecided, gets a note by both "mark" and "remove".
 
     Returns:
-        ``report`` with ``revised_response``, without thoughts, and ``unrepaired`` filled in. The spans of ``unrepaired`` refer to the
-        response with its fixes applied, before anything was marked or removed.
+        ``report`` with ``revised_response``, without thoughts, and ``unrepaired`` filled in. The spans of
+        ``unrepaired`` refer to the response with its fixes applied, before anything was marked or removed.
     """
     thoughts = [(one.span.start, one.span.end, "") for one in report.non_claims if one.reason == "thought"]
     fixed = _replace_spans(report.response, [*_fixes(report.findings), *thoughts])

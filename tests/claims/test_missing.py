@@ -4,7 +4,7 @@ import pytest
 
 import vouching
 from vouching.claims.abstentions import abstention_in
-from vouching.types import Unverified, Verdict
+from vouching.types import Verdict
 
 SOURCE = "The tram to Lind Hill runs every 12 minutes. A ticket costs 3 euros. Pushchairs ride free. The depot is old."
 CHECKER = vouching.Checker("embedded:rules")
@@ -76,7 +76,7 @@ def test_what_no_source_has_a_word_of_is_not_mentioned(claim: str) -> None:
 def test_a_sentence_that_has_it_contradicts_that_it_is_missing(claim: str, sentence: str | None) -> None:
     finding = CHECKER.check(claim, SOURCE)
     if sentence is None:
-        assert isinstance(finding, Unverified)
+        assert finding.score == 0.5
         return
     assert isinstance(finding, Verdict)
     assert (finding.label, finding.relation, finding.error_type) == (
@@ -100,15 +100,14 @@ def test_a_sentence_that_has_it_contradicts_that_it_is_missing(claim: str, sente
 )
 def test_what_the_sources_may_say_in_other_words_is_left_to_a_reader(claim: str) -> None:
     finding = CHECKER.check(claim, SOURCE)
-    assert isinstance(finding, Unverified)
-    assert finding.reason == "abstained"
-    assert "compare it with what the sources have" in finding.message
+    assert (finding.label, finding.score, finding.error_type) == ("Attributable", 0.5, None)
+    assert "compare it with the sources" in finding.warnings[-1].message
 
 
 def test_a_source_that_denies_the_statement_does_not_contradict_that_it_is_not_stated() -> None:
     claim = "The text does not state that dogs travel free."
-    assert isinstance(CHECKER.check(claim, "Dogs never travel free."), Unverified)
-    assert isinstance(CHECKER.check(claim, "Dogs travel free."), Verdict)
+    assert CHECKER.check(claim, "Dogs never travel free.").score == 0.5
+    assert CHECKER.check(claim, "Dogs travel free.").score == 0.1
 
 
 def test_a_source_that_speaks_of_its_own_gaps_is_compared_as_usual() -> None:
@@ -128,7 +127,7 @@ def test_an_injected_sentence_is_no_mention() -> None:
 
 def test_a_text_in_another_language_does_not_show_that_something_is_missing() -> None:
     source = "Die Fähre fährt jeden Tag um neun Uhr ab und kostet für Erwachsene sechs Euro, für Kinder nichts."
-    assert isinstance(CHECKER.check("The context does not mention bicycles.", source), Unverified)
+    assert CHECKER.check("The context does not mention bicycles.", source).score == 0.5
 
 
 def test_an_answer_that_only_says_that_it_has_no_information_makes_no_claim() -> None:

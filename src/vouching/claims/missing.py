@@ -25,12 +25,11 @@ from vouching.types import (
     ReasoningStep,
     Source,
     Span,
-    Unverified,
     Verdict,
     VerdictWarning,
 )
 
-_SUPPORTED, _CONTRADICTED = 0.9, 0.1
+_SUPPORTED, _OPEN, _CONTRADICTED = 0.9, 0.5, 0.1
 """Scores; set, not fitted."""
 _BEGINNING = 4_000
 """Characters by which the language of a source is known."""
@@ -63,11 +62,7 @@ def _decided(outcome: Outcome, sources: Sequence[Source]) -> Outcome:
     if any(abstention_in(sentence.text) for sentence in _sentences(sources)):  # a source that speaks so may be quoted
         return outcome
     in_sources, place = _in_sources(abstention, claim.text, sources)
-    if in_sources is None or abstention.topic is None:
-        named = f'what the sources have of "{abstention.topic.text}"' if abstention.topic else "nothing that is missing"
-        message = f"The claim is an abstention: {'compare it with' if abstention.topic else 'it names'} {named}."
-        return Unverified(claim, "abstained", message, outcome.warnings, outcome.usage)
-    return _verdict(outcome, abstention.topic, place)
+    return _verdict(outcome, abstention.topic, in_sources, place)
 
 
 def _in_sources(abstention: Abstention, said: str, sources: Sequence[Source]) -> tuple[bool | None, Span | None]:
@@ -117,25 +112,30 @@ def _settles(missing: Abstention, sentence: str) -> bool:
     return bool(re.match(rf"\W*{named}\s*(?::|\b(?:is|are|was|were|costs?|amounts?\s+to)\b)\s*\S*\d", sentence, re.I))
 
 
-def _verdict(judged: Verdict, topic: Span, place: Span | None) -> Verdict:
-    """The verdict: contradicted by a sentence, or supported without one."""
-    score = _SUPPORTED if place is None else _CONTRADICTED
+def _verdict(judged: Verdict, topic: Span | None, in_sources: bool | None, place: Span | None) -> Verdict:
+    """The verdict: contradicted by a sentence, supported without one, or open."""
+    score = _OPEN if in_sources is None else _CONTRADICTED if in_sources else _SUPPORTED
     attributable = score >= judged.threshold
-    if place is None:
-        step = ReasoningStep(topic.text, NOT_FOUND, "supported", f'No source has a word of "{topic.text}".')
+    note = "The claim is about the sources: rules decided by the words that they have, and the score is a fixed one."
+    named = topic.text if topic else ""
+    if in_sources is None:
+        step = None
+        about = f'and the sources may have "{named}"' if named else "of nothing by name"
+        note = f"The claim is an abstention, {about}: compare it with the sources."
+    elif place is None:
+        step = ReasoningStep(named, NOT_FOUND, "supported", f'No source has a word of "{named}".')
     else:
         reason = "The claim says that the sources do not have it, but this sentence does."
-        step = ReasoningStep(topic.text, place.text, "not_supported", reason)
-    note = "The claim is about the sources: rules decided by the words that they have, and the score is a fixed one."
+        step = ReasoningStep(named, place.text, "not_supported", reason)
     return replace(
         judged,
         label="Attributable" if attributable else "Not Attributable",
         score=score,
-        confidence=score if attributable else 1 - score,
-        relation="supported" if place is None else "contradicted",
-        evidence_alignment=(Alignment(topic, place, "match" if place is None else "mismatch"),),
-        reasoning_chain=(step,),
-        error_type=None if attributable or place is None else "negation_flip",
+        confidence=max(score, 1 - score),
+        relation="contradicted" if place else "supported" if attributable else "not_found",
+        evidence_alignment=(Alignment(topic, place, "mismatch" if place else "match"),) if topic and step else (),
+        reasoning_chain=(step,) if step else (),
+        error_type="negation_flip" if place and not attributable else None,
         fix_suggestion=None,
         revised_claim=None,
         warnings=(

@@ -152,7 +152,38 @@ def read_date_bound(text: str, start: int, end: int) -> Hedge:
 def _phrase_before(text: str, start: int) -> re.Match[str] | None:
     # Most numbers have no hedge: one look at the last letter saves the search.
     last = text[max(0, start - 2) : start].rstrip(" \u00a0")[-1:].lower()
-    return _BEFORE.search(text, max(0, start - _REACH), start) if last in _ENDINGS else None
+    found = _BEFORE.search(text, max(0, start - _REACH), start) if last in _ENDINGS else None
+    return None if found and found.group().strip().lower() == "over" and _is_no_bound(text, found) else found
+
+
+_PARTICLE_OF = re.compile(
+    r"\b(?:carr(?:y|ies|ied|ying)|(?:turn|hand|roll|pass|switch|transfer|skip)(?:e?s|ed|ing)?|left|"
+    r"(?P<long>tak(?:e|es|en|ing)|took)|(?P<to>(?:sign|deed)(?:s|ed|ing)?|made?|makes|making))\s+\Z",
+    re.IGNORECASE,
+)
+"""Verbs that form one verb with "over": "take" except before a duration, "sign" only where "to" follows."""
+_THROUGHOUT = re.compile(
+    r"(?:\d\s?%?|\b(?!lasted|waited|worked|lived|aged|delayed|needed|required|served|stayed)[a-z]{2,}ed|"
+    r"\b(?:spread|(?:re)?paid|grew|grown|fell|fallen|rose|risen|built))\s+\Z",
+    re.IGNORECASE,
+)
+"""What happens throughout a duration that "over" opens: "spread over 6 weeks", "rose by 8 % over 12 months"."""
+_DURATION = re.compile(
+    r"\s?\S+[ \u00a0-](?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|quarters?|years?|decades?)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_no_bound(text: str, over: re.Match[str]) -> bool:
+    """Whether "over" is part of a verb ("carry over 5 days"), or opens a stretch of time, and is not "more than"."""
+    first = max(0, over.start() - _REACH)
+    lasts = _DURATION.match(text, over.end())
+    verb = _PARTICLE_OF.search(text, first, over.start())
+    if verb and verb["to"]:
+        return " to " in re.split(r"[.;!?]", text[over.end() :], maxsplit=1)[0]
+    if verb:
+        return not (verb["long"] and lasts)
+    return bool(lasts and _THROUGHOUT.search(text, first, over.start()))
 
 
 _Bounded = TypeVar("_Bounded", Quantity, DateMention)

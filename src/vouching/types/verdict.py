@@ -24,9 +24,8 @@ WarningKind = Literal[
     "mentioned",
 ]  # fmt: skip
 UnverifiedReason = Literal[
-    "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence", "unasked",
-    "abstained",
-]  # fmt: skip
+    "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence", "unasked"
+]
 
 NOT_FOUND = "NOT_FOUND"
 """Written instead of a quotation where the sources have nothing that corresponds (SEVA)."""
@@ -335,12 +334,12 @@ def _evidence(step: ReasoningStep) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """The judge failed on this claim. It is not a label, a 0 or a reward.
+    """The judge failed on this claim. It is not a label, a 0 or a reward; the parts of a verdict are None or empty.
 
     >>> from vouching import check_many
     >>> [outcome] = check_many([{"claim": "It opened in 1973."}])
-    >>> outcome.kind, outcome.reason
-    ('unverified', 'input')
+    >>> outcome.kind, outcome.reason, outcome.score
+    ('unverified', 'input', None)
     """
 
     claim: Claim
@@ -359,6 +358,9 @@ class Unverified:
     """Distinguishes the findings of a report in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
+    attributable = score = confidence = threshold = relation = error_type = fix_suggestion = revised_claim = None
+    stated_confidence = grounded = provenance = None
+    evidence_alignment = reasoning_chain = ()
 
     @property
     def label(self) -> str:

@@ -162,7 +162,7 @@ UNUSABLE = {
     "no alignment": reply(evidence_alignment=[]),
     "an alignment that is none": reply(evidence_alignment="in 1937"),
     "a null claim span": reply(evidence_alignment=_entry(None)),  # type: ignore[arg-type]
-    "a status outside the set": reply(evidence_alignment=_entry("in 1937", "in 1973", "similar")),
+    "a number as status": reply(evidence_alignment=_entry("in 1937", "in 1973", 7)),  # type: ignore[arg-type]
     "no chain": json.dumps({key: value for key, value in WRONG.items() if key != "reasoning_chain"}),
     "a number as explanation": reply(reasoning_chain=[{**WRONG["reasoning_chain"][0], "explanation": 7}]),
     "a key twice": '{"label": "Attributable", "label": "Not Attributable", "confidence": 1}',

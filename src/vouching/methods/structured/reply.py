@@ -61,6 +61,21 @@ def _absent(value: object) -> object:
     return None if isinstance(value, str) and value.strip().lower() in _NOTHING else value
 
 
+def _known(field: str, words: tuple[str, ...]) -> Any:
+    """A validator that drops the entries of a list whose field has a word outside its vocabulary."""
+    known = {_folded(word) for word in words}
+
+    def keep(parts: object) -> object:
+        if not isinstance(parts, list) or not parts:
+            raise PydanticCustomError("too_short", "expected a list with at least one entry")
+        entries = cast("list[Any]", parts)
+        words = [cast("dict[str, Any]", one).get(field) if isinstance(one, dict) else None for one in entries]
+        pairs = zip(entries, words, strict=True)
+        return [one for one, word in pairs if not isinstance(word, str) or _folded(word) in known]
+
+    return BeforeValidator(keep)
+
+
 def _few(parts: list[Any]) -> list[Any]:
     if len(parts) > MAX_PARTS:
         raise PydanticCustomError("too_many", f"expected at most {MAX_PARTS} entries, got {len(parts):,}")  # pyright: ignore[reportArgumentType]
@@ -68,6 +83,7 @@ def _few(parts: list[Any]) -> list[Any]:
     return parts
 
 
+_NOT_EMPTY = Field(json_schema_extra={"minItems": 1})
 _Label = Annotated[Label, _one_of(get_args(Label))]
 _Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
 _Optional = Annotated[str | None, BeforeValidator(_absent)]
@@ -97,10 +113,14 @@ class ReplyStep:
 class Reply:
     """SEVA's record v = (A, C, y, gamma, e, s) as a model wrote it, and the corrected claim."""
 
-    evidence_alignment: Annotated[list[ReplyEntry], Field(min_length=1), AfterValidator(_few)]
-    """A: parts of the claim and of the source."""
-    reasoning_chain: Annotated[list[ReplyStep], Field(min_length=1), AfterValidator(_few)]
-    """C."""
+    evidence_alignment: Annotated[
+        list[ReplyEntry], AfterValidator(_few), _known("status", get_args(Status)), _NOT_EMPTY
+    ]
+    """A: parts of the claim and of the source, without entries whose status is an unknown word."""
+    reasoning_chain: Annotated[
+        list[ReplyStep], AfterValidator(_few), _known("judgment", get_args(Judgment)), _NOT_EMPTY
+    ]
+    """C, without steps whose judgment is an unknown word."""
     label: _Label
     """y."""
     confidence: _Share
