@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from vouching import Checker
+from vouching.claims import decompose, with_safe_fixes
+from vouching.claims.fixes import tidied
+from vouching.methods.structured.reply import Reply, ReplyError, parse_reply
+from vouching.text.quantities import find_quantities
+from vouching.types import Claim, Unverified, Verdict
 
 CASES = Path(__file__).parents[1] / "data" / "answers"
 CHECKER = Checker("embedded:rules")
@@ -55,3 +61,52 @@ def test_a_claim_and_an_answer_that_other_methods_judge_lose_their_thoughts() ->
     answer = "<think>One, two, three.</think>So it is."
     report = Checker(method="rules").check_instruction("Use no commas.", answer)
     assert (report.score, report.response) == (1.0, answer)
+
+
+def is_safe(row: dict[str, Any]) -> bool:
+    if "text" in row:
+        found = [one.bound for one in find_quantities(row["text"]) if row["number"] in row["text"][one.start : one.end]]
+        return found == [row["bound"]]
+    return tidied(row["claim"], row["revised"]) == row["fix"]
+
+
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_a_fix_is_a_sentence_in_the_form_of_the_claim_and_a_verb_with_over_is_no_bound(part: str) -> None:
+    assert wrong_cases("fixes", part, is_safe) == []
+
+
+def is_read(row: dict[str, Any]) -> bool:
+    if "claim" in row:
+        judged = Verdict(
+            Claim(row["claim"]), "Not Attributable", 0.2, 0.8, 0.5, "contradicted", fix_suggestion=row["fix"]
+        )
+        [found] = with_safe_fixes([judged])
+        assert isinstance(found, Verdict)
+        return (found.fix_suggestion, not found.warnings) == (row["fix"] if row["kept"] else None, row["kept"])
+    try:
+        read = parse_reply(json.dumps(row["reply"]), Reply)
+    except ReplyError:
+        return row["entries"] is None
+    counts = (len(read.evidence_alignment), len(read.reasoning_chain))
+    return (read.label, counts) == (row["reply"]["label"], (row["entries"], row["steps"]))
+
+
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_an_unknown_word_costs_its_step_and_a_fix_of_other_words_is_dropped(part: str) -> None:
+    assert wrong_cases("records", part, is_read) == []
+
+
+def test_what_could_not_be_judged_has_the_parts_of_a_verdict() -> None:
+    failed = Unverified(Claim("It opened."), "refused", "The model refused to answer.")
+    for field in fields(Verdict):
+        assert getattr(failed, field.name) in (None, ()) or hasattr(Unverified, field.name)
+    assert failed.attributable is None
+
+
+def states(row: dict[str, Any]) -> bool:
+    return [claim.text for claim in decompose(f"The mill is old. {row['answer']}").claims][1:] == row["claims"]
+
+
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_a_sentence_to_the_reader_or_about_the_answer_is_no_claim_unless_it_states_a_fact(part: str) -> None:
+    assert wrong_cases("to_the_reader", part, states) == []

@@ -1,4 +1,10 @@
-"""Why a sentence of an answer states nothing that could be checked: a greeting, a heading, an offer of help."""
+"""Why a sentence of an answer states nothing that could be checked: a greeting, a heading, an offer of help.
+
+Most of these are known by whom they are about: the writer ("I can also ..."), the reader ("You may want to ask a
+lawyer", "See the guide"), the answer itself ("This summary covers ...", "That is correct"). A sentence of any of these
+kinds that also has a number, a name or a statement ("I can confirm that ...") stays a claim, and so does an instruction
+to do something in the world ("Press the red button"). Not supported: other languages than English.
+"""
 
 from __future__ import annotations
 
@@ -6,56 +12,75 @@ import re
 from typing import Literal, TypeAlias
 
 from vouching.text.clauses import finite_verb
-from vouching.text.framing import statement_of
+from vouching.text.framing import DOCUMENT_NAMED, statement_of
 
 Reason: TypeAlias = Literal["greeting", "question", "heading", "opinion", "instruction", "fragment"]
 
 _GREETING = re.compile(
-    r"""(?:(?:sure(?:\ thing)?|certainly|of\ course|absolutely|definitely|got\ it|no\ problem|okay|ok|great|
-        (?:hello|hi|hey|greetings|good\ (?:morning|afternoon|evening|day))(?:\ (?:there|everyone|all))?|welcome|
+    r"""(?:sure(?:\ thing)?|certainly|of\ course|absolutely|definitely|got\ it|no\ problem|okay|ok|great|welcome|
+        (?:hello|hi|hey|greetings|good\ (?:morning|afternoon|evening|day))(?:\ (?:there|everyone|all))?|
         (?:great|good|excellent|interesting)\ question|you['’]re\ welcome|
-        (?:best|kind)\ regards|cheers|(?:happy|glad)\ to\ help|gladly|with\ pleasure
-      )[\s!.,:;–—-]*$
+        (?:best|kind)\ regards|cheers|(?:happy|glad)\ to\ help|gladly|with\ pleasure)[\s!.,:;–—-]*$
       | thank(?:s|\ you)(?:\ (?:so|very)\ much|\ a\ lot)?(?:\ for\ (?:asking|(?:your|the|this)\ [a-z]+(?:\ [a-z]+)?
         |(?:reaching|getting)\ [a-z]+))?[\s!.,:;–—-]*$
       | (?:good\ luck|enjoy|congratulations|best\ wishes|safe\ travels|all\ the\ best|
-        have\ (?:a|an)\ (?:great|nice|good|lovely|wonderful|pleasant|safe)\ \w+)\b[^,;:.!\d]*[.!]*$
-      | (?:i\ )?hope\ (?:this|that|it|these)\ (?:helps?|answers|clarifies|is\ helpful|was\ helpful|information)\b
-      | (?:please\ )?(?:let\ me\ know|feel\ free\ to)\b
-      | if\ you\ (?:have|need|want|would\ like)\ (?:any|more|further|other|additional)\b.*
-        \b(?:questions?|help|assistance|information|details|ask|let\ me\ know)\b
-      | (?:i['’](?:m|d\ be)|i\ am|i\ would\ be)\ (?:happy|glad)\ to\b
-      | i\ can\ (?:certainly\ )?help\b)""",
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
-_ANNOUNCEMENT = re.compile(
-    r"(?:[^:]*[\s,!])?(?:here(?:['’]s|\s+is|\s+are)|(?:the\s+)?following\s+(?:is|are)|below\s+(?:is|are))\b[^:]*:\W*$|"
-    r"(?:[^:.!]{1,60}[,!–—-]\s+)?here(?:['’]s|\s+is|\s+are)\s+(?:an?|some|the|my|your|how|what|more|few)\b[^:;\d]*$",
-    re.IGNORECASE,
-)
-_OWN_WORK = re.compile(
-    r"""(?:sure,?\s+|okay,?\s+|certainly,?\s+)?(?:i(?:['’](?:ll|ve)|\s+(?:can|will|have|am\s+going\s+to|could))|let\s+me)\s+
-        (?:now\s+|also\s+|just\s+|try\s+to\s+|gladly\s+|briefly\s+)*(?:summari[sz]ed?|explain(?:ed)?|list(?:ed)?|
-        outlined?|go(?:ne)?\s+(?:over|through)|look(?:ed)?\s+(?:at|into|up|through)|check(?:ed)?|review(?:ed)?|read|
-        walk\s+you|help(?:ed)?|put\s+together|collect(?:ed)?|gather(?:ed)?|compil(?:ed?)|break\s+(?:it|this)|
-        give\s+you|tell\s+you\s+(?:what|how)|show\s+you|describe)\b[^:;\d]*$""",
+        have\ (?:a|an)\ (?:great|nice|good|lovely|wonderful|pleasant|safe)\ \w+)\b[^,;:.!\d]*[.!]*$""",
     re.VERBOSE | re.IGNORECASE,
 )
-_INSTRUCTION = re.compile(
-    r"(?:please(?!\s+note)|(?:always\s+)?(?:consult|contact|ask)\s+(?:a|an|your|with)\b|seek\s+(?:medical|legal|professional)|"
-    r"see\s+(?:above|below)|refer\s+to|check\s+out|make\s+sure\s+to|remember\s+to|try\s+to|"
-    r"(?:do\s+not|don['’]t)\s+(?:hesitate|forget))\b",
-    re.IGNORECASE,
+_PERSON = r"""(?:doctors?|physicians?|lawyers?|attorneys?|pharmacists?|accountants?|specialists?|experts?|advis[eo]rs?|
+    professionals?|electricians?|plumbers?|technicians?|support|team|landlord|bank|authorit(?:y|ies)|office|vet\w*|
+    therapists?|counsell?ors?|manufacturers?|dealers?|providers?|insurers?|officials?|agents?|staff|someone|others)"""
+_PLACE = rf"""(?:{DOCUMENT_NAMED}
+    | (?:\w+\ ){{0,4}}?(?:websites?|pages?|links?|sites?|hotline|above|below|sources?|{_PERSON})\b)"""
+_TURN = rf"""(?:(?:consult|seek|refer\ to|(?:speak|talk)\ (?:to|with)|reach\ out|get\ in\ touch
+      |contact(?=\ (?:an?|your|the)\b))\b
+    | (?:see|check(?:\ with|\ out)?|ask|visit|review|read|look\ (?:at|up)|contact)\ {_PLACE})"""
+"""What sends the reader to another text or person."""
+_TO_READER = re.compile(
+    rf"""(?:please\ (?!note)|always\ |also\ |just\ |then\ )*(?:{_TURN}
+      | (?:feel\ free|make\ sure|remember\ to|try\ to|check\ out|please(?!\ note)\b)
+      | (?:do\ not|don['’]t)\ (?:hesitate|forget)\b
+      | you\ (?:may|might|should|could|can|must|will)\ (?:\w+\ ){{0,3}}?{_TURN}
+      | it(?:\ (?:is|would\ be|may\ be|might\ be)|['’]s)\ (?:\w+\ ){{1,3}}?to\ {_TURN})""",
+    re.VERBOSE | re.IGNORECASE,
 )
-_OPINION = re.compile(
-    r"(?:i\s+(?:personally\s+)?(?:think|believe|feel|guess|suppose|love|like|hope|wish)|in\s+my\s+(?:humble\s+)?opinion|"
+_WRITER = re.compile(
+    r"""(?:i(?:['’](?:m|ll|d|ve)|\ (?:am|can|could|will|would|may|might|should|shall|
+        have\ (?:\w+ed|gone|put|found|read|made|written)|hope|recommend|suggest|advise|apologi[sz]e|appreciate|understand|encourage|trust|want|need|see))\b
+      | let(?:\ me|['’]s|\ us)\b|hope(?:fully)?\b|(?:i['’]m\ |i\ am\ )?(?:sorry|my\ apologies)\b)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ATTITUDE = re.compile(
+    r"(?:i\s+(?:personally\s+)?(?:think|believe|feel|guess|suppose|love|like|wish)|in\s+my\s+(?:humble\s+)?opinion|"
     r"personally|what\s+a|how\s+\w+[!.]*$)\b",
     re.IGNORECASE,
 )
+_TEXT_OF_ANSWER = (
+    r"(?:answer|response|reply|summary|overview|explanation|list|outline|draft|advice|information|guidance)"
+)
+_ABOUT_ANSWER = re.compile(
+    rf"""(?:(?:this|my|these|(?:the|this)\ (?:above|following|preceding))\ {_TEXT_OF_ANSWER}s?
+        |the\ {_TEXT_OF_ANSWER}s?\ (?:above|below))\ (?:is|are|covers?|summari[sz]es?|should|may|highlights?|includes?|
+        provides?|helps?|gives?|contains?|shows?)\b
+      | (?:(?:please\ )?note\ that\ )?(?:this|it)\ is\ (?:not\ )?(?:\w+\ ){{0,3}}?{_TEXT_OF_ANSWER}\b
+      | (?:here|below|above)(?:['’]s|\ (?:is|are|you|follows?))\b|(?:the\ )?following\ (?:is|are)\b
+      | (?:that|this|it|your\ \w+|(?:this|that|the)\ (?:statement|claim|answer|assumption|understanding|question))
+        (?:['’]s|\ (?:is|was)(?:\ not|n['’]t)?)(?:\ \w+ly)?(?:\ an?)?\ (?:correct|right|true|false|wrong|incorrect|
+        accurate|inaccurate|valid|fair|good|great|excellent|interesting|important)(?:\ (?:question|point|one))?\W*$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_KINDS: tuple[tuple[re.Pattern[str], Reason], ...] = (
+    (_WRITER, "greeting"), (_TO_READER, "instruction"), (_ATTITUDE, "opinion"), (_ABOUT_ANSWER, "greeting"),
+)  # fmt: skip
+_OPENING = re.compile(r"(?:(?:if|for|when|in case|should|to|also|unfortunately|note)\b[^,:.!?]*,\s+)?", re.IGNORECASE)
+"""A phrase or clause before the main one: "For more information, see ..."."""
+_BARE_ASK = re.compile(r"(?:just |please |do |you can |feel free to )*(?:ask|let me know|say so|reach out)\b", re.I)
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$|__[^_]+__:?$")
 _AFTER_OPENING = re.compile(r"(?:\bthat\b|[:,])\s+(.+)", re.DOTALL)
 _MIN_STATED = 3
-_TO_THE_READER = frozenset(str.split("you your me i i'll i'd us let please questions help assist"))
+_TO_THE_READER = frozenset(
+    str.split("you your yourself me i i'll i'd i'm us let please questions help assist see consult refer ask")
+)
 _REFERENCE = re.compile(r"[(\[][^()\[\]]{1,30}[)\]]\.?")
 _CLOSING = "\"'”’»)]}*_` \t"
 _DECORATION = "*_\"“'‘`#> \t"
@@ -67,18 +92,13 @@ def why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool) 
     words = bare.split()
     if not any(character.isalnum() for character in bare):
         return "fragment"
-    polite = [bare, statement_of(bare).strip()]
-    if any((_GREETING.match(text) and not _states_more(text)) or _ANNOUNCEMENT.match(text) for text in polite):
-        return "greeting"
-    if any(_OWN_WORK.match(text) and not _states_more(text) for text in polite):
-        return "greeting"
-    if sentence.rstrip(_CLOSING)[-1:] in ("?", "？", "؟"):
-        return "question"
-    set_aside = not any(character.isdigit() for character in bare) and not _states_more(bare)
-    if not is_item and _INSTRUCTION.match(bare) and set_aside:
-        return "instruction"
-    if _OPINION.match(bare) and not _checkable(bare) and not _states_more(bare):
-        return "opinion"
+    for text in dict.fromkeys((bare, statement_of(bare).strip())):
+        if _GREETING.match(text):
+            return "greeting"
+        if sentence.rstrip(_CLOSING)[-1:] in ("?", "？", "؟"):
+            return "question"
+        if reason := _addressed(text, is_item):
+            return reason
     if whole:
         return None
     if _is_heading(sentence, bare, ends_line and not is_item):
@@ -86,6 +106,20 @@ def why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool) 
     if _REFERENCE.fullmatch(sentence) and not finite_verb(bare):
         return "fragment"
     return "fragment" if len(words) == 1 and not is_item and bare[0] < "\u2e80" else None
+
+
+def _addressed(text: str, is_item: bool) -> Reason | None:
+    """The kind of a sentence about the writer, the reader or the answer that states no fact; None for any other."""
+    if _checkable(text):
+        return None
+    opening = _OPENING.match(text)
+    rest = text[opening.end() :] if opening else text
+    if rest != text and _BARE_ASK.match(rest):
+        return "greeting"
+    if _states_more(rest):
+        return None
+    reasons: list[Reason] = [reason for kind, reason in _KINDS if kind.match(rest)]
+    return None if not reasons or (reasons[0] == "instruction" and is_item) else reasons[0]
 
 
 def _is_heading(sentence: str, bare: str, alone: bool) -> bool:
