@@ -16,7 +16,7 @@ from pathlib import Path
 
 from render_assurance import assurance_lines, incomplete_lines
 from render_blinded import blinded_lines
-from render_encoder import ablation_lines, architecture_lines, held_out_lines, training_lines
+from render_encoder import architecture_lines, held_out_lines, training_lines
 from render_engine import cost_lines, games_lines, learning_lines
 from render_evolve import evolve_lines
 from render_probes import probe_lines
@@ -43,7 +43,6 @@ FILES = {
     "search in steps": "docs/results/search_steps.json",
     "search for claims": "docs/results/search_claims.json",
     "blinded": "benchmarks/results/blinded.json",
-    "ablation": "recipes/encoder/ablation.json",
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
     "encoder speed": "benchmarks/results/encoder_speed.json",
     "assurance": "benchmarks/results/assurance.json",
@@ -182,12 +181,31 @@ def batch_lines(record: Figures, million: Figures) -> Iterator[str]:
     yield BATCH_NOTE
 
 
-def fit_lines(model: str, recipe: str, record: Figures) -> Iterator[str]:
-    """The section on the training data of a score model."""
+def decision_lines(record: Figures) -> Iterator[str]:
+    """The section on the score of encoder and differences."""
     fitted: Figures = record["fitted"]
-    yield from (f"## Fit of the score model of `{model}`", "")
+    yield from ("## Fit of the score model of `embedded`", "")
     yield (
-        f"Fitted with `recipes/embedded/{recipe}` (seed {fitted['seed']}, {fitted['folds']} folds by document and "
+        f"Fitted with `recipes/reader/fit.py` on {fitted['date']} ({fitted['machine']}). The figures of a set are "
+        "those of a model that has seen no claim of it."
+    )
+    rows = [
+        (name, one["claims"], *(number(one[key]) for key in ("auroc", "balanced", "ece")))
+        for name, one in fitted["sets"].items()
+    ]
+    yield from table(("set", "claims >", "AUROC >", "balanced accuracy >", "ECE >"), rows)
+    weights = ((term["name"].replace("_", " "), f"{term['weight']:+.2f}") for term in record["terms"])
+    yield from table(("feature", "weight for one standard deviation >"), weights)
+    ceilings = ((kind.replace("_", " "), number(value)) for kind, value in record["ceilings"].items())
+    yield from table(("veto", "ceiling >"), ceilings)
+
+
+def fit_lines(record: Figures) -> Iterator[str]:
+    """The section on the training data of the score model of the rules."""
+    fitted: Figures = record["fitted"]
+    yield from (f"## Fit of the score model of `{RULES}`", "")
+    yield (
+        f"Fitted with `recipes/embedded/fit_rules.py` (seed {fitted['seed']}, {fitted['folds']} folds by document and "
         f"claim) on {fitted['date']} ({fitted['machine']})."
     )
     rows = [
@@ -261,14 +279,13 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
     if evolved := found.get("evolve"):
         yield evolve_lines(evolved)
     of_encoder = {
-        "ablation": ablation_lines, "held-out strategies": held_out_lines, "encoder speed": architecture_lines,
-        "encoder": training_lines,
+        "held-out strategies": held_out_lines, "encoder speed": architecture_lines, "encoder": training_lines,
     }  # fmt: skip
     yield from (write(found[name]) for name, write in of_encoder.items() if name in found)
     if "combined" in found:
-        yield fit_lines("embedded", "fit_combined.py", found["combined"])
+        yield decision_lines(found["combined"])
     if "rules" in found:
-        yield fit_lines(RULES, "fit_rules.py", found["rules"])
+        yield fit_lines(found["rules"])
 
 
 def rewrite(page: Path, body: str) -> None:

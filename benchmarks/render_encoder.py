@@ -11,9 +11,6 @@ SETTINGS = (
     "max_claim_tokens", "max_windows", "windows_in_use", "token_weight", "error_weight", "ranking_weight", "seed",
 )  # fmt: skip
 """Settings that are shown; the others are in encoder.json."""
-ABLATION_NOTE = """
-The figures are AUROC. In each line, the rules and the combined model are fitted on the other families of sets and
-scored on rows held out from the encoders' training. Individual differences below .03 mean little."""
 HELD_OUT_NOTE = """
 The claims contain errors of kinds that were excluded from the encoder's training and come from rows that it had not
 seen. "Right" counts claims whose error type is named correctly, "passed" those judged Attributable."""
@@ -22,19 +19,6 @@ All models use {threads} thread. Vouch uses the int8 encoder as shipped, and its
 selection; it reads at most {max_windows} windows of a long source. The others are built in their published shape
 ({others}), and each reads everything that its own project would read. Quality is not measured here, and int8
 accounts for part of the difference. Memory is the peak of the process minus its memory after imports."""
-
-
-def ablation_lines(record: Figures) -> Iterator[str]:
-    """The section on what each part adds."""
-    names = list(record["mean"])
-    sets: Figures = record["sets"]
-    mean = {"rows": sum(found["rows"] for found in sets.values()), **record["mean"]}
-    yield from ("## Encoder: what each part adds", "")
-    made_by = f"`recipes/encoder/ablation.py` (encoder {record['encoders'][-1]})"
-    yield f"Measured with {made_by} on {record['date']} ({record['machine']})."
-    rows = [(place, f["rows"], *(number(f[name]) for name in names)) for place, f in {**sets, "mean": mean}.items()]
-    yield from table(("excluded set", "rows >", *(f"{name} >" for name in names)), rows)
-    yield ABLATION_NOTE
 
 
 def held_out_lines(record: Figures) -> Iterator[str]:

@@ -16,24 +16,19 @@ import json
 import os
 import platform
 import random
-import sys
 from collections import Counter
 from functools import partial
 from itertools import islice
 from multiprocessing import Pool
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "recipes/embedded"))
-
-from combined_rows import rows_held_out  # noqa: E402
-
-import vouching  # noqa: E402
-from vouching.bench.catalog import data_folder  # noqa: E402
-from vouching.encoder.weights import find_weights  # noqa: E402
-from vouching.perturb import ERROR_TYPE_OF, Perturbation, perturb_rows  # noqa: E402
-from vouching.train.encoder_rows import read_sets  # noqa: E402
-from vouching.types import Example, Source, Verdict  # noqa: E402
+import vouching
+from vouching.bench.catalog import data_folder
+from vouching.encoder.weights import find_weights
+from vouching.perturb import ERROR_TYPE_OF, Perturbation, perturb_rows
+from vouching.train.encoder import split_of_export
+from vouching.train.encoder_rows import read_sets
+from vouching.types import Example, Source, Verdict
 
 HELD_OUT = ("unit_change", "order_flip", "opposite", "entity_graft", "intensifier_added", "presupposition")
 SEED = 0
@@ -41,7 +36,8 @@ SEED = 0
 
 def read_rows(export: Path) -> list[Example]:
     """Attributable rows that the encoder has not seen."""
-    root, unseen = data_folder() / "attribution", rows_held_out(export)
+    root = data_folder() / "attribution"
+    unseen = {(row.claim, row.source) for unit in split_of_export(export).held for row in unit}
     sets = read_sets([root / "train", root / "dev"], {}, 1_000_000, SEED)
     rows = {
         (row.claim, row.source): Example(f"{place}-{i}", row.claim, (Source(row.source),), "Attributable")

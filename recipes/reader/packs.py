@@ -77,7 +77,8 @@ def rows_of(name: str) -> Iterator[Row]:
                 "source": row["source"],
                 "y": y,
                 "marks": [] if y == 0 else _marked(row),
-                "group": f"{row.get('group') or row['source'][:200]}",
+                # In attributionbench "group" is the name of a subset, not of a document.
+                "group": f"{(name != 'dev_attributionbench' and row.get('group')) or row['source'][:200]}",
                 "pair": row.get("pair"),
             }
 

@@ -176,10 +176,6 @@ def test_challenged_returns_have_a_row_for_each_mistake(root: Path) -> None:
 
 
 def test_the_encoder_has_its_tables(root: Path) -> None:
-    ablation = {
-        **MEASURED, "encoders": ["plain", "abc"], "mean": {"overlap": 0.6, "rules": 0.65, "+ heads": 0.75},
-        "sets": {"train/wice": {"rows": 30, "overlap": 0.6, "rules": 0.65, "+ heads": 0.75}},
-    }  # fmt: skip
     flips = {
         "error_type": "negation_flip", "claims": 10, "embedded:rules": {"passed": 7, "negation_flip": 3},
         "embedded": {"negation_flip": 8, "fabrication": 1, "passed": 1},
@@ -206,12 +202,10 @@ def test_the_encoder_has_its_tables(root: Path) -> None:
         "agreement": {"rows": 180, "labels": 0.9889},
     }  # fmt: skip
     _, figures = pages(root, {
-        "recipes/encoder/ablation.json": ablation,
         "recipes/encoder/held_out_strategies.json": {**MEASURED, "strategies": {"order_flip": flips, "all": total}},
         "benchmarks/results/encoder_speed.json": speed,
         "src/vouching/encoder/weights/encoder.json": {"trained": trained},
     })  # fmt: skip
-    assert "| train/wice | 30 | 0.600 | 0.650 | 0.750 |\n| mean | 30 | 0.600 | 0.650 | 0.750 |\n" in figures
     assert "| order_flip | negation_flip | 10 | 3 | 7 | 8 | 1 |\n| all | | 10 | 3 | 7 | 8 | 1 |\n" in figures
     assert "| Vouch | | 10 ms | 60 MB |\n| HHEM-2.1-Open | 109.6 | 52 ms, 5.0 times Vouch's | 1,200 MB |\n" in figures
     assert "`epochs=1`" in figures

@@ -23,7 +23,7 @@ from vouching.errors import InputError
 from vouching.evolve.records import Judged, Probe, Row, write_records
 from vouching.methods.embedded.compared import Compared, compare
 from vouching.methods.embedded.features import Segment
-from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
+from vouching.methods.embedded.scoring import ScoreModel, score_model_of
 from vouching.methods.embedded.soft_reading import COMBINED, EXPORT, SoftReader, combined_features
 from vouching.methods.embedded.verify import EmbeddedVerifier, Read
 from vouching.metrics.calibrators import fit_calibrator
@@ -206,14 +206,14 @@ def fit_combined(folder: Path, rows: Sequence[Row], cache: ReadingCache) -> None
     """
     record = json.loads(shipped_table("combined.json"))
     record["encoder"] = find_weights(folder / EXPORT).digest
-    model, rules = score_model_of(json.dumps(record).encode()), load_score_model("rules")
+    model = score_model_of(json.dumps(record).encode())
     verifier = EmbeddedVerifier(soft_reader=CachedReader(load_encoder(folder / EXPORT), model, cache))
     weights, fitted_on, scores = even_weights(rows), list[Row](), list[float]()
     for row in rows:
         compared = cache.compared(row)
         if row.data_set in weights and (soft := verifier.weigh(compared).soft) is not None:
             fitted_on.append(row)
-            scores.append(model.logit(combined_features(rules.logit(compared.features), soft)))
+            scores.append(model.logit(combined_features(compared.kinds, soft)))
     if not fitted_on:
         raise InputError(
             "fitting the score requires a set with rows of both labels, but dev has no such set: add rows of the "

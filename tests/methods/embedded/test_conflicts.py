@@ -113,7 +113,7 @@ def test_the_parts_of_a_document_do_not_separate_subjects_but_other_headings_do(
 
 def test_a_claim_added_as_a_plain_sentence_does_not_overrule_the_source() -> None:
     contradicted = [(claim, source) for claim, source in UNSUPPORTED if judge(claim, source).relation == "contradicted"]
-    assert len(contradicted) >= 3
+    assert len(contradicted) >= 2
     for claim, source in contradicted:
         places = [0, *(start for start, _ in sentence_spans(source)[1:]), len(source)]
         for place in places:

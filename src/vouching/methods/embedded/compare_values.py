@@ -15,7 +15,6 @@ from vouching.methods.embedded.arithmetic import computed
 from vouching.methods.embedded.binding import Spot, Surroundings, rightful
 from vouching.methods.embedded.parts import Part, counted_words
 from vouching.methods.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene, nearest_after, nearest_before
-from vouching.methods.embedded.verb_groups import DETERMINERS, PRONOUNS
 from vouching.reading.parsed import ParsedSentence
 from vouching.text.comparison import compare_dates, compare_quantities
 from vouching.text.cues import is_negated
@@ -35,6 +34,9 @@ _ON_TOPIC = 0.4
 """Share of the claim's words that must be around a bound before it permits the claim's value."""
 _TO = re.compile(r"\s(?:up |down )?to\s[^\s\d]{0,3}\Z")
 _OF = re.compile(r" of (?:all |its |the |their )?\Z")
+_PRONOUNS = frozenset(
+    str.split("he she it they we i you him them us me hers theirs one himself herself itself those these")
+)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PERMITS = re.compile(
     r"\b(?:can|could|may|might|possible|permitted|allowed|permissible|acceptable|suffices?|enough"
@@ -191,7 +193,7 @@ def _is_of_another_event(scene: Scene, part: Part, own: Sequence[Spot]) -> bool:
     for sentence, start, end in own:
         reading = scene.index.read(sentence)
         others = [at for at in reading.content() if not start <= reading.words[at].start < end]
-        pronoun = any(word.lower in PRONOUNS - DETERMINERS for word in reading.words)
+        pronoun = any(word.lower in _PRONOUNS for word in reading.words)
         if pronoun or len(others) < _OWN_EVENT or scene.index.sentences[sentence].row is not None:
             return False
     return not _meets(scene, part, own)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vouching.methods.embedded.compare_stance import disagree, restricts
 from vouching.methods.embedded.counterparts import side_by_side
 from vouching.methods.embedded.parts import Part
 from vouching.methods.embedded.scene import (
@@ -59,8 +58,7 @@ def compare_qualifier(scene: Scene, part: Part, value: Qualifier) -> Comparison:
         if same is not None:
             return Comparison(part, "elsewhere", position, same.start, same.end, same.start, same.end)
     denied = is_negated(value.start, scene.claim.negations)
-    restated = value.scale == "exclusivity" and any(restricts(reading, word.start) for word in reading.words)
-    if value.is_hedge or denied or restated or value.word in _MODAL:
+    if value.is_hedge or denied or value.word in _MODAL:
         return Comparison(part, "elsewhere")
     if relation == "stronger":
         weaker = same_scale[0]
@@ -126,11 +124,10 @@ def _compare_word(scene: Scene, position: int) -> _Found:
             return _Found("equal", sentence, (start, end))
         # Where both sides deny something, only a parse could show which word is denied.
         one_sided = bool(scene.claim.negations) != bool(reading.negations)
-        if not agreeing and one_sided and scene.topic >= _MOSTLY and disagree(scene, word.start, reading, start):
+        if not agreeing and one_sided and scene.topic >= _MOSTLY:
             return _Found("negated", sentence, (start, end))
         opposite = opposition(scene.claim, word.start, reading, start)
-        # "Not without" says what "only with" says.
-        if opposite is not None and not (restricts(scene.claim, word.start) and restricts(reading, start)):
+        if opposite is not None:
             return _Found(opposite, sentence, (start, end))
         rank = _rank_before(scene, place, reading)
         return _Found("equal", sentence, (start, end)) if rank is None else _Found("unhedged", sentence, (rank, end))

@@ -3,7 +3,7 @@
 Sentences that have nearly all of the claim and do not differ from it are set aside, and the claim is compared with the
 rest. It is disputed if the rest has the claim's other values and one of its names, and exactly one part differs: a
 value, a name where there can be only one, a negation, an opposite. A sentence is about something else if it has a
-value, a name, a heading or days of the week of its own, or a narrower subject; one that has both values settles the
+value, a name or a heading of its own, or a narrower subject; one that has both values settles the
 matter; and one that tells of an earlier state, a condition or a plan contradicts nothing.
 """
 
@@ -15,16 +15,14 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
 
-from vouching.methods.embedded.compare_stance import restricts
 from vouching.methods.embedded.counterparts import compare_values, mentions_like
 from vouching.methods.embedded.features import Segment, compare_parts
 from vouching.methods.embedded.parts import Part, Value
 from vouching.methods.embedded.scene import Comparison, Scene, focus_on, occurrences
-from vouching.methods.embedded.verb_groups import Tokens, find_verbs
 from vouching.methods.embedded.voice import compare_in_own_voice
-from vouching.methods.embedded.weekdays import find_days
 from vouching.reading.evidence import Sentence, SourceIndex
 from vouching.reading.parsed import ParsedSentence
+from vouching.text.clauses import finite_verb
 from vouching.text.entities import Entity, same_entity
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.words import FUNCTION_WORDS, Word, lower_words, stem
@@ -231,12 +229,10 @@ def _counts(found: Comparison, scene: Scene, reading: ParsedSentence) -> bool:
     """Whether a difference excludes what the claim says."""
     ours, theirs = ({w.lower for w in side.words} for side in (scene.claim, reading))
     value = found.part.value
-    if (theirs - ours) & _FORMER or _on_other_days(scene.claim, reading):
+    if (theirs - ours) & _FORMER:
         return False
     if found.outcome == "reordered":
         return True
-    if restricts(reading, found.value_start):
-        return False
     if found.outcome != "differs":
         return True
     if found.part.kind == "predicate" or (found.part.kind in ("date", "entity") and (theirs - ours) & _AGAIN):
@@ -254,24 +250,18 @@ def _counts(found: Comparison, scene: Scene, reading: ParsedSentence) -> bool:
     )  # fmt: skip
 
 
-def _on_other_days(claim: ParsedSentence, reading: ParsedSentence) -> bool:
-    """Whether two sentences name days of the week, and not the same."""
-    ours, theirs = ([found.days for found in find_days(side.text)] for side in (claim, reading))
-    return bool(ours and theirs) and not any(one & other for one in ours for other in theirs)
-
-
 def _is_label(claim: ParsedSentence, part: Part) -> bool:
     """Whether a number is a part of what the claim is about ("version 2.1", "step 4"): bare, and before the verb."""
-    tokens = Tokens(claim.text)
     bare = isinstance(part.value, Quantity) and not part.value.unit and not part.words
-    return bare and any(tokens.words[verb.first].start > part.value_start for verb in find_verbs(tokens))
+    return bare and finite_verb(claim.text[part.value_end :]) and not finite_verb(claim.text[: part.value_start])
+
+
+_BE = re.compile(r"\b(?:is|are|was|were|be|been)\b[^,;:]*\Z", re.IGNORECASE)
 
 
 def _has_one(reading: ParsedSentence, place: int) -> bool:
-    """Whether the name at a place is the only one that can be there: after a form of "be" or a passive verb."""
-    tokens = Tokens(reading.text)
-    verbs = [verb for verb in find_verbs(tokens) if tokens.words[verb.last].end <= place]
-    return bool(verbs) and verbs[-1].voice != "active" and reading.words[0].lower != "there"
+    """Whether the name at a place is the only one that can be there: after a form of "be"."""
+    return bool(_BE.search(reading.text, 0, place)) and reading.words[0].lower != "there"
 
 
 def _is_narrowed(scene: Scene, reading: ParsedSentence) -> bool:

@@ -23,7 +23,7 @@ from vouching.methods.embedded.scene import Comparison, Scene
 from vouching.reading.evidence import SourceIndex
 from vouching.text.clauses import finite_verb
 from vouching.text.cues import Qualifier, find_negations
-from vouching.text.entities import Entity, same_entity
+from vouching.text.entities import Entity
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.words import find_words, word_after
 from vouching.types import ERROR_TYPES
@@ -65,9 +65,8 @@ def propose(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iter
                 edits.append((ERROR_TYPES.index(error), edit))
     edits.sort(key=lambda ranked: ranked[0])
     candidates = [edit for _, edit in edits]
-    exchanged = (_exchange_names(claim, segment, index) for segment in segments)
     tail = _cut_tail(claim, segments[-1]) if segments else None
-    for edit in [*candidates, *filter(None, exchanged), *([tail] if tail else [])]:
+    for edit in [*candidates, *([tail] if tail else [])]:
         # A remaining decisive difference would keep the score down: not worth judging again.
         if all(edit.start < end and start < edit.end for start, end in fatal):
             revised = apply_edit(claim, edit)
@@ -158,26 +157,6 @@ def _opposite(claim: str, start: int, end: int, grounds: Grounds, comparison: Co
         return None
     same = (word_after(claim, end) == "to") == (word_after(source, last) == "to")
     return _exchange(claim, start, end, word) if same else None
-
-
-def _exchange_names(claim: str, segment: Segment, index: SourceIndex) -> Edit | None:
-    """Exchange two names each of which the source has in the other's place."""
-    wrong = [c for c in segment.comparisons if error_of(c)]
-    if len(wrong) != 2 or any(c.outcome != "differs" or c.sentence is None for c in wrong):
-        return None
-    spans = [(segment.reading.offset + c.part.value_start, segment.reading.offset + c.part.value_end) for c in wrong]
-    one, other = (claim[slice(*span)] for span in spans)
-    found = [index.read(c.sentence).text[c.value_start : c.value_end] for c in wrong if c.sentence is not None]
-    if not one[:1].isupper() or not other[:1].isupper():
-        return None
-    if not same_entity(found[0], other) or not same_entity(found[1], one) or same_entity(one, other):
-        return None
-    # An article goes with its name.
-    starts = [start - 4 * (claim[max(0, start - 4) : start].lower() == "the ") for start, _ in spans]
-    first, last = (claim[start:end] for start, (_, end) in zip(starts, spans, strict=True))
-    first = first if first == one else f"the {one}"
-    replacement = f"{last}{claim[spans[0][1] : starts[1]]}{first}"
-    return Edit(starts[0], spans[1][1], replacement, f"Exchange {one} and {other}.")
 
 
 def _exchange(claim: str, start: int, end: int, replacement: str) -> Edit:

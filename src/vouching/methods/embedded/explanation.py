@@ -87,8 +87,6 @@ def _argue(
         kind = "misplaced"
     elif is_anothers(segment, comparison, index):
         kind, value = "anothers", segment.reading.text[part.value_start : part.value_end]
-    elif kind == "opposite" and any(character.isdigit() for character in found):
-        kind = "compared"
     elif kind == "equal":
         kind = "quoted" if evidence.lower() == claimed.lower() else "agrees" if part.kind in _VALUES else kind
     elif kind == "elsewhere" and part.kind == "qualifier":
@@ -134,7 +132,6 @@ _ARGUMENTS: dict[str, tuple[Judgment, str]] = {
     "anothers": ("not_supported", "The source says {found} here; it gives {value} to something else."),
     "misplaced": ("not_supported", 'The source says "{found}", but not of what the claim is about.'),
     "opposite": ("not_supported", '"{value}" is the opposite of "{found}".'),
-    "compared": ("not_supported", 'The values of the source say otherwise than "{value}": it has {found} here.'),
     "reordered": (
         "not_supported",
         'The claim says "{value}", the source "{found}": the order of time is opposite.',

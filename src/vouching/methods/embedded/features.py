@@ -16,19 +16,11 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz.distance import LCSseq
 
-from vouching.methods.embedded.averted import averted
 from vouching.methods.embedded.compare_names import compare_name
-from vouching.methods.embedded.compare_stance import compare_stances
 from vouching.methods.embedded.compare_values import compare_date, compare_quantity
 from vouching.methods.embedded.compare_words import compare_counted, compare_predicate, compare_qualifier
-from vouching.methods.embedded.findings import with_findings
 from vouching.methods.embedded.parts import Part
-from vouching.methods.embedded.rankings import misranked, mistaken_extreme
-from vouching.methods.embedded.reserved import against_reserved, as_reserved, decide_reserved
-from vouching.methods.embedded.roles import misplaced
 from vouching.methods.embedded.scene import Comparison, Focus, Outcome, Scene, focus_on, opposition
-from vouching.methods.embedded.titles import mistitled
-from vouching.methods.embedded.turned import mistaken_cause
 from vouching.reading.evidence import SYNONYM_WEIGHT, SourceIndex
 from vouching.reading.parsed import ParsedSentence, read
 from vouching.text.cues import Qualifier
@@ -38,29 +30,16 @@ from vouching.text.sentences import sentence_spans
 
 
 def compare_parts(scene: Scene) -> Iterator[Comparison]:
-    """Compare every part of the claim, in order, then what its statements do with them.
+    """Compare every part of the claim, in order.
 
-    A difference of stance counts only if no part shows the same kind of difference. A sentence that has the claim word
-    for word agrees with all of it.
+    A sentence that has the claim word for word agrees with all of it.
     """
     if (same := _same_words(scene)) is not None:
         yield from same
         return
-    found: set[Outcome] = set()
-    decided = decide_reserved(scene)
-    stances = [] if decided and decided.agrees else list(compare_stances(scene))
-    findings = (
-        *misplaced(scene), *mistitled(scene), *misranked(scene), *mistaken_extreme(scene), *mistaken_cause(scene),
-        *averted(scene),
-        *(() if stances else against_reserved(scene, decided)),
-    )  # fmt: skip
-    for comparison in with_findings(scene, _compare(scene), findings):
+    for comparison in _compare(scene):
         opposite = _opposition(scene, comparison)
-        compared = comparison if opposite is None else replace(comparison, outcome=opposite)
-        compared = as_reserved(scene, decided, compared)
-        found.add(compared.outcome)
-        yield compared
-    yield from (comparison for comparison in stances if comparison.outcome not in found)
+        yield comparison if opposite is None else replace(comparison, outcome=opposite)
 
 
 def _same_words(scene: Scene) -> list[Comparison] | None:

@@ -214,11 +214,6 @@ class Scene:
         lookups = (self.lookups.get(position) for position in claim_words)
         return any(lookup and any(p in words for p in occurrences(lookup, reading)) for lookup in lookups)
 
-    def anywhere(self, part: Part) -> Comparison:
-        """Elsewhere if every word of the value occurs somewhere in the sources, else absent."""
-        words = [self.lookups[p] for p in self.claim.content(part.value_start, part.value_end) if p in self.lookups]
-        return Comparison(part, "elsewhere" if words and all(word.exact for word in words) else "absent")
-
 
 def occurrences(lookup: Lookup, reading: ParsedSentence) -> list[int]:
     """Word positions of the claim's word in a reading or, failing that, of its synonyms."""

@@ -4,8 +4,9 @@
     P(Attributable) = 1 / (1 + exp(-(slope * z + shift)))
 
 ``slope`` and ``shift`` were fitted on groups of documents that the weights had not seen (Platt scaling). Two files
-ship: ``rules.json`` weighs the features of the rules, ``combined.json`` their z and the features of the encoder.
-``recipes/embedded/fit_rules.py`` and ``fit_combined.py`` write them. Not supported: interactions of features.
+ship: ``rules.json`` weighs the features of the rules, ``combined.json`` those of the encoder and the differences that
+the rules find. ``recipes/embedded/fit_rules.py`` and ``recipes/reader/fit.py`` write them. Not supported: interactions
+of features.
 """
 
 from __future__ import annotations

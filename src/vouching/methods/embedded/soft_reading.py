@@ -1,4 +1,4 @@
-"""What the encoder adds to the rules: a score over both, and counterparts for words that the rules cannot find.
+"""What the encoders find: the features of the one score, and counterparts for words that the rules cannot find.
 
 The encoder reads the premise of a claim (``premise.py``), and the claim with its numbers and dates in the source's
 words where the rules find them equal ("30 %" and "one-third", "3 May 1937" and "May 3, 1937"). Not supported:
@@ -7,7 +7,7 @@ counterparts for values and names, which are compared exactly or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -94,7 +94,7 @@ def _equal_values(claim: str, segments: Sequence[Segment], index: SourceIndex) -
 COMBINED, EXPORT = "combined.json", "run/export"
 """Where a folder has the combined model and the encoder it was fitted on."""
 _EXPORT_OF_RUN = "export"
-"""The same in the folder of ``vouch train encoder``, beside what ``fit_combined.py --output`` writes."""
+"""The same in the folder of ``vouch train encoder``, beside what ``recipes/reader/fit.py`` writes."""
 _SUPPORTED = 0.5
 """Mean support of its tokens from which a part counts as paraphrased."""
 _ALIKE = 0.41
@@ -104,7 +104,7 @@ _LONGEST_COUNTERPART = 80
 
 
 class SoftReader:
-    """An encoder with the score model that weighs its features (and "rules", the z of the rules).
+    """An encoder with the score model that weighs its features, and the differences that the rules find.
 
     Raises WeightsError if the model was fitted on another encoder.
     """
@@ -124,19 +124,43 @@ class SoftReader:
 
 
 class LargeSoftReader(SoftReader):
-    """A reader of texts in place of the encoder of pairs.
+    """A reader of texts beside the encoder of pairs: the score weighs both.
 
-    Raises WeightsError if the model was fitted on another reader.
+    Raises WeightsError if the model was fitted on another reader or encoder.
     """
 
-    def __init__(self, reader: Reader, model: ScoreModel, name: str) -> None:
-        _check_digest(model, reader.digest)
-        self._reader = reader
+    def __init__(self, reader: Reader, encoder: Encoder, model: ScoreModel, name: str = "embedded") -> None:
+        _check_digest(model, f"{reader.digest}+{encoder.weights.digest}")
+        self._reader, self._encoder = reader, encoder
         self.model, self.name = model, name
 
     def read_all(self, claims: Sequence[tuple[str, Sequence[Segment]]], index: SourceIndex) -> list[SoftReading]:
-        """See :func:`read_large`."""
-        return read_large(self._reader, [claim for claim, _ in claims], index)
+        """The readings of the encoder, with the relation that the reader of texts finds, and its features."""
+        large = read_large(self._reader, [claim for claim, _ in claims], index)
+        small = super().read_all(claims, index)
+        return [_joined(one, other) for one, other in zip(small, large, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedReading(SoftReading):
+    """A claim as both encoders read it: the relation is the large one's, the rest the small one's."""
+
+    features: Mapping[str, float]
+    """Of both; those of the large encoder begin with ``large_``."""
+
+
+def _joined(small: SoftReading, large: SoftReading) -> JoinedReading:
+    return JoinedReading(
+        relation=large.relation,
+        error_type=small.error_type,
+        matches=small.matches,
+        sentence_similarity=small.sentence_similarity,
+        windows_read=small.windows_read,
+        windows=small.windows,
+        unread=small.unread,
+        claim_read=small.claim_read,
+        features={**features_of(small), **{f"large_{name}": value for name, value in features_of(large).items()}},
+    )
 
 
 def _check_digest(model: ScoreModel, digest: str) -> None:
@@ -189,7 +213,7 @@ def _in_source(token: TokenReading, index: SourceIndex) -> Span:
 
 @cache
 def load_soft_reader() -> SoftReader:
-    """The shipped encoder with the shipped combined model, loaded once."""
+    """The shipped encoder with its score, loaded once."""
     from vouching.encoder.encoder import load_encoder
 
     return SoftReader(load_encoder(), load_score_model("combined"))
@@ -210,18 +234,23 @@ def open_soft_reader(folder: Path) -> SoftReader:
         raise ConfigError(
             f"cannot read {folder / COMBINED} ({error.strerror}): expected embedded, embedded:rules, or "
             "embedded:FOLDER with a student of vouch evolve, such as embedded:runs/weakness/round-2/student, or with a "
-            f"run of vouch train encoder for which recipes/embedded/fit_combined.py has written {COMBINED}"
+            f"run of vouch train encoder for which recipes/reader/fit.py has written {COMBINED}"
         ) from error
     export = folder / (EXPORT if (folder / EXPORT).is_dir() else _EXPORT_OF_RUN)
     model, name = score_model_of(raw), f"embedded:{folder}"
     if (export / MANIFEST).is_file():
-        return LargeSoftReader(LargeReader(TextEncoder(export)), model, name)
+        return LargeSoftReader(LargeReader(TextEncoder(export)), load_encoder(), model, name)
     return SoftReader(load_encoder(export), model, name)
 
 
-def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:
-    """Inputs of the combined model: z of the rules (``ScoreModel.logit``) and the encoder's features."""
-    return {"rules": rules, **features_of(reading)}
+WEIGHED = ("quantity_differs", "date_differs", "entity_differs", "opposite", "negated", "unhedged", "overstated")
+"""Kinds of decisive difference that the score weighs: what the sources say otherwise, not what they do not have."""
+
+
+def combined_features(kinds: Collection[str], reading: SoftReading) -> Mapping[str, float]:
+    """Inputs of the score: the encoders' features, and for each weighed kind of difference 1 if it was found."""
+    encoded = reading.features if isinstance(reading, JoinedReading) else features_of(reading)
+    return {**encoded, **{kind: float(kind in kinds) for kind in WEIGHED}}
 
 
 def with_counterparts(segment: Segment, reading: SoftReading, index: SourceIndex) -> Segment:

@@ -70,7 +70,7 @@ from vouching.version import __version__
 _T = TypeVar("_T")
 
 MODELS = ("embedded", "embedded:rules")
-"""Names of the shipped verifiers; "embedded" is rules and encoder."""
+"""Names of the shipped verifiers; "embedded" is encoder and rules."""
 _TRUST_ABROAD = 0.5
 """How far the score of a comparison across or outside English departs from 0.5, as a share of the usual."""
 _DISPUTED = 0.9
@@ -283,7 +283,7 @@ class EmbeddedVerifier:
         if model.ceiling(kinds) < give_up_below:
             return Read(index, segments, None, model.ceiling(kinds))
         soft = soft or self._soft.read_all([(compared.claim.text, segments)], index)[0]
-        score = model.probability(combined_features(self._rules.logit(compared.features), soft), kinds, verbatim)
+        score = model.probability(combined_features(kinds, soft), kinds, verbatim)
         return Read(index, [with_counterparts(segment, soft, index) for segment in segments], soft, score)
 
     def error_type(self, read: Read) -> ErrorType | None:
