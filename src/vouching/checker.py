@@ -13,9 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
-from vouching.claims import (
-    about_sources, check_min_confidence, claims_report, decided, decompose, with_citations, with_safe_fixes,
-)  # fmt: skip
+from vouching.claims import about_sources, check_min_confidence, claims_report, decided, decompose, with_citations
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
 from vouching.methods import method_for
@@ -331,7 +329,7 @@ class Checker:
                 watch(outcomes[-1])
             return outcomes, sources
         if searches is None:
-            outcomes = with_safe_fixes(await self.verifier.verify(claims, given))
+            outcomes = await self.verifier.verify(claims, given)
             return decided(about_sources(outcomes, given) if self.embedded else outcomes, self.min_confidence), given
         evidence, sources = await searches.gather(claims, given)
         outcomes = await asyncio.gather(*map(self._judge_one, claims, evidence))
@@ -340,7 +338,7 @@ class Checker:
     async def _judge_one(self, claim: Claim, evidence: ClaimEvidence) -> Outcome:
         if evidence.missing is not None:
             return evidence.missing
-        [outcome] = with_safe_fixes(await self.verifier.verify([claim], evidence.sources))
+        [outcome] = await self.verifier.verify([claim], evidence.sources)
         return replace(outcome, warnings=(*evidence.warnings, *outcome.warnings))
 
     async def _report(

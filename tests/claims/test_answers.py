@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from vouching import Checker
-from vouching.claims import decompose, with_safe_fixes
-from vouching.claims.fixes import tidied
+from vouching.claims import decompose
+from vouching.claims.fixes import tidied, with_safe_fixes
 from vouching.methods.structured.reply import Reply, ReplyError, parse_reply
 from vouching.text.quantities import find_quantities
 from vouching.types import Claim, Unverified, Verdict

@@ -3,11 +3,9 @@
 from vouching.claims.citations import with_citations
 from vouching.claims.confidence import check_min_confidence, decided
 from vouching.claims.decomposition import Decomposition, decompose
-from vouching.claims.fixes import with_safe_fixes
 from vouching.claims.missing import about_sources
 from vouching.claims.summary import claims_report
 
 __all__ = [
     "Decomposition", "about_sources", "check_min_confidence", "claims_report", "decided", "decompose", "with_citations",
-    "with_safe_fixes",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vouching.claims.fixes import with_safe_fixes
 from vouching.errors import ConfigError
 from vouching.methods.base import Outcome
 from vouching.types import Unverified, Verdict
@@ -17,7 +18,7 @@ def check_min_confidence(min_confidence: object) -> float:
 
 
 def decided(outcomes: Iterable[Outcome], min_confidence: float) -> list[Outcome]:
-    """The outcomes, with Unverified(reason="undecided") in place of verdicts below the minimum confidence.
+    """The outcomes with safe fixes, and Unverified(reason="undecided") for verdicts below the minimum confidence.
 
     >>> from vouching.types import Claim
     >>> [outcome] = decided([Verdict(Claim("It rained."), "Attributable", 0.55, 0.55, 0.5, "supported")], 0.7)
@@ -26,7 +27,8 @@ def decided(outcomes: Iterable[Outcome], min_confidence: float) -> list[Outcome]
     >>> outcome.verdict.label
     'Attributable'
     """
-    return [_undecided(one, min_confidence) if _is_unsure(one, min_confidence) else one for one in outcomes]
+    fixed = with_safe_fixes(outcomes)
+    return [_undecided(one, min_confidence) if _is_unsure(one, min_confidence) else one for one in fixed]
 
 
 def _is_unsure(outcome: Outcome, min_confidence: float) -> bool:

@@ -46,7 +46,8 @@ _TO_READER = re.compile(
 )
 _WRITER = re.compile(
     r"""(?:i(?:['’](?:m|ll|d|ve)|\ (?:am|can|could|will|would|may|might|should|shall|
-        have\ (?:\w+ed|gone|put|found|read|made|written)|hope|recommend|suggest|advise|apologi[sz]e|appreciate|understand|encourage|trust|want|need|see))\b
+        have\ (?:\w+ed|gone|put|found|read|made|written)
+        |hope|recommend|suggest|advise|apologi[sz]e|appreciate|understand|encourage|trust|want|need|see))\b
       | let(?:\ me|['’]s|\ us)\b|hope(?:fully)?\b|(?:i['’]m\ |i\ am\ )?(?:sorry|my\ apologies)\b)""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -65,8 +66,8 @@ _ABOUT_ANSWER = re.compile(
       | (?:(?:please\ )?note\ that\ )?(?:this|it)\ is\ (?:not\ )?(?:\w+\ ){{0,3}}?{_TEXT_OF_ANSWER}\b
       | (?:here|below|above)(?:['’]s|\ (?:is|are|you|follows?))\b|(?:the\ )?following\ (?:is|are)\b
       | (?:that|this|it|your\ \w+|(?:this|that|the)\ (?:statement|claim|answer|assumption|understanding|question))
-        (?:['’]s|\ (?:is|was)(?:\ not|n['’]t)?)(?:\ \w+ly)?(?:\ an?)?\ (?:correct|right|true|false|wrong|incorrect|
-        accurate|inaccurate|valid|fair|good|great|excellent|interesting|important)(?:\ (?:question|point|one))?\W*$""",
+        (?:['’]s|\ (?:is|was)(?:\ not|n['’]t)?)(?:\ \w+ly)?(?:\ an?)?\ (?:(?:correct|right|true|false|incorrect|
+        accurate|inaccurate)(?:\ (?:statement|understanding))?|\w+\ (?:question|point))\W*$""",
     re.VERBOSE | re.IGNORECASE,
 )
 _KINDS: tuple[tuple[re.Pattern[str], Reason], ...] = (

@@ -68,10 +68,11 @@ def _known(field: str, words: tuple[str, ...]) -> Any:
     def keep(parts: object) -> object:
         if not isinstance(parts, list) or not parts:
             raise PydanticCustomError("too_short", "expected a list with at least one entry")
-        entries = cast("list[Any]", parts)
-        words = [cast("dict[str, Any]", one).get(field) if isinstance(one, dict) else None for one in entries]
-        pairs = zip(entries, words, strict=True)
-        return [one for one, word in pairs if not isinstance(word, str) or _folded(word) in known]
+        all_ = cast("list[Any]", parts)
+        said = (cast("dict[str, Any]", one).get(field) if isinstance(one, dict) else None for one in all_)
+        return [
+            one for one, word in zip(all_, said, strict=True) if not isinstance(word, str) or _folded(word) in known
+        ]
 
     return BeforeValidator(keep)
 
@@ -83,6 +84,7 @@ def _few(parts: list[Any]) -> list[Any]:
     return parts
 
 
+_KNOWN_STATUS, _KNOWN_JUDGMENT = _known("status", get_args(Status)), _known("judgment", get_args(Judgment))
 _NOT_EMPTY = Field(json_schema_extra={"minItems": 1})
 _Label = Annotated[Label, _one_of(get_args(Label))]
 _Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
@@ -113,13 +115,9 @@ class ReplyStep:
 class Reply:
     """SEVA's record v = (A, C, y, gamma, e, s) as a model wrote it, and the corrected claim."""
 
-    evidence_alignment: Annotated[
-        list[ReplyEntry], AfterValidator(_few), _known("status", get_args(Status)), _NOT_EMPTY
-    ]
+    evidence_alignment: Annotated[list[ReplyEntry], AfterValidator(_few), _KNOWN_STATUS, _NOT_EMPTY]
     """A: parts of the claim and of the source, without entries whose status is an unknown word."""
-    reasoning_chain: Annotated[
-        list[ReplyStep], AfterValidator(_few), _known("judgment", get_args(Judgment)), _NOT_EMPTY
-    ]
+    reasoning_chain: Annotated[list[ReplyStep], AfterValidator(_few), _KNOWN_JUDGMENT, _NOT_EMPTY]
     """C, without steps whose judgment is an unknown word."""
     label: _Label
     """y."""
