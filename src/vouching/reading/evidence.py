@@ -22,6 +22,7 @@ from vouching.reading.casing import Forms, has_one_case, in_usual_case, written_
 from vouching.reading.parsed import ParsedSentence, read
 from vouching.reading.plain import PlainText, as_plain
 from vouching.reading.tables import with_measures
+from vouching.reading.values import Values, read_values
 from vouching.text.injection import Injection, find_injections
 from vouching.text.layout import Row, as_markdown, headings, table_rows, with_bars
 from vouching.text.sentences import sentence_spans
@@ -123,6 +124,9 @@ def synonyms(groups: Iterable[int]) -> set[str]:
     return {word for group in groups for word in _group_members()[group]}
 
 
+_JOINT = "\n\n"
+
+
 @dataclass(slots=True)
 class Sentence:
     """A sentence of a source, parsed on first use; offsets are those of the source in plain form."""
@@ -160,6 +164,7 @@ class SourceIndex:
     foreign: tuple[int, ...] | None = None
     """Positions of the sources that do not look English; filled in on first use."""
     _evidence: list[str] | None = field(default=None, init=False, repr=False)
+    _values: tuple[Values, list[int]] | None = field(default=None, init=False, repr=False)
 
     @property
     def evidence(self) -> list[str]:
@@ -167,6 +172,16 @@ class SourceIndex:
         if self._evidence is None:
             self._evidence = self._only_evidence()
         return self._evidence
+
+    @property
+    def values(self) -> tuple[Values, list[int]]:
+        """The values of the evidence, joined by empty lines, and where in that text each source starts."""
+        if self._values is None:
+            starts = [0]
+            for text in self.evidence[:-1]:
+                starts.append(starts[-1] + len(text) + len(_JOINT))
+            self._values = read_values(_JOINT.join(self.evidence)), starts
+        return self._values
 
     def _only_evidence(self) -> list[str]:
         texts = [list(plain.text) for plain in self.plain]

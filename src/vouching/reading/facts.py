@@ -110,13 +110,21 @@ def _of_columns(asked: Beside) -> Scored:
             added = sum(v.low for v in numbers)
             yield (
                 score + 0.8,
-                Fact(f"{column.head}: all {len(numbers)} rows add up to {like(numbers[0], added)}", spans(numbers)),
+                Fact(
+                    f"{column.head}: all {len(numbers)} rows add up to {like(numbers[0], added)}",
+                    spans(numbers),
+                    ((numbers[0].kind, added),),
+                ),
             )
         if _MEAN.search(asked.text) and len(numbers) > 2 and len(named) < 2:
             mean = sum(v.low for v in numbers) / len(numbers)
             yield (
                 score + 0.4,
-                Fact(f"{column.head}: the mean of {len(numbers)} rows is {like(numbers[0], mean)}", spans(numbers)),
+                Fact(
+                    f"{column.head}: the mean of {len(numbers)} rows is {like(numbers[0], mean)}",
+                    spans(numbers),
+                    ((numbers[0].kind, mean),),
+                ),
             )
         if 2 <= len(named) <= 4:
             yield from ((score + gain, fact) for gain, fact in _between(asked.text, column.head, named))
@@ -152,7 +160,7 @@ def _conversions(asked: Beside, value: Value) -> Scored:
                 amount = other.low / value.factor
                 yield (
                     (1.0 if same else 0.3) + topic,
-                    Fact(f"{other.written} = {in_unit(value, amount)}", spans((other,))),
+                    Fact(f"{other.written} = {in_unit(value, amount)}", spans((other,)), ((other.kind, other.low),)),
                 )
 
 
@@ -204,7 +212,8 @@ def _counts(asked: Beside) -> Scored:
         if counted and (title >= 0.3 or inside > 0.5):
             name = f"under {entry.title[:40]!r}" if entry.title else "in the list"
             score = 0.1 + 0.6 * title + 0.5 * hit + 0.2 * counted + 0.1 * inside
-            yield score, Fact(f"{len(entry.items)} items {name}", ((entry.start, entry.end),))
+            count = (("count", float(len(entry.items))),)
+            yield score, Fact(f"{len(entry.items)} items {name}", ((entry.start, entry.end),), count)
 
 
 def _weekdays(asked: Beside) -> Scored:

@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TypeAlias
 
 from vouching.reading.amounts import close, duration, like, named_value, short
 from vouching.reading.values import Value, Values, stems, values_in
+from vouching.text.words import word_before
 
 
 def cue(words: str) -> re.Pattern[str]:
@@ -36,6 +37,7 @@ RATIO = cue(
 LATER = re.compile(r"\b(?:later|after(?:wards)?|from then|earlier|before)\b", re.IGNORECASE)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 WEEKDAY = re.compile(r"\b(?:" + "|".join(WEEKDAYS) + r")\b")
+_TO = re.compile(r"\s(?:up |down )?to\s[^\s\d]{0,3}")
 _THAN = cue("than|compared|against|from")
 _UNCOUNTABLE = frozenset("clock ratio multiple date day year count".split())
 """Kinds that are not multiplied."""
@@ -52,6 +54,8 @@ class Fact:
     text: str
     operands: tuple[tuple[int, int], ...]
     """Where in the text the values are that it was computed from."""
+    results: tuple[tuple[str, float], ...] = ()
+    """The amounts that it states: each with its kind, in the base unit of the kind (see :class:`Value`)."""
 
 
 Scored: TypeAlias = Iterator[tuple[float, Fact]]
@@ -99,6 +103,8 @@ def computed(asked: Beside) -> Scored:
         yield from _sums(asked)
     if DIFFERENCE.search(asked.text):
         spaces = {"clock", "date", "year"} if "time" in kinds else set[str]()
+        spaces |= {"ratio"} if "percentage_point" in kinds else set[str]()
+        yield from _changes(asked)
         yield from _of_pairs(asked, difference, kinds | spaces, _THAN.search(asked.text) is not None)
     if RATIO.search(asked.text) or "%" in asked.text:
         yield from _of_pairs(asked, ratio, set(), True)
@@ -147,6 +153,18 @@ def _of_pairs(asked: Beside, step: _Step, kinds: set[str], other_kinds: bool) ->
     yield from sorted(best, key=lambda entry: -entry[0])[:2]
 
 
+def _changes(asked: Beside) -> Scored:
+    """The amounts of change in "from 240 to 260 euros", where the unit stands once."""
+    text = asked.values.text
+    for one, other in pairwise(asked.values.all):
+        if one.kind != "count" or other.kind in _UNCOUNTABLE or not _TO.fullmatch(text, one.end, other.start):
+            continue
+        if word_before(text, one.start) == "from":
+            less = abs(other.low - one.low * other.factor)
+            fact = f"from {one.written} to {other.written} is {like(other, less)}"
+            yield 0.7 + asked.topic(other), Fact(fact, spans((one, other)), ((other.kind, less),))
+
+
 def _gives(value: Value, one: Value, other: Value) -> bool:
     """Whether a stated value is the difference or the ratio of two values."""
     low, high = sorted((abs(one.low), abs(other.low)))
@@ -169,11 +187,9 @@ def _products(asked: Beside) -> Scored:
             fitting = [v for v in asked.values.all if v.kind == value.kind and v.low == v.high and v.low]
             fitting = [v for v in fitting if asked.topic(v) >= _TOPIC and v.low != value.low]
             for one in sorted(fitting, key=lambda v: -asked.topic(v) - 2 * close(value, number * v.low))[:1]:
-                if AVERAGE.search(asked.text):
-                    text = f"{named_value(one)} / {short(number)} = {like(one, one.low / number)}"
-                else:
-                    text = f"{named_value(one)} x {short(number)} = {like(one, number * one.low)}"
-                yield 0.6 + asked.topic(one), Fact(text, spans((one,)))
+                sign, result = ("/", one.low / number) if AVERAGE.search(asked.text) else ("x", number * one.low)
+                text = f"{named_value(one)} {sign} {short(number)} = {like(one, result)}"
+                yield 0.6 + asked.topic(one), Fact(text, spans((one,)), ((one.kind, result), (times.kind, times.low)))
 
 
 def _lengths(asked: Beside) -> Scored:
@@ -189,11 +205,12 @@ def _lengths(asked: Beside) -> Scored:
             near = any(abs(length - v.low) <= 0.06 * length for v in times)
             if (near or one.group == other.group) and (topic >= _TOPIC or (times and len(points) == 2)):
                 text = f"from {one.written} to {other.written} is {duration(length)}"
-                yield 0.4 + 0.6 * near + topic, Fact(text, spans((one, other)))
+                whole = length // (365.25 * _DAY) * 365.25 * _DAY  # an age is told in whole years
+                yield 0.4 + 0.6 * near + topic, Fact(text, spans((one, other)), (("time", length), ("time", whole)))
     for value in asked.values.all:
         if value.kind == "clock" and value.low != value.high and (topic := asked.topic(value)) >= _TOPIC:
-            text = f"{value.written} is {duration(((value.high - value.low) % 1440) * 60)}"
-            yield 0.6 + topic, Fact(text, spans((value,)))
+            length = ((value.high - value.low) % 1440) * 60
+            yield 0.6 + topic, Fact(f"{value.written} is {duration(length)}", spans((value,)), (("time", length),))
 
 
 def _days_later(asked: Beside) -> Scored:
@@ -209,7 +226,8 @@ def _days_later(asked: Beside) -> Scored:
                     moved = date.fromordinal(int(other.low) + sign * days)
                     day = f"{moved:%-d %B %Y}" if other.kind == "date" else f"{moved:%-d %B}"
                     text = f"{length.written} {'after' if sign > 0 else 'before'} {other.written} is {day}"
-                    yield 0.7 + asked.topic(other), Fact(text, spans((length, other)))
+                    moved_to = ((other.kind, other.low + sign * days),)
+                    yield 0.7 + asked.topic(other), Fact(text, spans((length, other)), moved_to)
             sentence = asked.values.text[max(0, length.start - 120) : length.start]
             if (found := list(WEEKDAY.finditer(sentence))) and WEEKDAY.search(asked.text):
                 at = max(0, length.start - 120) + found[-1].start()
@@ -221,20 +239,24 @@ def _days_later(asked: Beside) -> Scored:
 def total(terms: Sequence[Value], head: str) -> Fact:
     """The sum of values; ``head`` is that of their column."""
     added = sum(v.low for v in terms)
-    return Fact(f"{_head(head, terms)}{' + '.join(map(named_value, terms))} = {like(terms[0], added)}", spans(terms))
+    text = f"{_head(head, terms)}{' + '.join(map(named_value, terms))} = {like(terms[0], added)}"
+    return Fact(text, spans(terms), ((terms[0].kind, added),))
 
 
 def difference(one: Value, other: Value, head: str) -> Fact | None:
     """The larger of two values less the smaller."""
     high, low = (one, other) if one.low >= other.low else (other, one)
-    result = like(high, high.low - low.low)
+    less = high.low - low.low
+    result, results = like(high, less), ((high.kind, less),)
     if high.kind == "ratio":
-        result = f"{short((high.low - low.low) * 100)} percentage points"
+        result, results = f"{short(less * 100)} percentage points", (("percentage_point", less * 100),)
     if high.kind in ("clock", "date", "day"):
-        result = duration((high.low - low.low) * (60 if high.kind == "clock" else _DAY))
+        seconds = less * (60 if high.kind == "clock" else _DAY)
+        result, results = duration(seconds), (("time", seconds),)
     if high.kind == "year":
-        result = f"{short(high.low - low.low)} years"
-    return Fact(f"{_head(head, (one, other))}{named_value(high)} - {named_value(low)} = {result}", spans((one, other)))
+        result, results = f"{short(less)} years", (("time", less * 365.25 * _DAY),)
+    text = f"{_head(head, (one, other))}{named_value(high)} - {named_value(low)} = {result}"
+    return Fact(text, spans((one, other)), results)
 
 
 def ratio(one: Value, other: Value, head: str) -> Fact | None:
@@ -244,7 +266,8 @@ def ratio(one: Value, other: Value, head: str) -> Fact | None:
         return None
     times, share = high.low / low.low, 100 * low.low / high.low
     compared = f"{named_value(high)} is {short(times)} times {named_value(low)}, which is {short(share)}% of it"
-    return Fact(_head(head, (one, other)) + compared, spans((one, other)))
+    results = (("multiple", times), ("ratio", share / 100), ("ratio", times - 1), ("ratio", 1 - share / 100))
+    return Fact(_head(head, (one, other)) + compared, spans((one, other)), results)
 
 
 def _head(head: str, terms: Sequence[Value]) -> str:

@@ -1,7 +1,7 @@
 """Compare the quantities and dates of a claim with those of the sources.
 
 A value is compared only with its counterpart: the value that goes with the same words. An amount of change is compared
-with the source's amount of change, or with its "from A to B"; other values that are not found may be computed.
+with the source's amount of change; values that are not found may be computed.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
-from vouching.methods.embedded.arithmetic import computed
 from vouching.methods.embedded.binding import Spot, Surroundings, rightful
+from vouching.methods.embedded.derived import derived
 from vouching.methods.embedded.parts import Part, counted_words
 from vouching.methods.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene, nearest_after, nearest_before
 from vouching.reading.parsed import ParsedSentence
@@ -20,7 +19,6 @@ from vouching.text.comparison import compare_dates, compare_quantities
 from vouching.text.cues import is_negated
 from vouching.text.directions import side_of_change
 from vouching.text.mentions import DateMention, Quantity
-from vouching.text.words import word_before
 
 _AGREES, _SAME_PLACE, _SAME_NOUN, _SAME_UNIT = 0.6, 0.7, 0.5, 0.3
 """Bonuses that rank counterparts, added to the coverage of their sentence."""
@@ -32,7 +30,6 @@ _MOST_READ = 8
 """Sentences out of focus that are searched for a value."""
 _ON_TOPIC = 0.4
 """Share of the claim's words that must be around a bound before it permits the claim's value."""
-_TO = re.compile(r"\s(?:up |down )?to\s[^\s\d]{0,3}\Z")
 _OF = re.compile(r" of (?:all |its |the |their )?\Z")
 _PRONOUNS = frozenset(
     str.split("he she it they we i you him them us me hers theirs one himself herself itself those these")
@@ -69,7 +66,7 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
     found = _Found()
     change = _is_change(scene.claim, value)
     for position, reading, coverage in _sentences(scene):
-        for rival in (*reading.quantities, *(_changes(reading) if change else ())):
+        for rival in reading.quantities:
             relation = compare_quantities(value, rival)
             if relation == "allowed":
                 found.allowing.append((position, rival.start, rival.end))
@@ -78,7 +75,7 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
                 continue
             agrees = relation in ("equal", "close") and not _denied(scene, value.start, reading, rival.start)
             agrees = agrees and not (_allows(scene, value) and rival.bound == "exact" and value.high > rival.high)
-            agrees = agrees and not (rival in reading.quantities and _on_another_side(scene, value, reading, rival))
+            agrees = agrees and not _on_another_side(scene, value, reading, rival)
             (found.own if agrees else found.others).append((position, rival.start, rival.end))
             after = _end_of_whole(reading, rival)
             end, words = counted_words(reading, after, set())
@@ -146,7 +143,7 @@ def _decide(scene: Scene, part: Part, value: Quantity | DateMention, found: _Fou
     decided = _compared(scene, part, found)
     if decided.outcome in ("equal", "elsewhere"):
         return decided
-    return _as_year(scene, part, value) or computed(scene, part, value) or decided
+    return _as_year(scene, part, value) or derived(scene, part) or decided
 
 
 def _as_year(scene: Scene, part: Part, value: Quantity | DateMention) -> Comparison | None:
@@ -271,16 +268,6 @@ def _on_another_side(
     ours = side_of_change(scene.claim.text, value.start)
     theirs = ours and side_of_change(reading.text, rival.start)
     return theirs is not None and ours != theirs
-
-
-def _changes(reading: ParsedSentence) -> Iterator[Quantity]:
-    """The amounts of change in "from 240 to 260 euros", with the span of both values."""
-    for first, last in pairwise(reading.quantities):
-        gap = reading.text[first.end : last.start]
-        if word_before(reading.text, first.start) == "from" and _TO.fullmatch(gap):
-            by, base = abs(last.low - first.low), abs(last.base_low - first.base_low)
-            if first.unit in ("", last.unit) and min(by, base) > 0:
-                yield replace(last, start=first.start, low=by, high=by, base_low=base, base_high=base)
 
 
 def _end_of_whole(reading: ParsedSentence, value: Quantity) -> int:

@@ -87,6 +87,8 @@ def _argue(
         kind = "misplaced"
     elif is_anothers(segment, comparison, index):
         kind, value = "anothers", segment.reading.text[part.value_start : part.value_end]
+    elif comparison.computed:
+        kind, found = "computed", comparison.computed
     elif kind == "equal":
         kind = "quoted" if evidence.lower() == claimed.lower() else "agrees" if part.kind in _VALUES else kind
     elif kind == "elsewhere" and part.kind == "qualifier":
@@ -120,6 +122,7 @@ _VALUES = ("quantity", "date")
 _ARGUMENTS: dict[str, tuple[Judgment, str]] = {
     "quoted": ("supported", 'The source says "{evidence}".'),
     "agrees": ("supported", '"{value}" and "{found}" agree.'),
+    "computed": ("supported", "It follows from the source: {found}."),
     "equal": ("supported", '"{claimed}" corresponds to "{evidence}".'),
     "implied": ("supported", '"{value}" claims no more than the source.'),
     "paraphrased": ("supported", '"{claimed}" is not in the source; closest in meaning is "{evidence}".'),

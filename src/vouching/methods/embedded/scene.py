@@ -158,6 +158,8 @@ class Comparison:
     value_start: int = 0
     """Where the counterpart of the value itself starts."""
     value_end: int = 0
+    computed: str = ""
+    """The computation that gives the value, if it is not in the sources itself."""
 
     @property
     def status(self) -> Status:
