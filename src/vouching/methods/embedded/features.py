@@ -56,7 +56,15 @@ def _same_words(scene: Scene) -> list[Comparison] | None:
         return max(0, offset - ours[at].start + theirs[at].start)
 
     return [
-        Comparison(part, "equal", scene.home, *map(place, (part.start, part.end, part.value_start, part.value_end)))
+        Comparison(
+            part,
+            "equal",
+            scene.home,
+            place(part.start),
+            place(part.end),
+            place(part.value_start),
+            place(part.value_end),
+        )
         for part in scene.parts
     ]
 
