@@ -90,7 +90,7 @@ def test_a_threshold_outside_its_range_is_a_wrong_setting(threshold: Any) -> Non
 
 
 def test_an_unknown_model_is_a_wrong_setting_with_the_names_there_are() -> None:
-    with pytest.raises(ConfigError, match="embedded, embedded:rules"):
+    with pytest.raises(ConfigError, match="embedded, embedded:small, embedded:rules"):
         vouching.check(TRUE, SOURCE, model="oracle")
 
 

@@ -28,6 +28,8 @@ from vouching.encoder.weights import sha256_of
 from vouching.reading.text_encoder import FORMAT, HEADS, MANIFEST, MODEL, TOKENIZER, WORDS, TextEncoder
 from vouching.reading.text_encoder import LAYERS as WEIGHT_FILES
 
+COUNTS = "counts.json"
+"""Steps, claims and stages of a run, beside its weights."""
 TEXT = "The museum is open from 10:00 to 17:00. On Mondays it is closed. Entry costs 12 euros, 8 for students."
 CLAIMS = ("The museum opens at ten.", "You can visit on Mondays.", "Students pay 8 euros.", "The café serves soup.")
 
@@ -233,6 +235,41 @@ def _sizes(shape: Shape) -> dict[str, int]:
     return {"layers": shape.num_hidden_layers, "heads": shape.num_attention_heads, "size": shape.head_size}
 
 
+def read_export(model: ReaderModel, folder: Path) -> dict[str, Any]:
+    """Put the weights of an exported folder into a model, to train on from them; how the folder was made."""
+    arrays = {one.name: numpy_helper.to_array(one) for one in onnx.load(str(folder / MODEL)).graph.initializer}
+    with np.load(folder / HEADS) as found:
+        heads = {name: found[name] for name in found.files}
+    state = {
+        "words.weight": np.load(folder / WORDS).astype(np.float32) * heads["word_scale"][:, None],
+        "places.weight": heads["places"],
+        "distance.weight": heads["distance"],
+        "norm.weight": heads["norm_weight"],
+        "norm.bias": heads["norm_bias"],
+        **{f"relation.{n}.weight": heads[f"relation_{n}_weight"].T for n in (0, 2)},
+        **{f"relation.{n}.bias": heads[f"relation_{n}_bias"] for n in (0, 2)},
+        "support.weight": heads["support_weight"].T,
+        "support.bias": heads["support_bias"],
+    }
+    for name in model.state_dict():
+        if name.startswith("layers."):
+            state[name] = _layer_weight(name, arrays, model.shape)
+    model.load_state_dict({name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in state.items()})
+    trained: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))["trained"]
+    return trained
+
+
+def _layer_weight(name: str, arrays: dict[str, NDArray[Any]], sizes: Shape) -> NDArray[np.float32]:
+    _, number, part, kind = name.split(".")
+    stored = f"layer_{number}_{part}"
+    value = arrays[f"{stored}_{kind}"].astype(np.float32)
+    if kind == "weight" and "norm" not in part:
+        value = value.T * arrays[f"{stored}_scale"][:, None]
+    if part == "qkv":  # its query was divided by the root of the heads' size
+        value[: sizes.hidden_size] *= np.sqrt(sizes.head_size)
+    return value
+
+
 def difference(model: ReaderModel, folder: Path) -> float:
     """The largest difference of a probability between torch and the folder, on four claims."""
     encoder = TextEncoder(folder)
@@ -249,14 +286,12 @@ def main() -> None:
     parser.add_argument("weights", type=Path)
     parser.add_argument("--encoder", type=Path, required=True, help="folder of the pretrained MPNet, for its tokenizer")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--trained", type=Path, help="JSON that says how the weights were made, for the manifest")
+    parser.add_argument("--trained", type=Path, help="JSON that says from what the weights were made, for the manifest")
     options = parser.parse_args()
-    export(
-        options.weights,
-        options.encoder,
-        options.out,
-        json.loads(options.trained.read_text("utf-8")) if options.trained else {},
-    )
+    trained = json.loads(options.trained.read_text("utf-8")) if options.trained else {}
+    counts = options.weights.with_name(COUNTS)
+    trained |= {"counts": json.loads(counts.read_text("utf-8"))} if counts.exists() else {}
+    export(options.weights, options.encoder, options.out, trained)
 
 
 if __name__ == "__main__":

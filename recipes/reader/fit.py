@@ -1,13 +1,14 @@
-"""Fits the one decision of ``embedded``; writes ``combined.json``.
+"""Fits the one decision of a verifier with encoders.
 
-    python recipes/reader/fit.py runs/reader/measured --output FOLDER [--export runs/reader/export] [--encoder FOLDER]
+    python recipes/reader/fit.py runs/reader/measured [--export runs/reader/export] [--encoder FOLDER] [--output FILE]
 
-With ``--export`` for the large encoder beside the small one, without it for the small one alone, as it ships.
+With ``--export``, for the large encoder beside the small one: ``combined.json``, the score of ``embedded``. Without it,
+for the small one alone: ``small.json``, the score of ``embedded:small``.
 
-A logistic regression over the encoders' log-odds and the kinds of decisive difference, with an intercept per set and
-the sign of each weight fixed beforehand. Slope and shift (Platt) and the figures come from models that have not seen
-the set at all, so that they say what a new kind of text gets. Few kinds of difference are vetoes: with them no claim
-passes, whatever the encoders say.
+A logistic regression over the encoders' log-odds and the kinds of decisive difference, on groups held out of training,
+with an intercept per set and the sign of each weight fixed beforehand. Slope and shift (Platt) come from models that
+have not seen the set at all, and so do the figures; the sets that choose settings (``dev_*``) are never fitted on. Few
+kinds of difference are vetoes: with them no claim passes, whatever the encoders say.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Table:
                 self.names.append(path.stem)
                 rows += read
         self.set_of = np.array(sets)
+        self.to_fit = np.array([not self.names[number].startswith("dev_") for number in sets])
         self.kinds = [frozenset(row["kinds"]) for row in rows]
         self.y = np.array([float(row["y"] == 0) for row in rows])
         found = [{**row["features"], **{kind: float(kind in row["kinds"]) for kind in WEIGHED}} for row in rows]
@@ -97,7 +99,7 @@ def of_other_sets(table: Table) -> Array:
     z = np.zeros(len(table.y))
     for number in range(len(table.names)):
         own = table.set_of == number
-        weights, mean, scale = fit(table, ~own)
+        weights, mean, scale = fit(table, table.to_fit & ~own)
         z[own] = ((table.x[own] - mean) / scale) @ weights
     return z
 
@@ -113,7 +115,7 @@ def vetoes(table: Table, p: Array) -> dict[str, float]:
     """Ceilings of the vetoes: the share of right claims among those that would pass, drawn to one half by few."""
     found: dict[str, float] = {}
     for kind in VETOES:
-        passing = np.array([kind in kinds for kinds in table.kinds]) & (p >= 0.5)
+        passing = np.array([kind in kinds for kinds in table.kinds]) & (p >= 0.5) & table.to_fit
         share = (table.y[passing].sum() + PRIOR_ROWS * 0.5) / (passing.sum() + PRIOR_ROWS)
         found[kind] = round(float(min(MAX_CEILING, share)), 3)
     return found
@@ -135,11 +137,12 @@ def figures(table: Table, p: Array) -> dict[str, dict[str, float]]:
 def record_of(table: Table, encoder: str) -> dict[str, Any]:
     """The file of a score model, with the figures of other sets' models."""
     z = of_other_sets(table)
-    slope, shift = platt(z, table.y, table.weights)
+    fitted = table.to_fit
+    slope, shift = platt(z[fitted], table.y[fitted], table.weights[fitted])
     p = 1 / (1 + np.exp(-(slope * z + shift)))
     ceilings = vetoes(table, p)
     lowest = np.array([min((ceilings[k] for k in kinds if k in ceilings), default=1.0) for kinds in table.kinds])
-    weights, mean, scale = fit(table, np.ones(len(table.y), bool))
+    weights, mean, scale = fit(table, fitted)
     numbers = zip(table.features, *(np.round(v, 4).tolist() for v in (weights, mean, scale)), strict=True)
     terms = [dict(zip(("name", "weight", "mean", "scale"), entry, strict=True)) for entry in numbers]
     return {
@@ -166,14 +169,16 @@ def main() -> None:
     parser.add_argument("measured", type=Path)
     parser.add_argument("--export", type=Path, help="folder of the large encoder")
     parser.add_argument("--encoder", type=Path, help="folder of the small encoder; the shipped one by default")
-    parser.add_argument("--output", type=Path, default=SHIPPED)
+    parser.add_argument("--output", type=Path, help="by default the shipped file")
     options = parser.parse_args()
-    features, digest = ("supported", "lowest_support", *WEIGHED), load_encoder(options.encoder).weights.digest
+    name, features = "small.json", ("supported", "lowest_support", *WEIGHED)
+    digest = load_encoder(options.encoder).weights.digest
     if options.export:
-        features, digest = ("large_supported", "supported", *WEIGHED), f"{TextEncoder(options.export).digest}+{digest}"
+        name, features = "combined.json", ("large_supported", "supported", *WEIGHED)
+        digest = f"{TextEncoder(options.export).digest}+{digest}"
     record = record_of(Table(options.measured, features), digest)
-    (options.output / "combined.json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-    if options.output.resolve() == SHIPPED.resolve():
+    (options.output or SHIPPED / name).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    if not options.output:
         write_sums(SHIPPED)
     print(json.dumps({key: record[key] for key in ("terms", "calibration", "ceilings", "fitted")}, indent=1))
 

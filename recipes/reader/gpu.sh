@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs, all stages, figures and export on one GPU. VOUCH_DATA names the data, MPNET the pretrained encoder, OUT what
 # comes back. Optional: HOURS of all stages together (2), RUNS, a folder that outlives the call, so that the next call
-# goes on (OUT), START, a checkpoint to begin with, and PYTHON.
+# goes on (OUT), START, an exported folder to begin with, and PYTHON.
 set -euo pipefail
 : "${VOUCH_DATA:?folder with the data sets}" "${MPNET:?folder of all-mpnet-base-v2}" "${OUT:?folder for the results}"
 runs=${RUNS:-$OUT} python=${PYTHON:-python3} hours=${HOURS:-2}

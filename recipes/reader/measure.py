@@ -1,10 +1,10 @@
-"""Writes what the encoders and the comparators find in the claims that the decision is fitted on; input of ``fit.py``.
+"""Writes what the encoders and the comparators find in claims held out of training; input of ``fit.py``.
 
     python recipes/reader/measure.py runs/reader/measured --packs runs/reader/packs [--export runs/reader/export]
 
 One file per set, one line per claim: its label, the features of the small encoder (and of the large one that --export
-names), the kinds of decisive difference. Sets
-are those that choose settings (``dev_*``), and the groups that ``packs.py`` held out of the others. A set whose file is
+names), the kinds of decisive difference. Sets are the groups that ``packs.py`` held out, for the fit, and those that
+choose settings (``dev_*``), for its figures. A set whose file is
 there is not read again. Of the natural sets the small encoder has seen most claims, the large one none.
 """
 
@@ -30,8 +30,8 @@ from vouching.types import Source
 
 DEV = str.split("dev_independent dev_contrast dev_tabfact dev_infotabs dev_attributionbench dev_healthver")
 HELD_OUT = str.split(
-    """corpus contrast faithdial factcheck_gpt wice cg2c_doc defacto_fib tabfact_train infotabs_train fool_me_twice
-    drop_numeric gap condaqa_train contract_nli mnli_dev_matched fever_nli_dev"""
+    """corpus faithdial factcheck_gpt wice cg2c_doc defacto_fib tabfact_train infotabs_train fool_me_twice drop_numeric
+    gap bbq condaqa_train contract_nli mnli_dev_matched fever_nli_dev"""
 )
 Claims = list[tuple[str, int]]
 """Texts and labels: 0 supported, 1 contradicted, 2 not found, 3 one of the last two."""
@@ -63,7 +63,7 @@ def measured(about: dict[str, Claims], small: Encoder, reader: LargeReader | Non
             if one.is_empty:
                 continue
             features = features_of(read_softly(small, one.claim.text, one.segments, one.index))
-            for large in read_large(reader, [claim], index) if reader else ():
+            for large in read_large(reader, [(one.claim.text, one.segments)], one.index) if reader else ():
                 features |= {f"large_{name}": value for name, value in features_of(large).items()}
             yield {
                 "claim": claim,
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--export", type=Path, help="folder of the large encoder")
     parser.add_argument("--encoder", type=Path, help="folder of the small encoder; the shipped one by default")
     parser.add_argument("--dev", type=int, default=300, help="claims of a set that chooses settings")
-    parser.add_argument("--held-out", type=int, default=100, help="claims of another set")
+    parser.add_argument("--held-out", type=int, default=80, help="claims of another set")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     reader = LargeReader(TextEncoder(options.export)) if options.export else None

@@ -287,8 +287,13 @@ def length_of(text: Tokens, blocks: Sequence[Tokens]) -> int:
     return len(text) + sum(map(len, blocks))
 
 
+def is_rounded(name: str) -> bool:
+    """Whether the weight of this name is rounded when it ships: the layers' matrices and the embeddings of words."""
+    return name.endswith(".weight") and (name == "words.weight" or (name.startswith("layers.") and "norm" not in name))
+
+
 def load_weights(model: ReaderModel, path: Path) -> None:
-    """Weights of a checkpoint or of ``weights-*.safetensors`` (half precision)."""
+    """Weights of ``weights.safetensors`` (half precision)."""
     found: dict[str, Any] = load_file(str(path))
     missing, unknown = model.load_state_dict({name: value.float() for name, value in found.items()}, strict=False)
     if unknown or set(missing) - {"support.weight", "support.bias"}:

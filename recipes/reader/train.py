@@ -1,4 +1,4 @@
-"""Trains the large reader on packs; goes on from the last checkpoint.
+"""Trains the large reader on packs; goes on from its last state.
 
     python recipes/reader/train.py STAGE --encoder MPNET --packs runs/reader/packs --out runs/reader/large [--hours 2]
 
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from checkpoint import is_rounded, read_checkpoint
-from model import ReaderModel, batch_of, length_of, rounded, shape_of
+from export import COUNTS, read_export
+from model import ReaderModel, batch_of, is_rounded, length_of, rounded, shape_of
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
@@ -239,7 +239,7 @@ class Run:
         else:
             self.model.load_pretrained(options.encoder)
             if options.start is not None:
-                self.counts |= read_checkpoint(self.model, options.start)
+                self.counts |= read_export(self.model, options.start).get("counts", {})
         own = {name: value.detach().clone() for name, value in self.model.named_parameters() if value.requires_grad}
         self.mean = {**own, **self.mean}
 
@@ -264,6 +264,7 @@ class Run:
         os.replace(self.out / "state.tmp", self.out / "state.pt")
         half = {name: value.to(torch.float16) for name, value in {**self.model.state_dict(), **self.mean}.items()}
         save_file(half, str(self.out / "weights.safetensors"))
+        (self.out / COUNTS).write_text(json.dumps(self.counts) + "\n", "utf-8")
 
     def log(self, **figures: Any) -> None:
         """Add a line to ``log.jsonl``."""
@@ -345,7 +346,7 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path, required=True, help="folder of the pretrained MPNet")
     parser.add_argument("--packs", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="a checkpoint to begin with, where --out has no state yet")
+    parser.add_argument("--start", type=Path, help="an exported folder to begin with, where --out has no state yet")
     parser.add_argument("--hours", type=float)
     parser.add_argument("--anneal", action="store_true", help="let the rate fall to nothing over --hours")
     parser.add_argument("--rate", type=float, default=4e-5)

@@ -46,9 +46,9 @@ _Model = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="The model to measure on claims, rankings or questions: embedded, embedded:rules, embedded:FOLDER (a "
-        "round of vouch evolve), a language model such as http://host:8000/v1#name, or on claims and rankings a scorer "
-        "such as minicheck:PATH (see vouch models).",
+        help="The model to measure on claims, rankings or questions: embedded, embedded:small, "
+        "embedded:rules, embedded:FOLDER (a round of vouch evolve), a language model such as http://host:8000/v1#name, "
+        "or on claims and rankings a scorer such as minicheck:PATH (see vouch models).",
     ),
 ]
 _Split = Annotated[Literal["train", "dev", "test"], typer.Option(help="Split of each set.")]

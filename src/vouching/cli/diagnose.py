@@ -67,8 +67,8 @@ _Model = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="The judge: embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), or a language model "
-        "such as http://host:8000/v1#name.",
+        help="The judge: embedded, embedded:small, embedded:rules, embedded:FOLDER (a round of vouch "
+        "evolve), or a language model such as http://host:8000/v1#name.",
     ),
 ]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Seed for the positions of injections and for the intervals.")]

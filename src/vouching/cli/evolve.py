@@ -20,8 +20,8 @@ _Model = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="The verifier: embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), a scorer, or a "
-        "language model such as http://host:8000/v1#name.",
+        help="The verifier: embedded, embedded:small, embedded:rules, embedded:FOLDER (a round of vouch "
+        "evolve), a scorer, or a language model such as http://host:8000/v1#name.",
     ),
 ]
 _REFLECT_EPILOG = """

@@ -45,6 +45,8 @@ none of its replies to the ten claims could be read.
 SHIPPED: tuple[dict[str, Any], ...] = (
     {"kind": "embedded", "form": "embedded", "needs": "nothing", "licence": "Apache-2.0", "speed": "fast",
      "gives": "the whole record", "measured": True},
+    {"kind": "embedded:small", "form": "embedded:small", "needs": "nothing", "licence": "Apache-2.0", "speed": "fast",
+     "gives": "the whole record", "measured": True},
     {"kind": "embedded:rules", "form": "embedded:rules", "needs": "nothing", "licence": "Apache-2.0", "speed": "fast",
      "gives": "the whole record", "measured": True},
     {"kind": "language model", "form": "http://HOST/v1#NAME, openai/NAME, local:PATH or vllm:PATH",

@@ -77,9 +77,9 @@ _ScoreModel = Annotated[
     panel(
         HOW,
         metavar="NAME",
-        help="The scorer: embedded:rules, embedded, embedded:FOLDER, discriminative:PATH, minicheck:PATH, hhem:PATH, "
-        "factscore:MODEL; the modes generative, agentic and points require a language model such as "
-        "http://host:8000/v1#name or openai/name.",
+        help="The scorer: embedded:rules, embedded:small, embedded, embedded:FOLDER, discriminative:PATH, "
+        "minicheck:PATH, hhem:PATH, factscore:MODEL; the modes generative, agentic and points "
+        "require a language model such as http://host:8000/v1#name or openai/name.",
     ),
 ]
 _SearchModel = Annotated[

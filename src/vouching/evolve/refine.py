@@ -204,7 +204,7 @@ def fit_combined(folder: Path, rows: Sequence[Row], cache: ReadingCache) -> None
     the encoder does not read are excluded. Written last, the file marks a complete round. Raises InputError if no set
     has both labels.
     """
-    record = json.loads(shipped_table("combined.json"))
+    record = json.loads(shipped_table("small.json"))
     record["encoder"] = find_weights(folder / EXPORT).digest
     model = score_model_of(json.dumps(record).encode())
     verifier = EmbeddedVerifier(soft_reader=CachedReader(load_encoder(folder / EXPORT), model, cache))

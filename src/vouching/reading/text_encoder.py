@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -178,6 +179,12 @@ class TextEncoder:
             "past_keys": np.zeros((layers, heads, size, 0), np.float32),
             "past_values": np.zeros((layers, heads, 0, size), np.float32),
         }
+
+
+@cache
+def load_text_encoder() -> TextEncoder:
+    """The encoder that ships with vouching, loaded once. Raises WeightsError if a file is missing or altered."""
+    return TextEncoder(Path(__file__).parent / "weights")
 
 
 def _checked(folder: Path) -> dict[str, Any]:

@@ -26,11 +26,12 @@ def judge(claim: str, *texts: str, model: str = "embedded") -> Verdict:
     return found
 
 
-def test_differences_count_against_a_claim_and_the_encoder_for_it() -> None:
-    assert {term.name for term in MODEL.terms} <= {"supported", "lowest_support", *WEIGHED}
-    for term in MODEL.terms:
-        assert (term.weight < 0) == (term.name in WEIGHED), term
-    assert MODEL.slope > 0
+def test_differences_count_against_a_claim_and_the_encoders_for_it() -> None:
+    for model in (MODEL, load_score_model("small")):
+        assert {term.name for term in model.terms} <= {"large_supported", "supported", "lowest_support", *WEIGHED}
+        for term in model.terms:
+            assert (term.weight < 0) == (term.name in WEIGHED), term
+        assert model.slope > 0
 
 
 @given(data=st.data(), kind=st.sampled_from(ARITHMETIC))

@@ -27,8 +27,9 @@ NO_EVIDENCE_MODES = ("no-search", "generative")
 KINDS = ("discriminative", "factscore", *CATALOG)
 """The kinds of scorers that do not ship."""
 SCORERS = (
-    "embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), discriminative:PATH[#ADAPTER] (what vouch "
-    f"train rank saved), factscore:MODEL, {', '.join(one.form for one in CATALOG.values())}"
+    "embedded, embedded:small, embedded:rules, embedded:FOLDER (a round of vouch evolve), "
+    "discriminative:PATH[#ADAPTER] (what vouch train rank saved), factscore:MODEL, "
+    f"{', '.join(one.form for one in CATALOG.values())}"
 )
 """The forms of a scorer's name."""
 

@@ -83,7 +83,7 @@ class ScoreModel:
 
 
 @cache
-def load_score_model(name: Literal["rules", "combined"] = "rules") -> ScoreModel:
+def load_score_model(name: Literal["rules", "small", "combined"] = "rules") -> ScoreModel:
     """A shipped model. Raises WeightsError if the file is missing, altered or of another version."""
     return score_model_of(shipped_table(f"{name}.json"))
 

@@ -95,6 +95,8 @@ COMBINED, EXPORT = "combined.json", "run/export"
 """Where a folder has the combined model and the encoder it was fitted on."""
 _EXPORT_OF_RUN = "export"
 """The same in the folder of ``vouch train encoder``, beside what ``recipes/reader/fit.py`` writes."""
+_PLACES = 3
+"""Decimal places of what the large encoder finds; the claims beside a claim and the CPU change later ones."""
 _SUPPORTED = 0.5
 """Mean support of its tokens from which a part counts as paraphrased."""
 _ALIKE = 0.41
@@ -136,7 +138,7 @@ class LargeSoftReader(SoftReader):
 
     def read_all(self, claims: Sequence[tuple[str, Sequence[Segment]]], index: SourceIndex) -> list[SoftReading]:
         """The readings of the encoder, with the relation that the reader of texts finds, and its features."""
-        large = read_large(self._reader, [claim for claim, _ in claims], index)
+        large = read_large(self._reader, claims, index)
         small = super().read_all(claims, index)
         return [_joined(one, other) for one, other in zip(small, large, strict=True)]
 
@@ -159,7 +161,7 @@ def _joined(small: SoftReading, large: SoftReading) -> JoinedReading:
         windows=small.windows,
         unread=small.unread,
         claim_read=small.claim_read,
-        features={**features_of(small), **{f"large_{name}": value for name, value in features_of(large).items()}},
+        features={**features_of(small), **{f"large_{k}": round(v, _PLACES) for k, v in features_of(large).items()}},
     )
 
 
@@ -186,12 +188,18 @@ def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index
     return reworded.back(replace(reading, matches=tuple(matches)))
 
 
-def read_large(reader: Reader, claims: Sequence[str], index: SourceIndex) -> list[SoftReading]:
-    """Read claims with the passages of the sources that the reader itself chooses, whatever the rules found."""
+def read_large(
+    reader: Reader, claims: Sequence[tuple[str, Sequence[Segment]]], index: SourceIndex
+) -> list[SoftReading]:
+    """Read claims, each with its segments, with the passages that the reader itself chooses.
+
+    Numbers and dates that the rules find equal are read in the source's words.
+    """
     from vouching.reading.asked import Asked
 
-    readings = reader.read(index.evidence, [Asked(claim) for claim in claims])
-    return [_soft(claim, reading, index) for claim, reading in zip(claims, readings, strict=True)]
+    reworded = [reword(claim, segments, index) for claim, segments in claims]
+    readings = reader.read(index.evidence, [Asked(one.text) for one in reworded])
+    return [one.back(_soft(one.text, reading, index)) for one, reading in zip(reworded, readings, strict=True)]
 
 
 def _soft(claim: str, reading: Reading, index: SourceIndex) -> SoftReading:
@@ -212,11 +220,16 @@ def _in_source(token: TokenReading, index: SourceIndex) -> Span:
 
 
 @cache
-def load_soft_reader() -> SoftReader:
-    """The shipped encoder with its score, loaded once."""
+def load_soft_reader(name: str = "embedded") -> SoftReader:
+    """What a shipped verifier reads with, loaded once: both encoders for "embedded", the small one otherwise."""
     from vouching.encoder.encoder import load_encoder
 
-    return SoftReader(load_encoder(), load_score_model("combined"))
+    if name == "embedded:small":
+        return SoftReader(load_encoder(), load_score_model("small"), name)
+    from vouching.reading.reader import LargeReader
+    from vouching.reading.text_encoder import load_text_encoder
+
+    return LargeSoftReader(LargeReader(load_text_encoder()), load_encoder(), load_score_model("combined"), name)
 
 
 def open_soft_reader(folder: Path) -> SoftReader:

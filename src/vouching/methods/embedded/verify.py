@@ -1,10 +1,10 @@
 """The embedded verifier: offline, deterministic, no model download, every quotation taken from the text.
 
 ``embedded:rules`` splits the claim into parts, compares each with the sources by exact comparators (numbers with units,
-dates, names, negation, qualifiers) and scores the comparison with a small calibrated logistic model. ``embedded`` adds
-a small encoder trained on entailment: a second logistic model weighs both, and where arithmetic or dates decide, the
-rules prevail. Not supported: inference over several windows of a source; languages other than English (a warning says
-so, and the rules decide alone).
+dates, names, negation, qualifiers) and scores the comparison with a small calibrated logistic model. ``embedded:small``
+weighs what a small encoder reads and which parts differ; ``embedded`` adds a large encoder that reads a text once for
+all claims about it. A differing number or date is a veto. Not supported: inference over several windows of a source;
+languages other than English (a warning says so, and the rules decide alone).
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ from vouching.version import __version__
 
 _T = TypeVar("_T")
 
-MODELS = ("embedded", "embedded:rules")
-"""Names of the shipped verifiers; "embedded" is encoder and rules."""
+MODELS = ("embedded", "embedded:small", "embedded:rules")
+"""Names of the shipped verifiers: both encoders and rules, the small encoder and rules, rules alone."""
 _TRUST_ABROAD = 0.5
 """How far the score of a comparison across or outside English departs from 0.5, as a share of the usual."""
 _DISPUTED = 0.9
@@ -341,7 +341,7 @@ def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None)
     if name == "embedded:rules":
         return EmbeddedVerifier(threshold, prefer=prefer)
     _, named, folder = name.partition(":")
-    reader = open_soft_reader(Path(folder)) if named else load_soft_reader()
+    reader = open_soft_reader(Path(folder)) if named and name not in MODELS else load_soft_reader(name)
     return EmbeddedVerifier(threshold, soft_reader=reader, prefer=prefer)
 
 
