@@ -141,7 +141,7 @@ def test_a_fix_that_fails_in_its_new_surroundings_is_listed_and_marked() -> None
     [
         ("It is old.\n\nIt is red.\n\nIt rained.", "It is red.", "It is old.\n\nIt rained."),
         ("It is red.\n\nIt rained.", "It is red.", "It rained."),
-        ("| A | B |\n|---|---|\n| c | 1 |\n| d | 2 |\n", "| c | 1 |", "| A | B |\n|---|---|\n| d | 2 |\n"),
+        ("| A | B |\n|---|---|\n| c | 1 |\n| d | 2 |\n", "| c | [B:] 1 |", "| A | B |\n|---|---|\n| d | 2 |\n"),
         ("- **Colour:** It is red.\n- It is old.", "It is red.", "- It is old."),
     ],
 )
@@ -153,7 +153,7 @@ def test_a_mark_stands_neither_in_code_nor_behind_a_definition_and_within_a_row(
     code = "```\nx = 1\n```"
     response = f"| A | B |\n|---|---|\n| c | 1 |\n\n{code}\n\n[1]: https://example.org"
     claims = {claim.text: None for claim in decompose(response).claims}
-    expected = response.replace("| c | 1 |", f"| c | 1{MARK} |")
+    expected = response.replace("| c | [B:] 1 |", f"| c | 1{MARK} |")
     assert repaired(response, dict(claims)).revised_response == expected
 
 

@@ -76,8 +76,11 @@ def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
 
 
 def _without_additions(claim: Claim, span: Span, revised: str) -> str | None:
-    """The revised claim without the words that were added to the claim; None if the fix changes one of them."""
-    if without_additions(claim.text, span.text) == claim.text:
+    """The revised claim without the words added to the claim; None if the fix changes one, or there are tags."""
+    stated = without_additions(claim.text, span.text)
+    if not stated.casefold().endswith(span.text.casefold()):
+        return None  # the response has tags there
+    if stated == claim.text:
         return revised
     before, after = (sorted(_IN_BRACKETS.findall(text)) for text in (claim.text, revised))
     fixed = without_additions(revised, span.text)

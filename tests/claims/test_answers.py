@@ -110,3 +110,29 @@ def states(row: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("part", ["dev", "test"])
 def test_a_sentence_to_the_reader_or_about_the_answer_is_no_claim_unless_it_states_a_fact(part: str) -> None:
     assert wrong_cases("to_the_reader", part, states) == []
+
+
+def is_structured(row: dict[str, Any]) -> bool:
+    if "text" in row:
+        return [[one.low, one.unit] for one in find_quantities(row["text"])] == row["quantities"]
+    found = decompose(row["answer"])
+    code = sum(passage.reason == "code" for passage in found.non_claims)
+    pairs = [(claim, words) for claim, (_, words) in zip(found.claims, row["claims"], strict=False)]
+    spans = [claim.span.text for claim in found.claims if claim.span]
+    exact = all(one == two or ("<" in two and one in two) for (one, _), two in zip(row["claims"], spans, strict=False))
+    known = all(word in f"{claim.text} {claim.context}" for claim, words in pairs for word in words)
+    return exact and known and len(spans) == len(row["claims"]) and code == row["code"]
+
+
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_a_structured_answer_is_read_field_by_field_with_what_each_belongs_to(part: str) -> None:
+    assert wrong_cases("structures", part, is_structured) == []
+
+
+def test_a_fix_changes_one_cell_of_a_table_one_value_of_json_and_no_tags() -> None:
+    source = "The Basic plan costs 12 dollars. The Pro plan costs 30 dollars."
+    table = "| Plan | Price |\n|---|---|\n| Basic | 12 dollars |\n| Pro | 25 dollars |"
+    report = CHECKER.check_response(table, source, repair_rest="keep")
+    assert report.revised_response in (table.replace("25", "30"), table)
+    html = "<ul><li>Basic costs <b>12</b> dollars.</li><li>Pro costs <b>25</b> dollars.</li></ul>"
+    assert "<b>25</b>" in (CHECKER.check_response(html, source, repair_rest="keep").revised_response or "")

@@ -273,7 +273,7 @@ def test_a_footnote_that_states_something_is_a_claim_without_its_mark() -> None:
 @pytest.mark.parametrize(
     ("sentence", "label", "claim"),
     [
-        ("**Price:** €1,299 at launch", "**Price:**", "€1,299 at launch"),
+        ("**Price:** €1,299 at launch", "**Price:**", "[Price:] €1,299 at launch"),
         ("- **Summary**: The bridge fell.", "**Summary**:", "The bridge fell."),
         ("Step 1: The valve was opened in 1973.", "Step 1:", "The valve was opened in 1973."),
     ],

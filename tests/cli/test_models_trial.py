@@ -79,7 +79,7 @@ def test_a_good_model_is_seen_to_be_one() -> None:
         "refused": [],
     }  # fmt: skip
     judged = found["claims"]
-    assert (judged["readable"], judged["readable_at_once"], judged["right"]) == (10, 10, 10)
+    assert (judged["readable"], judged["readable_by_first_reply"], judged["right"]) == (10, 10, 10)
     assert judged["labels"] == {"Attributable": 5, "Not Attributable": 5}
     assert {*found["methods"]} == {"structured", "checklist", "holistic", "blinded", "generative", "assurance"}
     assert len([one for one in requests if one.path.endswith("completions")]) < 30
@@ -87,7 +87,7 @@ def test_a_good_model_is_seen_to_be_one() -> None:
 
 def test_the_text_names_every_result_and_what_to_set() -> None:
     result, _ = tried(good)
-    for words in ("16,384 tokens", "2 at once", "enforced", "10 of 10, 10 of them at once", "right        10 of 10"):
+    for words in ("16,384 tokens", "2 at once", "enforced", "10 of 10, 10 by the first reply", "right        10 of 10"):
         assert words in result.stdout
     # It answers "Paris." where the record is asked for.
     assert "--method label: the whole record could not be read" in result.stdout

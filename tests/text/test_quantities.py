@@ -146,7 +146,7 @@ def test_a_change_from_one_value_to_another_is_two_quantities() -> None:
         ("at minus 5 °C", ["minus 5 °C"]),
         ("ten minus 5", ["ten", "5"]),
         ("for 10 000 euros", ["10 000 euros"]),
-        ("Table 3 100 people", ["3", "100"]),
+        ("Room 3 100 people", ["3", "100"]),
         ("open 9 am to 5 p.m. daily", ["9 am", "5 p.m."]),
     ],
 )

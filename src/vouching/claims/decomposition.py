@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vouching.claims.abstentions import abstention_in, without_facts
 from vouching.claims.antecedents import Discourse
-from vouching.claims.no_claims import Reason, why_no_claim
+from vouching.claims.no_claims import why_no_claim
 from vouching.claims.short_answers import claim_of_answer, is_short_answer, needs_question
+from vouching.claims.structures import Piece, named, structured_pieces
 from vouching.models.base import spoken, thoughts
 from vouching.text.clauses import Clause, finite_verb, split_clauses, subject_of
-from vouching.text.sentences import FOOTNOTE, LABEL, LIST_MARKER, markup_spans, sentence_spans
+from vouching.text.layout import as_markdown
+from vouching.text.sentences import FOOTNOTE, LABEL, LIST_MARKER, sentence_spans
 from vouching.types import Claim, NonClaim, Span
 
 _PRONOUN = re.compile(r"[\"“'‘*_(]*(?:he|she|it|they|this|these|his|her|its|their)\b", re.IGNORECASE)
@@ -66,19 +68,23 @@ def decompose(response: str, question: str | None = None) -> Decomposition:
         ['[Ann Lee had] four [sons].', 'She [Ann Lee] lived in Rome.']
     """
     thought = [(start, end) for start, end in thoughts(response) if response[start:end].strip()]
-    whole, response = response, spoken(response)
-    pieces = list(_pieces(response))
+    shown = as_markdown(spoken(response))
+    pieces = list(_pieces(shown))
     asked = (question or "").strip()
-    found = _Found(response, asked, Discourse(asked))
-    for index, (start, end, markup) in enumerate(pieces):
-        if markup:
-            found.non_claims.append(NonClaim(Span(response[start:end], start, end), markup))
-            continue
-        next_start = pieces[index + 1][0] if index + 1 < len(pieces) else len(response)
-        stands_alone = "\n" in response[end:next_start] or index + 1 == len(pieces)
-        found.read(start, end, is_whole=len(pieces) == 1, stands_alone=stands_alone)
-    found.non_claims += [NonClaim(Span(whole[start:end], start, end), "thought") for start, end in thought]
-    return Decomposition(tuple(found.claims), tuple(sorted(found.non_claims, key=lambda one: one.span.start)))
+    found = _Found(shown, asked, Discourse(asked))
+    for index, piece in enumerate(pieces):
+        following = pieces[index + 1] if index + 1 < len(pieces) else None
+        found.add(piece, following, is_whole=len(pieces) == 1)
+    found.non_claims += [NonClaim(Span(response[start:end], start, end), "thought") for start, end in thought]
+    claims = [replace(claim, span=_as_in(response, claim.span)) for claim in found.claims]
+    others = [replace(other, span=_as_in(response, other.span)) for other in found.non_claims]
+    return Decomposition(tuple(claims), tuple(sorted(others, key=lambda other: other.span.start)))
+
+
+def _as_in(response: str, span: Span | None) -> Span:
+    """A stretch with the words that the response has there."""
+    assert span is not None
+    return replace(span, text=response[span.start : span.end])
 
 
 @dataclass(slots=True)
@@ -92,8 +98,46 @@ class _Found:
     non_claims: list[NonClaim] = field(default_factory=list[NonClaim])
     named: str = ""
     """The subject last named."""
+    above: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """The items that are above the next one, or the sentence that leads it in, each with its indent."""
 
-    def read(self, start: int, end: int, *, is_whole: bool, stands_alone: bool) -> None:
+    def add(self, piece: Piece, following: Piece | None, *, is_whole: bool) -> None:
+        """Add the claims of a piece; the next one says whether it stands alone and whether items follow below it."""
+        response, start, end = self.response, piece.start, piece.end
+        if piece.kind == "field":
+            context = f"[{piece.context}:] " if piece.context else ""
+            self._state(Span(response[start:end], start, end), f"{context}{piece.text or response[start:end]}", context)
+            return
+        if piece.kind != "prose":
+            self.non_claims.append(NonClaim(Span(response[start:end], start, end), piece.kind))
+            return
+        next_start = following.start if following else len(response)
+        indent = _indent(response, start)
+        below = _indent(response, next_start) if following and following.kind == "prose" else None
+        self.above = [(depth, words) for depth, words in self.above if indent is not None and depth < indent]
+        if below is not None and (below > indent if indent is not None else response[end - 1] in ":："):
+            self._head(start, end, indent)
+            return
+        self.read(start, end, is_whole=is_whole, stands_alone=following is None or "\n" in response[end:next_start])
+
+    def _head(self, start: int, end: int, indent: int | None) -> None:
+        """Remember what the items below belong to; it is a claim as well if it states something."""
+        marker = LIST_MARKER.match(self.response, start, end) if indent is not None else None
+        words = named(self.response[marker.end() if marker else start : end])
+        states = bool(finite_verb(words))
+        if states and why_no_claim(words, is_item=True, whole=True, ends_line=True):
+            words = ""  # "Here are the main points:" is no part of them
+        if indent is not None and (states or self.above or re.search(r"\d", words)):
+            self.read(start, end, is_whole=False, stands_alone=True)
+        else:
+            self.read(start, end, is_whole=False, stands_alone=True, is_heading=True)
+        if words and (states or indent is not None):
+            self.above.append((-1 if indent is None else indent, words))
+
+    def _state(self, span: Span, text: str, context: str) -> None:
+        self.claims.append(Claim(text, f"claim-{len(self.claims) + 1}", span, context=context.strip("[]: ")))
+
+    def read(self, start: int, end: int, *, is_whole: bool, stands_alone: bool, is_heading: bool = False) -> None:
         """Add the claims of one sentence, or the reason why it has none."""
         response = self.response
         marker = LIST_MARKER.match(response, start, end)
@@ -104,6 +148,9 @@ class _Found:
             self.non_claims.append(NonClaim(label, "heading"))
             start = end - len(response[label.end : end].lstrip())
         sentence = Span(response[start:end], start, end)
+        if is_heading and not label:
+            self.non_claims.append(NonClaim(sentence, "heading"))
+            return
         answers = bool(self.question) and not self.claims and not is_item and is_short_answer(sentence.text)
         reason = why_no_claim(
             sentence.text, is_item=is_item or bool(label), whole=is_whole or answers, ends_line=stands_alone
@@ -116,8 +163,17 @@ class _Found:
             self.claims.append(Claim(answered, "claim-1", sentence, context=self.question))
         elif reason or answers or needs_question(sentence.text):
             self.non_claims.append(NonClaim(sentence, reason or "fragment"))
+        elif (head := self._belongs_to(label, is_item)) and not finite_verb(sentence.text):
+            self._state(sentence, f"[{head}:] {sentence.text}", head)
         else:
             self._split(sentence)
+
+    def _belongs_to(self, label: Span | None, is_item: bool) -> str:
+        """What an item or the value of a label belongs to; "" for a sentence of its own, or the label of a step."""
+        heads = [words for _, words in self.above[-1:]] if is_item else []
+        if label and not re.match(r"\W*step\b", label.text, re.IGNORECASE):
+            heads.append(named(label.text))
+        return ", ".join(heads)
 
     def _split(self, sentence: Span) -> None:
         for first, last in without_facts(sentence.text):
@@ -137,20 +193,35 @@ class _Found:
             self.named = _named_subject(text, clause.subject) or self.named
 
 
-def _pieces(response: str) -> Iterator[tuple[int, int, Reason | None]]:
-    """The sentences and the markup of a response, each with the reason if it is not a claim."""
+def _pieces(response: str) -> Iterator[Piece]:
+    """The sentences, the fields and the markup of a response, in order."""
     done = 0
-    for start, end, kind in (*markup_spans(response), (len(response), len(response), None)):
-        for first, last in sentence_spans(response[done:start]):
-            first, last = done + first, done + last
-            footnote = FOOTNOTE.match(response, first, last) if _opens_line(response, first) else None
-            if footnote and finite_verb(response[footnote.end() : last]):
-                yield first, first + len(footnote.group().rstrip()), "fragment"
-                first = footnote.end()
-            yield first, last, "fragment" if footnote and first != footnote.end() else None
-        if kind:
-            yield start, end, kind
-        done = end
+    for piece in (*structured_pieces(response), Piece(len(response), len(response), "prose")):
+        yield from _prose(response, done, piece.start)
+        if piece.kind == "prose":
+            yield from _prose(response, piece.start, piece.end)
+        else:
+            yield piece
+        done = piece.end
+
+
+def _prose(response: str, start: int, end: int) -> Iterator[Piece]:
+    """The sentences of a stretch; the mark of a footnote is no part of its sentence."""
+    for first, last in sentence_spans(response[start:end]):
+        first, last = start + first, start + last
+        footnote = FOOTNOTE.match(response, first, last) if _opens_line(response, first) else None
+        if footnote and finite_verb(response[footnote.end() : last]):
+            yield Piece(first, first + len(footnote.group().rstrip()), "fragment")
+            yield Piece(footnote.end(), last, "prose")
+        else:
+            yield Piece(first, last, "fragment" if footnote else "prose")
+
+
+def _indent(response: str, start: int) -> int | None:
+    """How far a list item at the offset is indented; None if there is none."""
+    line = max(response.rfind("\n", 0, start), response.rfind("\r", 0, start)) + 1
+    is_item = LIST_MARKER.match(response, start) and not response[line:start].strip()
+    return len(response[line:start].expandtabs(4)) if is_item else None
 
 
 def _label(response: str, start: int, end: int) -> Span | None:

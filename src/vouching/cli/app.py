@@ -346,6 +346,21 @@ def _open_closed_streams() -> None:
 
 def main() -> int:
     """Run the command line and return the exit status; usage errors are one line on standard error."""
+    status = _status()
+    batching = sys.modules.get("vouching.models.batching")
+    if batching is not None and not batching.end_threads(_GRACE):
+        # The end of the interpreter would abort a thread that computes, and with it the process.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
+
+
+_GRACE = 2.0
+"""Seconds that a model in this process gets at the end of an interrupted command."""
+
+
+def _status() -> int:
     _open_closed_streams()
     warnings.showwarning = show_warning
     # asyncio replaces only Python's default handler, with one that waits until the running work yields.

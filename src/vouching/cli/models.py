@@ -170,7 +170,7 @@ def _shown(found: ModelTest) -> list[str]:
         f"  system role  {seen[support.system]}",
         *([f"  refused      {', '.join(found.refused)}"] if found.refused else ()),
         f"ten claims, method {found.style}",
-        f"  readable     {len(found.judged)} of {count}, {found.at_once} of them at once",
+        f"  readable     {len(found.judged)} of {count}, {found.by_first} by the first reply",
         f"  right        {found.right} of {count}{f' ({labels})' if labels else ''}",
         f"  cost         {found.seconds:.1f} s and {tokens} tokens a claim",
         *(f"  {fault}" for fault in dict.fromkeys(one.fault for one in found.claims) if fault),

@@ -97,7 +97,7 @@ class ModelTest:
         return sum(one.right is True for one in self.claims)
 
     @property
-    def at_once(self) -> int:
+    def by_first(self) -> int:
         """How many claims have a label by the first reply."""
         return sum(one.usage.calls == 1 for one in self.judged)
 
@@ -117,7 +117,7 @@ class ModelTest:
         support = {name: getattr(self.support, name) for name in Support.__slots__}
         judged = {
             "method": self.style, "claims": len(self.claims), "readable": len(self.judged),
-            "readable_at_once": self.at_once, "right": self.right, "labels": dict(self.labels),
+            "readable_by_first_reply": self.by_first, "right": self.right, "labels": dict(self.labels),
             "seconds": self.seconds, "prompt_tokens": fmean(one.usage.prompt_tokens for one in self.claims),
             "completion_tokens": fmean(one.usage.completion_tokens for one in self.claims),
         }  # fmt: skip

@@ -9,6 +9,7 @@ supported: rows that join a running batch (vLLM does this itself), quantisation,
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import queue
 import threading
@@ -19,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
+from weakref import WeakSet
 
 from vouching.errors import ConfigError, needed
 
@@ -68,6 +70,7 @@ class Batcher(Generic[Job, Result]):
         self._work, self._limit, self._gather = work, limit, gather
         self._open: tuple[threading.Thread, _Queue[Job, Result]] | None = None
         self._opening, self._working = threading.Lock(), threading.Lock()
+        _BATCHERS.add(self)
 
     async def submit(self, job: Job) -> Result:
         """The result of a job. If the caller is cancelled, so is the job."""
@@ -85,12 +88,18 @@ class Batcher(Generic[Job, Result]):
 
     async def aclose(self) -> None:
         """End the thread after the queued jobs; the next job starts another."""
+        if (thread := self.close()) is not None:
+            await asyncio.to_thread(thread.join)
+
+    def close(self) -> threading.Thread | None:
+        """Let the thread end after the queued jobs, and return it; None if there is none."""
         with self._opening:
             closed, self._open = self._open, None
-        if closed is not None:
-            thread, line = closed
-            line.put(None)
-            await asyncio.to_thread(thread.join)
+        if closed is None:
+            return None
+        thread, line = closed
+        line.put(None)
+        return thread
 
     def _run(self, line: _Queue[Job, Result]) -> None:
         last = False
@@ -126,6 +135,25 @@ class Batcher(Generic[Job, Result]):
                 return batch, True
             batch.append(waiting)
         return batch, False
+
+
+_BATCHERS: WeakSet[Batcher[Any, Any]] = WeakSet()
+
+
+def end_threads(seconds: float = 10.0) -> bool:
+    """End the threads of all batchers, and return whether they have ended within ``seconds``.
+
+    A thread that is still in torch when the interpreter ends aborts the process. One whose jobs are cancelled ends
+    after the next token.
+    """
+    end = time.monotonic() + seconds
+    threads = [thread for one in list(_BATCHERS) if (thread := one.close()) is not None]
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    return not any(thread.is_alive() for thread in threads)
+
+
+atexit.register(end_threads)
 
 
 Tensor: TypeAlias = Any

@@ -199,8 +199,14 @@ async def context_of(model: Model) -> int | None:
 
     Raises ConfigError.
     """
+    given = context_given()
+    return (await facts_of(model)).context if given is None else given
+
+
+def context_given() -> int | None:
+    """The tokens of ``VOUCH_CONTEXT``; None if it is not set. Raises ConfigError."""
     given = _number(_CONTEXT, 1)
-    return (await facts_of(model)).context if given is None else int(given)
+    return None if given is None else int(given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from vouching.types.visible import hint
 
 OPENAI = "https://api.openai.com/v1"
 FORMS = (
-    "http://host:8000/v1#name (on an OpenAI-compatible server), openai/name, local:/path (transformers, in this "
-    "process) and vllm:/path"
+    "http://host:8000/v1#name (on an OpenAI-compatible server), openai/name, local:/path (a folder for transformers, "
+    "or a .gguf file for llama.cpp, in this process) and vllm:/path"
 )
 """The forms of a model's name; see ``docs/judges.md``."""
 
@@ -99,13 +99,16 @@ def open_model(
     """
     spec = spec or os.environ.get("VOUCH_MODEL", "")
     kind, _, rest = spec.partition(":")
-    weights, time = "", TimeLimits.given(timeout)
-    if kind in {"local", "vllm"} and rest.partition("#")[0]:
-        weights = weights_in(rest.split("#", 1))
+    time = TimeLimits.given(timeout)
+    is_here = kind in {"local", "vllm"} and bool(rest.partition("#")[0])
+    weights = weights_in(rest.split("#", 1)) if is_here else ""
+    is_gguf = kind == "local" and rest.lower().endswith(".gguf")
+    if is_here and not is_gguf:
         model = Deadline(_in_process(kind, rest), time.reply)
         traced = Traced(model, "vllm" if kind == "vllm" else "transformers")
     else:
-        server = _on_server(spec, api_key or os.environ.get("VOUCH_API_KEY"), time)
+        key = api_key or os.environ.get("VOUCH_API_KEY")
+        server = _of_file(rest, time) if is_gguf else _on_server(spec, key, time)
         limits = CallLimits.given()
         limited = Limited(server, limits.at_once if at_once is None else at_once, per_minute or limits.per_minute)
         traced = Traced(Retrying(limited, attempts), "openai")
@@ -119,8 +122,10 @@ def weights_in(folders: Sequence[str]) -> str:
     """A digest of the paths, sizes and times of all files in some folders; empty if there are none.
 
     A resumed training run writes other weights into the same folder, and "local:model" depends on the working folder.
+    A GGUF file is named itself.
     """
-    files = [path for folder in folders for path in sorted(Path(folder).resolve().glob("*")) if path.is_file()]
+    named = [Path(folder).resolve() for folder in folders]
+    files = [path for one in named for path in ([one] if one.is_file() else sorted(one.glob("*"))) if path.is_file()]
     listed = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return hashlib.sha256(repr(listed).encode()).hexdigest() if listed else ""
 
@@ -143,6 +148,12 @@ def _in_process(kind: str, rest: str) -> Model:
     from vouching.models.vllm import VllmModel
 
     return VllmModel(path, adapter or None)
+
+
+def _of_file(path: str, time: TimeLimits) -> Model:
+    from vouching.models.gguf import GgufModel
+
+    return GgufModel(path, time)
 
 
 def _on_server(spec: str, api_key: str | None, time: TimeLimits) -> Model:

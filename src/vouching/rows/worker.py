@@ -1,8 +1,8 @@
-"""Worker processes: they read chunks of rows from standard input and answer on standard output.
+"""Processes that answer one request at a time and can be ended in the middle of one; the workers of batches are such.
 
-A worker exits when its input closes, so it never outlives its parent, even one that was killed. ``multiprocessing`` is
-not used: its processes import the main program again, and its pools survive a killed parent. Not supported: work that
-keeps state between rows.
+A process exits when its parent is gone, even one that was killed. Of ``multiprocessing`` only the pipes are used: its
+processes import the main program again, and its pools survive a killed parent. Not supported: work that keeps state
+between rows.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, TypeAlias
+from functools import partial
+from multiprocessing.connection import Connection, Pipe
+from typing import Any, TypeAlias
 
 from vouching.errors import VouchError
 from vouching.rows.read import Row
@@ -40,45 +43,107 @@ class ChunkResult:
     lines: list[str]
     seconds: float
     """Processing time."""
-    refusal: str | None = None
-    """Why the work could not be done; None if it was."""
 
 
-class Worker:
-    """A worker process as its parent sees it; raises WorkerError if it cannot start, has ended or refuses the work."""
+_LOOK_SECONDS = 0.05
+"""How often a process that waits for an answer asks whether it is still wanted."""
 
-    def __init__(self, make_work: WorkFactory) -> None:
-        # The worker must find the same modules, but nothing from the current folder (-P). Its own process group shields
-        # it from Ctrl-C.
+
+class Parent:
+    """What the work of a process may ask of whoever waits for its answer."""
+
+    def __init__(self, link: Connection) -> None:
+        self._link = link
+
+    def tell(self, note: object) -> None:
+        """Send a note ahead of the answer."""
+        self._link.send(("note", note))
+
+    def has_left(self) -> bool:
+        """Whether the answer is no longer wanted."""
+        return self._link.poll()
+
+
+Answering: TypeAlias = Callable[[Any, Parent], Any]
+"""Answers a request; both must be picklable."""
+
+
+class Process:
+    """A process as its parent sees it.
+
+    Args:
+        make: makes the work inside the process; must be picklable: a class or a function at module level.
+        memory_bytes: most memory of its data; work that needs more gets a MemoryError. 0 for no limit.
+
+    Raises WorkerError if it cannot start.
+    """
+
+    def __init__(self, make: Callable[[], Answering], memory_bytes: int = 0) -> None:
+        # It must find the same modules, but nothing from the current folder (-P). Its own process group shields it from
+        # Ctrl-C.
         places = os.pathsep.join(place for place in sys.path if place)
+        self._link, theirs = Pipe()
+        command = "from vouching.rows.worker import main; main()"
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", "from vouching.rows.worker import main; main()"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": places},
-                process_group=0,
-            )
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", command, *map(str, (theirs.fileno(), os.getpid(), memory_bytes))],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    env={**os.environ, "PYTHONPATH": places},
+                    process_group=0,
+                )
         except OSError as error:
             raise WorkerError(f"a worker process cannot be started: {error.strerror or error}") from None
-        self._make_work: WorkFactory | None = make_work
+        with suppress(OSError):  # one that ended at once is reported by the first request
+            self._link.send(make)
 
-    def ask(self, rows: Sequence[Row]) -> ChunkResult:
-        """Send a chunk of rows and wait for the answer."""
-        assert self._process.stdin
-        assert self._process.stdout
+    def ask(
+        self,
+        request: object,
+        *,
+        seconds: float | None = None,
+        hear: Callable[[Any], object] | None = None,
+        wanted: Callable[[], bool] | None = None,
+    ) -> Any:
+        """The answer to a request.
+
+        Args:
+            request: picklable.
+            seconds: how long to wait; None for as long as it takes.
+            hear: gets the notes that the work sends ahead.
+            wanted: asked now and then; once it says no, the work is told, and may end early.
+
+        Raises:
+            TimeoutError: there was no answer in time; the process is still at it, so end it with :meth:`kill`.
+            WorkerError: the process has ended, or its work refused the request.
+        """
+        until = None if seconds is None else time.monotonic() + seconds
         try:
-            if self._make_work is not None:
-                pickle.dump(self._make_work, self._process.stdin)
-                self._make_work = None
-            pickle.dump(rows, self._process.stdin)
-            self._process.stdin.flush()
-            answer: ChunkResult = pickle.load(self._process.stdout)
+            self._link.send(request)
+            while True:
+                self._wait(until, wanted)
+                kind, value = self._link.recv()
+                if kind == "answer":
+                    return value
+                if kind == "refusal":
+                    raise WorkerError(value)
+                if hear is not None:
+                    hear(value)
+        except TimeoutError:
+            raise
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
             raise WorkerError(f"a worker process ended unexpectedly ({self._how_it_ended()})") from None
-        if answer.refusal is not None:
-            raise WorkerError(answer.refusal)
-        return answer
+
+    def _wait(self, until: float | None, wanted: Callable[[], bool] | None) -> None:
+        """Wait for a message. Raises TimeoutError if none came in time."""
+        while not self._link.poll(None if until is None and wanted is None else _LOOK_SECONDS):
+            if until is not None and time.monotonic() > until:
+                raise TimeoutError
+            if wanted is not None and not wanted():
+                self._link.send(None)
+                wanted = None
 
     def kill(self) -> None:
         """End the process now; a pending :meth:`ask` raises."""
@@ -86,8 +151,8 @@ class Worker:
 
     def close(self) -> None:
         """Release the resources of a killed process."""
-        with suppress(OSError), self._process:
-            pass
+        self._link.close()
+        self._process.wait()
 
     def _how_it_ended(self) -> str:
         status = self._process.wait()
@@ -95,6 +160,30 @@ class Worker:
             return f"exit status {status}"
         name = signal.Signals(-status).name
         return f"killed by {name}, possibly out of memory" if name == "SIGKILL" else f"killed by {name}"
+
+
+class Worker(Process):
+    """A process that works on chunks of rows."""
+
+    def __init__(self, make_work: WorkFactory) -> None:
+        super().__init__(partial(_Chunks, make_work))
+
+    def ask(self, rows: Sequence[Row]) -> ChunkResult:  # type: ignore[override]
+        """Send a chunk of rows and wait for the answer. Raises WorkerError if it has ended or refuses the work."""
+        return super().ask(rows)
+
+
+class _Chunks:
+    """Works on chunks of rows, in the process."""
+
+    def __init__(self, make_work: WorkFactory) -> None:
+        self._make_work = make_work
+        self._work: Work | None = None
+
+    def __call__(self, rows: Sequence[Row], parent: Parent) -> ChunkResult:
+        start = time.perf_counter()
+        work = self._work = self._work or self._make_work()
+        return ChunkResult([line_of(work, row) for row in rows], time.perf_counter() - start)
 
 
 def line_of(work: Work, row: Row) -> str:
@@ -106,31 +195,45 @@ def line_of(work: Work, row: Row) -> str:
         raise
 
 
-def answer_chunks(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Read a factory, then chunks of rows until the input ends; answer each chunk."""
-    make_work: WorkFactory = pickle.load(requests)
-    work: Work | None = None
-    while True:
-        try:
-            rows: list[Row] = pickle.load(requests)
-        except EOFError:
-            return
-        start = time.perf_counter()
-        try:
-            work = work or make_work()
-            answer = ChunkResult([line_of(work, row) for row in rows], time.perf_counter() - start)
-        except VouchError as error:
-            answer = ChunkResult([], 0.0, str(error))
-        pickle.dump(answer, answers)
-        answers.flush()
+def end_with_parent(parent: int, every: float = 1.0) -> None:
+    """End this process soon after its parent, however that ended; ``every`` is in seconds."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def main() -> None:
-    """Run a worker process."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # Whatever the work prints goes to standard error, away from the answers.
+    """Run a process; the arguments are a file descriptor, the id of the parent and the most memory."""
+    number, parent, memory_bytes = map(int, sys.argv[1:])
+    # Whatever the work prints goes to standard error.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    end_with_parent(parent)
+    if memory_bytes:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    link = Connection(number)
     try:
-        answer_chunks(sys.stdin.buffer, answers)
-    except BrokenPipeError:
+        _answer(link)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
         os._exit(0)  # the parent is gone
+
+
+def _answer(link: Connection) -> None:
+    """Read what makes the work, then requests until the parent is gone; answer each."""
+    make: Callable[[], Answering] = link.recv()
+    work: Answering | None = None
+    while True:
+        request = link.recv()
+        if request is None:  # the caller left when the answer was already on its way
+            continue
+        try:
+            work = work or make()
+            answer = "answer", work(request, Parent(link))
+        except VouchError as error:
+            answer = "refusal", str(error)
+        link.send(answer)

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from vouching.client.problems import problem_of
 from vouching.errors import InputError, VouchError, needed
 from vouching.serve.frame import problem_page, wants_page
-from vouching.serve.gate import Gate, Rejected, problem_headers, problem_json
+from vouching.serve.gate import Gate, problem_headers, problem_json
 from vouching.serve.policy import Policy
 from vouching.serve.service import Service
+from vouching.serve.work import FAILED, Rejected
 from vouching.types.visible import shown_json
 from vouching.version import __version__
 
@@ -110,9 +111,7 @@ def _add_problems(app: FastAPI, service: Service) -> None:
     async def unexpected(request: Request, error: Exception) -> Response:
         # The traceback goes to the log only: it may name paths of this machine.
         logging.getLogger("vouching.serve").error("error in %s", request.url.path, exc_info=error)
-        return answer(
-            request, VouchError("the server failed: its log says why; this is an error in vouching, please report it")
-        )
+        return answer(request, VouchError(FAILED))
 
     app.add_exception_handler(VouchError, deliberate)
     app.add_exception_handler(RequestValidationError, invalid)

@@ -16,13 +16,14 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from vouching.client.problems import MEDIA_TYPE, Problem, problem_of
-from vouching.errors import AccessError, InputError, VouchError
+from vouching.errors import AccessError, VouchError
 from vouching.serve.frame import problem_page, wants_page
 from vouching.serve.keys import ANYONE, STRANGER, Key, Scope
 from vouching.serve.measures import span
 from vouching.serve.origins import SAFE, from_elsewhere, from_here, is_named_elsewhere
 from vouching.serve.service import Service
 from vouching.serve.sessions import Session, token_of
+from vouching.serve.work import Rejected
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -219,14 +220,6 @@ class Gate:
                 HTTPStatus.REQUEST_TIMEOUT,
             ) from None
         return b"".join(parts)
-
-
-class Rejected(InputError):
-    """A request that is refused with a status of its own."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 def _too_large(size: str, limit: int) -> Rejected:

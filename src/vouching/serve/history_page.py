@@ -19,8 +19,8 @@ from vouching.report.page import Entry, workspace_html
 from vouching.review.projection import review_fields, verdicts_in
 from vouching.rows.shapes import as_row
 from vouching.serve.frame import json_text, page, piece
-from vouching.serve.gate import Rejected
 from vouching.serve.history import Asked, ledger_of, rows_of
+from vouching.serve.work import Rejected
 from vouching.types import Report, Source, Unverified, Verdict
 from vouching.types.ledger import EntryKind, Filters, LedgerRow
 from vouching.types.review import ItemId

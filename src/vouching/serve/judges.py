@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
 from threading import Lock
 from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from vouching.checker import Checker
 from vouching.claims import decompose
@@ -14,6 +19,7 @@ from vouching.evidence_windows import ScoredPair, check_pairs, judge_pair
 from vouching.inputs import check_text
 from vouching.methods import METHODS
 from vouching.methods.base import Outcome
+from vouching.methods.embedded.verify import is_embedded
 from vouching.methods.rewards import reward_work
 from vouching.models.running import run
 from vouching.rows import Row
@@ -34,22 +40,32 @@ Show = Callable[[Outcome], object]
 
 
 class Judges:
-    """Opens the judges of a policy and asks them. Its methods run in the threads of the pool.
+    """Opens the judges of a policy and asks them; its methods run in the threads of the pool, or in its processes.
 
-    Raises:
-        ConfigError: a model that is unknown or does not judge claims.
+    Args:
+        policy: its judges, and what one request may be.
+        kept: the sources that were uploaded; None if there are none.
     """
 
-    def __init__(self, policy: Policy, kept: KeptSources) -> None:
+    def __init__(self, policy: Policy, kept: KeptSources | None = None) -> None:
         self.policy = policy
         self.kept = kept
         self._opened: dict[tuple[str, str | None], Checker] = {}
         self._lock = Lock()
-        for name in policy.judges:
+
+    def __reduce__(self) -> Any:
+        """In another process, the judges of the same policy, opened once for all its jobs."""
+        return _same_judges, (to_json(asdict(self.policy)).decode(), self.kept)
+
+    def validate(self) -> None:
+        """Raises ConfigError for a model that is unknown or does not judge claims."""
+        for name, judge in self.policy.judges.items():
             if self._checker(name).judges != "claims":
-                raise ConfigError(
-                    f"judges.{name}: {policy.judges[name].model} does not judge claims: name another model"
-                )
+                raise ConfigError(f"judges.{name}: {judge.model} does not judge claims: name another model")
+
+    def computes(self, judge: str) -> bool:
+        """Whether a judge computes, as the embedded verifier does, instead of waiting for a language model."""
+        return is_embedded(self._settings(judge).model)
 
     def check(self, body: bodies.CheckBody, deadline: Deadline) -> list[Outcome]:
         """The outcome of each claim."""
@@ -152,7 +168,6 @@ class Judges:
         from vouching.methods.assurance.model import AssuranceConfig
         from vouching.methods.assurance.steps import challenged
         from vouching.methods.assurance.task import as_proposal, as_task
-        from vouching.methods.embedded.verify import is_embedded
 
         task = as_task(body.task)
         self._few(len(task.units), "units")
@@ -218,7 +233,9 @@ class Judges:
             return Source(given, f"source-{number}")
         if (given.text is None) == (given.digest is None):
             raise InputError(f"source {number} must have either text or digest")
-        text = self.kept.text(given.digest or "") if given.text is None else given.text
+        if given.text is None and self.kept is None:
+            raise InputError(f"source {number} is named by its digest, but nothing can be uploaded here: pass its text")
+        text = self.kept.text(given.digest or "") if given.text is None and self.kept else given.text or ""
         return Source(text, given.id or f"source-{number}", given.title, given.url)
 
     def _short(self, *texts: str) -> None:
@@ -233,3 +250,9 @@ class Judges:
         limit = self.policy.limits.claims
         if number > limit:
             raise InputError(f"the request has more than {limit:,} {what}, which is what this server accepts: split it")
+
+
+@lru_cache(maxsize=1)
+def _same_judges(policy: str, kept: KeptSources | None) -> Judges:
+    """The judges of a policy, as JSON."""
+    return Judges(TypeAdapter(Policy).validate_json(policy), kept)

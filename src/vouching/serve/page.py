@@ -9,6 +9,7 @@ Not supported: pictures of scanned pages; web addresses, which a server would ha
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -50,7 +51,7 @@ def add_page(app: FastAPI, service: Service, described: Any) -> None:
     async def read(request: Request, name: str) -> list[ReadText]:
         """The text of a file (plain text, Markdown, HTML, PDF, Word): one text, or one per page or section."""
         raw = await request.body()
-        return await service.judge(lambda deadline: _texts(raw, name, deadline))
+        return await service.judge(partial(_texts, raw, name))
 
     @app.post("/v1/page/draw", response_class=HTMLResponse, **described)
     async def draw(request: Request) -> Response:

@@ -100,12 +100,14 @@ class LimitSettings:
 
     The least recently used are dropped.
     """
+    memory_bytes: int = 4_000_000_000
+    """Memory of a process that judges or reads files; a request that needs more is refused. 0 for no limit."""
     requests_per_minute: int = 0
     """Requests of each key, in all workers together; 0 for no limit. A key may have its own."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "body_bytes", "connections", "characters", "sources", "claims", "kept_bytes")
-        _at_least(self, 0, "requests_per_minute")
+        _at_least(self, 0, "requests_per_minute", "memory_bytes")
         if min(self.body_seconds, self.header_seconds, self.answer_seconds) <= 0:
             raise ConfigError("body_seconds, header_seconds and answer_seconds must be above 0")
 

@@ -51,9 +51,9 @@ class Proxy:
 
     def __init__(self, policy: Policy) -> None:
         self.settings = settings = policy.proxy
-        pool = Pool(policy.serve.threads, policy.serve.queue)
+        pool = Pool(policy.serve.threads, policy.serve.queue, policy.limits.memory_bytes)
         self.blocking = Blocking(policy)
-        self.guard = Guard(settings, policy.judges[settings.judge], pool, self.blocking)
+        self.guard = Guard(settings, policy.judges[settings.judge], pool, self.blocking, policy.limits)
         self._limits = policy.limits
         self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(settings.upstream_seconds, connect=10.0))
 
@@ -141,7 +141,7 @@ class Proxy:
             await answer.aclose()
         body = parsed_object(raw)
         if body is None:
-            if self.settings.unverified == "block":
+            if self.settings.blocks_unverified:
                 raise RefusedError(502, "the answer of the upstream server cannot be read", "upstream_error")
             return _with_headers(Response(raw), headers, {"x-vouch-outcome": "unchecked"})
         decisions: list[Decision] = []

@@ -120,7 +120,9 @@ class Guard:
     async def _checked(self, text: str, asked: Asked, deadline: Deadline) -> Report:
         """The report. The embedded verifier looks at the deadline, and whether the caller left, after each claim."""
         rest = self.settings.rest if self.settings.action == "repair" else None
-        given = [GivenSource(text=one.text, id=one.id, title=one.title, url=one.url) for one in asked.sources]
+        given = [
+            GivenSource(text=one.text, digest=None, id=one.id, title=one.title, url=one.url) for one in asked.sources
+        ]
         body = ResponseBody(response=text, sources=[*given], question=asked.question, repair=rest)
         job = partial(self._judges.check_response, body)
         if self._judges.computes(DEFAULT_JUDGE):

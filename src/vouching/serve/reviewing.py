@@ -17,10 +17,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from vouching.errors import InputError
 from vouching.review import ItemTakenError, ReviewQueue
 from vouching.serve import bodies
-from vouching.serve.gate import Rejected
 from vouching.serve.history import ledger_of
 from vouching.serve.keys import Key, caller_of
 from vouching.serve.review_page import item_piece
+from vouching.serve.work import Rejected
 from vouching.types import Source, Verdict
 from vouching.types.review import (
     Decision,

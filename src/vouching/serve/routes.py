@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import Depends, FastAPI, Request
@@ -13,7 +14,6 @@ from pydantic import TypeAdapter
 
 from vouching.client.problems import MEDIA_TYPE, Problem, problem_of
 from vouching.errors import VouchError
-from vouching.evidence_windows import ScoredPair
 from vouching.methods.base import Outcome
 from vouching.serve import bodies
 from vouching.serve.assigning import add_assigning
@@ -29,7 +29,6 @@ from vouching.serve.review_page import add_review_page
 from vouching.serve.reviewing import add_reviewing
 from vouching.serve.signing_in import add_sessions
 from vouching.serve.trainers import rewards_of, trainer_rows
-from vouching.serve.work import Deadline
 from vouching.types import Assurance, Ranking, Report, Unverified, Verdict
 from vouching.types.ledger import EntryKind
 from vouching.types.serial import AnyRecord, to_json
@@ -115,13 +114,12 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
     @app.post("/v1/check", response_model=Verdict | Unverified | list[Verdict | Unverified], **described)
     async def check(body: bodies.CheckBody, request: Request) -> Response:
         """Check a claim, or each of a list of claims, against sources."""
-        single = isinstance(body.claim, str)
 
-        def work(deadline: Deadline) -> Outcome | list[Outcome]:
-            outcomes = service.judges.check(body, deadline)
-            return outcomes[0] if single else outcomes
+        def record(outcomes: list[Outcome]) -> Outcome | list[Outcome]:
+            return outcomes[0] if isinstance(body.claim, str) else outcomes
 
-        return _json(await service.judge(work, _asked(request, "check", body)))
+        job = partial(service.judges.check, body)
+        return _json(record(await service.judge(job, _asked(request, "check", body), body.judge, record=record)))
 
     @app.post("/v1/check-response", response_model=Report, **described)
     async def check_response(body: bodies.ResponseBody, request: Request) -> Response:
@@ -131,11 +129,11 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
         report in the event `end`.
         """
         asked = _asked(request, "check-response", body)
+        job = partial(service.judges.check_response, body)
         if "text/event-stream" not in request.headers.get("accept", ""):
-            return _json(await service.judge(lambda deadline: service.judges.check_response(body, deadline), asked))
-        return _events(
-            service, lambda deadline, show: service.judges.check_response(body, deadline, show), asked, to_json
-        )
+            return _json(await service.judge(job, asked, body.judge))
+        service.pool.refuse_if_full()  # while the status can still say so
+        return _events(lambda show: service.judge(job, asked, body.judge, show), to_json)
 
     streamed: Any = {**described, "responses": {**PROBLEMS, **_EVENTS}}
 
@@ -145,14 +143,12 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
 
         Send everything written so far, with the number in the event `end` of the call before as `checked`.
         """
-        checked = body.checked
-
-        def work(deadline: Deadline, show: Show) -> list[Outcome]:
-            nonlocal checked
-            outcomes, checked = service.judges.check_written(body, deadline, show)
-            return outcomes
-
-        return _events(service, work, _asked(request, "check-response", body), lambda _: f'{{"checked": {checked}}}')
+        asked, job = _asked(request, "check-response", body), partial(service.judges.check_written, body)
+        service.pool.refuse_if_full()
+        return _events(
+            lambda show: service.judge(job, asked, body.judge, show, record=lambda done: done[0]),
+            lambda done: f'{{"checked": {done[1]}}}',
+        )
 
     @app.post("/v1/sources", response_model=bodies.KeptSource, status_code=201, **described)
     async def sources(body: bodies.SourceBody) -> bodies.KeptSource:
@@ -165,48 +161,40 @@ def _add_pairs(app: FastAPI, service: Service, described: Any) -> None:
     @app.post("/v1/pairs", response_model=list[bodies.Pair], **described)
     async def pairs(body: bodies.PairsBody, request: Request) -> list[Any]:
         """Check each claim against the document at its place, as a whole and window by window, as MiniCheck does."""
-        scored: list[ScoredPair] = []
-
-        def work(deadline: Deadline) -> list[Outcome]:
-            scored[:] = service.judges.pairs(body, deadline)
-            return [pair.outcome for pair in scored]
-
         fields = body.model_dump(mode="json", exclude_none=True)
         given = {"claim": fields["claims"], "sources": fields["docs"], "max_words": body.max_words}
-        await service.judge(work, Asked("check", given, _caller(request)))
-        return scored
+        return await service.judge(
+            partial(service.judges.pairs, body),
+            Asked("check", given, _caller(request)),
+            body.judge,
+            record=lambda scored: [pair.outcome for pair in scored],
+        )
 
 
 def _add_other_methods(app: FastAPI, service: Service, described: Any) -> None:
     @app.post("/v1/audit", response_model=Report, **described)
     async def audit(body: bodies.AuditBody, request: Request) -> Response:
         """Ask for each number of a response again, from the sources only and blind to the response, and compare."""
-        return _json(
-            await service.judge(lambda deadline: service.judges.audit(body, deadline), _asked(request, "audit", body))
-        )
+        job = partial(service.judges.audit, body)
+        return _json(await service.judge(job, _asked(request, "audit", body), body.judge))
 
     @app.post("/v1/follow", response_model=Report, **described)
     async def follow(body: bodies.FollowBody, request: Request) -> Response:
         """Judge how well a response follows its instruction."""
-        return _json(
-            await service.judge(lambda deadline: service.judges.follow(body, deadline), _asked(request, "follow", body))
-        )
+        job = partial(service.judges.follow, body)
+        return _json(await service.judge(job, _asked(request, "follow", body), body.judge))
 
     @app.post("/v1/rank", response_model=Ranking, **described)
     async def rank(body: bodies.RankBody, request: Request) -> Response:
         """Rank the answers to a question by how well the sources support them."""
-        return _json(
-            await service.judge(lambda deadline: service.judges.rank(body, deadline), _asked(request, "rank", body))
-        )
+        job = partial(service.judges.rank, body)
+        return _json(await service.judge(job, _asked(request, "rank", body), body.judge))
 
     @app.post("/v1/challenge", response_model=Assurance, **described)
     async def challenge(body: bodies.ChallengeBody, request: Request) -> Response:
         """Verify the proposed values of a task by its rules, and make a case against each wrong one."""
-        return _json(
-            await service.judge(
-                lambda deadline: service.judges.challenge(body, deadline), _asked(request, "challenge", body)
-            )
-        )
+        job = partial(service.judges.challenge, body)
+        return _json(await service.judge(job, _asked(request, "challenge", body), body.judge))
 
 
 def _add_rewards(app: FastAPI, service: Service, described: Any) -> None:
@@ -218,9 +206,7 @@ def _add_rewards(app: FastAPI, service: Service, described: Any) -> None:
         """
         rows = trainer_rows(body)
         asked = Asked("reward", {"method": method, "rows": rows, "settings": body.settings}, _caller(request))
-        lines = await service.judge(
-            lambda deadline: service.judges.reward(method, rows, body.settings, deadline), asked
-        )
+        lines = await service.judge(partial(service.judges.reward, method, rows, body.settings), asked)
         return rewards_of(body, lines)
 
 
@@ -245,11 +231,8 @@ def _add_state(app: FastAPI, service: Service) -> None:
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _events(
-    service: Service, work: Callable[[Deadline, Show], T], asked: Asked, last: Callable[[T], str]
-) -> StreamingResponse:
+def _events(judge: Callable[[Show], Awaitable[T]], last: Callable[[T], str]) -> StreamingResponse:
     """The events of a check: one per outcome, then, once it is kept, ``last`` of the result."""
-    service.pool.refuse_if_full()  # while the status can still say so
     loop = asyncio.get_running_loop()
     found: asyncio.Queue[Outcome | None] = asyncio.Queue()
 
@@ -257,7 +240,7 @@ def _events(
         loop.call_soon_threadsafe(found.put_nowait, outcome)
 
     async def events() -> AsyncIterator[str]:
-        task = asyncio.ensure_future(service.judge(lambda deadline: work(deadline, show), asked))
+        task = asyncio.ensure_future(judge(show))
         task.add_done_callback(lambda _: found.put_nowait(None))
         try:
             while True:

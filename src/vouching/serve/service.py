@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from vouching.errors import ServerUnavailableError
 from vouching.inputs import each_of
+from vouching.methods.base import Outcome
 from vouching.serve.drift_alarm import DriftAlarm
 from vouching.serve.judges import Judges
 from vouching.serve.keys import Key, KeyFile
@@ -18,7 +19,7 @@ from vouching.serve.policy import Policy
 from vouching.serve.recording import Asked, Recorder
 from vouching.serve.sessions import Sessions
 from vouching.serve.shared_folder import KeptSources, Rates
-from vouching.serve.work import Deadline, Pool, too_late
+from vouching.serve.work import Deadline, Job, Pool, too_late
 
 T = TypeVar("T")
 
@@ -47,8 +48,9 @@ class Service:
             _ = self.keys.keys  # a broken file is an error at the start
         self.measures = Measures()
         self.drift_alarm = DriftAlarm(policy, self.measures)
-        self.pool = Pool(policy.serve.threads, policy.serve.queue)
+        self.pool = Pool(policy.serve.threads, policy.serve.queue, policy.limits.memory_bytes)
         self.judges = Judges(policy, self.kept)
+        self.judges.validate()
         self.recorder = Recorder(policy.serve.ledger, self.pool.has_waiting) if policy.serve.ledger else None
 
     def take_request(self, key: Key) -> None:
@@ -61,14 +63,32 @@ class Service:
             message = f"the API key {key.id} has used its {limit:,} requests per minute: try again in {wait:.1f} s"
             raise ServerUnavailableError(message, wait, 429)
 
-    async def judge(self, work: Callable[[Deadline], T], asked: Asked | None = None) -> T:
-        """The result of ``work`` in the pool, counted, and kept in the ledger if there is one and it was ``asked``.
+    async def judge(
+        self,
+        job: Job[T],
+        asked: Asked | None = None,
+        judge: str | None = None,
+        show: Callable[[Outcome], object] | None = None,
+        record: Callable[[T], object] = lambda result: result,
+    ) -> T:
+        """The result of a job in the pool, counted, and kept in the ledger if there is one and it was ``asked``.
 
-        Raises as :meth:`Pool.run` and :meth:`Recorder.keep`, and what ``work`` raises.
+        Args:
+            job: called with its deadline, and with ``show`` if that is given.
+            asked: who asked what; None keeps nothing.
+            judge: the judge that the job asks; None for a job that computes without one.
+            show: sees outcomes as soon as they are known.
+            record: what of the result is counted and kept.
+
+        Raises as :meth:`Pool.run`, :meth:`Pool.run_apart` and :meth:`Recorder.keep`, and what the job raises.
         """
         deadline = Deadline(self.policy.serve.timeout_seconds)
         started = time.perf_counter()
-        result = await self.pool.run(lambda: work(deadline), deadline)
+        if judge is None or self.judges.computes(judge):
+            done = await self.pool.run_apart(job, deadline, show)
+        else:
+            done = await self.pool.run(lambda: job(deadline, show) if show else job(deadline), deadline)
+        result = record(done)
         if self.recorder is not None and asked is not None:
             entry = asked.entry(self.policy.serve.stream, result, time.perf_counter() - started)
             try:
@@ -76,9 +96,9 @@ class Service:
                     await self.recorder.keep(entry)
             except TimeoutError:
                 raise too_late(deadline.seconds) from None
-        for record in each_of(result):
-            self.measures.count(record)
-        return result
+        for one in each_of(result):
+            self.measures.count(one)
+        return done
 
     def reviewers(self) -> list[str]:
         """The names of the keys that review; none on a server without keys."""

@@ -10,8 +10,10 @@ import tempfile
 import time
 from collections import OrderedDict
 from fcntl import LOCK_EX, flock
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from vouching.errors import InputError, ServerUnavailableError
 
@@ -39,6 +41,10 @@ class KeptSources:
         self._memory: OrderedDict[str, tuple[str, int]] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
+
+    def __reduce__(self) -> Any:
+        """In another process, the texts of the same folder, with one memory for all that name it."""
+        return _same_sources, (self._folder.parent, self.limit)
 
     def keep(self, text: str) -> str:
         """The digest under which the text can be named. Raises InputError if it alone exceeds the limit."""
@@ -101,6 +107,11 @@ class KeptSources:
                     break
                 Path(path).unlink(missing_ok=True)
                 total -= found.st_size
+
+
+@lru_cache(maxsize=1)
+def _same_sources(folder: Path, limit: int) -> KeptSources:
+    return KeptSources(folder, limit)
 
 
 class Rates:

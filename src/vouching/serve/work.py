@@ -1,26 +1,42 @@
-"""Judging in a bounded pool of threads, so that the event loop stays free for health checks and new requests.
+"""Judging in a bounded pool, so that the event loop stays free for health checks and new requests.
 
 A request that finds the pool and its queue full is refused at once, with the time after which to try again: a queue
-that grows only makes every caller time out. A thread cannot be stopped; work looks at its :class:`Deadline` between
-claims instead, and its place stays taken until it ends.
+that grows only makes every caller time out. Work that only waits, as for a language model, runs in a thread, which
+cannot be stopped: it looks at its :class:`Deadline` between claims, and its place stays taken until it ends. Work that
+computes runs in a process (:meth:`Pool.run_apart`), which is ended when its time is over. Work that takes longer than
+most gives its place to others, so that one caller's long texts do not hold up another's short ones.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from threading import Lock
-from typing import TypeVar
+from dataclasses import asdict
+from http import HTTPStatus
+from threading import Lock, Semaphore
+from typing import Any, TypeAlias, TypeVar
 
-from vouching.errors import ModelDeadlineError, ServerUnavailableError
+from vouching.client.problems import Problem, error_of, problem_of
+from vouching.errors import InputError, ModelDeadlineError, ServerUnavailableError, VouchError
+from vouching.rows.pool import cores
+from vouching.rows.worker import Parent, Process, WorkerError
 
 T = TypeVar("T")
+Job: TypeAlias = Callable[..., T]
+"""Work for a process: picklable, called with a deadline and, if its caller wants to see results early, with a function
+that shows them."""
 
+FAILED = "the server failed: its log says why; this is an error in vouching, please report it"
+"""What a caller is told about an error that is none of its own."""
 _WEIGHT = 0.1
 """Of the newest request, in the mean time of a request."""
+_SHORT_SECONDS = 1.0
+"""Work that takes longer gives its place to others."""
 
 
 class Deadline:
@@ -40,10 +56,22 @@ class Deadline:
         """The caller no longer waits; the work ends at its next look."""
         self._left = True
 
+    def is_wanted(self) -> bool:
+        """Whether the caller still waits."""
+        return not self._left
+
     def look(self, _: object = None) -> None:
         """Raise ModelDeadlineError if the time is over or the caller left."""
-        if self._left or not self.remaining:
+        if not self.is_wanted() or not self.remaining:
             raise too_late(self.seconds)
+
+
+class Rejected(InputError):
+    """A request that is refused with a status of its own."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def too_late(seconds: float) -> ModelDeadlineError:
@@ -54,7 +82,13 @@ def too_late(seconds: float) -> ModelDeadlineError:
 
 
 class Pool:
-    """Runs work in ``threads`` threads; ``queue`` more may wait.
+    """Runs work in ``threads`` places; ``queue`` more may wait.
+
+    Args:
+        threads: requests at the same time. As many more, but not more than there are cores, may go on that have taken
+            longer than most.
+        queue: requests that may wait.
+        memory_bytes: most memory of a process that works apart; 0 for no limit.
 
     >>> pool = Pool(threads=1, queue=4)
     >>> asyncio.run(pool.run(lambda: 6 * 7, Deadline(5)))
@@ -62,14 +96,17 @@ class Pool:
     >>> pool.close()
     """
 
-    def __init__(self, threads: int, queue: int) -> None:
+    def __init__(self, threads: int, queue: int, memory_bytes: int = 0) -> None:
         self.threads = threads
         self.queue = queue
         self.taken = 0
         """Requests that are judged or wait."""
         self._lock = Lock()
         self._seconds = 0.05
-        self._executor = ThreadPoolExecutor(threads, "vouch-judge")
+        aside = min(threads, cores())
+        self._places, self._aside = Semaphore(threads), Semaphore(aside)
+        self._executor = ThreadPoolExecutor(threads + aside, "vouch-judge")
+        self._processes = _Processes(min(threads, cores()) + aside, memory_bytes)
 
     @property
     def retry_after(self) -> int:
@@ -77,25 +114,24 @@ class Pool:
         return max(1, round(self.taken * self._seconds / self.threads))
 
     async def run(self, work: Callable[[], T], deadline: Deadline) -> T:
-        """The result of ``work``.
+        """The result of ``work``, in a thread.
 
         Raises:
             ServerUnavailableError: every place is taken.
             ModelDeadlineError: it took too long; it goes on until it looks at its deadline.
         """
-        self.refuse_if_full()
-        with self._lock:
-            self.taken += 1
-        job = self._executor.submit(copy_context().run, self._timed, work, deadline)
-        job.add_done_callback(self._give_back)
-        try:
-            # Cancelling the wait cancels work that has no thread yet; running work keeps its place until it ends.
-            return await asyncio.wait_for(asyncio.wrap_future(job), deadline.remaining)
-        except TimeoutError:
-            raise too_late(deadline.seconds) from None
-        finally:
-            if not job.done():
-                deadline.leave()
+        return await self._run(lambda _: work(), deadline)
+
+    async def run_apart(self, job: Job[T], deadline: Deadline, show: Callable[[Any], object] | None = None) -> T:
+        """The result of ``job(deadline)``, in a process that is ended with the deadline; ``show`` sees early results.
+
+        Raises as :meth:`run`, and Rejected with status 413 if the job needs too much memory.
+        """
+        return await self._run(lambda place: self._processes.run(job, deadline, show, place), deadline)
+
+    def start(self) -> None:
+        """Start a process now, so that the first request need not wait for it."""
+        self._processes.start_one()
 
     @property
     def is_full(self) -> bool:
@@ -116,17 +152,178 @@ class Pool:
             )
 
     def close(self) -> None:
-        """Start nothing more; running work ends by itself."""
+        """Start nothing more, and end the processes; work in threads ends by itself."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+        self._processes.close()
 
-    def _timed(self, work: Callable[[], T], deadline: Deadline) -> T:
-        deadline.look()
+    async def _run(self, work: Callable[[_Place], T], deadline: Deadline) -> T:
+        self.refuse_if_full()
+        with self._lock:
+            self.taken += 1
+        job = self._executor.submit(copy_context().run, self._timed, work, deadline)
+        job.add_done_callback(self._give_back)
+        try:
+            # Cancelling the wait cancels work that has no thread yet; running work keeps its place until it ends.
+            return await asyncio.wait_for(asyncio.wrap_future(job), deadline.remaining)
+        except TimeoutError:
+            raise too_late(deadline.seconds) from None
+        finally:
+            if not job.done():
+                deadline.leave()
+
+    def _timed(self, work: Callable[[_Place], T], deadline: Deadline) -> T:
+        place = _Place(self._places, self._aside)
+        place.take(deadline)
         started = time.perf_counter()
         try:
-            return work()
+            deadline.look()
+            return work(place)
         finally:
+            place.give_back()
             self._seconds += _WEIGHT * (time.perf_counter() - started - self._seconds)
 
     def _give_back(self, job: object) -> None:
         with self._lock:
             self.taken -= 1
+
+
+class _Place:
+    """A place among those that work, or, for work that takes long, among fewer aside."""
+
+    def __init__(self, usual: Semaphore, aside: Semaphore) -> None:
+        self._usual, self._aside = usual, aside
+        self._held = usual
+
+    def take(self, deadline: Deadline) -> None:
+        """Wait for a place. Raises ModelDeadlineError if none is free in time."""
+        if not self._usual.acquire(timeout=deadline.remaining):
+            raise too_late(deadline.seconds)
+
+    def step_aside(self) -> None:
+        """Let others have the place, if there is one aside."""
+        if self._held is self._usual and self._aside.acquire(blocking=False):
+            self._held = self._aside
+            self._usual.release()
+
+    def give_back(self) -> None:
+        """Leave."""
+        self._held.release()
+
+
+class _Processes:
+    """Processes that do jobs one at a time; they start when they are needed, and one that is ended is replaced."""
+
+    def __init__(self, most: int, memory_bytes: int) -> None:
+        self._memory_bytes = memory_bytes
+        self._free = Semaphore(most)
+        self._all: set[Process] = set()
+        self._idle: list[Process] = []
+        self._lock = Lock()
+        self._closed = False
+
+    def run(self, job: Job[T], deadline: Deadline, show: Callable[[Any], object] | None, place: _Place) -> T:
+        """The result of a job."""
+        if not self._free.acquire(timeout=deadline.remaining):
+            raise too_late(deadline.seconds)
+        try:
+            return self._result(self._take(), job, deadline, show, place)
+        finally:
+            self._free.release()
+
+    def start_one(self) -> None:
+        """Have one ready, unless one is or the pool was closed."""
+        with self._lock:
+            if not self._closed and not self._idle:
+                self._idle.append(self._started())
+
+    def close(self) -> None:
+        """End them all."""
+        with self._lock:
+            self._closed = True
+            ending = [*self._all]
+        for process in ending:
+            self._end(process)
+
+    def _result(
+        self, process: Process, job: Job[T], deadline: Deadline, show: Callable[[Any], object] | None, place: _Place
+    ) -> T:
+        started = time.monotonic()
+
+        def is_wanted() -> bool:
+            if time.monotonic() - started > _SHORT_SECONDS:
+                place.step_aside()
+            return deadline.is_wanted()
+
+        answered = False
+        try:
+            request = job, deadline.remaining, show is not None
+            result = process.ask(request, seconds=deadline.remaining, hear=show, wanted=is_wanted)
+            answered = not (isinstance(result, Problem) and result.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        except TimeoutError:
+            raise too_late(deadline.seconds) from None
+        except WorkerError as error:
+            logging.getLogger("vouching.serve").error("a process that judged was lost: %s", error)
+            raise ServerUnavailableError(f"{error}: send shorter texts, or try again", 1, 503) from None
+        finally:
+            if answered:
+                with self._lock:
+                    self._idle.append(process)
+            else:
+                self._end(process)
+                self.start_one()
+        if isinstance(result, Problem):
+            own = result.error == "InputError" and result.status != HTTPStatus.UNPROCESSABLE_ENTITY
+            raise Rejected(result.detail, result.status) if own else error_of(asdict(result))
+        return result
+
+    def _take(self) -> Process:
+        with self._lock:
+            if self._closed:
+                raise ServerUnavailableError("the server is stopping: try again", 1, 503)
+            return self._idle.pop() if self._idle else self._started()
+
+    def _started(self) -> Process:
+        try:
+            process = Process(_does_jobs, self._memory_bytes)
+        except WorkerError as error:
+            raise ServerUnavailableError(f"{error}: try again", 1, 503) from None
+        self._all.add(process)
+        return process
+
+    def _end(self, process: Process) -> None:
+        process.kill()
+        process.close()
+        with self._lock:
+            self._all.discard(process)
+
+
+class _Apart(Deadline):
+    """The deadline of a job, in its process."""
+
+    def __init__(self, seconds: float, parent: Parent) -> None:
+        super().__init__(seconds)
+        self._parent = parent
+
+    def is_wanted(self) -> bool:
+        return not self._parent.has_left()
+
+
+def _does_jobs() -> Callable[[Any, Parent], Any]:
+    """What a process does with a job: its result, or the problem object of its error."""
+    return _answer
+
+
+def _answer(request: tuple[Job[Any], float, bool], parent: Parent) -> Any:
+    job, seconds, shows = request
+    deadline = _Apart(seconds, parent)
+    try:
+        return job(deadline, parent.tell) if shows else job(deadline)
+    except VouchError as error:
+        return problem_of(error, error.status if isinstance(error, Rejected) else None)
+    except MemoryError:
+        words = "the request needs more memory than this server has for one: send fewer or shorter texts"
+        return problem_of(Rejected(words, 413), 413)
+    except Exception:
+        # The traceback goes to the log only: it may name paths of this machine.
+        traceback.print_exc()
+        return problem_of(VouchError(FAILED))

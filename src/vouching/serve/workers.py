@@ -42,7 +42,9 @@ def worker_app() -> FastAPI:
     TimedProtocol.obey(policy.limits)
     if numbers := os.environ.get(_NUMBERS):
         _forget_dead(Path(numbers))
-    return build_app(policy, Path(os.environ[_FOLDER]))
+    app = build_app(policy, Path(os.environ[_FOLDER]))
+    app.state.service.pool.start()
+    return app
 
 
 def serve(policy: Policy, listening: socket.socket) -> None:

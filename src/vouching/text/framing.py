@@ -21,7 +21,9 @@ _DOCUMENT = r"""(?:polic(?:y|ies)|documents?|documentation|docs|contexts?|texts?
     tables?|records?|data|file|terms|regulations?|by-?laws|protocol|reference|specification|materials?|information|
     excerpts?|snippets?|paper|post(?:-?mortem)?|e-?mail|transcript|schedule|bulletin|overview|provisions?|results?|sections?|
     clauses?|paragraphs?|chapter|appendix)"""
-_NUMBERED = r"(?:section|article|clause|paragraph|page|chapter|appendix|table|document|source|passage|context|§)"
+_NUMBERED = (
+    r"(?:section|article|clause|paragraph|page|chapter|appendix|table|figure|chart|document|source|passage|context|§)"
+)
 _NUMBER = r"\s?(?:\d+(?:\.\d+)*|[A-Z]|[ivx]+)\b"
 DOCUMENT_NAMED = rf"""(?:(?:the|this|that|these|those|your|our|its)\s+(?:(?-i:[a-z]+|API|FAQ)\s+){{0,2}}?{_DOCUMENT}\b
     (?:{_NUMBER})?(?:\s+(?:provided|given|above|supplied|you\s+(?:provided|gave|shared|sent|uploaded)))?
@@ -38,6 +40,7 @@ _FRAME = re.compile(
         (?:short\s+)?answer|as\s+(?:mentioned|noted|stated)(?:\s+(?:above|earlier|before))?|
         as\s+far\s+as\s+i\s+(?:can\s+(?:tell|see)|know)|to\s+my\s+knowledge)\s*[,:]
     | {_REFERRING}\s+{DOCUMENT_NAMED}\s*[,:]
+    | as\s+{DOCUMENT_NAMED}\s+(?:shows?|states?|says?|indicates?|notes?|illustrates?)\s*,
     | (?:(?:the|this|your|these)\s+(?:(?-i:[a-z]+)\s+){{0,2}}?{_DOCUMENT}\s+(?:(?:also|clearly|explicitly)\s+)?
         (?:says?|states?|mentions?|notes?|indicates?|specif(?:y|ies)|explains?|confirms?|shows?)\s+that\b)
     | i(?:['’]d|\s+would)\s+(?:say|think|guess)(?:\s+that\b|(?=\s))\s*,?
@@ -75,6 +78,26 @@ _STANDS_FOR = re.compile(
     r"(?:the\s+)?same\s+year|the\s+(?:former|latter)(?:['’]s)?|both)\s+$",
     re.IGNORECASE,
 )
+
+
+_PLACE = re.compile(
+    r"(?:\b(?:tables?|figures?|figs?\.?|(?:on|see) pages?|pp?\.|steps?|footnotes?|exhibits?|charts?|slides?|"
+    r"equations?|eqs?\.)|(?:\b(?:see|cf\.|refer to)|\(|\b(?:described|shown|explained|listed|given|set out|stated|"
+    r"noted|mentioned|discussed|detailed|defined|specified) (?:in|by))[ ]?(?:in )?"
+    r"(?:sections?|secs?\.|chapters?|appendix|articles?|clauses?|paragraphs?|annex|§))[ \u00a0]?\Z",
+    re.IGNORECASE,
+)
+
+
+def names_a_place(text: str, number: int) -> bool:
+    """Whether the number at an offset names a place of a document: "as Table 2 shows", "(p. 12)", "see section 3".
+
+    "Section 8 requires" states something about a section, whose number is part of it.
+
+    >>> names_a_place("As Table 2 shows", 9), names_a_place("Section 8 requires a deposit", 8)
+    (True, False)
+    """
+    return _PLACE.search(text, max(0, number - _MAX_ANAPHOR), number) is not None
 
 
 def statement_of(text: str) -> str:

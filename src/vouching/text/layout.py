@@ -60,6 +60,27 @@ class Row:
         return next((cell for cell in self.cells if cell.start <= offset < cell.end), None)
 
 
+_EMPHASIS = re.compile(r"(?P<mark>\*{1,3}|__)(?=[^\s*_])[^*_\n]{1,80}?(?<=[^\s*_])(?P=mark)")
+
+
+def without_emphasis(text: str) -> tuple[str, list[int]]:
+    """The text without the marks of emphasis, and the offset in the text of each of its characters.
+
+    >>> without_emphasis("**95** km")
+    ('95 km', [2, 3, 6, 7, 8])
+    """
+    if "*" not in text and "__" not in text:
+        return text, []
+    marks = {
+        at
+        for found in _EMPHASIS.finditer(text)
+        for start, end in (found.span("mark"), (found.end() - len(found["mark"]), found.end()))
+        for at in range(start, end)
+    }
+    offsets = [at for at in range(len(text)) if at not in marks]
+    return "".join(text[at] for at in offsets), offsets
+
+
 _UNREAD = re.compile(
     r"<(?P<name>del|s|strike|script|style|template|title)\b[^<>]{0,400}>[^<]{0,4000}</(?P=name)>"
     r"|<(?P<hidden>[a-z][a-z0-9]{0,10})\b[^<>]{0,300}(?:\bhidden\b|display\s*:\s*none|font-size\s*:\s*0)[^<>]{0,100}>"

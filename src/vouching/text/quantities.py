@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from vouching.text.bounds import read_hedge
+from vouching.text.framing import names_a_place
+from vouching.text.layout import without_emphasis
 from vouching.text.mentions import DateMention, Quantity, QuantityKind
 from vouching.text.number_forms import NUMBER_WORDS
 from vouching.text.numerals import Numeral, find_numerals
@@ -82,7 +84,13 @@ def find_quantities(text: str, dates: Sequence[DateMention] = ()) -> list[Quanti
 
     >>> [(q.low, q.unit) for q in find_quantities("It cost $1.2 million and weighs more than 5 kg.")]
     [(1200000.0, 'USD'), (5.0, 'kg')]
+    >>> [(q.start, q.low) for q in find_quantities("As Table 2 shows, it has **95** million cells.")]
+    [(27, 95000000.0)]
     """
+    plain, offsets = without_emphasis(text)
+    if plain != text:
+        found = [_moved(quantity, offsets) for quantity in find_quantities(plain)]
+        return [one for one in found if not any(d.start < one.end and one.start < d.end for d in dates)]
     marked = _outside(dates, _marked(text))
     amounts = _outside(marked, _outside(dates, _measure_all(text)))
     quantities: list[Quantity] = []
@@ -94,7 +102,20 @@ def find_quantities(text: str, dates: Sequence[DateMention] = ()) -> list[Quanti
         last = _range_end(text, first, second) if second and not share else None
         quantities.append(share or _quantity(text, first, last))
         index += 2 if last or share else 1
-    return sorted(quantities + marked, key=lambda quantity: quantity.start) if marked else quantities
+    found = sorted(quantities + marked, key=lambda quantity: quantity.start) if marked else quantities
+    return [one for one in found if not names_a_place(text, one.start)]
+
+
+def _moved(quantity: Quantity, offsets: Sequence[int]) -> Quantity:
+    """The quantity of a text without emphasis, at its offsets in the text with it."""
+    hedges = tuple((offsets[start], offsets[end - 1] + 1) for start, end in quantity.hedges)
+    return replace(
+        quantity,
+        start=offsets[quantity.start],
+        end=offsets[quantity.end - 1] + 1,
+        hedge_start=offsets[quantity.hedge_start],
+        hedges=hedges,
+    )
 
 
 def _marked(text: str) -> list[Quantity]:

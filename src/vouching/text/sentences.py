@@ -188,7 +188,9 @@ def _line_ends(text: str, line_start: int, gap: re.Match[str]) -> bool:
     ):
         return True
     following = gap.end()
-    if LIST_MARKER.match(text, following) or _HEADING.match(text, following) or _HEADING.match(text, line_start):
+    if any(opening.match(text, following) for opening in (LIST_MARKER, LABEL, _HEADING)) or _HEADING.match(
+        text, line_start
+    ):
         return True
     if text[following : following + 1].islower():
         return False  # a wrapped line, even of a list item

@@ -209,8 +209,10 @@ def _schema(kind: type[Reply] | type[LabelReply], length: int) -> dict[str, Any]
     for one in (schema, *schema.get("$defs", {}).values()):
         one["required"] = [*one["properties"]]
         one["additionalProperties"] = False
-        for name, field in one["properties"].items():
+        for name, field in [*one["properties"].items()]:
             field.pop("default", None)
+            if name == "confidence":  # in the label, so at least even; a grammar has no bounds of decimal numbers
+                one["properties"][name] = {"type": "number", "enum": [number / 100 for number in range(50, 101)]}
             if field.get("type") == "array":
                 field["maxItems"] = min(2 + length // 24, MAX_ENTRIES)  # one for four words, and two
             for choice in field.get("anyOf", [field]) if name in bounds else ():

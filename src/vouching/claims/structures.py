@@ -1,0 +1,173 @@
+"""Answers with a structure: tables, code blocks, JSON and YAML, cut into fields with what they belong to.
+
+A row of a table is one piece whose cells have the heads of their columns; a value of JSON or YAML is one piece with its
+key, and has the keys above it as its path. What code does is not checked. Offsets are those of the answer. Not
+supported: YAML other than "key: value" lines and lists, cells that span rows or columns.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from vouching.text.clauses import finite_verb
+from vouching.text.layout import Row, table_rows
+from vouching.text.sentences import markup_spans
+
+Kind: TypeAlias = Literal["heading", "fragment", "code", "field", "prose"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of an answer: a field is a claim, prose is read sentence by sentence, the rest states nothing."""
+
+    start: int
+    end: int
+    kind: Kind
+    context: str = ""
+    """What a field belongs to, in words."""
+    text: str = ""
+    """A field with the heads of its columns in square brackets; "" for the words of the stretch."""
+
+
+_FENCED = re.compile(
+    r"[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<name>[\w+-]*)[^\n]*\n\s*(?P<body>.*?)\s*\n[ \t]*(?P=fence)\s*", re.DOTALL
+)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
+_PAIR = re.compile(r"(?P<indent>[ \t]*)(?P<dash>- +)?(?:(?P<key>[\w \"'-]{1,40}?):(?:[ \t]+|$))?(?P<value>[^\n]*)")
+_NO_NAMES = frozenset("value fact detail details description answer information note notes".split())
+"""Heads of columns that do not name what their cells hold."""
+_DEEPEST = 50
+_PROSE_WORDS = 6
+_CLOSED = str.maketrans('[]{}\n*_`"', " " * 9)
+
+
+def structured_pieces(answer: str) -> list[Piece]:
+    r"""The structured stretches of an answer, in order and without overlap.
+
+    >>> answer = '{"plan": "Pro", "limits": {"users": 25}}'
+    >>> [(answer[p.start : p.end], p.context) for p in structured_pieces(answer) if p.kind == "field"]
+    [('"plan": "Pro"', ''), ('"users": 25', 'limits')]
+    """
+    first = len(answer) - len(answer.lstrip())
+    last = len(answer.rstrip())
+    whole = _json(answer, first, last) or _pairs_only(answer, first, last)
+    if whole:
+        return _with_rest(answer, first, last, whole)
+    rows = [row for row in table_rows(answer) if "|" in answer[row.start : row.end]]
+    pieces = [_row(answer, row) for row in rows]
+    for start, end, kind in markup_spans(answer):
+        fenced = _FENCED.fullmatch(answer, start, end)
+        if fenced:
+            body = fenced.span("body")
+            as_yaml = fenced["name"].lower() in ("yaml", "yml")
+            inner = _json(answer, *body) or (_yaml(answer, *body) if as_yaml else [])
+            pieces += _with_rest(answer, start, end, inner) if inner else [Piece(start, end, "code")]
+        elif not any(row.start < end and start < row.end for row in rows):
+            pieces.append(Piece(start, end, kind))
+    return sorted(pieces, key=lambda piece: piece.start)
+
+
+def named(words: str) -> str:
+    """Words as they may be written between square brackets."""
+    return " ".join(words.translate(_CLOSED).split()).rstrip(" :|")
+
+
+def _row(answer: str, row: Row) -> Piece:
+    if row.is_head:
+        return Piece(row.start, row.end, "heading")
+    parts, done = list[str](), row.start
+    for cell in row.cells:
+        head = named(answer[slice(*cell.column)])
+        names = head[:1].isalpha() and head.lower() not in _NO_NAMES and cell is not row.cells[0]
+        if names and cell.end > cell.start:
+            parts += [answer[done : cell.start], f"[{head}:] "]
+            done = cell.start
+    return Piece(row.start, row.end, "field", text="".join([*parts, answer[done : row.end]]))
+
+
+def _with_rest(answer: str, start: int, end: int, inner: Sequence[Piece]) -> list[Piece]:
+    """The pieces, and what is around them as fragments."""
+    found: list[Piece] = []
+    done = start
+    for piece in (*inner, None):
+        until = piece.start if piece else end
+        between = answer[done:until]
+        if between.strip():
+            first = done + len(between) - len(between.lstrip())
+            found.append(Piece(first, first + len(between.strip()), "fragment"))
+        if piece:
+            found.append(piece)
+            done = piece.end
+    return found
+
+
+def _json(answer: str, start: int, end: int) -> list[Piece]:
+    """The values of JSON; none if it is no object or list."""
+    if answer[start : start + 1] not in ("{", "["):
+        return []
+    try:
+        json.loads(answer[start:end])
+    except (ValueError, RecursionError):
+        return []
+    fields: list[Piece] = []
+    path: list[str] = []
+    key: re.Match[str] | None = None
+    tokens = [*_TOKEN.finditer(answer, start, end)]
+    for at, token in enumerate(tokens):
+        word, following = token[0], tokens[at + 1][0] if at + 1 < len(tokens) else ""
+        if word in "{[":
+            path.append(key[0] if key else "")
+            key = None
+        elif word in "}]":
+            path.pop()
+        elif following == ":":
+            key = token
+            if tokens[at - 1][0] == "{" and len(path) > 1 and not path[-1]:  # what tells one of a list from another
+                path[-1] = tokens[at + 2][0] if tokens[at + 2][0].startswith('"') else ""
+        elif word not in ",:":
+            fields.append(_value(answer, key, token, path))
+            key = None
+    return fields
+
+
+def _value(answer: str, key: re.Match[str] | None, value: re.Match[str], path: Sequence[str]) -> Piece:
+    start = key.start() if key else value.start()
+    if value[0] in ("null", '""'):
+        return Piece(start, value.end(), "fragment")
+    if len(value[0].split()) >= _PROSE_WORDS and finite_verb(value[0]):
+        return Piece(value.start() + 1, value.end() - 1, "prose")
+    own = value[0] if key and answer[value.start() : value.end()] in path else ""
+    context = ", ".join(filter(None, (named(one) for one in path[-_DEEPEST:] if one != own)))
+    return Piece(start, value.end(), "field", context)
+
+
+def _pairs_only(answer: str, start: int, end: int) -> list[Piece]:
+    """The fields of an answer that is YAML from its first line to its last: two pairs at least, and no prose."""
+    lines = [line for line in answer[start:end].splitlines() if line.strip()]
+    pairs = [_PAIR.fullmatch(line) for line in lines]
+    are_pairs = [pair and pair["key"] and not re.search(r"[.!?:]$|\*", pair[0]) for pair in pairs]
+    is_short = all(len(line.split()) <= 2 * _PROSE_WORDS for line in lines)
+    return _yaml(answer, start, end) if len(lines) > 1 and is_short and all(are_pairs) else []
+
+
+def _yaml(answer: str, start: int, end: int) -> list[Piece]:
+    """The values of "key: value" lines and list items, with the keys above them by indentation."""
+    fields: list[Piece] = []
+    path: list[tuple[int, str]] = []
+    for line in re.finditer(r"[^\n]+", answer[start:end]):
+        pair = _PAIR.fullmatch(line[0].rstrip())
+        if pair is None or not line[0].strip() or line[0].lstrip().startswith(("#", "---")):
+            continue
+        indent = len(pair["indent"]) + len(pair["dash"] or "")
+        path = [(depth, name) for depth, name in path if depth < indent]
+        if pair["key"] and not pair["value"]:
+            path.append((indent, pair["key"]))
+            continue
+        first = pair.start("key") if pair["key"] else pair.start("value")
+        context = ", ".join(named(name) for _, name in path)
+        fields.append(Piece(start + line.start() + first, start + line.start() + pair.end(), "field", context))
+    return fields

@@ -1,0 +1,48 @@
+"""Jobs for the tests of the pool: in a module of its own, so that its processes find it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+from vouching.serve.work import Deadline
+
+
+def process(deadline: Deadline) -> int:
+    """Tells which process did it."""
+    return os.getpid()
+
+
+def endless(deadline: Deadline) -> None:
+    """Never ends, and never looks at its deadline."""
+    while True:
+        pass
+
+
+def looks(deadline: Deadline) -> None:
+    """Ends when it is told."""
+    while True:
+        deadline.look()
+
+
+def greedy(deadline: Deadline) -> int:
+    """Takes a gigabyte."""
+    return len(bytearray(1_000_000_000))
+
+
+def killed(deadline: Deadline) -> None:
+    """Is killed."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fails(kind: type[Exception], *arguments: object) -> None:
+    """Raises an error; the last argument is the deadline."""
+    raise kind(*arguments[:-1])
+
+
+def counts(number: int, deadline: Deadline, show: Callable[[int], object]) -> int:
+    """Shows the numbers below one."""
+    for one in range(number):
+        show(one)
+    return number

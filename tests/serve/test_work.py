@@ -1,0 +1,114 @@
+"""Work that is ended: by its deadline, its memory, its caller or the end of the server; and what others get."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
+
+from tests.serve import jobs
+from vouching.errors import ConfigError, ModelDeadlineError, ServerUnavailableError, VouchError
+from vouching.serve.work import Deadline, Pool, Rejected
+
+START_SECONDS = 60.0
+"""More than the start of a process takes on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def pool() -> object:
+    made = Pool(threads=1, queue=8, memory_bytes=400_000_000)
+    yield made
+    made.close()
+
+
+def result(pool: Pool, job: Callable[..., object], seconds: float = START_SECONDS) -> object:
+    return asyncio.run(pool.run_apart(job, Deadline(seconds)))
+
+
+def test_a_job_that_never_ends_is_ended_with_its_deadline_and_its_place_is_free(pool: Pool) -> None:
+    first = result(pool, jobs.process)
+    with pytest.raises(ModelDeadlineError, match=r"not answered within 0\.5 s"):
+        result(pool, jobs.endless, 0.5)
+    assert result(pool, jobs.process) != first
+    assert not pool.taken
+    assert not Path(f"/proc/{first}").exists()
+
+
+def test_a_job_that_takes_too_much_memory_is_refused_with_413_and_the_next_is_answered(pool: Pool) -> None:
+    with pytest.raises(Rejected, match="more memory than this server has for one") as raised:
+        result(pool, jobs.greedy)
+    assert raised.value.status == 413
+    assert result(pool, jobs.process)
+
+
+def test_a_process_that_is_killed_is_an_error_to_retry(pool: Pool) -> None:
+    with pytest.raises(ServerUnavailableError, match="killed by SIGKILL"):
+        result(pool, jobs.killed)
+    assert result(pool, jobs.process)
+
+
+def test_errors_come_back_as_they_were_raised_and_their_process_goes_on(pool: Pool) -> None:
+    before = result(pool, jobs.process)
+    with pytest.raises(ConfigError, match="unknown judge"):
+        result(pool, partial(jobs.fails, ConfigError, "unknown judge 'b'"))
+    with pytest.raises(VouchError, match="please report it"):
+        result(pool, partial(jobs.fails, KeyError, "a bug"))
+    assert result(pool, jobs.process) == before
+    with pytest.raises(Rejected) as raised:
+        result(pool, partial(jobs.fails, Rejected, "too large", 413))
+    assert raised.value.status == 413
+    assert result(pool, jobs.process) not in (None, before)  # 413 may have left its memory full
+
+
+def test_results_are_shown_before_the_last() -> None:
+    pool, shown = Pool(threads=1, queue=1), list[int]()
+    deadline = Deadline(START_SECONDS)
+    assert asyncio.run(pool.run_apart(partial(jobs.counts, 3), deadline, shown.append)) == 3
+    assert shown == [0, 1, 2]
+    pool.close()
+
+
+def test_a_caller_who_leaves_ends_the_job_at_its_next_look_without_ending_the_process(pool: Pool) -> None:
+    before = result(pool, jobs.process)
+
+    async def leave() -> None:
+        waiting = asyncio.ensure_future(pool.run_apart(jobs.looks, Deadline(START_SECONDS)))
+        await asyncio.sleep(0.3)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(leave())
+    assert result(pool, jobs.process) == before
+
+
+def test_a_job_that_takes_long_does_not_hold_up_short_ones(pool: Pool) -> None:
+    async def both() -> float:
+        long = asyncio.ensure_future(pool.run_apart(jobs.endless, Deadline(START_SECONDS)))
+        await asyncio.sleep(0.1)
+        started = time.monotonic()
+        assert await pool.run_apart(jobs.process, Deadline(START_SECONDS))
+        taken = time.monotonic() - started
+        assert not long.done()
+        long.cancel()
+        return taken
+
+    # It is the only place: without giving it up, the short job would wait for the deadline of the long one.
+    assert asyncio.run(both()) < START_SECONDS / 2
+
+
+def test_the_processes_end_with_the_pool() -> None:
+    pool = Pool(threads=1, queue=1)
+    number = result(pool, jobs.process)
+    pool.close()
+    assert not Path(f"/proc/{number}").exists()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        result(pool, jobs.process)
+    assert number != os.getpid()
