@@ -12,10 +12,12 @@ import pytest
 
 from vouching import Checker
 from vouching.claims import decompose
+from vouching.claims.citations import citations_in, sources_named
 from vouching.claims.fixes import tidied, with_safe_fixes
 from vouching.methods.structured.reply import Reply, ReplyError, parse_reply
+from vouching.search.sections import document_sources
 from vouching.text.quantities import find_quantities
-from vouching.types import Claim, Unverified, Verdict
+from vouching.types import Claim, Source, Unverified, Verdict
 
 CASES = Path(__file__).parents[1] / "data" / "answers"
 CHECKER = Checker("embedded:rules")
@@ -136,3 +138,24 @@ def test_a_fix_changes_one_cell_of_a_table_one_value_of_json_and_no_tags() -> No
     assert report.revised_response in (table.replace("25", "30"), table)
     html = "<ul><li>Basic costs <b>12</b> dollars.</li><li>Pro costs <b>25</b> dollars.</li></ul>"
     assert "<b>25</b>" in (CHECKER.check_response(html, source, repair_rest="keep").revised_response or "")
+
+
+def cites(row: dict[str, Any]) -> bool:
+    sources = [Source("It is so.", name, title=title) for name, title in row["sources"]]
+    names = [name for citation in citations_in(row["answer"]) for name in citation.names]
+    return [source.id for name in names for source in sources_named(name, sources)] == row["cited"]
+
+
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_a_citation_names_what_the_caller_passed_not_the_sections_it_was_cut_into(part: str) -> None:
+    assert wrong_cases("citations", part, cites) == []
+
+
+def test_a_right_citation_of_the_second_markdown_file_is_no_misattribution() -> None:
+    sources = [
+        *document_sources(b"# Ports\nThe router uses port 80.\n# Reset\nHold the button.", "markdown", "a.md"),
+        *document_sources(b"# Fees\nEntry costs 5 euros.\n# Hours\nIt opens at 9.", "markdown", "b.md"),
+    ]
+    found = [CHECKER.check_response(f"Entry costs 5 euros [{name}].", sources).findings[0] for name in ("2", "1")]
+    kinds = [[warning.kind for warning in one.warnings if warning.kind == "misattributed"] for one in found]
+    assert kinds == [[], ["misattributed"]]

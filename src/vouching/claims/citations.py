@@ -1,10 +1,10 @@
 """Citations in an answer: which sources a claim names, and whether these are the ones that support it.
 
 A citation belongs to the claims of its sentence that no earlier citation covers; one that opens a sentence belongs to
-the sentence before. "[2]" is the second source of the call, unless a source has the id "2"; "(source: policy.md)" names
-a source by id, title or file name. "(Miller et al., 2019)" is a source that has author and year in its id, title or
-address; if there is none, it cites the literature, which is not checked. Not supported: footnotes, citations of sources
-that a search found.
+the sentence before. "[2]" is the second source of the call, unless a source has the id "2", and a file that was cut
+into sections is one source; "(source: policy.md)" and "[policy.md#fees]" name a source by id, title or file name.
+"(Miller et al., 2019)" is a source that has author and year in its id, title or address; if there is none, it cites the
+literature, which is not checked. Not supported: footnotes, citations of sources that a search found.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ async def with_citations(
 async def _checked(
     outcome: Outcome, citations: Sequence[Citation], sources: Sequence[Source], verify: Verify
 ) -> Outcome:
-    named = [(citation, name, _source_named(name, sources)) for citation in citations for name in citation.names]
+    named = [(citation, name, sources_named(name, sources)) for citation in citations for name in citation.names]
     warnings = [
         VerdictWarning("citation", f"{citation.text} names no source: {_known(name, sources)}.")
-        for citation, name, source in named
-        if source is None and not AUTHOR_YEAR.fullmatch(citation.text)  # the literature is no part of the call
+        for citation, name, found in named
+        if not found and not AUTHOR_YEAR.fullmatch(citation.text)  # the literature is no part of the call
     ]
-    cited = list(dict.fromkeys(source for _, _, source in named if source is not None))
+    cited = list(dict.fromkeys(source for _, _, found in named for source in found))
     if isinstance(outcome, Verdict) and outcome.attributable and cited and len(cited) < len(sources):
         evidence = [entry.source_span for entry in outcome.evidence_alignment if entry.source_span is not None]
         ids = {source.id for source in cited}
@@ -118,7 +118,8 @@ async def _checked(
 
 def _known(name: str, sources: Sequence[Source]) -> str:
     if name.isdigit():
-        return f"there {'is 1 source' if len(sources) == 1 else f'are {len(sources)} sources'}"
+        number = len({_file(source) for source in sources})
+        return f"there {'is 1 source' if number == 1 else f'are {number} sources'}"
     return f"no source is called {name[:_SHOWN]!r}"
 
 
@@ -139,17 +140,47 @@ def _names(citation: str) -> Iterator[str]:
             yield part
 
 
-def _source_named(name: str, sources: Sequence[Source]) -> Source | None:
-    """The source with this id, title, file name or position, or of this author and year; None if there is none."""
-    wanted = name.lower()
-    for source in sources:
-        path = source.id.lower()
-        file = path.rsplit("/", 1)[-1]
-        if wanted in (path, file, file.rsplit(".", 1)[0], source.title.lower(), source.url.lower()):
-            return source
+def sources_named(name: str, sources: Sequence[Source]) -> list[Source]:
+    """The sources with this id, title, file name or number, or of this author and year; empty if there is none.
+
+    A file that was cut into sections or pages is one source: its number and its name stand for all of them.
+
+    >>> parts = [Source("A", "a.md"), Source("B", "a.md#Ports"), Source("C", "b.md")]
+    >>> [[one.id for one in sources_named(name, parts)] for name in ("1", "2", "a.md#ports")]
+    [['a.md', 'a.md#Ports'], ['b.md'], ['a.md#Ports']]
+    """
+    wanted = _key(name)
+    for names in (_own_names, _file_names):
+        if found := [source for source in sources if wanted in names(source)]:
+            whole = {source.id for source in found}
+            return [source for source in sources if source in found or _file(source) in whole]
     if work := _WORK.search(name):
         parts = (rf"(?<![^\W\d_]){re.escape(work['author'].lower())}(?![^\W\d_])", rf"(?<!\d){work['year']}(?!\d)")
         for source in sources:
             if all(re.search(part, f"{source.id} {source.title} {source.url}".lower()) for part in parts):
-                return source
-    return sources[int(name) - 1] if name.isdigit() and 0 < int(name) <= len(sources) else None
+                return [source]
+    files = list(dict.fromkeys(map(_file, sources)))
+    number = int(name) if name.isdigit() else 0
+    return [source for source in sources if _file(source) == files[number - 1]] if 0 < number <= len(files) else []
+
+
+def _own_names(source: Source) -> set[str]:
+    path = _key(source.id)
+    return {path, path.rsplit("/", 1)[-1], _key(source.url)} - {""}
+
+
+def _file_names(source: Source) -> set[str]:
+    file = _key(_file(source)).rsplit("/", 1)[-1]
+    return {_key(_file(source)), file, file.rsplit(".", 1)[0], _key(source.title)} - {""}
+
+
+def _file(source: Source) -> str:
+    """The id of a source without its section or page, if it is one of a file: "a.md" for "a.md#Ports"."""
+    file, _, part = source.id.partition("#")
+    return file if part and re.search(r"[./]", file) else source.id
+
+
+def _key(name: str) -> str:
+    """A name without case, with a section as in a link: "a.md#wireless-setup"."""
+    file, mark, part = name.strip().lower().partition("#")
+    return file + mark + re.sub(r"[^\w=]+", "-", part).strip("-")

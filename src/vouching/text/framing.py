@@ -61,7 +61,7 @@ CITATION = re.compile(
     | 【\s*\d{1,3}[^【】]{0,40}】
     | [(\[](?:(?:sources?|docs?|documents?|passages?|refs?|references?)\s*[:#]\s*|(?:source|doc|document|passage|ref)
         s?\s+(?=\d))[^()\[\]]{1,120}[)\]]
-    | \[[\w-]+(?:[./][\w-]+)*\.[a-z]{2,5}\](?!\()""",
+    | \[[\w-]+(?:[./][\w-]+)*\.[a-z]{2,5}(?:\#[^\[\]\n]{1,60})?\](?!\()""",
     re.VERBOSE | re.IGNORECASE,
 )
 """A reference to a source: "[1]", "[1, 3]", "【1】", "(source: policy.md)", "[policy.md]"."""
