@@ -48,6 +48,11 @@ class SoftReading:
         """P(supported), in [0, 1]."""
         return self.relation["supported"]
 
+    @property
+    def tokens(self) -> tuple[TokenMatch, ...]:
+        """The tokens whose support says where an error is."""
+        return self.matches
+
 
 def features_of(reading: SoftReading) -> dict[str, float]:
     """Numbers for a score model: late interaction and heads, each in [-1, 1] but for the log-odds of support.

@@ -215,7 +215,7 @@ def _lowest_supports(segments: Sequence[Segment], soft: SoftReading) -> Iterator
         for start, end, error in stretches:
             inside = [
                 m.support
-                for m in soft.matches
+                for m in soft.tokens
                 if offset + start <= m.claim_span.start and m.claim_span.end <= offset + end
             ]
             if inside:

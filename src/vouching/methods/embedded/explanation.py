@@ -9,11 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from vouching.encoder.reading import SoftReading, TokenMatch
 from vouching.methods.embedded.diagnosis import is_anothers
 from vouching.methods.embedded.features import Segment
 from vouching.methods.embedded.scene import Comparison, Outcome
 from vouching.reading.evidence import SourceIndex
+from vouching.reading.plain import PlainText
 from vouching.text.bounds import read_hedge
+from vouching.text.words import find_words
 from vouching.types import NOT_FOUND, Alignment, Judgment, ReasoningStep, Span
 
 _SOFTENED: dict[Outcome, Outcome] = {"replaced": "paraphrased", "overstated": "absent"}
@@ -53,6 +56,46 @@ def explain(segment: Segment, alignment: Sequence[Alignment], index: SourceIndex
         judgment, reason = _argue(segment, comparison, claimed, evidence, index)
         steps.append(ReasoningStep(claimed, evidence, judgment, reason))
     return steps
+
+
+_DOUBTED, _ALIKE, _LONGEST = 0.6, 0.15, 60
+"""Support below which a token can be the doubted one; how much more support its neighbours may have; characters."""
+
+
+def doubt(read: PlainText, claim: str, soft: SoftReading | None) -> ReasoningStep:
+    """Why a claim whose parts the sources all have is not supported: its least supported words, where they are known.
+
+    Args:
+        read: the claim as it was read.
+        claim: the claim as it was written.
+        soft: what the encoders found in it.
+    """
+    place = _least_supported(read.text, soft.tokens if soft else ())
+    if place is None:
+        reason = "No single part decides: the source has the parts of the claim, but does not say them together."
+        return ReasoningStep(claim, NOT_FOUND, "partially_supported", reason)
+    start, end = read.origin(*place)
+    words = claim[start:end]
+    return ReasoningStep(words, NOT_FOUND, "not_supported", f'Of the claim, "{words}" has the least support.')
+
+
+def _least_supported(text: str, tokens: Sequence[TokenMatch]) -> tuple[int, int] | None:
+    """The words around the least supported token that have hardly more support; None if no token has little."""
+    worst = min(range(len(tokens)), key=lambda at: tokens[at].support, default=-1)
+    if worst < 0 or tokens[worst].support >= _DOUBTED:
+        return None
+    limit = tokens[worst].support + _ALIKE
+    first = last = worst
+    while first and tokens[first - 1].support <= limit:
+        first -= 1
+    while last + 1 < len(tokens) and tokens[last + 1].support <= limit:
+        last += 1
+    start, end = tokens[first].claim_span.start, tokens[last].claim_span.end
+    if end - start > _LONGEST:
+        start, end = tokens[worst].claim_span.start, tokens[worst].claim_span.end
+    words = [word for word in find_words(text) if word.start < end and start < word.end]
+    content = [word for word in words if word.is_content] or words
+    return (content[0].start, content[-1].end) if content else None
 
 
 def _claim_span(segment: Segment, comparison: Comparison) -> Span:

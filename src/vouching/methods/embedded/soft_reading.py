@@ -145,10 +145,17 @@ class LargeSoftReader(SoftReader):
 
 @dataclass(frozen=True, slots=True)
 class JoinedReading(SoftReading):
-    """A claim as both encoders read it: the relation is the large one's, the rest the small one's."""
+    """A claim as both encoders read it: relation and support of tokens are the large one's, matches the small one's."""
 
     features: Mapping[str, float]
     """Of both; those of the large encoder begin with ``large_``."""
+    read: tuple[TokenMatch, ...]
+    """The tokens as the large encoder read them."""
+
+    @property
+    def tokens(self) -> tuple[TokenMatch, ...]:
+        """Those of the large encoder."""
+        return self.read
 
 
 def _joined(small: SoftReading, large: SoftReading) -> JoinedReading:
@@ -162,6 +169,7 @@ def _joined(small: SoftReading, large: SoftReading) -> JoinedReading:
         unread=small.unread,
         claim_read=small.claim_read,
         features={**features_of(small), **{f"large_{k}": round(v, _PLACES) for k, v in features_of(large).items()}},
+        read=large.matches,
     )
 
 

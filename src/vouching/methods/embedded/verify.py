@@ -31,7 +31,7 @@ from vouching.methods.embedded.diagnosis import (
     relation_of,
     source_warnings,
 )
-from vouching.methods.embedded.explanation import align, explain, softened
+from vouching.methods.embedded.explanation import align, doubt, explain, softened
 from vouching.methods.embedded.features import Segment, comparisons_of, measure
 from vouching.methods.embedded.preference import EmbeddedConfig, Preference, outranked
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model
@@ -54,11 +54,9 @@ from vouching.models.running import in_thread
 from vouching.reading.evidence import IndexCache, SourceIndex
 from vouching.text.sentences import sentence_spans
 from vouching.types import (
-    NOT_FOUND,
     Claim,
     ErrorType,
     Provenance,
-    ReasoningStep,
     Source,
     Span,
     Usage,
@@ -215,7 +213,7 @@ class EmbeddedVerifier:
             if mention:
                 chain.append(mention_step(claim.text, mention, index))
             elif all(error_of(c) is None for c in comparisons):
-                chain.append(_parts_without_whole(claim))
+                chain.append(doubt(compared.claim, claim.text, read.soft))
         relation = relation_of(attributable, comparisons, read.soft)
         if conflict or (mention and mention.mention.attitude == "denied"):
             relation = "conflicting" if conflict else "contradicted"
@@ -348,12 +346,3 @@ def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None)
 def _as_written(span: Span, compared: Compared, claim: Claim) -> Span:
     start, end = compared.claim.origin(span.start, span.end)
     return Span(claim.text[start:end], start, end)
-
-
-def _parts_without_whole(claim: Claim) -> ReasoningStep:
-    return ReasoningStep(
-        claim.text,
-        NOT_FOUND,
-        "partially_supported",
-        "No single part decides: the source has the parts of the claim, but does not say them together.",
-    )
