@@ -60,7 +60,8 @@ class Reading:
     """P of supported, contradicted and not found; they sum to 1."""
     tokens: tuple[TokenReading, ...]
     facts: tuple[Fact, ...]
-    """What was computed beside it; operands are offsets in the sources joined by empty lines."""
+    """What was computed beside it; operands are offsets in the sources joined by empty lines, or in the window where
+    the sources are long."""
     window: Window
     """What was read of the sources."""
     claim_read: int

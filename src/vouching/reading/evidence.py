@@ -22,7 +22,7 @@ from vouching.reading.casing import Forms, has_one_case, in_usual_case, written_
 from vouching.reading.parsed import ParsedSentence, read
 from vouching.reading.plain import PlainText, as_plain
 from vouching.reading.tables import with_measures
-from vouching.reading.values import Values, read_values
+from vouching.reading.values import MOST_READ, Values, read_values
 from vouching.text.injection import Injection, find_injections
 from vouching.text.layout import Row, as_markdown, headings, table_rows, with_bars
 from vouching.text.sentences import sentence_spans
@@ -174,8 +174,13 @@ class SourceIndex:
         return self._evidence
 
     @property
-    def values(self) -> tuple[Values, list[int]]:
-        """The values of the evidence, joined by empty lines, and where in that text each source starts."""
+    def values(self) -> tuple[Values, list[int]] | None:
+        """The values of the evidence, joined by empty lines, and where in that text each source starts.
+
+        None for sources that are too long to read all their values.
+        """
+        if sum(map(len, self.evidence)) > MOST_READ:
+            return None
         if self._values is None:
             starts = [0]
             for text in self.evidence[:-1]:

@@ -11,7 +11,7 @@ from vouching.reading.asked import Asked, Reading, TokenReading
 from vouching.reading.facts import computed_facts
 from vouching.reading.sequence import WINDOW, Tokens
 from vouching.reading.text_encoder import ClaimRead, Kept, TextEncoder
-from vouching.reading.values import Values, read_values
+from vouching.reading.values import MOST_READ, Values, read_values
 from vouching.reading.windows import Passages, Window
 from vouching.types import Relation
 
@@ -44,7 +44,8 @@ class LargeReader:
         known = self._known(tuple(sources))
         found: dict[int, Reading] = {}
         for window, numbers in known.passages.windows([claim.looked_for for claim in claims], BUDGET, OWN):
-            read = self._read(window, [claims[number] for number in numbers], known.values)
+            values = known.values or read_values(window.text)
+            read = self._read(window, [claims[number] for number in numbers], values)
             found |= dict(zip(numbers, read, strict=True))
         return [found[number] for number in range(len(claims))]
 
@@ -62,7 +63,9 @@ class LargeReader:
         with self._lock:
             entry = self._sources.pop(sources, None)
         if entry is None:
-            entry = _Sources(Passages(sources, self._encoder.tokenizer.count), read_values("\n\n".join(sources)))
+            text = "\n\n".join(sources)
+            values = read_values(text) if len(text) <= MOST_READ else None
+            entry = _Sources(Passages(sources, self._encoder.tokenizer.count), values)
         with self._lock:
             self._sources[sources] = entry
             if len(self._sources) > _KEPT_SOURCES:
@@ -83,8 +86,8 @@ class LargeReader:
 @dataclass(frozen=True, slots=True)
 class _Sources:
     passages: Passages
-    values: Values
-    """Of all sources, joined by empty lines."""
+    values: Values | None
+    """Of all sources, joined by empty lines; None for long ones, of which the values of a window are read."""
 
 
 def _tokens(block: Tokens, read: ClaimRead, kept: Kept, window: Window) -> Iterator[TokenReading]:

@@ -22,6 +22,8 @@ from vouching.text.sentences import sentence_spans
 from vouching.text.units import unit_called
 from vouching.text.words import FUNCTION_WORDS, lower_words, stem
 
+MOST_READ = 100_000
+"""Characters of sources whose values are read as a whole; a page of numbers takes some milliseconds."""
 _HEAD_UNIT = re.compile(r"[(\[](?:in )?([^()\[\]]{1,24})[)\]]|,? in ([^\s,()][^,()]{0,16})\Z|\A([€£$¥%]|[A-Z]{3})\Z")
 _NEXT = re.compile(r"(?:[ -][^\W\d_]{2,}){1,2}")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,2}[.)])[ \t]+(?=\S)", re.MULTILINE)

@@ -17,9 +17,10 @@ def derived(scene: Scene, part: Part) -> Comparison | None:
     stated = next(
         (v for v in values_in(scene.claim.text) if v.start < part.value_end and part.value_start < v.end), None
     )
-    if stated is None or stated.bound != "exact":
+    known = scene.index.values if stated and stated.bound == "exact" else None
+    if stated is None or known is None:
         return None
-    values, starts = scene.index.values
+    values, starts = known
     for fact in computed_facts(scene.claim.text, values, _MOST_FACTS, _CHARACTERS):
         if not any(kind == stated.kind and close(stated, amount) for kind, amount in fact.results):
             continue
