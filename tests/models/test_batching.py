@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from vouching.models.batching import Batcher, Waiting
+from vouching.models.batching import Batcher, Waiting, end_threads
 from vouching.models.running import in_thread
 
 Jobs = Sequence[Waiting[int, int]]
@@ -116,3 +116,22 @@ def test_work_in_a_thread_that_takes_too_long_is_left_and_an_error_in_it_is_rais
     free.set()
     with pytest.raises(ZeroDivisionError):
         asyncio.run(within(5, lambda: 1 // 0))
+
+
+def test_at_the_end_threads_get_a_moment_and_one_that_computes_on_is_named() -> None:
+    go = threading.Event()
+
+    def work(batch: Sequence[Waiting[int, int]]) -> list[int]:
+        go.wait(30)
+        return [waiting.job for waiting in batch]
+
+    async def abandoned() -> None:
+        task = asyncio.create_task(batcher.submit(1))
+        await asyncio.sleep(0.05)
+        task.cancel()
+
+    batcher = Batcher(work)
+    asyncio.run(abandoned())
+    assert not end_threads(0.05)
+    go.set()
+    assert end_threads(30)

@@ -82,6 +82,7 @@ class Batcher(Generic[Job, Result]):
                     threading.Thread(target=self._run, args=(line,), name="vouching-batches", daemon=True),
                     line,
                 )
+                _THREADS.add(self._open[0])
                 self._open[0].start()
             self._open[1].put(waiting)
         return await asyncio.wrap_future(waiting.future)
@@ -138,6 +139,7 @@ class Batcher(Generic[Job, Result]):
 
 
 _BATCHERS: WeakSet[Batcher[Any, Any]] = WeakSet()
+_THREADS: WeakSet[threading.Thread] = WeakSet()
 
 
 def end_threads(seconds: float = 10.0) -> bool:
@@ -147,7 +149,9 @@ def end_threads(seconds: float = 10.0) -> bool:
     after the next token.
     """
     end = time.monotonic() + seconds
-    threads = [thread for one in list(_BATCHERS) if (thread := one.close()) is not None]
+    for one in list(_BATCHERS):
+        one.close()
+    threads = [thread for thread in list(_THREADS) if thread.is_alive()]
     for thread in threads:
         thread.join(max(0.0, end - time.monotonic()))
     return not any(thread.is_alive() for thread in threads)
