@@ -16,6 +16,8 @@ from vouching.claims.citations import citations_in, sources_named
 from vouching.claims.fixes import tidied, with_safe_fixes
 from vouching.methods.structured.reply import Reply, ReplyError, parse_reply
 from vouching.search.sections import document_sources
+from vouching.text.dates import find_dates
+from vouching.text.layout import as_markdown
 from vouching.text.quantities import find_quantities
 from vouching.types import Claim, Source, Unverified, Verdict
 
@@ -159,3 +161,24 @@ def test_a_right_citation_of_the_second_markdown_file_is_no_misattribution() -> 
     found = [CHECKER.check_response(f"Entry costs 5 euros [{name}].", sources).findings[0] for name in ("2", "1")]
     kinds = [[warning.kind for warning in one.warnings if warning.kind == "misattributed"] for one in found]
     assert kinds == [[], ["misattributed"]]
+
+
+def is_measured(row: dict[str, Any]) -> bool:
+    text = as_markdown(row["text"])
+    found = [[round(one.base_low, 6), one.dimension] for one in find_quantities(text, find_dates(text))]
+    expected = row["quantities"]
+    return len(found) == len(expected) and all(
+        one[0] == two[0] and one[1].startswith(two[1]) for one, two in zip(found, expected, strict=True)
+    )
+
+
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_a_number_is_read_in_the_form_of_its_country(part: str) -> None:
+    assert wrong_cases("forms", part, is_measured) == []
+
+
+def test_an_empty_source_is_nothing_to_check_against_and_no_kind_of_error() -> None:
+    found = CHECKER.check("It has 5 rooms.", " ")
+    assert isinstance(found, Verdict)
+    assert (found.relation, found.error_type) == ("not_found", None)
+    assert "nothing to check against" in found.reasoning_chain[0].explanation

@@ -155,7 +155,7 @@ class _Found:
         reason = why_no_claim(
             sentence.text, is_item=is_item or bool(label), whole=is_whole or answers, ends_line=stands_alone
         )
-        if reason not in ("question", "greeting") and abstention_in(sentence.text):
+        if reason != "question" and abstention_in(sentence.text):
             self._split(sentence)
             return
         answered = claim_of_answer(self.question, sentence.text) if answers and not reason else None

@@ -50,8 +50,21 @@ def _looked_up(passage: NonClaim, sources: Sequence[Source]) -> NonClaim:
 
 
 def about_sources(outcomes: Iterable[Outcome], sources: Sequence[Source]) -> list[Outcome]:
-    """The outcomes, with those of abstentions decided by what the sources mention, or left open."""
+    """The outcomes, with those of abstentions decided by what the sources mention, or left open.
+
+    Without any words in the sources there is nothing to check against, and no kind of error.
+    """
+    if not any(character.isalnum() for source in sources for character in source.text):
+        return [_without_evidence(outcome) for outcome in outcomes]
     return [_decided(outcome, sources) for outcome in outcomes]
+
+
+def _without_evidence(outcome: Outcome) -> Outcome:
+    if not isinstance(outcome, Verdict):
+        return outcome
+    why = "There is nothing to check against: the sources are empty."
+    step = ReasoningStep(outcome.claim.text, NOT_FOUND, "not_supported", why)
+    return replace(outcome, relation="not_found", error_type=None, evidence_alignment=(), reasoning_chain=(step,))
 
 
 def _decided(outcome: Outcome, sources: Sequence[Source]) -> Outcome:

@@ -90,14 +90,21 @@ _UNREAD = re.compile(
 """Text that a reader of the page does not see, or sees struck out."""
 
 
+_ENTITIES = {"lt": "<", "gt": ">", "nbsp": " ", "le": "≤", "ge": "≥", "times": "×", "ndash": "–", "euro": "€"}
+_ENTITY = re.compile(rf"&({'|'.join(_ENTITIES)});", re.IGNORECASE)
+
+
 def as_markdown(text: str) -> str:
     """The text with its HTML tags replaced by Markdown or spaces, at the same offsets.
 
-    Deleted and hidden text becomes spaces. A text without HTML blocks is otherwise returned unchanged.
+    Deleted and hidden text becomes spaces, an entity such as "&lt;" its sign. A text without HTML blocks is otherwise
+    returned unchanged.
 
     >>> as_markdown("<h2>Prices</h2><p>Entry is <b>free</b>.</p>").split()
     ['##', 'Prices', 'Entry', 'is', 'free', '.']
     """
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: _ENTITIES[found[1].lower()].ljust(len(found[0])), text)
     if "</" in text or "~~" in text:
         text = _UNREAD.sub(lambda found: " " * len(found[0]), text)
     if len(_BLOCKS.findall(text)) < 2:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from vouching.text.units import unit_called
+from vouching.text.units import unit_after, unit_called
 from vouching.text.words import word_list
 
 Role = Literal[
@@ -90,13 +90,13 @@ NUMBER_WORDS: dict[str, NumberWord] = _vocabulary()
 """Every known number word in lower case."""
 
 
-DIGIT_RUN = r"\d[\d,.٬٫\u00a0\u2009\u202f]*+"
+DIGIT_RUN = r"\d(?:[\d,.٬٫\u00a0\u2009\u202f]|['’](?=\d{3}(?!\d)))*+"
 """Pattern of a maximal run of digits and separators; a run is always consumed whole, which keeps the scan linear."""
 _OPAQUE_CODE = (
     r"(?:https?://|www\.)\S++|(?<![\d-])\d++(?:-\d++){2,}+|\(\d{3}\) ?\d{3}-\d{4}(?!\d)"
     r"|\+\d{1,3}(?: \d{2,4}){2,4}(?!\d)|(?i:phone|tel|call|dial|fax)\.?:? \d{3}-\d{4}(?!\d)"
 )
-SPACED_RUN = r"(?<![\w.,:/-])(?<!\d )\d{1,3}(?: \d{3}){1,4}(?!\w|[.,:/-]\w| \d)"
+SPACED_RUN = r"(?<![\w.,:/-])(?<!\d )\d{1,3}(?: \d{3}){1,4}(?:,\d{1,2})?(?!\w|[.,:/-]\w| \d)"
 """Pattern of digits in threes between plain spaces ("10 000"), which is one number only if a unit or noun follows."""
 _NOT_AN_AUTHOR = (
     r"(?!(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul"
@@ -122,6 +122,13 @@ OPAQUE = rf"{CITATION}|{_OPAQUE_CODE}|{_FIXED}"
 
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:\.\d+)?")
 _EUROPEAN = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|0,\d+")
+_APOSTROPHES = re.compile(r"\d{1,3}(?:['’]\d{3})+(?:\.\d+)?")
+_IN_THREES = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+"""Written "16.181", which is a whole number where the text has decimals with a comma, and none with a point."""
+_MEASURED = re.compile(r"\d{1,3},\d{1,2}")
+"""Before a unit this is one number with a decimal comma, and not a list of two."""
+_COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d+,\d{1,2}(?![\d,])")
+_POINT_DECIMAL = re.compile(r"(?<![\d.,])\d+\.\d{1,2}(?![\d.])")
 _SPACED = re.compile(r"\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?")
 _ADDRESS = re.compile(r"(?:[01]?\d?\d|2[0-4]\d|25[0-5])(?:\.(?:[01]?\d?\d|2[0-4]\d|25[0-5])){3}")
 _PART = re.compile(r"[\d.]+")
@@ -162,7 +169,9 @@ def read_digits(text: str, start: int, end: int) -> list[DigitNumber]:
     [1234.0]
     """
     run = text[start:end].rstrip(",.٬٫\u00a0\u2009\u202f")
-    number = _plain_value(run)
+    in_threes = _IN_THREES.fullmatch(run) and _COMMA_DECIMAL.search(text) and not _POINT_DECIMAL.search(text)
+    measured = _MEASURED.fullmatch(run) and unit_after(text, start + len(run))
+    number = _plain_value(run.replace(",", ".") if measured else run.replace(".", "") if in_threes else run)
     if number is not None:
         found = _with_suffix(text, start, start + len(run), *number)
         return [found] if found else []
@@ -181,6 +190,8 @@ def read_digits(text: str, start: int, end: int) -> list[DigitNumber]:
 def _plain_value(run: str) -> tuple[float, float] | None:
     """Return value and rounding of a well-formed numeral, or None."""
     run = run.replace("٬", ",").replace("٫", ".")
+    if _APOSTROPHES.fullmatch(run):
+        run = re.sub("['’]", "", run)
     if _GROUPED.fullmatch(run):
         plain = run.replace(",", "")
     elif _EUROPEAN.fullmatch(run) and not _ADDRESS.fullmatch(run):

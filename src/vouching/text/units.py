@@ -138,7 +138,7 @@ _TABLE: tuple[tuple[str, str, float, str, str], ...] = (
     ("USD", "currency", 0.01, "¢", "cent"),
     ("EUR", "currency", 1.0, "€|EUR", "euro"),
     ("GBP", "currency", 1.0, "£|GBP", "pounds sterling|british pound"),
-    ("GBP", "currency", 0.01, "", "pence|penny"),
+    ("GBP", "currency", 0.01, "", "pence|penny|p"),
     ("JPY", "currency", 1.0, "¥|JPY", "yen|japanese yen"),
     ("INR", "currency", 1.0, "₹|INR|Rs|Rs.", "rupee|indian rupee"),
     ("CNY", "currency", 1.0, "CNY|RMB", "yuan|renminbi"),
