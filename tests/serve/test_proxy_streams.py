@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,18 +12,27 @@ import pytest
 pytest.importorskip("starlette", reason="the extra serve is not installed")
 
 from vouching.serve.blocking import Blocking
+from vouching.serve.events import data_of, events_of
 from vouching.serve.policy import JudgeSettings, Policy
 from vouching.serve.proxy_guard import Guard
 from vouching.serve.proxy_messages import Asked
 from vouching.serve.proxy_settings import ProxySettings
-from vouching.serve.proxy_streams import HeldChat, data_of, held_responses, stream_after
+from vouching.serve.proxy_streams import HeldChat, held_responses, stream_after
 from vouching.serve.work import Pool
 from vouching.types import Source
 
 ASKED = Asked("When did it open?", (Source("The bridge opened in 1973. It has two towers."),))
 WRONG, RIGHT, TOWERS = "The bridge opened in 1937.", "The bridge opened in 1973.", "The bridge has two towers."
 DONE = b"data: [DONE]\n\n"
+POOL = Pool(threads=1, queue=4)
+"""One for all tests: its process takes a second to start."""
 Make = Callable[[AsyncIterator[bytes], Guard], AsyncIterator[bytes]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    POOL.close()
 
 
 def held_chat(chunks: AsyncIterator[bytes], guard: Guard) -> AsyncIterator[bytes]:
@@ -45,7 +54,7 @@ def after_responses(chunks: AsyncIterator[bytes], guard: Guard) -> AsyncIterator
 def made(make: Make, events: list[bytes], **settings: Any) -> list[bytes]:
     """The events that a caller gets."""
     policy = ProxySettings(blocked_text="No.", **settings)
-    guard = Guard(policy, JudgeSettings("embedded:rules"), Pool(threads=1, queue=4), Blocking(Policy()))
+    guard = Guard(policy, JudgeSettings("embedded:rules"), POOL, Blocking(Policy()))
 
     async def chunks() -> AsyncIterator[bytes]:
         for event in events:
@@ -54,10 +63,7 @@ def made(make: Make, events: list[bytes], **settings: Any) -> list[bytes]:
     async def collected() -> list[bytes]:
         return [event async for event in make(chunks(), guard)]
 
-    try:
-        return asyncio.run(collected())
-    finally:
-        guard.close()
+    return asyncio.run(collected())
 
 
 def sent(data: dict[str, Any]) -> bytes:
@@ -86,7 +92,53 @@ def verdict(events: list[bytes]) -> dict[str, Any]:
 def test_the_last_event_is_understood_in_every_spelling(make: Make, last: bytes) -> None:
     events = made(make, [chunk(RIGHT), chunk(finish="stop"), last])
     assert verdict(events[-2:])["outcome"] == "passed"
-    assert events[-1].rstrip() == last.rstrip()
+    assert events[-1] == DONE
+
+
+def other(choice: dict[str, Any]) -> bytes:
+    """A chunk with a choice of another form."""
+    return sent({"id": "c", "model": "tiny", "choices": [{"index": 0, **choice}]})
+
+
+BAD = {"delta": {"content": WRONG}, "finish_reason": None}
+FORMS = {
+    "lines that end with CR": chunk(WRONG).replace(b"\n", b"\r"),
+    "a byte order mark": b"\xef\xbb\xbf" + chunk(WRONG),
+    "two data lines": chunk(WRONG).replace(b', "choices"', b',\ndata: "choices"'),
+    "a data line without a blank": chunk(WRONG).replace(b"data: ", b"data:"),
+    "message": other({"message": BAD["delta"]}),
+    "a message that is a text": other({"message": WRONG}),
+    "text": other({"text": WRONG}),
+    "refusal": other({"delta": {"refusal": WRONG}}),
+    "parts": other({"delta": {"content": [{"type": "text", "text": WRONG}]}}),
+    "parts of another type": other({"delta": {"content": [{"type": "output_text", "text": WRONG}]}}),
+    "a field of a delta": other({"delta": {"answer": WRONG}}),
+    "a field of a choice": other({"delta": {}, "answer": {"text": WRONG}}),
+    "a field of an event": sent({"answer": WRONG}),
+    "an event that is no JSON": b"data: " + WRONG.encode() + b"\n\n",
+    "a list": sent([{"choices": [BAD]}]),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_bad_text_passes_no_held_stream_of_a_policy_that_blocks_whatever_its_form(form: str) -> None:
+    events = made(held_chat, [FORMS[form], chunk(finish="stop"), DONE], action="block", undocumented="block")
+    shown = b"".join(event for event in events if "vouch" not in (data_of(event) or {}))  # the verdict quotes claims
+    assert WRONG not in shown.decode()
+    assert verdict(events)["outcome"] in ("failed", "unverified")
+
+
+def test_line_ends_that_are_cut_in_two_end_one_line_each() -> None:
+    async def single() -> AsyncIterator[bytes]:
+        for byte in b": hello\r\ndata: 1\r\ndata: 2\r\n\r\nevent: a\rdata: 3\r\rdata: 4":
+            yield bytes([byte])
+
+    async def collected() -> list[bytes]:
+        return [event async for event in events_of(single())]
+
+    assert asyncio.run(collected()) == [
+        b": hello\n\n", b"data: 1\ndata: 2\n\n", b"event: a\ndata: 3\n\n", b"data: 4\n\n",
+    ]  # fmt: skip
 
 
 def test_each_choice_is_held_by_itself() -> None:
@@ -210,6 +262,30 @@ def test_each_part_of_a_response_is_changed_where_it_stands() -> None:
     # The second delta and the citation of the changed text are dropped; everything else comes in its order.
     assert [(data_of(event) or {})["type"] for event in events] == [*kinds[:3], *kinds[5:]]
     assert (PARTS[8], PARTS[9]) == (events[6], events[7])
+
+
+ITEM: dict[str, Any] = {"type": "message", "content": [{"type": "text", "text": WRONG}]}
+RESPONSES = {
+    "a part of the type text": sent({"type": "response.output_item.done", "output_index": 0, "item": ITEM}),
+    "a content that is a text": sent(
+        {"type": "response.output_item.done", "output_index": 0, "item": {**ITEM, "content": WRONG}}
+    ),
+    "refusal": sent({"type": "response.refusal.delta", "delta": WRONG, "output_index": 0, "content_index": 0}),
+    "refusal as a part": sent({"type": "response.content_part.done", "output_index": 0, "content_index": 0,
+                               "part": {"type": "refusal", "refusal": WRONG}}),
+    "no type": sent({"delta": WRONG}),
+    "no JSON": b"data: " + WRONG.encode() + b"\n\n",
+    "lines that end with CR": delta(WRONG).replace(b"\n", b"\r"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", RESPONSES)
+def test_a_bad_text_passes_no_held_response_of_a_policy_that_blocks_whatever_its_form(form: str) -> None:
+    done = sent({"type": "response.completed", "response": {"output": []}})
+    events = made(held, [RESPONSES[form], done], action="block", undocumented="block")
+    shown = b"".join(event for event in events if "vouch" not in (data_of(event) or {}))  # the verdict quotes claims
+    assert WRONG not in shown.decode()
+    assert verdict(events)["outcome"] in ("failed", "unverified")
 
 
 def test_a_response_that_is_supported_passes_byte_by_byte() -> None:

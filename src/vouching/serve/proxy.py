@@ -21,12 +21,11 @@ import httpx2
 
 from vouching.errors import ConfigError, InputError, needed
 from vouching.serve.blocking import Blocking
-from vouching.serve.origins import SAFE, from_elsewhere
 from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard
 from vouching.serve.proxy_hooks import LITELLM, PROMPTFOO, Hooks
 from vouching.serve.proxy_messages import Asked, answers_of, parsed_object, read_request
-from vouching.serve.proxy_refusals import RefusedError, read_body
+from vouching.serve.proxy_refusals import RefusedError, read_body, refuse_foreign
 from vouching.serve.proxy_streams import HeldChat, annotation, held_responses, stream_after
 from vouching.serve.work import Pool
 
@@ -78,7 +77,9 @@ class Proxy:
         guarded = request.method == "POST" and path in _GUARDED
         if guarded and request.headers.get("content-encoding", "identity").lower() != "identity":
             raise RefusedError(415, "the body of a request whose answer is checked must not be compressed")
-        body = parsed_object(raw) if guarded else None
+        body = parsed_object(raw, self.settings.blocks) if guarded else None
+        if guarded and body is None and self.settings.blocks:
+            raise RefusedError(400, "the body of a request whose answer may be blocked must be a JSON object in UTF-8")
         if body is not None:
             try:
                 asked = read_request(body, self.settings.documents)
@@ -101,9 +102,7 @@ class Proxy:
 
         Blank and final segments are dropped, so that no spelling of a path goes unchecked.
         """
-        headers = dict(request.headers.raw)
-        if request.method not in SAFE and from_elsewhere(headers):
-            raise RefusedError(403, "the request comes from a page of another origin")
+        refuse_foreign(request, self.settings)
         first, *parts = [part for part in re.split(r"[/\\]", request.scope["path"]) if part] or [""]
         if first != "v1" or not parts:
             raise RefusedError(404, "only paths below /v1/ are passed on: end the base URL of the client with /v1")

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from vouching.errors import InputError
 from vouching.inputs import as_sources, row_sources
-from vouching.serve.origins import from_elsewhere
 from vouching.serve.policy import LimitSettings
 from vouching.serve.proxy_guard import Guard, worst
 from vouching.serve.proxy_messages import Asked, members, object_of, parsed_object, read_request
-from vouching.serve.proxy_refusals import RefusedError, read_body
+from vouching.serve.proxy_refusals import RefusedError, read_body, refuse_foreign
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -117,8 +116,7 @@ class Hooks:
 
     async def _read(self, request: Request) -> dict[str, Any]:
         """The JSON object of a request. Raises RefusedError for another body, or a page of another origin."""
-        if from_elsewhere(dict(request.headers.raw)):
-            raise RefusedError(403, "the request comes from a page of another origin")
+        refuse_foreign(request, self._guard.settings)
         body = parsed_object(await read_body(request, self._limits))
         if body is None:
             raise RefusedError(400, "the body of the request is not a JSON object")

@@ -96,15 +96,30 @@ def answers_of(body: Mapping[str, Any]) -> Iterator[tuple[str, Replace]]:
     """
     for choice in objects(body.get("choices")):
         message = object_of(choice.get("message"))
-        if isinstance(message.get("content"), str) and message["content"].strip():
-            yield message["content"], _in_choice(choice, message)
-        for part in objects(message.get("content")):
-            if part.get("type") == "text" and str(part.get("text", "")).strip():
-                yield part["text"], _in_part(part)
+        for holder, name in ((message, "content"), (message, "refusal"), (choice, "text"), (choice, "message")):
+            if isinstance(holder.get(name), str) and holder[name].strip():
+                yield holder[name], _in_choice(choice, holder, name)
+        for _, part, name in texts_of_item(message):
+            if part is not message:
+                yield part[name], _in_part(part, name)
     for item in objects(body.get("output")):
-        for part in objects(item.get("content")) if item.get("type") == "message" else ():
-            if part.get("type") == "output_text" and str(part.get("text", "")).strip():
-                yield part["text"], _in_part(part)
+        for _, part, name in texts_of_item(item):
+            yield part[name], _in_part(part, name)
+    if isinstance(body.get("output_text"), str) and body["output_text"].strip():
+        yield body["output_text"], _in_part(cast("dict[str, Any]", body), "output_text")
+
+
+def texts_of_item(item: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], str]]:
+    """Where a message has text: the place, the object and its field; a part of any type is shown by some client."""
+    if str(item.get("type")).startswith("reasoning"):
+        return
+    if isinstance(item.get("content"), str) and item["content"].strip():
+        yield 0, item, "content"
+    for place, part in enumerate(members(item.get("content"))):
+        fields = object_of(part)
+        for name in ("text", "refusal"):
+            if isinstance(fields.get(name), str) and fields[name].strip():
+                yield place, fields, name
 
 
 def members(value: Any) -> list[Any]:
@@ -122,10 +137,10 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [cast("dict[str, Any]", one) for one in members(value) if isinstance(one, dict)]
 
 
-def _in_choice(choice: dict[str, Any], message: dict[str, Any]) -> Replace:
+def _in_choice(choice: dict[str, Any], holder: dict[str, Any], name: str) -> Replace:
     def replace(text: str, blocked: bool) -> None:
-        message["content"] = text
-        message.pop("annotations", None)
+        holder[name] = text
+        holder.pop("annotations", None)
         choice.pop("logprobs", None)
         if blocked:
             choice["finish_reason"] = "content_filter"
@@ -133,21 +148,31 @@ def _in_choice(choice: dict[str, Any], message: dict[str, Any]) -> Replace:
     return replace
 
 
-def _in_part(part: dict[str, Any]) -> Replace:
+def _in_part(part: dict[str, Any], name: str) -> Replace:
     def replace(text: str, blocked: bool) -> None:
-        part["text"] = text
-        part["annotations"] = []
+        part[name] = text
+        part.update({listed: [] for listed in ("annotations",) if listed in part})
         part.pop("logprobs", None)
 
     return replace
 
 
-def parsed_object(raw: bytes) -> dict[str, Any] | None:
-    """A JSON object; None for anything else."""
+def parsed_object(raw: bytes, strict: bool = False) -> dict[str, Any] | None:
+    """A JSON object; None for anything else, and, if ``strict``, for one that another reader may read otherwise."""
     import json
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({key for key, _ in pairs}) < len(pairs):
+            raise ValueError("a key occurs twice")
+        return dict(pairs)
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is not JSON")
+
     try:
-        value: Any = json.loads(raw)
+        text: str | bytes = raw.decode() if strict else raw
+        more: dict[str, Any] = {"object_pairs_hook": once, "parse_constant": refuse} if strict else {}
+        value: Any = json.loads(text, **more)
     except (ValueError, RecursionError):
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None

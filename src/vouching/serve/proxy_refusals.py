@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from vouching.serve.policy import LimitSettings
+from vouching.serve.origins import SAFE, from_elsewhere, is_named_elsewhere
+from vouching.serve.policy import LimitSettings, is_local
+from vouching.serve.proxy_settings import ProxySettings
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -26,6 +28,16 @@ class RefusedError(Exception):
 
         error = {"message": f"vouch: {self}", "type": self.kind, "param": None, "code": self.kind}
         return JSONResponse({"error": error}, self.status)
+
+
+def refuse_foreign(request: Request, settings: ProxySettings) -> None:
+    """Raises RefusedError for a request that a page of somebody else sent, or one whose name was made to lead here."""
+    headers = dict(request.headers.raw)
+    if request.method not in SAFE and from_elsewhere(headers):
+        raise RefusedError(403, "the request comes from a page of another origin")
+    named = [f"http://{host}" for host in settings.hosts]
+    if is_local(settings.address) and (name := is_named_elsewhere(headers, named)):
+        raise RefusedError(421, f"the request calls this machine {name[:100]!r}: add that name to hosts to allow it")
 
 
 async def read_body(request: Request, limits: LimitSettings) -> bytes:

@@ -45,6 +45,9 @@ class ProxySettings:
     """What a caller gets instead of a blocked answer."""
     judge: str = "default"
     """Name of the judge, of the table ``judges``."""
+    hosts: tuple[str, ...] = ()
+    """Names by which callers on this machine may ask besides its own, such as that of a reverse proxy, with the port if
+    they send one. A request by another name is refused where ``address`` is of this machine only (DNS rebinding)."""
     caller: str = "proxy"
     """Name under which results are kept in ``serve.ledger``, and whose reviews blocking rests on."""
     check_seconds: float = 30.0

@@ -1,62 +1,38 @@
 """Streamed answers: passed through with the verdict at the end, or held until they are checked.
 
-Server-sent events are read by their blank lines. A stream that breaks off, or reports an error, ends with the verdict
+Server-sent events are read by the parser of the OpenAI client and written anew, so that nothing passes which only some
+readers see. Where a policy blocks, an event that cannot be read, or that has a text where the standard has none, ends a
+held stream: the verdict is "unverified". A stream that breaks off, or reports an error, ends with the verdict
 "unverified"; what is still held then passes or is blocked by the policy for unverified answers. In a held stream no
 event overtakes the text before it, and comments pass at once. Not supported: in a held stream of chat completions each
 sentence is checked on its own, so "it" may not be understood, and has no logprobs; in a held stream of responses
-everything from the first text on is held.
+everything from the first text on is held. The thoughts of a model ("reasoning_content") are not checked.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from vouching.models.base import spoken
+from vouching.serve.events import data_of, event_with, events_of, payload_of
 from vouching.serve.proxy_guard import Decision, Guard, worst
-from vouching.serve.proxy_messages import Asked, members, object_of, objects, parsed_object
+from vouching.serve.proxy_messages import Asked, members, object_of, objects, texts_of_item
 from vouching.text.sentences import sentence_spans
 
 _COMPLETED = ("response.completed", "response.incomplete")
 _FAILED = ("response.failed", "error")
 _PLAIN = ("index", "delta", "finish_reason", "logprobs")
 """Fields that every choice has."""
-
-
-async def events_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The events of a stream, each with its blank line."""
-    buffer = b""
-    async for chunk in chunks:
-        buffer = (buffer + chunk).replace(b"\r\n", b"\n")
-        *whole, buffer = buffer.split(b"\n\n")
-        for event in whole:
-            if event.strip():
-                yield event + b"\n\n"
-    if buffer.strip():
-        yield buffer + b"\n\n"
-
-
-def payload_of(event: bytes) -> bytes:
-    r"""The data of an event; empty for a comment.
-
-    >>> payload_of(b"data:[DONE]\n\n"), payload_of(b": still here\n\n")
-    (b'[DONE]', b'')
-    """
-    return b"\n".join(line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:"))
-
-
-def data_of(event: bytes) -> dict[str, Any] | None:
-    """The JSON object of an event; None for another."""
-    return parsed_object(payload_of(event))
-
-
-def event_with(data: dict[str, Any], name: str = "") -> bytes:
-    """An event with a JSON object."""
-    head = f"event: {name}\n" if name else ""
-    return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+_SILENT = {"role", "tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details"}
+"""Fields of a delta, besides its text, that say nothing to the reader."""
+_AROUND = {
+    "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "error",
+    "obfuscation", "prompt_filter_results", "provider",
+}  # fmt: skip
+"""Fields of a chunk."""
 
 
 def verdict_event(record: dict[str, Any], model: dict[str, Any] | None) -> bytes:
@@ -88,6 +64,8 @@ class _Ending:
     """Whether a response was completed."""
     failed: bool = False
     """Whether the server reported an error."""
+    strange: str = ""
+    """Why an event was refused; empty if none was."""
     choices: dict[int, bool] = field(default_factory=dict[int, bool])
     """For each choice that has begun whether it has finished."""
 
@@ -102,6 +80,8 @@ class _Ending:
     @property
     def problem(self) -> str:
         """Why the text is not complete; empty if it is."""
+        if self.strange:
+            return f"the upstream server sent {self.strange}"
         if self.failed:
             return "the upstream server reported an error"
         if self.last or self.completed or (self.choices and all(self.choices.values())):
@@ -150,6 +130,43 @@ def _said(content: Any) -> str:
     return "".join(str(part.get("text", "")) for part in objects(content) if part.get("type") == "text")
 
 
+def _normalise(choice: dict[str, Any]) -> None:
+    """Put the text of a choice where a delta has it, wherever it is."""
+    message, text = choice.pop("message", None), choice.pop("text", None)
+    delta = {**object_of(message), **object_of(choice.get("delta"))}
+    said = [delta.get("content"), delta.pop("refusal", None), text, message if isinstance(message, str) else None]
+    said = [one for one in said if one]
+    if len(said) > 1 or (said and not isinstance(delta.get("content"), list)):
+        delta["content"] = "".join(map(_said, said))
+    choice["delta"] = delta
+
+
+def _strange_chunk(data: dict[str, Any]) -> str:
+    """What an event has that cannot be checked; empty if nothing."""
+    if not data:
+        return "an event that is not a JSON object"
+    if unknown := sorted(data.keys() - _AROUND):
+        return f"an event with the field {unknown[0]!r}"
+    for choice in objects(data.get("choices")):
+        delta = object_of(choice.get("delta"))
+        for name, value in delta.items():
+            if name not in _SILENT and value and not (name == "content" and isinstance(value, str | list)):
+                return f"a delta with the field {name!r}"
+        for part in members(delta.get("content")) if isinstance(delta.get("content"), list) else ():
+            if object_of(part).get("type") not in ("text", "thinking", "reasoning"):
+                return "a part of a text that is not of the type text"
+        for name, value in choice.items():
+            if name not in _PLAIN and _has_text(value):
+                return f"a choice with the field {name!r}"
+    return ""
+
+
+def _has_text(value: Any) -> bool:
+    """Whether a value has a text of several words, which a client may show."""
+    within = [*object_of(value).values(), *members(value)]
+    return any(map(_has_text, within)) or (isinstance(value, str) and " " in value.strip())
+
+
 class HeldChat:
     """Holds each sentence of streamed chat completions until it is checked; what came after it waits for it."""
 
@@ -172,6 +189,11 @@ class HeldChat:
                 ending.last = event
                 break
             data = data_of(event) or {}
+            for choice in objects(data.get("choices")):
+                _normalise(choice)
+            if payload and self._guard.settings.blocks and (strange := _strange_chunk(data)):
+                ending.strange = strange
+                break
             ending.look(data)
             if not payload:
                 yield event
@@ -272,6 +294,9 @@ async def held_responses(chunks: AsyncIterator[bytes], guard: Guard, asked: Aske
             ending.last = event
             break
         data = data_of(event) or {}
+        if payload and guard.settings.blocks and not str(data.get("type", "")).startswith(("response.", "error")):
+            ending.strange = "an event that is not one of a response"
+            break
         ending.look(data)
         for key, part, name in _places(data):
             texts[key] = texts.get(key, "") + part[name] if name == "delta" else part[name]
@@ -301,17 +326,21 @@ async def held_responses(chunks: AsyncIterator[bytes], guard: Guard, asked: Aske
 def _places(data: dict[str, Any]) -> Iterator[tuple[_Key, dict[str, Any], str]]:
     """Where an event of the Responses API has text: the place in the response, and the object with the field."""
     at = (data.get("output_index"), data.get("content_index"))
-    name = {"response.output_text.delta": "delta", "response.output_text.done": "text"}.get(str(data.get("type")))
+    kind = str(data.get("type"))
+    name = {
+        "response.output_text.delta": "delta", "response.output_text.done": "text",
+        "response.refusal.delta": "delta", "response.refusal.done": "refusal",
+    }.get(kind)  # fmt: skip
     found = [(at, data, name)] if name else []
-    found += [(at, object_of(data.get("part")), "text")]
+    found += [(at, object_of(data.get("part")), one) for one in ("text", "refusal")]
     items = [(data.get("output_index"), data.get("item"))]
     items += [*enumerate(members(object_of(data.get("response")).get("output")))]
     for number, item in items:
-        parts = members(object_of(item).get("content")) if object_of(item).get("type") == "message" else []
-        found += [((number, place), object_of(part), "text") for place, part in enumerate(parts)]
+        found += [((number, place), part, one) for place, part, one in texts_of_item(object_of(item))]
     for key, part, field_name in found:
-        known = part is data or part.get("type") == "output_text"
-        if known and isinstance(part.get(field_name), str) and (field_name == "delta" or part[field_name].strip()):
+        text = part.get(field_name)
+        known = not str(part.get("type")).startswith(("reasoning", "summary"))
+        if known and isinstance(text, str) and (field_name == "delta" or text.strip()):
             yield key, part, field_name
 
 
