@@ -24,7 +24,7 @@ from vouching.models.connections import retry_after
 from vouching.models.http import HttpModel
 from vouching.models.open import open_model
 
-ASK = (Message("system", "Be brief."), Message("user", "Is it?"))
+ASK = (Message("system", "Be brief, in JSON."), Message("user", "Is it?"))
 SCHEMA = {"type": "object", "properties": {"label": {"type": "string"}}}
 REFUSED = of_json({"error": {"message": "unsupported"}}, status=400)
 
@@ -54,7 +54,7 @@ def test_a_question_is_sent_as_given_and_the_answer_comes_back_with_its_cost() -
     assert request.path == "/v1/chat/completions"
     assert request.body == {
         "model": "m",
-        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it?"}],
+        "messages": [{"role": "system", "content": "Be brief, in JSON."}, {"role": "user", "content": "Is it?"}],
         "max_tokens": 7,
         "temperature": 0.5,
         "top_p": 0.9,
@@ -93,7 +93,7 @@ def test_a_text_endpoint_gets_the_texts_as_one() -> None:
     [[said]], server = ask([of_json(answer)], Sampling(logprobs=True), endpoint="text")
     assert (said.text, said.finish_reason, said.logprobs) == ("Yes.", "length", (-1.0, -0.5))
     assert server.requests[0].path == "/v1/completions"
-    assert server.requests[0].body["prompt"] == "Be brief.\n\nIs it?"
+    assert server.requests[0].body["prompt"] == "Be brief, in JSON.\n\nIs it?"
 
 
 def test_log_probabilities_of_a_chat_are_read() -> None:
@@ -179,6 +179,19 @@ def test_a_refused_schema_becomes_any_json_then_plain_and_the_server_is_remember
     script = [REFUSED, REFUSED, says("{}")]
     _, server = ask(script, Sampling(json_schema=SCHEMA), Sampling(json_schema=SCHEMA), Sampling())
     assert formats(server) == ["json_schema", "json_object", None, None, None]
+
+
+def test_any_json_is_not_asked_for_where_the_prompt_does_not_speak_of_it() -> None:
+    async def main() -> FaultServer:
+        async with FaultServer([REFUSED, says("yes"), says("yes"), says("{}")]) as server:
+            model = HttpModel(server.url, "m")
+            for messages in ((Message("user", "Is it?"),), (Message("user", "Yes or no?"),), ASK):
+                await model.generate(messages, Sampling(json_schema=SCHEMA))
+            assert model.refused == ("json_schema",)
+            return server
+
+    # The last prompt speaks of JSON, and the server has not refused any JSON yet.
+    assert formats(asyncio.run(main())) == ["json_schema", None, None, "json_object"]
 
 
 def test_a_server_that_takes_any_json_is_remembered_as_that() -> None:

@@ -1,9 +1,10 @@
 """Models on OpenAI-compatible servers, through the ``openai`` client: vLLM, llama.cpp, Ollama, hosted models.
 
-A request that a server refuses (400 or 422) is sent again with less: a JSON schema becomes "any JSON", then plain text;
-several completions are asked for one at a time; ``max_tokens`` gets its newer name; temperature and top_p are dropped
-where only their defaults are allowed; system messages become the user's where there is no such role. What the server
-accepts is remembered. A server that sends fewer completions than asked for is asked for the rest, with other seeds.
+A request that a server refuses (400 or 422) is sent again with less: a JSON schema becomes "any JSON" where the
+prompt speaks of JSON, then plain text; several completions are asked for one at a time; ``max_tokens`` gets its newer
+name; temperature and top_p are dropped where only their defaults are allowed; system messages become the user's where
+there is no such role. What the server accepts is remembered. A server that sends fewer completions than asked for is
+asked for the rest, with other seeds.
 
 Bodies are built and read here, not by the client's typed models: servers send fields of wrong types, and building the
 models takes longer than the rest of a call. Fields that equal the default are not sent, since some servers refuse
@@ -306,7 +307,8 @@ class HttpModel:
     async def _ask(self, messages: Sequence[Message], sampling: Sampling, n: int, seed: int | None) -> list[Completion]:
         """Completions of one request, at least one; sent with less as long as the server refuses it."""
         refusal: ModelRefusedError | None = None
-        for many, form in self._ways(sampling, n):
+        speaks_of_json = any("json" in message.content.lower() for message in messages)
+        for many, form in self._ways(sampling, n, speaks_of_json):
             body = request_body(self.model, messages, sampling, self.endpoint, form, n if many else 1, seed)
             try:
                 completions = await self._send(body)
@@ -316,7 +318,8 @@ class HttpModel:
                 refusal = error
                 continue
             if refusal:
-                self._remember(many or n == 1, form if sampling.json_schema is not None else self._form)
+                left = form if speaks_of_json or form == "json_schema" else "json_object"
+                self._remember(many or n == 1, left if sampling.json_schema is not None else self._form)
             return completions
         assert refusal  # at least one way was tried
         raise refusal
@@ -326,12 +329,16 @@ class HttpModel:
         self._many = self._many and many
         self._form = _FORMATS[max(_FORMATS.index(self._form), _FORMATS.index(form))]
 
-    def _ways(self, sampling: Sampling, n: int) -> Iterator[tuple[bool, Format]]:
-        """What to try in turn: whether to ask for all completions together, and how to ask for JSON."""
+    def _ways(self, sampling: Sampling, n: int, speaks_of_json: bool) -> Iterator[tuple[bool, Format]]:
+        """What to try in turn: whether to ask for all completions together, and how to ask for JSON.
+
+        Any JSON is asked for only where the prompt speaks of it: without its form, a model writes an endless object.
+        """
         forms = _FORMATS[_FORMATS.index(self._form if sampling.json_schema is not None else "plain") :]
         for many in (True, False) if n > 1 and self._many else (False,):
             for form in forms:
-                yield many, form
+                if speaks_of_json or form != "json_object":
+                    yield many, form
 
     async def _send(self, body: dict[str, object]) -> list[Completion]:
         """Completions of one body, without the fields that this server is known to refuse."""
