@@ -136,6 +136,19 @@ def check_text(value: object, name: str) -> str:
     return value
 
 
+def check_texts(value: object, name: str) -> None:
+    """Raises InputError if any text of a nested value, keys included, is not valid text."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            check_text(one, name)
+        elif isinstance(one, Mapping):
+            waiting += [*cast("Mapping[object, object]", one), *cast("Mapping[object, object]", one).values()]
+        elif isinstance(one, list | tuple):
+            waiting += cast("list[object]", one)
+
+
 OR_SEARCH = ", or search for sources with --index or --web"
 """The alternative to a row's sources, for commands that can search."""
 

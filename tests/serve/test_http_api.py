@@ -14,12 +14,14 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 
 import httpx2
+from pydantic import BaseModel, ValidationError
 
 import vouching
 from tests.cli.chat_server import chat_server
 from tests.serve.served import BRIDGE, policy, served
 from vouching import AsyncClient, Client, Report, Verdict
 from vouching.errors import ConfigError, InputError, ModelUnavailableError, ServerUnavailableError
+from vouching.serve import bodies
 from vouching.serve.policy import JudgeSettings, Policy
 from vouching.types import Usage
 from vouching.types.serial import json_schema
@@ -205,3 +207,18 @@ def test_text_in_the_body_that_is_no_json_is_a_problem(url: str) -> None:
         answer = httpx2.post(f"{url}/v1/check", content=raw, headers={"content-type": "application/json"})
         assert 400 <= answer.status_code < 500, (raw[:20], answer.text)
         assert answer.json()["error"] == "InputError"
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        (bodies.StreamBody, {"response": "a", "question": "\ud800"}),
+        (bodies.ChallengeBody, {"task": {"data": {"\ud800": 1}}, "proposal": {}}),
+        (bodies.RewardBody, {"rows": [{"response": "\ud800"}]}),
+        (bodies.FilteredBody, {"stream": "\ud800"}),
+        (bodies.SourceBody, {"text": "\ud800"}),
+    ],
+)
+def test_a_text_that_cannot_be_stored_is_refused_at_the_door(body: type[BaseModel], fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=r"a text of the request contains a lone surrogate, U\+D800"):
+        body.model_validate(fields)

@@ -33,7 +33,7 @@ from vouching.types import Compression, Passage, Trajectory
 
 Verdict: TypeAlias = Literal["Correct", "Incorrect", "Intermediate"]
 
-_MARKS = r"[\s#>*_`~\"'\[\]()•\-–—.\d]*"
+_MARKS = r"(?:[^\S\n]|[#>*_`~\"'\[\]()•\-–—.\d])*"
 _ENDS = r"[*_`\"'\s]*(?:[:：=]|[-–—](?=\s)|$)[*_`]*"
 _HEADING = re.compile(
     rf"^{_MARKS}(?:(?P<facts>(?i:(?:(?:useful|key|relevant)\s+)?facts?))|(?P<reasoning>(?i:reasoning|explanation|analysis))"

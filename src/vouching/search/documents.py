@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
+from zipfile import ZipFile
 
 from vouching.errors import InputError, needed
 from vouching.rows.read import FORMATS, Row, RowReader, open_rows
@@ -66,12 +67,16 @@ def pdf_text(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[
 
 
 def pdf_pages(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[str, list[str]]:
-    """Title and pages of a PDF, as :func:`pdf_text` joins them."""
+    """Title and pages of a PDF, as :func:`pdf_text` joins them. Raises as that, and for one of over 5,000 pages."""
     reader = need("pypdf").PdfReader
     try:
         document: Any = reader(file)
+        _few(int(document.trailer["/Root"]["/Pages"]["/Count"]), "pages", MAX_PAGES, name)
+        _few(len(document.pages), "pages", MAX_PAGES, name)
         pages: list[str] = [page.extract_text() for page in document.pages[:max_pages]]
         title = " ".join(str((document.metadata and document.metadata.title) or "").split())
+    except InputError:
+        raise
     except Exception as error:  # parsers raise any error on broken files
         raise InputError(f"{name} cannot be read as a PDF ({type(error).__name__}: {error})") from error
     if not any(page.strip() for page in pages):
@@ -84,13 +89,28 @@ def pdf_pages(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple
 def docx_text(file: IO[bytes], name: str) -> tuple[str, str]:
     """Title and text of a Word file: a line per paragraph, headings with "# ", tables in Markdown.
 
-    Raises InputError if it is broken, encrypted or has no text.
+    Raises InputError if it is broken, encrypted or has no text, or if what it unpacks to is far larger than a book.
     """
     opened = need("docx").Document
     try:
+        with ZipFile(file) as parts:
+            sizes = [part.file_size for part in parts.infolist()]
+        _few(len(sizes), "parts", MAX_PARTS, name)
+        _few(sum(sizes), "bytes once it is unpacked", MAX_UNPACKED, name)
+        file.seek(0)
         document: Any = opened(file)
-        text = "\n\n".join(filter(str.strip, map(_block_text, document.iter_inner_content())))
+        body = document.element.body
+        _few(
+            int(body.xpath("count(.//w:p) + count(.//w:tc) + sum(.//w:gridSpan/@w:val)")),
+            "paragraphs and cells",
+            MAX_BLOCKS,
+            name,
+        )
+        styles: dict[str | None, str] = {}
+        text = "\n\n".join(filter(str.strip, (_block_text(one, styles) for one in document.iter_inner_content())))
         title = " ".join((document.core_properties.title or "").split())
+    except InputError:
+        raise
     except Exception as error:  # parsers raise any error on broken files
         raise InputError(f"{name} cannot be read as a Word file ({type(error).__name__}: {error})") from error
     if not text.strip():
@@ -98,16 +118,28 @@ def docx_text(file: IO[bytes], name: str) -> tuple[str, str]:
     return title, text
 
 
-def _block_text(block: Any) -> str:
-    """A paragraph or a table of a Word file."""
+def _few(number: int, what: str, limit: int, name: str) -> None:
+    """Raises InputError if there are more than ``limit``."""
+    if number > limit:
+        raise InputError(f"{name} has {number:,} {what}, but a document may have {limit:,}: split it")
+
+
+def _block_text(block: Any, styles: dict[str | None, str]) -> str:
+    """A paragraph or a table of a Word file; ``styles`` keeps the names of the styles that were looked up."""
     if hasattr(block, "rows"):
         rows = [[" ".join(cell.text.split()).replace("|", "/") for cell in row.cells] for row in block.rows]
         lines = [f"| {' | '.join(cells)} |" for cells in rows]
         return "\n".join([*lines[:1], f"|{'---|' * len(rows[0])}", *lines[1:]]) if rows else ""
-    style: str = (block.style and block.style.name) or ""
+    text: str = block.text
+    if not text.strip():
+        return ""
+    key: str | None = block._p.style
+    if key not in styles:
+        styles[key] = (block.style and block.style.name) or ""
+    style = styles[key]
     level = style.removeprefix("Heading ")
     hashes = "#" * int(level) if style.startswith("Heading ") and level.isdigit() else "#" if style == "Title" else ""
-    return f"{hashes[:6]} {block.text}".strip() if block.text.strip() else ""
+    return f"{hashes[:6]} {text}".strip()
 
 
 def need(module: str) -> Any:
@@ -121,6 +153,9 @@ TEXTS = (".txt", ".text", ".md", ".markdown", ".rst")
 WEB_PAGES = (".html", ".htm", ".xhtml")
 PDF = ".pdf"
 DOCX = ".docx"
+MAX_PAGES, MAX_PARTS, MAX_BLOCKS, MAX_UNPACKED = 5_000, 10_000, 50_000, 100_000_000
+"""Of a document: pages of a PDF; parts, paragraphs and cells, and unpacked bytes of a Word file. A file of a few
+kilobytes may hold far more, and each takes time and memory to read."""
 MAX_BYTES = 200_000_000
 """Maximal size of a file that is read as a whole; files of rows have no limit."""
 _ROWS_TRIED = 100

@@ -240,12 +240,12 @@ def checked_url(url: str, base: URL | None = None) -> URL:
         raise FetchError(f"{shown!r} is not a valid address: it contains a space or a control character")
     try:
         target = base.join(URL(url)) if base else URL(url)
-        port = target.port
+        host, port = target.host, target.port
     except (ValueError, TypeError) as error:
         raise FetchError(f"{shown!r} is not a valid address: {error}") from None
     if target.scheme not in {"http", "https"}:
         raise FetchError(f"expected an http or https address, got {shown!r}")
-    if not target.host or not port or not 0 < port < 65536:
+    if not host or not port or not 0 < port < 65536:
         raise FetchError(f"expected an address with a host and a port between 1 and 65535, got {shown!r}")
     if target.user is not None or target.password is not None:
         raise FetchError("an address must not contain a user name or a password")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from itertools import pairwise
@@ -28,7 +29,7 @@ EXTRACTED = {
 """Kinds of documents by their ending; others are read as plain text."""
 _TYPES = {"application/pdf": "pdf", "text/plain": "text", "text/markdown": "markdown"}
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
-_CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*\s*\Z")
 _FIRST_END = re.compile(r"[.!?][\"'”’)\]]*(?=\s|\Z)")
 _MAX_CARRIED = 400
@@ -103,13 +104,24 @@ def _whole_sentences(pages: Sequence[str]) -> list[str]:
 
 
 def _marked(text: str) -> list[tuple[int, str]]:
-    """Where the headings of a Markdown text are; lines of code are none."""
-    code = [found.span() for found in _CODE.finditer(text)]
-    return [
-        (found.start(), found.group(1))
-        for found in _HEADING.finditer(text)
-        if not any(start <= found.start() < end for start, end in code)
-    ]
+    """Where the headings of a Markdown text are; lines of code are none, and an open fence begins none."""
+    fences = [(found.start(), found[1]) for found in _FENCE.finditer(text)]
+    last = {mark: start for start, mark in fences}
+    code: list[tuple[int, int]] = []
+    opened: tuple[int, str] | None = None
+    for start, mark in fences:
+        if opened is None:
+            opened = (start, mark) if last[mark] > start else None
+        elif mark == opened[1]:
+            code.append((opened[0], start))
+            opened = None
+    begins = [start for start, _ in code]
+
+    def is_code(place: int) -> bool:
+        at = bisect_right(begins, place) - 1
+        return at >= 0 and place < code[at][1]
+
+    return [(found.start(), found.group(1)) for found in _HEADING.finditer(text) if not is_code(found.start())]
 
 
 def _lines_of(text: str, headings: Sequence[str]) -> list[tuple[int, str]]:

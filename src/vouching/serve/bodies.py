@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from vouching.evidence_windows import JudgedWindow
-from vouching.inputs import each_of
+from vouching.inputs import check_texts, each_of
 from vouching.methods.base import Outcome
 from vouching.repair import Rest
 from vouching.rows.shapes import SOURCE_KEYS
@@ -23,16 +23,24 @@ def example(fields: Any) -> ConfigDict:
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [fields]})
 
 
+def _valid(value: Any) -> Any:
+    """``value``, if each of its texts can be stored and shown. Raises InputError otherwise."""
+    check_texts(value, "a text of the request")
+    return value
+
+
 class Body(BaseModel):
     """A request."""
 
     model_config = ConfigDict(extra="forbid")
+    _texts = model_validator(mode="before")(_valid)
 
 
 class FilteredBody(BaseModel):
     """A request for the verdicts that pass all filters; one that is missing or blank does not restrict."""
 
     model_config = Body.model_config
+    _texts = model_validator(mode="before")(_valid)
     stream: str | None = None
     caller: str | None = None
     model: str | None = None
@@ -201,6 +209,7 @@ class RewardBody(BaseModel):
             "examples": [{"rows": [{"response": '{"label": "yes"}', "gold": "Attributable"}], "settings": {}}]
         },
     )
+    _texts = model_validator(mode="before")(_valid)
     rows: list[dict[str, Any]] | None = Field(None, description="The rows, with the columns that the method reads.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the reward.")
     query: list[str] | None = Field(None, description="OpenRLHF: prompt and reply together, one text per reply.")

@@ -65,14 +65,15 @@ def scope_of(path: str) -> Scope | None:
 def route_of(path: str) -> str:
     """The route of a path, for numbers and logs: a path of which there may be any number is "other".
 
-    >>> route_of("/v1/reward/blinded"), route_of("/v1/check-response"), route_of("/v1/checks")
-    ('/v1/reward', '/v1/check-response', 'other')
+    >>> route_of("/v1/reward/blinded"), route_of("/v1/check-response"), route_of("/v1/checks"), route_of("*")
+    ('/v1/reward', '/v1/check-response', 'other', 'other')
     """
     parts = path.split("/")
     route = "/".join(parts[:3])
     if route in ROUTE_SCOPES or path in ("/healthz", "/readyz", "/v1/session"):
         return route
-    return f"/{parts[1]}" if f"/{parts[1]}" in PAGES else "other"
+    page = "/".join(parts[:2])  # the path of  OPTIONS *  has no slash
+    return page if page in PAGES else "other"
 
 
 class Gate:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from vouching.serve.service import Service
 
 _MAX_ROWS = 500
+LARGEST = 2**63 - 1
+"""The largest number that a database has."""
 
 
 def add_history(app: FastAPI, service: Service, described: Any) -> None:
@@ -56,7 +58,7 @@ class Asked(bodies.Body):
     caller: str | None = None
     stream: str | None = None
     kind: str | None = None
-    about: int | None = None
+    about: Annotated[int | None, Query(ge=1, le=LARGEST)] = None
     label: str | None = None
     error_type: str | None = None
     model: str | None = None
@@ -65,7 +67,7 @@ class Asked(bodies.Body):
     until: str | None = None
     max_confidence: float | None = None
     limit: Annotated[int, Query(ge=1, le=_MAX_ROWS)] = 100
-    before: Annotated[int | None, Query(ge=1)] = None
+    before: Annotated[int | None, Query(ge=1, le=LARGEST)] = None
 
 
 def ledger_of(service: Service) -> Recorder:

@@ -113,6 +113,8 @@ class KeyFile:
 
         Raises InputError for an unknown scope, and for a name that would not tell a reviewer from another valid key.
         """
+        if len(name) > 200 or not name.isprintable():
+            raise InputError(f"the name of a key must have at most 200 printable characters, got {name[:80]!r}")
         unknown = [scope for scope in scopes if scope not in SCOPES]
         if unknown or not scopes:
             raise InputError(f"unknown scope {shown_json(unknown[0] if unknown else '')}: expected {', '.join(SCOPES)}")

@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from vouching.errors import InputError
 from vouching.review import ItemTakenError, ReviewQueue
 from vouching.serve import bodies
-from vouching.serve.history import ledger_of
+from vouching.serve.history import LARGEST, ledger_of
 from vouching.serve.keys import Key, caller_of
 from vouching.serve.review_page import item_piece
 from vouching.serve.work import Rejected
@@ -132,7 +132,7 @@ class _Listed(bodies.FilteredBody):
     assignee: str | None = None
     state: ReviewState | None = None
     limit: Annotated[int, Query(ge=1, le=500)] = 100
-    offset: Annotated[int, Query(ge=0)] = 0
+    offset: Annotated[int, Query(ge=0, le=LARGEST)] = 0
 
 
 class DecisionBody(bodies.Body):
@@ -166,7 +166,7 @@ class _Audited(bodies.Body):
     item: str | None = None
     reviewer: str | None = None
     limit: Annotated[int, Query(ge=1, le=500)] = 100
-    before: Annotated[int | None, Query(ge=1)] = None
+    before: Annotated[int | None, Query(ge=1, le=LARGEST)] = None
 
 
 def add_reviewing(app: FastAPI, service: Service, described: Any) -> None:
