@@ -17,10 +17,11 @@ from sqlalchemy import text
 
 from tests.ledger.conftest import KEY
 from tests.ledger.entries import small
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, InputError
 from vouching.ledger import Ledger, RetentionRule, Verification, open_ledger
 from vouching.ledger.chain import COVERED, GENESIS, Keys
 from vouching.ledger.tables import ROWS as TABLE
+from vouching.types.ledger import Filters
 
 ROWS = 6
 ERASED = 2
@@ -254,3 +255,45 @@ def test_keys_are_replaced_and_a_chain_keeps_to_having_one(tmp_path: Path) -> No
         with pytest.raises(ConfigError, match="has no key"):
             ledger.append([small(1, "open")])
         assert [fault.kind for fault in ledger.verify().faults] == ["key"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "values", "kind"),
+    [
+        ("UPDATE ledger_streams SET key_id = ''", (), "head"),
+        ("UPDATE ledger_streams SET seq = 'x'", (), "head"),
+        ("UPDATE ledger_streams SET mac = ?", (b"\xff",), "head"),
+        ("UPDATE ledger_rows SET passed = 2 WHERE seq = 3", (), "changed"),
+        ("UPDATE ledger_rows SET passed = 'x' WHERE seq = 3", (), "changed"),
+        ("UPDATE ledger_rows SET seq = 'x' WHERE seq = 3", (), "changed"),
+        ("UPDATE ledger_contents SET record = ? WHERE id = 3", ("[" * 5_000,), "content"),
+        ("UPDATE ledger_contents SET inputs = '[1]' WHERE id = 3", (), "content"),
+    ],
+)
+def test_a_value_of_another_type_or_one_that_reads_the_same_is_a_fault(
+    statement: str, values: tuple[Any, ...], kind: str
+) -> None:
+    found = after(lambda folder: attacked(folder, (statement, values)))
+    assert kind in {fault.kind for fault in found.faults}
+
+
+def test_a_kept_head_that_was_changed_or_has_no_code_is_a_fault(tmp_path: Path) -> None:
+    with filled(tmp_path) as ledger:
+        [head] = ledger.heads()
+        assert ledger.verify(heads=[head]).intact
+        # A truncated chain with a head that was cut to fit it: only the code of the head shows it.
+        for changed in (replace(head, at="2026-01-01"), replace(head, code="")):
+            [fault] = ledger.verify(heads=[changed]).faults
+            assert (fault.kind, fault.seq) == ("anchor", head.seq)
+
+
+def test_a_lone_surrogate_in_a_row_is_shown_as_it_is_written(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db", key=KEY) as ledger:
+        [id] = ledger.append([replace(small(1), inputs={"claim": "a \ud800 \\ud800 \U0001f600"})])
+        [row] = ledger.search()
+        assert row.id == id
+        assert row.inputs == {"claim": "a \\ud800 \\ud800 \U0001f600"}
+        assert ledger.verify().intact
+        with pytest.raises(InputError, match="at most 100 words"):
+            ledger.search(text="a " * 1_200)
+        assert ledger.count(Filters(about=10**20)) == 0

@@ -13,11 +13,12 @@ import hmac
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from vouching.errors import ConfigError, InputError
+from vouching.types.ledger import Head
 from vouching.types.serial import defined
 
 KEY_VARIABLE = "VOUCH_LEDGER_KEY"
@@ -28,7 +29,7 @@ COVERED = (
     "model", "details", "kept", "inputs_digest", "record_digest", "key_id", "prev",
 )  # fmt: skip
 """Columns that a row's code covers, in the order in which it covers them: all but itself."""
-_FORMAT = "vouching ledger 1"
+_FORMAT, _HEAD_FORMAT = "vouching ledger 1", "vouching ledger head 1"
 _SHORTEST_KEY = 16
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -61,10 +62,17 @@ class Keys:
 
     def code(self, row: Mapping[str, Any]) -> str | None:
         """The code of a row under the key that it names; None if that key is not known."""
-        message = json.dumps([_FORMAT, *(row[name] for name in COVERED)], separators=(",", ":"), default=repr).encode()
-        if not row["key_id"]:
+        return self._code([_FORMAT, *(row[name] for name in COVERED)], row["key_id"])
+
+    def head_code(self, head: Head) -> str | None:
+        """The code of the end of a chain, which shows that this ledger gave it; None if its key is not known."""
+        return self._code([_HEAD_FORMAT, head.stream, head.seq, head.mac, head.key_id, head.at], head.key_id)
+
+    def _code(self, covered: Sequence[object], key_id: str) -> str | None:
+        message = json.dumps(covered, separators=(",", ":"), default=repr).encode()
+        if not key_id:
             return hashlib.sha256(message).hexdigest()
-        key = self.by_id.get(row["key_id"])
+        key = self.by_id.get(key_id)
         return None if key is None else hmac.new(key, message, "sha256").hexdigest()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, false
 
 from vouching.errors import InputError
 from vouching.ledger.tables import ROWS
@@ -23,6 +23,8 @@ def conditions(filters: Filters | None) -> list[ColumnElement[bool]]:
             found.append(ROWS.c.at >= as_time(value))
         elif name == "until":
             found.append(ROWS.c.at < as_time(value))
+        elif isinstance(value, int) and abs(value) >= 2**63:  # no row has a number that the database lacks
+            found.append(false())
         elif name == "max_confidence":
             found.append(ROWS.c.confidence <= value)
         else:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -33,8 +34,11 @@ KEEP_VARIABLE = "VOUCH_LEDGER_KEEP"
 _NAME_LENGTH = 200
 _LARGEST = 2**63 - 1
 """The largest number that the database has."""
+_MOST_WORDS = 100
 _PAGE = 500
 """Rows that an export reads at once."""
+_HALVES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89a-f][0-9a-f]{2})")
+"""A lone surrogate in stored JSON, where pairs are characters: shown as it is written, since it cannot be sent."""
 _JOINED = ROWS.outerjoin(CONTENTS, CONTENTS.c.id == ROWS.c.id)
 _COLUMNS = (*ROWS.c, CONTENTS.c.inputs, CONTENTS.c.record, CONTENTS.c.salt)
 
@@ -162,7 +166,10 @@ class Ledger:
         if limit < 1:
             raise InputError(f"limit must be at least 1, got {limit}")
         asked = select(*_COLUMNS).select_from(_JOINED).where(*conditions(filters))
-        for words in re.findall(r'"([^"]+)"|(\S+)', text or ""):
+        sought = re.findall(r'"([^"]+)"|(\S+)', text or "")
+        if len(sought) > _MOST_WORDS:
+            raise InputError(f"a search has at most {_MOST_WORDS} words, got {len(sought):,}: put phrases into quotes")
+        for words in sought:
             asked = asked.where(CONTENTS.c.words.contains(words_of({"": max(words)}, {}), autoescape=True))
         if before is not None:
             asked = asked.where(ROWS.c.id < min(max(before, 0), _LARGEST))
@@ -182,7 +189,8 @@ class Ledger:
         )
         with self.store.read() as connection:
             found = connection.execute(asked.order_by(STREAMS.c.stream))
-            return [Head(row.stream, row.seq, row.mac, row.key_id, row.at) for row in found]
+            ends = [Head(row.stream, row.seq, row.mac, row.key_id, row.at) for row in found]
+        return [replace(end, code=self.keys.head_code(end) or "") for end in ends]
 
     def verify(
         self, stream: str | None = None, heads: Iterable[Head] | None = None, max_faults: int = 100
@@ -340,7 +348,7 @@ def _ledger_row(found: RowMapping) -> LedgerRow:
     try:
         details: dict[str, Any] = json.loads(values.pop("details"))
         for name in ("inputs", "record"):
-            values[name] = None if values[name] is None else json.loads(values[name])
+            values[name] = None if values[name] is None else json.loads(_HALVES.sub(r"\1\\\\u\2", values[name]))
         return LedgerRow(**values, **details, erased=salt is None)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise InputError(f"row {values['id']} of the ledger was damaged: run  vouch ledger verify") from None

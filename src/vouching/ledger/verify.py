@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Connection, select, union
+from sqlalchemy import Connection, Integer, select, type_coerce, union
 
 from vouching.errors import ConfigError
 from vouching.ledger.chain import GENESIS, KEY_VARIABLE, Keys, digest, words_of
@@ -42,7 +42,7 @@ def verify(
             if len(listed) < max_faults:
                 listed.append(fault)
         rows, erased = rows + chain.rows, erased + chain.erased
-    for fault in _orphans(connection) if stream is None else ():
+    for fault in (*_unsigned(keys, anchored), *(_orphans(connection) if stream is None else ())):
         total += 1
         if len(listed) < max_faults:
             listed.append(fault)
@@ -52,6 +52,16 @@ def verify(
 def _refuse_without_key(connection: Connection, keys: Keys) -> None:
     if not keys.signing and connection.execute(select(ROWS.c.id).where(ROWS.c.key_id != "").limit(1)).first():
         raise ConfigError(f"the ledger has chains with a key, which cannot be checked without it: set {KEY_VARIABLE}")
+
+
+def _unsigned(keys: Keys, heads: Sequence[Head]) -> Iterator[LedgerFault]:
+    """Kept heads that this ledger did not give."""
+    for head in heads:
+        if head.key_id and head.code != keys.head_code(head):
+            words = (
+                f"the kept head of row {head.seq} was changed, or has no code: keep what  vouch ledger heads  prints"
+            )
+            yield LedgerFault(head.stream, head.seq, None, "anchor", words)
 
 
 def _orphans(connection: Connection) -> Iterator[LedgerFault]:
@@ -75,11 +85,14 @@ class _Chain:
     def faults(self) -> Iterator[LedgerFault]:
         """Everything that is wrong, in order."""
         place, before = 0, {GENESIS}
-        last = GENESIS
+        last, key_id = GENESIS, ""
         for row in self._read():
             self.rows += 1
             seq = row["seq"]
-            if not isinstance(seq, int) or seq <= place:
+            if not isinstance(seq, int):
+                yield LedgerFault(self.stream, None, row["id"], "changed", f"a row has the place {seq!r}")
+                continue
+            if seq <= place:
                 yield self._fault(row, "inserted", f"a further row has the place {seq}")
                 continue
             if seq > place + 1:
@@ -95,13 +108,14 @@ class _Chain:
             yield from self._of_head(row)
             # A changed code must not make the next row look wrong too.
             place, last, before = seq, row["mac"], {row["mac"], code or row["mac"]}
-        yield from self._of_end(place, last)
+            key_id = row["key_id"]
+        yield from self._of_end(place, last, key_id)
 
     def _read(self) -> Iterator[Found]:
         """The rows with their texts, page by page, also several with the same place."""
         asked = select(
             ROWS, CONTENTS.c.id.label("content"), CONTENTS.c.salt, CONTENTS.c.inputs, CONTENTS.c.record,
-            CONTENTS.c.words,
+            CONTENTS.c.words, type_coerce(ROWS.c.passed, Integer).label("stored_passed"),
         ).select_from(ROWS.outerjoin(CONTENTS, CONTENTS.c.id == ROWS.c.id))  # fmt: skip
         asked = asked.where(ROWS.c.stream == self.stream).order_by(ROWS.c.seq, ROWS.c.id)
         with self.connection.execute(asked, execution_options={"yield_per": _PAGE}) as found:
@@ -114,11 +128,15 @@ class _Chain:
         asked = asked.where(ROWS.c.stream == self.stream, ROWS.c.kind == "erase").order_by(ROWS.c.seq)
         found: list[tuple[int, list[Span]]] = []
         for seq, record in self.connection.execute(asked):
-            with suppress(ValueError, TypeError, KeyError):  # a changed record is a fault of its own row
+            with suppress(
+                ValueError, TypeError, KeyError, RecursionError
+            ):  # a changed record is a fault of its own row
                 found.append((seq, [(first, last) for first, last in json.loads(record)["erased"]]))
         return found
 
     def _of_code(self, row: Found, code: str | None) -> LedgerFault | None:
+        if row["stored_passed"] not in (None, 0, 1):  # it reads as one of these
+            return self._fault(row, "changed", f"row {row['seq']} was changed: passed is neither true nor false")
         if code is None:
             return self._fault(row, "key", f"row {row['seq']} has a key that is not in {KEY_VARIABLE}")
         if self.keys.signing and not row["key_id"]:
@@ -161,14 +179,16 @@ class _Chain:
                 row, "anchor", f"row {row['seq']} is not the one of the kept head: the chain was rewritten up to there"
             )
 
-    def _of_end(self, place: int, last: str) -> Iterator[LedgerFault]:
+    def _of_end(self, place: int, last: str, key_id: str) -> Iterator[LedgerFault]:
         end = self.connection.execute(select(STREAMS).where(STREAMS.c.stream == self.stream)).one_or_none()
         if end is None and place:
             yield LedgerFault(self.stream, place, None, "head", "the end of the chain is not on record")
-        elif end is not None and end.seq > place:
+        elif end is not None and isinstance(end.seq, int) and end.seq > place:
             yield self._missing(place + 1, end.seq, "are gone from the end")
         elif end is not None and (end.seq, end.mac) != (place, last):
             yield LedgerFault(self.stream, place, None, "head", f"the recorded end is row {end.seq}, found row {place}")
+        elif end is not None and place and end.key_id != key_id:
+            yield LedgerFault(self.stream, place, None, "head", "the recorded end has another key than the last row")
         for seq in sorted(self.heads):
             if seq > place:
                 yield LedgerFault(
@@ -187,6 +207,8 @@ class _Chain:
 
 def _has_its_words(row: Found) -> bool:
     """Whether the text that searches look in is that of the inputs and the record."""
-    inputs: Found = json.loads(row["inputs"] or "{}")
-    record: Found = json.loads(row["record"] or "{}")
-    return row["words"] == words_of(inputs, record)
+    try:
+        inputs, record = json.loads(row["inputs"] or "{}"), json.loads(row["record"] or "{}")
+        return row["words"] == words_of(inputs, record)
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        return False

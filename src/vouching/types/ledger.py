@@ -137,6 +137,8 @@ class Head:
     """Which key made it; empty for a chain without a key."""
     at: str
     """When the last row was appended."""
+    code: str = ""
+    """Code of all this under the same key, so that a changed head is seen too."""
 
 
 @dataclass(frozen=True, slots=True)
