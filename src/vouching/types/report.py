@@ -27,7 +27,9 @@ class NonClaim:
 
     span: Span
     """Where it is in the response."""
-    reason: Literal["greeting", "question", "heading", "opinion", "instruction", "fragment", "abstained", "thought", "code"]
+    reason: Literal[
+        "greeting", "question", "heading", "opinion", "instruction", "fragment", "abstained", "thought", "code"
+    ]
     """Why it is not a claim; "abstained": it says that the answer is not known, or not in the sources;
     "thought": it is what a model thought before it answered, in a tag such as <think>; "code":
     what it does is not checked."""
