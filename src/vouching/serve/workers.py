@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import tempfile
+from contextlib import suppress
 from dataclasses import asdict
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +22,7 @@ from uvicorn import Config, Server
 from uvicorn.supervisors import Multiprocess
 
 from vouching.errors import needed
+from vouching.rows.worker import end_with_parent
 from vouching.serve.app import build_app
 from vouching.serve.policy import Policy
 from vouching.serve.protocol import TimedProtocol
@@ -29,7 +33,9 @@ if TYPE_CHECKING:
 
 _POLICY = "VOUCH_SERVE_POLICY"
 _FOLDER = "VOUCH_SERVE_FOLDER"
+_PARENT = "VOUCH_SERVE_PARENT"
 _NUMBERS = "PROMETHEUS_MULTIPROC_DIR"
+_PREFIX, _LOCK = "vouch-serve-", "server.lock"
 _START_SECONDS = 120
 """Time that a worker gets to start while another one is replaced."""
 
@@ -42,6 +48,8 @@ def worker_app() -> FastAPI:
     TimedProtocol.obey(policy.limits)
     if numbers := os.environ.get(_NUMBERS):
         _forget_dead(Path(numbers))
+    if parent := os.environ.get(_PARENT):
+        end_with_parent(int(parent))
     app = build_app(policy, Path(os.environ[_FOLDER]))
     app.state.service.pool.start()
     return app
@@ -52,7 +60,9 @@ def serve(policy: Policy, listening: socket.socket) -> None:
 
     Raises as :func:`vouching.serve.app.build_app`.
     """
-    with tempfile.TemporaryDirectory(prefix="vouch-serve-") as folder:
+    _remove_left()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, (Path(folder) / _LOCK).open("wb") as lock:
+        flock(lock, LOCK_EX)
         os.environ[_POLICY] = _policy_json(policy)
         os.environ[_FOLDER] = folder
         if policy.serve.workers == 1:
@@ -60,6 +70,7 @@ def serve(policy: Policy, listening: socket.socket) -> None:
             Server(_config(policy, worker_app())).run(sockets=[listening])
             return
         Service(policy, Path(folder)).close()  # an error shows here, before any worker starts
+        os.environ[_PARENT] = str(os.getpid())
         os.environ[_NUMBERS] = str(Path(folder) / "numbers")
         Path(os.environ[_NUMBERS]).mkdir()
         _Supervisor(_config(policy, "vouching.serve.workers:worker_app"), sockets=[listening]).run()
@@ -77,6 +88,14 @@ class _Supervisor(Multiprocess):
         """Ask only where a worker has ended."""
         if not all(worker.process.is_alive() for worker in self.processes):
             super().keep_subprocess_alive()
+
+
+def _remove_left() -> None:
+    """Remove the folders, with the uploaded texts, of servers that were killed: nobody holds their lock."""
+    for lock in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(OSError), lock.open("wb") as file:
+            flock(file, LOCK_EX | LOCK_NB)
+            shutil.rmtree(lock.parent)
 
 
 def _stopped(number: int, frame: FrameType | None) -> None:
