@@ -147,3 +147,35 @@ def test_a_wrong_policy_ends_at_once_with_one_line(
     ended = CliRunner().invoke(app_for("serve"), ["serve", *options])
     assert ended.exit_code == 2, ended.output
     assert words in ended.output
+
+
+def test_after_a_kill_of_the_parent_no_process_answers_and_the_next_start_removes_the_uploads(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    arguments = [*COMMAND, "--workers", "2"]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://\S+", process.stderr.readline())
+        assert found
+        with Client(found[0]) as client:
+            client.check("It has three towers.", BRIDGE)
+        httpx2.post(f"{found[0]}/v1/sources", json={"text": "A secret."}, timeout=60)
+        process.kill()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                httpx2.get(f"{found[0]}/healthz", timeout=5)
+            except httpx2.TransportError:
+                break
+            time.sleep(0.2)
+        with pytest.raises(httpx2.TransportError):
+            httpx2.get(f"{found[0]}/healthz", timeout=5)
+    assert [*tmp_path.glob("vouch-serve-*/sources/*")]
+    with subprocess.Popen([*COMMAND], stderr=subprocess.PIPE, text=True, env=environment) as again:
+        assert again.stderr is not None
+        assert "http://" in again.stderr.readline()
+        deadline = time.monotonic() + 30
+        while [*tmp_path.glob("vouch-serve-*/sources/*")] and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not [*tmp_path.glob("vouch-serve-*/sources/*")]
+        again.terminate()
+        again.wait(60)
