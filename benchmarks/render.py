@@ -21,7 +21,7 @@ from render_engine import cost_lines, games_lines, learning_lines
 from render_evolve import evolve_lines
 from render_probes import probe_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
-from render_quality import pictures, quality_lines
+from render_quality import SPEEDS, pictures, quality_lines
 from render_rankings import ranking_lines
 from render_search import search_lines, step_lines
 from render_tables import RULES, Figures, number, origin, table
@@ -29,6 +29,7 @@ from render_wrap import wrapped
 
 FILES = {
     "speed": "benchmarks/results/speed-embedded.json",
+    "speed of the small encoder": "benchmarks/results/speed-embedded-small.json",
     "speed of rules": "benchmarks/results/speed-embedded-rules.json",
     "batch": "benchmarks/results/batch.json",
     "batch of a million": "benchmarks/results/batch_million.json",
@@ -118,7 +119,7 @@ def tally(differences: Iterable[Figures]) -> tuple[int, int, int]:
 
 def speeds_of(found: Mapping[str, Figures]) -> dict[str, Figures]:
     """The results of speed.py by model, the default first."""
-    return {found[name]["model"]: found[name] for name in ("speed", "speed of rules") if name in found}
+    return {found[name]["model"]: found[name] for name in SPEEDS if name in found}
 
 
 def results_of(found: Mapping[str, Figures]) -> Figures | None:

@@ -11,6 +11,7 @@ from render_tables import RULES, Figures, table
 from vouching.metrics import wilson
 
 SHOWN = "embedded"
+SPEEDS = ("speed", "speed of the small encoder", "speed of rules")
 OVERLAP, THEIRS = "word overlap", "published by others"
 FAILING = {
     "arithmetic": "a sum, difference or share that must be computed",
@@ -144,7 +145,7 @@ def quality_lines(found: Mapping[str, Figures]) -> Iterator[str]:
         yield from _contrast_lines(contrast)
     if voices := found.get("voices"):
         yield from _voices_lines(voices)
-    if speeds := [found[name] for name in ("speed", "speed of rules") if name in found]:
+    if speeds := [found[name] for name in SPEEDS if name in found]:
         yield from _speed_lines(speeds, contrast)
     if contrast:
         yield from _failure_lines(contrast, found)

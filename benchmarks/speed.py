@@ -175,6 +175,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=MODELS, default="embedded")
     parser.add_argument("--output", type=Path, help="default: results/speed-MODEL.json next to this file")
+    parser.add_argument("--pairs", type=int, default=MAX_PAIRS, help="short claims")
+    parser.add_argument("--largest", type=int, default=50, metavar="MB", help="size of the longest source")
     parser.add_argument("--source-on-stdin", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.source_on_stdin:
@@ -183,9 +185,10 @@ def main() -> None:
     name = f"speed-{options.model.replace(':', '-')}.json"
     output = options.output or Path(__file__).parent / "results" / name
     texts = read_texts()
+    sizes = {f"{size} MB": size * 1_000_000 for size in (5, 50) if size <= options.largest}
     words_20k = int(20_000 * len(texts.prose) / len(texts.prose.split()))
     record = {
-        "command": f"python benchmarks/speed.py --model {options.model}",
+        "command": " ".join(["python benchmarks/speed.py", *sys.argv[1:]]),
         "model": options.model,
         "version": vouching.__version__,
         "date": datetime.date.today().isoformat(),
@@ -193,10 +196,10 @@ def main() -> None:
         "texts": texts.origin,
         "import": measure_imports(),
         "cold_command": measure_command(options.model),
-        "short_claims": measure_claims(texts.pairs, options.model),
+        "short_claims": measure_claims(texts.pairs[: options.pairs], options.model),
         "long_sources": {
             name: measure_source(long_source(texts.prose, characters), options.model)
-            for name, characters in (("20,000 words", words_20k), ("5 MB", 5_000_000), ("50 MB", 50_000_000))
+            for name, characters in {"20,000 words": words_20k, **sizes}.items()
         },
     }
     text = json.dumps(record, indent=1) + "\n"
