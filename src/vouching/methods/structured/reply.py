@@ -201,7 +201,7 @@ def schema_for(kind: type[Reply] | type[LabelReply], claim: str) -> dict[str, An
 
 @cache
 def _schema(kind: type[Reply] | type[LabelReply], length: int) -> dict[str, Any]:
-    """Every key is required and no others are allowed, as servers that enforce schemas expect."""
+    """Every key is required and no others are allowed, as servers expect; a confidence is in the label, so >= .5."""
     part = min(length, _QUOTE)
     bounds = {"claim_span": part, "claim_part": part, "source_span": _QUOTE, "source_evidence": _QUOTE,
               "explanation": _SENTENCE, "fix_suggestion": length + _EDIT, "revised_claim": length + _EDIT}  # fmt: skip
@@ -209,10 +209,9 @@ def _schema(kind: type[Reply] | type[LabelReply], length: int) -> dict[str, Any]
     for one in (schema, *schema.get("$defs", {}).values()):
         one["required"] = [*one["properties"]]
         one["additionalProperties"] = False
-        for name, field in [*one["properties"].items()]:
+        for name, field in one["properties"].items():
             field.pop("default", None)
-            if name == "confidence":  # in the label, so at least even; a grammar has no bounds of decimal numbers
-                one["properties"][name] = {"type": "number", "enum": [number / 100 for number in range(50, 101)]}
+            field |= {"enum": [number / 100 for number in range(50, 101)]} if name == "confidence" else {}
             if field.get("type") == "array":
                 field["maxItems"] = min(2 + length // 24, MAX_ENTRIES)  # one for four words, and two
             for choice in field.get("anyOf", [field]) if name in bounds else ():
