@@ -51,7 +51,8 @@ from vouching.methods.embedded.voice import (
     mention_warnings,
 )
 from vouching.models.running import in_thread
-from vouching.reading.evidence import IndexCache, SourceIndex
+from vouching.reading.evidence import SourceIndex
+from vouching.reading.index_cache import IndexCache
 from vouching.text.sentences import sentence_spans
 from vouching.types import (
     Claim,

@@ -19,7 +19,8 @@ from vouching.methods.embedded.attitudes import Attitude
 from vouching.methods.embedded.commitment import Mention, find_mentions
 from vouching.methods.embedded.features import Segment, compare_claim
 from vouching.methods.embedded.scene import occurrences
-from vouching.reading.evidence import IndexCache, SourceIndex
+from vouching.reading.evidence import SourceIndex
+from vouching.reading.index_cache import IndexCache
 from vouching.reading.language import looks_english
 from vouching.text.layout import as_markdown
 from vouching.text.sentences import sentence_spans

@@ -34,7 +34,7 @@ from vouching.methods.structured.reading import (
 from vouching.methods.structured.reply import LabelReply, Reply, parse_reply, schema_for
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of, in_thread
-from vouching.reading.evidence import IndexCache
+from vouching.reading.index_cache import IndexCache
 from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
 from vouching.version import __version__
 
