@@ -210,7 +210,9 @@ def test_a_setting_that_only_a_language_model_takes_is_not_passed_over(settings:
     "name", ["qwen", "qwen:7b", "embeded", "embeded:runs/weakness/round-2/student", "runs/student"]
 )
 def test_a_name_that_is_nearly_one_of_ours_is_told_what_there_is(name: str) -> None:
-    with pytest.raises(ConfigError, match="expected one of embedded, embedded:rules, embedded:FOLDER, language models"):
+    with pytest.raises(
+        ConfigError, match="expected one of embedded, embedded:small, embedded:rules, embedded:FOLDER, language models"
+    ):
         Checker(name)
 
 

@@ -23,5 +23,5 @@ def test_a_model_without_a_system_role_gets_the_system_message_from_the_user(sta
 
     _, server = ask(script, Sampling(), Sampling())
     sent = [[(turn["role"], turn["content"]) for turn in request.body["messages"]] for request in server.requests]
-    assert sent[0] == [("system", "Be brief."), ("user", "Is it?")]
-    assert sent[1] == sent[2] == [("user", "Be brief.\n\nIs it?")]
+    assert sent[0] == [("system", "Be brief, in JSON."), ("user", "Is it?")]
+    assert sent[1] == sent[2] == [("user", "Be brief, in JSON.\n\nIs it?")]

@@ -51,8 +51,8 @@ def test_evidence_from_a_table_names_its_section_and_its_row_decides(tmp_path: P
     sources, warnings = given_sources([str(path)], [])
     assert not warnings
     assert [one.id for one in sources if isinstance(one, Source)][-2:] == [f"{name}#Figures", f"{name}#History"]
-    right = check("The Tiber bridge has 3 towers.", sources)
-    wrong = check("The Tiber bridge has 2 towers.", sources)
+    right = check("The Tiber bridge has 3 towers.", sources, model="embedded:small")
+    wrong = check("The Tiber bridge has 2 towers.", sources, model="embedded:small")
     assert isinstance(right, Verdict)
     assert isinstance(wrong, Verdict)
     assert (right.attributable, wrong.attributable) == (True, False)

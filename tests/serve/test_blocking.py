@@ -31,7 +31,7 @@ ASKED: dict[str, Any] = {
 def answer(policy: Policy) -> tuple[str, dict[str, Any]]:
     """The warning at the start, and the annotation of an answer that is wrong."""
     served = build_proxy(policy)
-    with TestClient(served) as client:
+    with TestClient(served, base_url="http://127.0.0.1") as client:
         return served.state.warning, client.post("/v1/chat/completions", json=ASKED).json()["vouch"]
 
 
@@ -98,6 +98,6 @@ def test_an_answer_whose_report_cannot_be_kept_counts_as_not_verified(tmp_path: 
         served = build_proxy(policy)
         with open_ledger(str(target)) as ledger, ledger.store.write() as connection:
             connection.exec_driver_sql("DROP TABLE ledger_contents")
-        with TestClient(served) as client:
+        with TestClient(served, base_url="http://127.0.0.1") as client:
             found = client.post("/v1/chat/completions", json=ASKED).json()["vouch"]
         assert (found["outcome"], found["action"]) == ("unverified", "blocked")

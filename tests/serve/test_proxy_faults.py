@@ -41,7 +41,7 @@ def started(url: str, body: dict[str, Any]) -> socket.socket:
     """A connection on which a request was sent."""
     link = socket.create_connection(place_of(url.removesuffix("/v1")), timeout=10)
     raw = json.dumps(body).encode()
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: {len(raw)}\r\n\r\n"
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(raw)}\r\n\r\n"
     link.sendall(head.encode() + raw)
     return link
 
@@ -125,10 +125,10 @@ def test_slow_large_and_half_sent_requests_end(upstream: Upstream) -> None:
         with socket.create_connection(place, timeout=5) as idle:
             assert idle.recv(10) == b""
         with socket.create_connection(place, timeout=5) as slow:
-            slow.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{")
+            slow.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\n\r\n{")
             assert b" 408 " in slow.recv(4_096)
         with socket.create_connection(place, timeout=5) as half:
-            half.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{")
+            half.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\n\r\n{")
             half.shutdown(socket.SHUT_WR)
             assert b" 200 " not in half.recv(4_096)
         assert httpx2.get(f"{url}/models").status_code == 200

@@ -33,10 +33,10 @@ def result(pool: Pool, job: Callable[..., object], seconds: float = START_SECOND
 
 
 def test_a_job_that_never_ends_is_ended_with_its_deadline_and_its_place_is_free(pool: Pool) -> None:
-    first = result(pool, jobs.process)
+    first = result(pool, jobs.process_number)
     with pytest.raises(ModelDeadlineError, match=r"not answered within 0\.5 s"):
         result(pool, jobs.endless, 0.5)
-    assert result(pool, jobs.process) != first
+    assert result(pool, jobs.process_number) != first
     assert not pool.taken
     assert not Path(f"/proc/{first}").exists()
 
@@ -45,26 +45,26 @@ def test_a_job_that_takes_too_much_memory_is_refused_with_413_and_the_next_is_an
     with pytest.raises(Rejected, match="more memory than this server has for one") as raised:
         result(pool, jobs.greedy)
     assert raised.value.status == 413
-    assert result(pool, jobs.process)
+    assert result(pool, jobs.process_number)
 
 
 def test_a_process_that_is_killed_is_an_error_to_retry(pool: Pool) -> None:
     with pytest.raises(ServerUnavailableError, match="killed by SIGKILL"):
         result(pool, jobs.killed)
-    assert result(pool, jobs.process)
+    assert result(pool, jobs.process_number)
 
 
 def test_errors_come_back_as_they_were_raised_and_their_process_goes_on(pool: Pool) -> None:
-    before = result(pool, jobs.process)
+    before = result(pool, jobs.process_number)
     with pytest.raises(ConfigError, match="unknown judge"):
         result(pool, partial(jobs.fails, ConfigError, "unknown judge 'b'"))
     with pytest.raises(VouchError, match="please report it"):
         result(pool, partial(jobs.fails, KeyError, "a bug"))
-    assert result(pool, jobs.process) == before
+    assert result(pool, jobs.process_number) == before
     with pytest.raises(Rejected) as raised:
         result(pool, partial(jobs.fails, Rejected, "too large", 413))
     assert raised.value.status == 413
-    assert result(pool, jobs.process) not in (None, before)  # 413 may have left its memory full
+    assert result(pool, jobs.process_number) not in (None, before)  # 413 may have left its memory full
 
 
 def test_results_are_shown_before_the_last() -> None:
@@ -76,7 +76,7 @@ def test_results_are_shown_before_the_last() -> None:
 
 
 def test_a_caller_who_leaves_ends_the_job_at_its_next_look_without_ending_the_process(pool: Pool) -> None:
-    before = result(pool, jobs.process)
+    before = result(pool, jobs.process_number)
 
     async def leave() -> None:
         waiting = asyncio.ensure_future(pool.run_apart(jobs.looks, Deadline(START_SECONDS)))
@@ -86,7 +86,7 @@ def test_a_caller_who_leaves_ends_the_job_at_its_next_look_without_ending_the_pr
             await waiting
 
     asyncio.run(leave())
-    assert result(pool, jobs.process) == before
+    assert result(pool, jobs.process_number) == before
 
 
 def test_a_job_that_takes_long_does_not_hold_up_short_ones(pool: Pool) -> None:
@@ -94,7 +94,7 @@ def test_a_job_that_takes_long_does_not_hold_up_short_ones(pool: Pool) -> None:
         long = asyncio.ensure_future(pool.run_apart(jobs.endless, Deadline(START_SECONDS)))
         await asyncio.sleep(0.1)
         started = time.monotonic()
-        assert await pool.run_apart(jobs.process, Deadline(START_SECONDS))
+        assert await pool.run_apart(jobs.process_number, Deadline(START_SECONDS))
         taken = time.monotonic() - started
         assert not long.done()
         long.cancel()
@@ -106,9 +106,9 @@ def test_a_job_that_takes_long_does_not_hold_up_short_ones(pool: Pool) -> None:
 
 def test_the_processes_end_with_the_pool() -> None:
     pool = Pool(threads=1, queue=1)
-    number = result(pool, jobs.process)
+    number = result(pool, jobs.process_number)
     pool.close()
     assert not Path(f"/proc/{number}").exists()
     with pytest.raises(RuntimeError, match="shutdown"):
-        result(pool, jobs.process)
+        result(pool, jobs.process_number)
     assert number != os.getpid()

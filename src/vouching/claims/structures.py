@@ -60,10 +60,10 @@ def structured_pieces(answer: str) -> list[Piece]:
     rows = [row for row in table_rows(answer) if "|" in answer[row.start : row.end]]
     pieces = [_row(answer, row) for row in rows]
     for start, end, kind in markup_spans(answer):
-        fenced = _FENCED.fullmatch(answer, start, end)
-        if fenced:
-            body = fenced.span("body")
-            as_yaml = fenced["name"].lower() in ("yaml", "yml")
+        fence = _FENCED.fullmatch(answer, start, end)
+        if fence:
+            body = fence.span("body")
+            as_yaml = fence["name"].lower() in ("yaml", "yml")
             inner = _json(answer, *body) or (_yaml(answer, *body) if as_yaml else [])
             pieces += _with_rest(answer, start, end, inner) if inner else [Piece(start, end, "code")]
         elif not any(row.start < end and start < row.end for row in rows):

@@ -1,7 +1,7 @@
 """What a language model and its server support, by what they say and by three short calls.
 
-A server that cannot do something often says nothing: it ignores a schema or drops a system message. So each ability is
-tried, and judged by what comes back: a reply that keeps to a schema of which its prompt does not speak, and a prompt
+A server that cannot do something often does not say so: it ignores a schema or drops a system message. So each ability
+is tried, and judged by what comes back: a reply that keeps to a schema of which its prompt does not speak, and a prompt
 that has more tokens with a system message than without. Not supported: tools, images, and prompts that a server cuts
 without a word beyond its context.
 """

@@ -212,8 +212,7 @@ def _counts(asked: Beside) -> Scored:
         if counted and (title >= 0.3 or inside > 0.5):
             name = f"under {entry.title[:40]!r}" if entry.title else "in the list"
             score = 0.1 + 0.6 * title + 0.5 * hit + 0.2 * counted + 0.1 * inside
-            count = (("count", float(len(entry.items))),)
-            yield score, Fact(f"{len(entry.items)} items {name}", ((entry.start, entry.end),), count)
+            yield score, Fact(f"{len(entry.items)} items {name}", ((entry.start, entry.end),))
 
 
 def _weekdays(asked: Beside) -> Scored:

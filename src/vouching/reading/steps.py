@@ -55,7 +55,7 @@ class Fact:
     operands: tuple[tuple[int, int], ...]
     """Where in the text the values are that it was computed from."""
     results: tuple[tuple[str, float], ...] = ()
-    """The amounts that it states: each with its kind, in the base unit of the kind (see :class:`Value`)."""
+    """The amounts that it computes: each with its kind, in the base unit of the kind (see :class:`Value`)."""
 
 
 Scored: TypeAlias = Iterator[tuple[float, Fact]]
@@ -205,7 +205,7 @@ def _lengths(asked: Beside) -> Scored:
             near = any(abs(length - v.low) <= 0.06 * length for v in times)
             if (near or one.group == other.group) and (topic >= _TOPIC or (times and len(points) == 2)):
                 text = f"from {one.written} to {other.written} is {duration(length)}"
-                whole = length // (365.25 * _DAY) * 365.25 * _DAY  # an age is told in whole years
+                whole = length // (365.25 * _DAY) * 365.25 * _DAY  # an age is stated in whole years
                 yield 0.4 + 0.6 * near + topic, Fact(text, spans((one, other)), (("time", length), ("time", whole)))
     for value in asked.values.all:
         if value.kind == "clock" and value.low != value.high and (topic := asked.topic(value)) >= _TOPIC:

@@ -46,7 +46,7 @@ class ChunkResult:
 
 
 _LOOK_SECONDS = 0.05
-"""How often a process that waits for an answer asks whether it is still wanted."""
+"""How often a process that waits for an answer asks whether its answer is still needed."""
 
 
 class Parent:
@@ -60,7 +60,7 @@ class Parent:
         self._link.send(("note", note))
 
     def has_left(self) -> bool:
-        """Whether the answer is no longer wanted."""
+        """Whether the answer is no longer needed."""
         return self._link.poll()
 
 
@@ -105,7 +105,7 @@ class Process:
         *,
         seconds: float | None = None,
         hear: Callable[[Any], object] | None = None,
-        wanted: Callable[[], bool] | None = None,
+        needed: Callable[[], bool] | None = None,
     ) -> Any:
         """The answer to a request.
 
@@ -113,7 +113,7 @@ class Process:
             request: picklable.
             seconds: how long to wait; None for as long as it takes.
             hear: gets the notes that the work sends ahead.
-            wanted: asked now and then; once it says no, the work is told, and may end early.
+            needed: asked now and then; once it says no, the work gets a note, and may end early.
 
         Raises:
             TimeoutError: there was no answer in time; the process is still at it, so end it with :meth:`kill`.
@@ -123,7 +123,7 @@ class Process:
         try:
             self._link.send(request)
             while True:
-                self._wait(until, wanted)
+                self._wait(until, needed)
                 kind, value = self._link.recv()
                 if kind == "answer":
                     return value
@@ -136,14 +136,14 @@ class Process:
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
             raise WorkerError(f"a worker process ended unexpectedly ({self._how_it_ended()})") from None
 
-    def _wait(self, until: float | None, wanted: Callable[[], bool] | None) -> None:
+    def _wait(self, until: float | None, needed: Callable[[], bool] | None) -> None:
         """Wait for a message. Raises TimeoutError if none came in time."""
-        while not self._link.poll(None if until is None and wanted is None else _LOOK_SECONDS):
+        while not self._link.poll(None if until is None and needed is None else _LOOK_SECONDS):
             if until is not None and time.monotonic() > until:
                 raise TimeoutError
-            if wanted is not None and not wanted():
+            if needed is not None and not needed():
                 self._link.send(None)
-                wanted = None
+                needed = None
 
     def kill(self) -> None:
         """End the process now; a pending :meth:`ask` raises."""

@@ -27,7 +27,7 @@ _FAILED = ("response.failed", "error")
 _PLAIN = ("index", "delta", "finish_reason", "logprobs")
 """Fields that every choice has."""
 _SILENT = {"role", "tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details"}
-"""Fields of a delta, besides its text, that say nothing to the reader."""
+"""Fields of a delta, besides its text, that the reader does not see."""
 _AROUND = {
     "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "error",
     "obfuscation", "prompt_filter_results", "provider",

@@ -32,7 +32,7 @@ Job: TypeAlias = Callable[..., T]
 that shows them."""
 
 FAILED = "the server failed: its log says why; this is an error in vouching, please report it"
-"""What a caller is told about an error that is none of its own."""
+"""The message for a caller about an error that is none of its own."""
 _WEIGHT = 0.1
 """Of the newest request, in the mean time of a request."""
 _SHORT_SECONDS = 1.0
@@ -257,7 +257,7 @@ class _Processes:
         answered = False
         try:
             request = job, deadline.remaining, show is not None
-            result = process.ask(request, seconds=deadline.remaining, hear=show, wanted=is_wanted)
+            result = process.ask(request, seconds=deadline.remaining, hear=show, needed=is_wanted)
             answered = not (isinstance(result, Problem) and result.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         except TimeoutError:
             raise too_late(deadline.seconds) from None

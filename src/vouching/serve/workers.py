@@ -91,7 +91,7 @@ class _Supervisor(Multiprocess):
 
 
 def _remove_left() -> None:
-    """Remove the folders, with the uploaded texts, of servers that were killed: nobody holds their lock."""
+    """Remove the folders, with the uploaded texts, of servers that were killed: their lock is free."""
     for lock in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
         with suppress(OSError), lock.open("wb") as file:
             flock(file, LOCK_EX | LOCK_NB)

@@ -81,7 +81,7 @@ def _zones_of_claim(scene: Scene, value_start: int) -> list[tuple[int, int]]:
     for kind in (scene.claim.quantities, scene.claim.dates):
         kin = [(one.start, one.end) for one in kind]
         value = next((one for one in kin if one[0] <= value_start < one[1]), None)
-        if value is not None and len(kin) > 1:
+        if value is not None and 1 < len(kin) <= _MOST_KIN:
             return _zones(scene.claim, value, kin)
     return []
 
@@ -103,7 +103,7 @@ class _Around:
             self._heads = frozenset(stem for each in named for stem in scene.index.stems(sentence, *each.column))
             self._zones = [(each.start - offset, each.end - offset) for each in named]
             self._elsewhere = 1.0
-        elif len(kin) > 1:
+        elif 1 < len(kin) <= _MOST_KIN:
             self._zones = _zones(reading, value, kin)
             self._elsewhere = _OTHER_ZONE
         else:
@@ -156,6 +156,8 @@ def _zones(reading: ParsedSentence, value: tuple[int, int], kin: Sequence[tuple[
     return [(left, right), (0, shared)] if shared > 0 else [(left, right)]
 
 
+_MOST_KIN = 40
+"""Values of one kind in a sentence; more are a list of numbers, without zones of their own."""
 _ANAPHOR = re.compile(r"\b(?:that|those) (of|in|for|at|on|from)\b")
 _OF = re.compile(r" (?:out )?of (?:all |its |the |their )?")
 

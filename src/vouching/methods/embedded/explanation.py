@@ -70,7 +70,7 @@ def doubt(read: PlainText, claim: str, soft: SoftReading | None) -> ReasoningSte
         claim: the claim as it was written.
         soft: what the encoders found in it.
     """
-    place = _least_supported(read.text, soft.tokens if soft else ())
+    place = _doubted_words(read.text, soft.tokens if soft else ())
     if place is None:
         reason = "No single part decides: the source has the parts of the claim, but does not say them together."
         return ReasoningStep(claim, NOT_FOUND, "partially_supported", reason)
@@ -79,7 +79,7 @@ def doubt(read: PlainText, claim: str, soft: SoftReading | None) -> ReasoningSte
     return ReasoningStep(words, NOT_FOUND, "not_supported", f'Of the claim, "{words}" has the least support.')
 
 
-def _least_supported(text: str, tokens: Sequence[TokenMatch]) -> tuple[int, int] | None:
+def _doubted_words(text: str, tokens: Sequence[TokenMatch]) -> tuple[int, int] | None:
     """The words around the least supported token that have hardly more support; None if no token has little."""
     worst = min(range(len(tokens)), key=lambda at: tokens[at].support, default=-1)
     if worst < 0 or tokens[worst].support >= _DOUBTED:
