@@ -46,6 +46,7 @@ check: $(VENV)/.dev ## lint, formatting, types, known vulnerabilities of depende
 
 bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_DATA), write docs/figures.md
 	$(BIN)/python benchmarks/speed.py --model embedded:rules
+	$(BIN)/python benchmarks/speed.py --model embedded:small
 	$(BIN)/python benchmarks/speed.py --model embedded
 	$(BIN)/python benchmarks/batch.py
 	$(BIN)/python benchmarks/perturb.py
