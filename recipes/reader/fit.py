@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from vouching.encoder.encoder import load_encoder
 from vouching.methods.embedded.scoring import WEIGHTS_FORMAT
@@ -33,10 +32,13 @@ from vouching.metrics import auroc, ece
 from vouching.reading.text_encoder import TextEncoder
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "embedded"))
+from fit_rules import MAX_CEILING, Fit, fit, platt
 from weight_sums import WEIGHTS as SHIPPED
 from weight_sums import write_sums
 
-RIDGE, LARGEST_SET, MAX_CEILING, PRIOR_ROWS = 10.0, 200, 0.48, 10
+HOW = Fit(ridge=10.0, supporting=("supported", "lowest_support"), start={}, overruling=())
+"""The encoders can only speak for a claim, differences only against it."""
+LARGEST_SET, PRIOR_ROWS = 200, 10
 VETOES = ("quantity_differs", "date_differs", "opposite", "negated", "overstated")
 """Differences with which no claim passes: numbers, dates, opposites, negations, and, as in SEVA's taxonomy (Fig. 4,
 case F3), an added intensifier. On the sets of ``measure.py`` other names and dropped hedges gained nothing as vetoes,
@@ -73,25 +75,11 @@ class Table:
             self.weights[own] = even / own.sum() * min(own.sum(), LARGEST_SET)
 
 
-def fit(table: Table, chosen: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+def weigh(table: Table, chosen: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
     """Weights, means and scales of the features, from the chosen claims."""
-    x, y, weights, sets = table.x[chosen], table.y[chosen], table.weights[chosen], table.set_of[chosen]
+    x = table.x[chosen]
     mean, scale = x.mean(axis=0), x.std(axis=0) + 1e-6
-    width = x.shape[1]
-    design = np.hstack([(x - mean) / scale, np.eye(len(table.names))[sets]])
-    ridge = np.concatenate([np.full(width, RIDGE), np.full(len(table.names), 0.1)])
-    side = 2 * y - 1
-
-    def loss(beta: Array) -> tuple[float, Array]:
-        z = design @ beta
-        slope = -side / (1 + np.exp(side * z))
-        value = (weights * np.logaddexp(0, -side * z)).sum() + 0.5 * (ridge * beta**2).sum()
-        return float(value), design.T @ (weights * slope) + ridge * beta
-
-    bounds = [(None, 0) if name in WEIGHED else (0, None) for name in table.features]
-    bounds += [(None, None)] * len(table.names)
-    found = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds)
-    return found.x[:width], mean, scale
+    return fit(table, chosen, (x - mean) / scale, HOW), mean, scale
 
 
 def of_other_sets(table: Table) -> Array:
@@ -99,16 +87,9 @@ def of_other_sets(table: Table) -> Array:
     z = np.zeros(len(table.y))
     for number in range(len(table.names)):
         own = table.set_of == number
-        weights, mean, scale = fit(table, table.to_fit & ~own)
+        weights, mean, scale = weigh(table, table.to_fit & ~own)
         z[own] = ((table.x[own] - mean) / scale) @ weights
     return z
-
-
-def platt(z: Array, y: Array, weights: Array) -> tuple[float, float]:
-    """Slope and shift that make 1 / (1 + exp(-(slope z + shift))) a probability."""
-    side = 2 * y - 1
-    found = minimize(lambda at: float((weights * np.logaddexp(0, -side * (at[0] * z + at[1]))).sum()), [1.0, 0.0]).x
-    return round(float(found[0]), 4), round(float(found[1]), 4)
 
 
 def vetoes(table: Table, p: Array) -> dict[str, float]:
@@ -142,7 +123,7 @@ def record_of(table: Table, encoder: str) -> dict[str, Any]:
     p = 1 / (1 + np.exp(-(slope * z + shift)))
     ceilings = vetoes(table, p)
     lowest = np.array([min((ceilings[k] for k in kinds if k in ceilings), default=1.0) for kinds in table.kinds])
-    weights, mean, scale = fit(table, fitted)
+    weights, mean, scale = weigh(table, fitted)
     numbers = zip(table.features, *(np.round(v, 4).tolist() for v in (weights, mean, scale)), strict=True)
     terms = [dict(zip(("name", "weight", "mean", "scale"), entry, strict=True)) for entry in numbers]
     return {
@@ -157,14 +138,14 @@ def record_of(table: Table, encoder: str) -> dict[str, Any]:
         "fitted": {
             "date": datetime.date.today().isoformat(),
             "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-            "ridge": RIDGE,
+            "ridge": HOW.ridge,
             "sets": figures(table, np.minimum(p, lowest)),
         },
     }
 
 
 def main() -> None:
-    """Fit and write both."""
+    """Fit, write and print one of the two."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measured", type=Path)
     parser.add_argument("--export", type=Path, help="folder of the large encoder")

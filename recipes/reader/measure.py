@@ -4,8 +4,8 @@
 
 One file per set, one line per claim: its label, the features of the small encoder (and of the large one that --export
 names), the kinds of decisive difference. Sets are the groups that ``packs.py`` held out, for the fit, and those that
-choose settings (``dev_*``), for its figures. A set whose file is
-there is not read again. Of the natural sets the small encoder has seen most claims, the large one none.
+choose settings (``dev_*``), for its figures. A set whose file is there is not read again. Of the natural sets the small
+encoder has seen most claims, the large one none.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def endless(deadline: Deadline) -> None:
 
 
 def looks(deadline: Deadline) -> None:
-    """Ends when it is told."""
+    """Ends when its caller has left or its time is over."""
     while True:
         deadline.look()
 

@@ -20,7 +20,7 @@ from vouching.reading.casing import Forms, has_one_case, in_usual_case, written_
 from vouching.reading.parsed import ParsedSentence, read
 from vouching.reading.plain import PlainText, as_plain
 from vouching.reading.tables import with_measures
-from vouching.reading.values import MOST_READ, Values, read_values
+from vouching.reading.values import MOST_READ, Values, kept_values
 from vouching.text.injection import Injection, find_injections
 from vouching.text.layout import Row, as_markdown, headings, table_rows, with_bars
 from vouching.text.sentences import sentence_spans
@@ -183,7 +183,7 @@ class SourceIndex:
             starts = [0]
             for text in self.evidence[:-1]:
                 starts.append(starts[-1] + len(text) + len(_JOINT))
-            self._values = read_values(_JOINT.join(self.evidence)), starts
+            self._values = kept_values(_JOINT.join(self.evidence)), starts
         return self._values
 
     def _only_evidence(self) -> list[str]:

@@ -11,7 +11,7 @@ from vouching.reading.asked import Asked, Reading, TokenReading
 from vouching.reading.facts import computed_facts
 from vouching.reading.sequence import WINDOW, Tokens
 from vouching.reading.text_encoder import ClaimRead, Kept, TextEncoder
-from vouching.reading.values import MOST_READ, Values, read_values
+from vouching.reading.values import MOST_READ, Values, kept_values, read_values
 from vouching.reading.windows import Passages, Window
 from vouching.types import Relation
 
@@ -64,7 +64,7 @@ class LargeReader:
             entry = self._sources.pop(sources, None)
         if entry is None:
             text = "\n\n".join(sources)
-            values = read_values(text) if len(text) <= MOST_READ else None
+            values = kept_values(text) if len(text) <= MOST_READ else None
             entry = _Sources(Passages(sources, self._encoder.tokenizer.count), values)
         with self._lock:
             self._sources[sources] = entry

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 
 from vouching.text.dates import find_dates
 from vouching.text.layout import Row, as_markdown, table_rows
@@ -122,6 +123,12 @@ def values_in(text: str) -> list[Value]:
     values = [value for mention in dates for value in _of_date(text, mention)]
     values += [value for quantity in find_quantities(text, dates) for value in _of_quantity(text, quantity)]
     return sorted(values, key=lambda value: value.start)
+
+
+@lru_cache(maxsize=8)
+def kept_values(text: str) -> Values:
+    """All values of a text, read once: rules and reader ask for those of the same sources."""
+    return read_values(text)
 
 
 def read_values(text: str) -> Values:

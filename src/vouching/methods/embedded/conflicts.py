@@ -3,8 +3,8 @@
 Sentences that have nearly all of the claim and do not differ from it are set aside, and the claim is compared with the
 rest. It is disputed if the rest has the claim's other values and one of its names, and exactly one part differs: a
 value, a name where there can be only one, a negation, an opposite. A sentence is about something else if it has a
-value, a name or a heading of its own, or a narrower subject; one that has both values settles the
-matter; and one that tells of an earlier state, a condition or a plan contradicts nothing.
+value, a name or a heading of its own, or a narrower subject; one that has both values settles the matter; and one that
+tells of an earlier state, a condition or a plan contradicts nothing.
 """
 
 from __future__ import annotations

@@ -5,23 +5,15 @@ from __future__ import annotations
 from vouching.methods.embedded.parts import Part
 from vouching.methods.embedded.scene import Comparison, Scene
 from vouching.reading.amounts import close
-from vouching.reading.facts import computed_facts
-from vouching.reading.values import values_in
-
-_MOST_FACTS, _CHARACTERS = 8, 1_000
-"""Facts that are looked at, and their length together."""
 
 
 def derived(scene: Scene, part: Part) -> Comparison | None:
     """The first operand of a computation that gives a claimed value, with the computation; None if none does."""
-    stated = next(
-        (v for v in values_in(scene.claim.text) if v.start < part.value_end and part.value_start < v.end), None
-    )
-    known = scene.index.values if stated and stated.bound == "exact" else None
-    if stated is None or known is None:
+    values, facts, starts = scene.derivations
+    stated = next((v for v in values if v.start < part.value_end and part.value_start < v.end), None)
+    if stated is None or stated.bound != "exact":
         return None
-    values, starts = known
-    for fact in computed_facts(scene.claim.text, values, _MOST_FACTS, _CHARACTERS):
+    for fact in facts:
         if not any(kind == stated.kind and close(stated, amount) for kind, amount in fact.results):
             continue
         start, end = fact.operands[0]

@@ -9,7 +9,10 @@ from typing import Literal
 
 from vouching.methods.embedded.parts import Part, split_claim
 from vouching.reading.evidence import CLOSE_SENTENCES, CONTEXT_WEIGHT, SYNONYM_WEIGHT, SourceIndex, rarity
+from vouching.reading.facts import computed_facts
 from vouching.reading.parsed import ParsedSentence
+from vouching.reading.steps import Fact
+from vouching.reading.values import Value, values_in
 from vouching.text.words import Word
 from vouching.types import Status
 
@@ -143,6 +146,10 @@ SAYS_THE_REST = 0.8
 """Share it must cover before its name is taken to replace one that other sentences have."""
 
 
+_MOST_FACTS, _CHARACTERS = 8, 1_000
+"""Computed facts that are looked at, and their length together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The outcome for one part of the claim; offsets are relative to the sentence."""
@@ -197,6 +204,18 @@ class Scene:
             return self.focus.coverage(sentences)
         found = sum(word.weight * word.found_in(sentences) for word in words)
         return found / sum(word.weight for word in words)
+
+    @cached_property
+    def derivations(self) -> tuple[Sequence[Value], Sequence[Fact], Sequence[int]]:
+        """The values that the claim states, what follows from those of the sources, and where each source starts.
+
+        Empty for sources that are too long to read all their values.
+        """
+        known = self.index.values
+        if known is None:
+            return (), (), ()
+        facts = computed_facts(self.claim.text, known[0], _MOST_FACTS, _CHARACTERS)
+        return values_in(self.claim.text), facts, known[1]
 
     @cached_property
     def home_coverage(self) -> float:
