@@ -91,6 +91,17 @@ def test_any_two_texts_can_be_compared(left: str, right: str) -> None:
         ("When is it open?", "5 pm to 9 pm", False),
         ("What year?", "", False),
         ("On 3 May 1937, which year was it?", "1937", True),
+        ("How many came between 1937 and 1939?", "1937", True),
+        ("Is it for 5-10 people?", "5", True),
+        ("Is it for 5-10 people?", "6", False),
+        ("Who owns the 50%-owned firm?", "50", True),
+        ("How far is the 5 kg stone?", "5 km", True),
+        ("Which of the 24/7 shops is it?", "24", True),
+        ("Is it open from 5 to 9?", "5 pm to 9 pm", True),
+        ("Is it about 512 people?", "about 500", True),
+        ("Of the 12 towers, how many stand?", "more than 3", False),
+        ("When in 1937 did it open?", "3 May 1937", False),
+        ("In which years between 1937 and 1939?", "1937-39", True),
     ],
 )
 def test_a_question_that_contains_its_answer_leaks_it(question: str, answer: str, leaked: bool) -> None:

@@ -129,14 +129,18 @@ def is_answer(checked: str | None) -> bool:
 
 @lru_cache(maxsize=4_096)
 def leaks(question: str, answer: str) -> bool:
-    """Whether a question contains its own answer, in whatever notation."""
+    """Whether a question contains its own answer, in whatever notation, with another unit or as an end of a range."""
     stated = _values(answer)
     if not stated:
         words = _plain(answer)
         return bool(words) and f" {words} " in f" {_plain(question)} "
-    asked = [end for value in find_values(question) for end in points(value)]
+    values = find_values(question)
+    asked = [end for value in values for end in points(value)]
     width = len(stated)
-    return any(all(map(_gives_away, stated, asked[at : at + width])) for at in range(len(asked) - width + 1))
+    if any(all(map(_gives_away, stated, asked[at : at + width])) for at in range(len(asked) - width + 1)):
+        return True
+    shown = _figures(question).union(*map(_numbers, values))
+    return all(any(one and one <= shown for one in (_numbers(value), _written(value))) for value in stated)
 
 
 def consensus(checked: Sequence[Checked], match: Match = "units") -> Checked | None:
@@ -302,8 +306,29 @@ def _same_number(left: Quantity, stated: str, right: Quantity, found: str) -> bo
 
 
 def _gives_away(stated: Value, asked: Value) -> bool:
-    """Whether a value of a question is the answer: the same value, or a date that reveals it."""
-    return _same(stated, asked) and (stated.date is not None or _same(asked, stated))
+    """Whether a value of a question supports the answer; any larger one supports "more than 3", and reveals nothing."""
+    bounded = stated.quantity is not None and stated.quantity.bound != "exact"
+    return _same(stated, asked) and (not bounded or _same(asked, stated))
+
+
+def _figures(text: str) -> set[float]:
+    """The numbers that a text has in digits, whatever they count or belong to."""
+    return {float(figure) for one in _FIGURES.findall(text) if (figure := one.replace(",", "")).count(".") < 2}
+
+
+def _numbers(value: Value) -> set[float]:
+    """The ends of a value without its unit; none for a date with a day or a month, which a year does not give away."""
+    if value.quantity is not None:
+        return {value.quantity.low, value.quantity.high}
+    date = value.date
+    if date is None or date.kind not in ("date", "range") or (date.month, date.day, date.weekday) != (None,) * 3:
+        return set()
+    return {float(abs(year)) for year in (date.year, date.last_year) if year is not None}
+
+
+def _written(value: Value) -> set[float]:
+    """The digits of a number, such as those of an hour."""
+    return set() if value.quantity is None else _figures(value.text)
 
 
 def _bounded(answer: str) -> bool:
