@@ -65,6 +65,8 @@ EXACT: list[tuple[Strategy, str, list[str]]] = [
     ("number_format", "It sold 1,200,000 copies.", ["It sold 1.2 million copies."]),
     ("number_format", "About half of the staff left.", ["About 50% of the staff left."]),
     ("unit_converted", "The trail is 5 km long.", ["The trail is about 3.1 miles long."]),
+    ("unit_converted", "It rose by 2 °C.", ["It rose by about 3.6 °F."]),  # a difference: 2 * 9 / 5, without 32
+    ("unit_converted", "It fell to 10 °C.", ["It fell to about 50 °F."]),
     ("unit_converted", "It lasted two hours.", ["It lasted 120 minutes."]),
     ("unit_converted", "Its length is great (5 km).", []),
     ("date_format", "It opened on May 3, 1937.", ["It opened on 3 May 1937."]),

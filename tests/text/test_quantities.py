@@ -192,6 +192,10 @@ def test_numbers_inside_dates_are_skipped() -> None:
         ("5 lakh", "500,000", "equal"),
         ("2 crore", "20 million", "equal"),
         ("0 °C", "32 °F", "equal"),
+        ("rose by 2 °C", "rose by 3.6 °F", "equal"),  # a difference has no zero: 2 * 9 / 5
+        ("rose by 2 °C", "rose by 36 °F", "differs"),
+        ("an increase of 2 °C", "3.6 °F warmer", "equal"),
+        ("a cool 50 °F morning", "10 °C", "equal"),
         ("36 km/h", "10 m/s", "equal"),
         ("1 GW", "1,000 MW", "equal"),
         ("60 minutes", "1 hour", "equal"),

@@ -14,7 +14,7 @@ from vouching.perturb.records import Draft, Edit, in_case_of
 from vouching.perturb.scene import Scene
 from vouching.perturb.values import MONTHS, RANGE_BEFORE, SMALL_NUMBERS, usable_quantities
 from vouching.text.mentions import DateMention, Quantity
-from vouching.text.units import unit_called
+from vouching.text.units import is_difference, unit_called
 
 _CENTURIES = str.split("fifteenth sixteenth seventeenth eighteenth nineteenth twentieth")
 _SHARES = {
@@ -131,7 +131,8 @@ def unit_converted(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
             and quantity.unit == "ft"
         ):
             continue
-        value = quantity.base_low / target.factor + target.zero
+        zero = 0.0 if is_difference(claim.text, quantity.start, quantity.end) else target.zero
+        value = quantity.base_low / target.factor + zero
         shown = f"{value:.2g}" if abs(value) < 10 else f"{_to_two_digits(value):,}" if value >= 100 else f"{value:.0f}"
         yield Draft((Edit(quantity.start, quantity.end, f"about {shown} {name}"),))
     for date in claim.dates:

@@ -25,6 +25,7 @@ from vouching.text.units import (
     RATIO,
     Unit,
     currency_before,
+    is_difference,
     unit_after,
     unit_called,
 )
@@ -214,6 +215,8 @@ def _measure(text: str, numeral: Numeral) -> _Amount:
     if unit.name == "lb" and numeral.scaled:
         # Millions of pounds are money, not a weight.
         unit = unit_called("GBP") or unit
+    if unit.zero and is_difference(text, start, end):
+        unit = replace(unit, zero=0.0)
     return _Amount(start, end, value, numeral, unit)
 
 

@@ -170,6 +170,28 @@ _AFTER_NUMBER = re.compile(
 )
 _BEFORE_NUMBER = re.compile(r"(?:(?<![^\W_])(?:US|HK|A|C)?\$|[€£¥₹]|(?<![^\W_])(?:[A-Z]{3}|Rs\.?)[ \u00a0]?)[ ]?\Z")
 
+_MOVE = r"(?:rise|increase|decrease|drop|fall|decline|change|difference|gain|jump|reduction|anomaly|swing|warming|cooling)s?"
+_MOVED = r"(?:r[oi]s(?:e|en|ing)|fell|f[ae]llen|dropped|warmed|cooled|climbed|jumped|gained|(?:in|de)creased|declined)"
+_HEDGES = (
+    r"(?:(?:about|around|some|nearly|almost|only|just|over|another|at least|(?:more|less) than|up to|\w+ly) ){0,2}"
+)
+_MOVED_BY = re.compile(
+    rf"\b(?:by|{_MOVE} of|{_MOVED}|limit\w* [^.;,]{{0,30}}{_MOVE} (?:to|at)) {_HEDGES}\Z", re.IGNORECASE
+)
+_COMPARED = re.compile(
+    rf"[ -](?:(?:of )?{_MOVE}\b|(?:warm|cool|hott|cold|high|low)er\b|(?:more|less) than|(?:above|below) (?!zero\b))",
+    re.IGNORECASE,
+)
+
+
+def is_difference(text: str, start: int, end: int) -> bool:
+    """Whether the temperature at these offsets is a change or a distance, for which no scale has another zero.
+
+    >>> is_difference("It rose by 2 °C", 11, 15), is_difference("It rose to 2 °C", 11, 15)
+    (True, False)
+    """
+    return bool(_MOVED_BY.search(text, max(0, start - 80), start) or _COMPARED.match(text, end))
+
 
 def unit_called(name: str) -> Unit | None:
     """The unit of a symbol (exact case) or of a word or short phrase (any case).
