@@ -6,10 +6,10 @@ servers. Redirects are not followed, so that keys go nowhere else.
 
 | what happened | error | retry |
 |---|---|---|
-| 408, 425, 429, 5xx, a timeout, a connection that is refused or breaks | ModelUnavailableError | can help |
+| 408, 425, 429, 5xx but 501, a timeout, a connection that is refused or breaks | ModelUnavailableError | can help |
 | a language model that answers too slowly | ModelDeadlineError | can help |
-| 401, 402, 403, 404, 405, a redirect, a wrong certificate | ConfigError | cannot: key, address or name are wrong |
-| any status that names the model's context | ModelContextError | cannot: this prompt is too long |
+| 401, 402, 403, 404, 405, 501, a redirect, a wrong certificate | ConfigError | cannot: key, address or name are wrong |
+| 413, and any status that names the model's context | ModelContextError | cannot: this prompt is too long |
 | any other 4xx | ModelRefusedError | cannot: this request is refused |
 | an answer that cannot be read | ModelAnswerError | cannot |
 """
@@ -52,7 +52,8 @@ MAX_ANSWER = 64 << 20
 EXCERPT = 300
 """Characters of an answer that an error message shows."""
 _BUSY = {408, 425, 429}
-_MISCONFIGURED = {401, 402, 403, 404, 405}
+_MISCONFIGURED = {401, 402, 403, 404, 405, 501}
+_TOO_LARGE = 413
 _TOO_LONG = re.compile(r"context[ _](?:size|length|window)|max_new_tokens|prompt is too long", re.IGNORECASE)
 """In the messages of llama.cpp, vLLM and SGLang; of text-generation-inference; of Anthropic."""
 
@@ -164,14 +165,15 @@ def error_of_status(
         return None
     message = f"{where} returned {status} {response.reason_phrase}".rstrip()
     message += f": {excerpt(content.decode(errors='replace'))}"
-    if status not in _BUSY | _MISCONFIGURED and (_TOO_LONG.search(message) or b'"context_length_exceeded"' in content):
+    if status in _MISCONFIGURED:
+        return ConfigError(f"{message}; {advice or _check_the_model(status)}")
+    too_long = status not in _BUSY and (_TOO_LONG.search(message) or b'"context_length_exceeded"' in content)
+    if status == _TOO_LARGE or too_long:
         return ModelContextError(message, status)
     if status in _BUSY or (status >= 500 and not NO_SYSTEM_ROLE.search(message)):
         return ModelUnavailableError(message, retry_after(response.headers), status)
     if 300 <= status < 400:
         return ConfigError(f"{where} has moved to {response.headers.get('location')}: use that address")
-    if status in _MISCONFIGURED:
-        return ConfigError(f"{message}; {advice or _check_the_model(status)}")
     return ModelRefusedError(message, status)
 
 
@@ -244,14 +246,16 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait by the header Retry-After, which has seconds or a date; None without it.
+    """Seconds to wait by Retry-After, which has seconds or a date, or Retry-After-Ms; None without either.
 
     >>> retry_after({"retry-after": "1.5"}), retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
     (1.5, 0.0)
+    >>> retry_after({"retry-after": "1", "retry-after-ms": "250"})
+    0.25
     """
-    text = headers.get("retry-after", "").strip()
+    exact, text = (headers.get(name, "").strip() for name in ("retry-after-ms", "retry-after"))
     try:
-        seconds = float(text)
+        seconds = float(exact) / 1000 if re.fullmatch(r"[\d.]+", exact, re.ASCII) else float(text)
     except ValueError:
         try:
             date = parsedate_to_datetime(text)

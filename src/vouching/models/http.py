@@ -4,11 +4,8 @@ A request that a server refuses (400 or 422) is sent again with less: a JSON sch
 prompt speaks of JSON, then plain text; several completions are asked for one at a time; ``max_tokens`` gets its newer
 name; temperature and top_p are dropped where only their defaults are allowed; system messages become the user's where
 there is no such role. What the server accepts is remembered. A server that sends fewer completions than asked for is
-asked for the rest, with other seeds.
-
-Bodies are built and read here, not by the client's typed models: servers send fields of wrong types, and building the
-models takes longer than the rest of a call. Fields that equal the default are not sent, since some servers refuse
-fields that they do not know. Not supported: streaming; retries and limits, which are wrappers.
+asked for the rest, with other seeds. Fields that equal the default are not sent, since some servers refuse fields that
+they do not know. Not supported: streaming; retries and limits, which are wrappers.
 """
 
 from __future__ import annotations
@@ -16,32 +13,20 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-import aiohttp
-import httpx2
-from openai import APIStatusError, AsyncStream, Omit, OpenAIError
-
-from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelDeadlineError, ModelRefusedError
+from vouching.errors import ModelAnswerError, ModelContextError, ModelRefusedError
 from vouching.models.base import NO_SYSTEM_ROLE, Completion, FinishReason, Message, Sampling, system_in_user
 from vouching.models.connections import (
     EXCERPT,
-    checked_address,
-    error_of_status,
-    error_of_transport,
-    is_read_timeout,
-    proxy_of,
-    read_content,
-    read_object,
 )
 from vouching.models.facts import ask_server, json_count, json_object, served_names
 from vouching.models.limits import ServerFacts, TimeLimits
 from vouching.models.logprobs import read_alternatives, read_logprobs
-from vouching.models.running import OpenPerLoop, PerLoop
+from vouching.models.posting import ModelServer
+from vouching.models.running import PerLoop
 from vouching.models.tools import ToolCall
-from vouching.models.transport import openai_client
 from vouching.types import Usage
 from vouching.types.visible import shown_json
 
@@ -52,8 +37,6 @@ Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
 
 _PATHS: dict[Endpoint, str] = {"chat": "chat/completions", "text": "completions"}
 _FORMATS: tuple[Format, ...] = get_args(Format)
-_UNSENT = {"x-stainless-retry-count": Omit(), "x-stainless-read-timeout": Omit()}
-"""Headers that the client would add to each request; its others are replaced by those of ``openai_client``."""
 _UNSUPPORTED = re.compile(r"(?i:unsupported (?:value|parameter)): '(temperature|top_p)'")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS: dict[str, FinishReason] = {
@@ -135,24 +118,6 @@ def without_fields(body: dict[str, Any], refused: Collection[str]) -> dict[str, 
         kept["max_completion_tokens"] = body["max_tokens"]
     folded = system_in_user(body.get("messages", ())) if "system" in refused else []
     return {**kept, "messages": folded} if folded else kept
-
-
-def encode_body(body: dict[str, Any]) -> bytes:
-    """The bytes of a request.
-
-    Raises:
-        ModelRefusedError: a lone surrogate.
-        ConfigError: ``extra`` or ``json_schema`` holds something that is not JSON.
-
-    >>> encode_body({"prompt": "café"}).decode()
-    '{"prompt":"café"}'
-    """
-    try:
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-    except UnicodeEncodeError as error:
-        raise ModelRefusedError(f"the messages cannot be sent: {error}; remove lone surrogates") from None
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"json_schema and extra must be valid JSON: {error}") from None
 
 
 def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[Completion]:
@@ -245,21 +210,12 @@ class HttpModel:
         endpoint: Endpoint = "chat",
         timeout: float | TimeLimits = TimeLimits(),  # noqa: B008 - frozen
     ) -> None:
-        self.base_url = checked_address(base_url, "a model", "http://host:8000/v1", "VOUCH_API_KEY")
+        time = timeout if isinstance(timeout, TimeLimits) else TimeLimits.given(timeout)
+        self._server = ModelServer(base_url, api_key, time)
+        self.base_url = self._server.address
         self.model = model
         self.endpoint: Endpoint = endpoint
-        key = (api_key or "").strip()
-        if not (key.isascii() and key.isprintable()):
-            raise ConfigError(
-                "the API key contains characters that are not allowed in a header, such as a line break: check the key"
-            )
         self._url = f"{self.base_url}/{_PATHS[endpoint]}"
-        # The client takes a key from the environment where it gets none: that one is for OpenAI alone.
-        self._headers = {"authorization": f"Bearer {key}" if key else Omit(), **_UNSENT}
-        self._key = {"authorization": f"Bearer {key}"} if key else {}
-        self._time = timeout if isinstance(timeout, TimeLimits) else TimeLimits.given(timeout)
-        self._proxy = proxy_of(self.base_url)
-        self._clients = OpenPerLoop(lambda: openai_client(self.base_url, self._proxy, self._time))
         self._many = True
         self._form: Format = _FORMATS[0]
         self._refused: frozenset[str] = frozenset()
@@ -287,12 +243,12 @@ class HttpModel:
         """What the server says about itself; it is asked once."""
         async with self._asking.get():
             if self._facts is None:
-                self._facts = await ask_server(self.base_url, self.model, self._key, self._proxy)
+                self._facts = await ask_server(self.base_url, self.model, self._server.headers, self._server.proxy)
         return self._facts
 
     async def served(self) -> tuple[str, ...]:
         """The names of the models on the server; empty if it does not list them."""
-        return await served_names(self.base_url, self._key, self._proxy)
+        return await served_names(self.base_url, self._server.headers, self._server.proxy)
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -302,7 +258,7 @@ class HttpModel:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._clients.aclose()
+        await self._server.aclose()
 
     async def _ask(self, messages: Sequence[Message], sampling: Sampling, n: int, seed: int | None) -> list[Completion]:
         """Completions of one request, at least one; sent with less as long as the server refuses it."""
@@ -353,31 +309,5 @@ class HttpModel:
                 self._refused |= {field}
 
     async def _post(self, body: dict[str, object]) -> list[Completion]:
-        content = encode_body(body)
-        client = await self._clients.get()
-        started = time.perf_counter()
-        scope = asyncio.timeout(self._time.reply)
-        try:
-            # A stream, so that the body is read below, where its size is limited.
-            options: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": AsyncStream[Any]}
-            async with scope:
-                sent = client.post(self._url, content=content, options={"headers": self._headers}, **options)
-                response = cast("httpx2.Response", await sent)
-                try:
-                    answer = await read_content(response, self.name)
-                finally:
-                    await response.aclose()
-        except APIStatusError as error:
-            raise error_of_status(error.response, error.response.content, self.name) or error from None
-        except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
-            if scope.expired() or is_read_timeout(error):
-                raise self._too_slow(time.perf_counter() - started) from None
-            raise error_of_transport(error, self.name) from error
-        found = read_object(response, answer, self.name)
-        return read_completions(found, time.perf_counter() - started, self.name)
-
-    def _too_slow(self, seconds: float) -> ModelDeadlineError:
-        return ModelDeadlineError(
-            f"{self.name} did not answer within {seconds:.3g} seconds: allow more (VOUCH_TIMEOUT, --timeout), make "
-            "fewer calls at once (VOUCH_MAX_CALLS=1), or ask for fewer tokens (--max-tokens)"
-        )
+        found, seconds = await self._server.post(self._url, body, self.name)
+        return read_completions(found, seconds, self.name)
