@@ -21,7 +21,7 @@ from statistics import mean
 from typing import Any, TypeAlias, get_args
 
 import vouching
-from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.methods.structured.reward import reward_of_reply
 from vouching.methods.structured.reward_settings import RewardSettings
 from vouching.methods.structured.reward_weights import Calibration, Variant

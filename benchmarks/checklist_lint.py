@@ -22,7 +22,7 @@ from pathlib import Path
 from vouching.bench.catalog import data_folder
 from vouching.bench.ifeval import FILE
 from vouching.methods.checklist.lint import FaultKind, Similarity, encoder_similarity, lint
-from vouching.methods.rules.verify import named_items
+from vouching.rules.verify import named_items
 from vouching.text.sentences import sentence_spans
 from vouching.types import Checklist, ChecklistItem
 

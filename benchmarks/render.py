@@ -55,11 +55,11 @@ FILES = {
     "probes": "benchmarks/results/probes.json",
     "evolve": "benchmarks/results/evolve.json",
     "encoder": "src/vouching/encoder/weights/encoder.json",
-    "rules": "src/vouching/methods/embedded/weights/rules.json",
+    "rules": "src/vouching/embedded/weights/rules.json",
     "contrast": "benchmarks/results/contrast_test.json",
     "voices": "benchmarks/results/voices_test_embedded.json",
     "languages": "benchmarks/results/languages.json",
-    "combined": "src/vouching/methods/embedded/weights/combined.json",
+    "combined": "src/vouching/embedded/weights/combined.json",
 }
 """Every file that is read, relative to ROOT."""
 RANKINGS = ("rankings", "rankings of rules", "rankings of a trained scorer")

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from vouching.bench.catalog import data_folder
-from vouching.methods.rules.find import find_rules
-from vouching.methods.rules.verify import named_items
+from vouching.rules.find import find_rules
+from vouching.rules.verify import named_items
 from vouching.types import ChecklistItem
 
 FILES = {

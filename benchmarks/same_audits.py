@@ -24,10 +24,10 @@ from vouching.methods.assurance.model import AssuranceVerifier, ModelGenerator, 
 from vouching.methods.assurance.task import as_proposal, as_task, read_proposal, read_task
 from vouching.methods.assurance.verify import challenge, fill
 from vouching.methods.blinded.verify import BlindedConfig, open_blinded
-from vouching.methods.rules.verify import rules_work
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
 from vouching.rows.read import Row
+from vouching.rules.verify import rules_work
 from vouching.types import Proposal, Task, Value
 from vouching.types.serial import to_json
 

@@ -32,7 +32,7 @@ from search_steps import LIMIT, Single, about, build_index, read_rows, rounded
 
 from vouching import metrics
 from vouching.bench.catalog import data_folder
-from vouching.methods.embedded.verify import open_embedded
+from vouching.embedded.verify import open_embedded
 from vouching.rows.read import open_rows
 from vouching.search.base import Finder
 from vouching.search.steps import StepSearch

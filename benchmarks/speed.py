@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import vouching
-from vouching.methods.embedded.verify import MODELS
+from vouching.embedded.verify import MODELS
 from vouching.text.sentences import sentence_spans
 from vouching.types import Verdict
 

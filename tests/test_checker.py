@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import vouching
 from vouching import Checker, Claim, InputError, Report, Source, Unverified, Verdict
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError
-from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.models import ScriptedModel
 from vouching.models.running import _LOOPS, run
 

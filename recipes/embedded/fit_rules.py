@@ -29,8 +29,8 @@ from sklearn.model_selection import GroupKFold
 from training_rows import MAX_ROWS, SEED, Array, Row, Table, load, share_of, tabulate
 from weight_sums import WEIGHTS, write_sums
 
-from vouching.methods.embedded.diagnosis import FITTED_KINDS, OVERSTATED_CEILING
-from vouching.methods.embedded.scoring import WEIGHTS_FORMAT, ScoreModel, Term
+from vouching.embedded.diagnosis import FITTED_KINDS, OVERSTATED_CEILING
+from vouching.embedded.scoring import WEIGHTS_FORMAT, ScoreModel, Term
 
 TARGET = WEIGHTS / "rules.json"
 FOLDS, MAX_CEILING, PRIOR_ROWS = 5, 0.48, 20

@@ -30,7 +30,7 @@ from sklearn.metrics import roc_auc_score
 from training_rows import SEED, SHARES
 
 from vouching.checker import Checker
-from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.types import Claim, Source, Verdict
 
 TARGET = Path(__file__).parent / "response_score.json"

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.methods.embedded.diagnosis import decisive, is_verbatim
-from vouching.methods.embedded.features import compare_claim, comparisons_of, measure
+from vouching.embedded.diagnosis import decisive, is_verbatim
+from vouching.embedded.features import compare_claim, comparisons_of, measure
 from vouching.metrics import document_numbers
 from vouching.reading.evidence import index_sources
 from vouching.text.sentences import sentence_spans

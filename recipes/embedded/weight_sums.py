@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-WEIGHTS = Path(__file__).parents[2] / "src/vouching/methods/embedded/weights"
+WEIGHTS = Path(__file__).parents[2] / "src/vouching/embedded/weights"
 
 
 def write_sums(folder: Path) -> None:

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouching.methods.embedded.features import Segment, compare_claim
-from vouching.methods.embedded.premise import premise_for
+from vouching.embedded.features import Segment, compare_claim
+from vouching.embedded.premise import premise_for
 from vouching.reading.evidence import SourceIndex, index_sources
 from vouching.types import Source
 

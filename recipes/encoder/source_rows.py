@@ -26,9 +26,9 @@ from typing import Any
 from contrast_rows import TRAINING, contrast_claims, read_documents
 from premise_rows import by_set, swapped, write
 
+from vouching.embedded.features import Segment, compare_claim
+from vouching.embedded.premise import LONGEST, premise_for
 from vouching.encoder.weights import find_weights
-from vouching.methods.embedded.features import Segment, compare_claim
-from vouching.methods.embedded.premise import LONGEST, premise_for
 from vouching.perturb import CorpusPool, perturb
 from vouching.reading.evidence import SourceIndex, index_sources
 from vouching.train.encoder import split_of_export

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from vouching.embedded.verify import open_embedded
 from vouching.methods.discriminative.input import scorer_input, statement
 from vouching.methods.discriminative.scorer import Candidate, EmbeddedScorer, Scored
-from vouching.methods.embedded.verify import open_embedded
 from vouching.metrics import bca, kendall_tau_b, mean, paired_bca, precision_at_1
 from vouching.train.rank_rows import WORTH, RatedQuestion, questions_of, read_pairs
 from vouching.types import Source

@@ -21,7 +21,7 @@ from model import ReaderModel, batch_of, load_weights, shape_of
 from packs import chosen_rows
 from train import half_is_faster
 
-from vouching.methods.embedded.verify import open_embedded
+from vouching.embedded.verify import open_embedded
 from vouching.metrics import auroc, ece
 from vouching.reading.sequence import Tokenizer
 from vouching.types import Claim, Source

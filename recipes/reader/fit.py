@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vouching.embedded.scoring import WEIGHTS_FORMAT
+from vouching.embedded.soft_reading import WEIGHED
 from vouching.encoder.encoder import load_encoder
-from vouching.methods.embedded.scoring import WEIGHTS_FORMAT
-from vouching.methods.embedded.soft_reading import WEIGHED
 from vouching.metrics import auroc, ece
 from vouching.reading.text_encoder import TextEncoder
 

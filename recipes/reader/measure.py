@@ -19,10 +19,10 @@ from typing import Any
 
 from packs import chosen_rows
 
+from vouching.embedded.compared import compare
+from vouching.embedded.soft_reading import read_large, read_softly
 from vouching.encoder.encoder import Encoder, load_encoder
 from vouching.encoder.reading import features_of
-from vouching.methods.embedded.compared import compare
-from vouching.methods.embedded.soft_reading import read_large, read_softly
 from vouching.reading.evidence import index_sources
 from vouching.reading.reader import LargeReader
 from vouching.reading.text_encoder import TextEncoder

@@ -15,7 +15,7 @@ import random
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 
-from vouching.methods.embedded.verify import open_embedded
+from vouching.embedded.verify import open_embedded
 from vouching.types import Claim, Source
 
 Pair = tuple[str, str, str]

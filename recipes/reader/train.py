@@ -192,14 +192,17 @@ def half_is_faster() -> bool:
     return took[1] < 0.8 * took[0]
 
 
-class HalfCopy:
-    """A copy of a model in bfloat16 that computes, while the model itself keeps its weights and moments in float32.
+class ComputingCopy:
+    """A copy of a model that computes, while the model itself keeps its weights and moments in float32.
 
-    With ``ships``, the copy has the matrices as they will ship, so that the model learns to live with the rounding.
+    With ``half``, the copy is in bfloat16. With ``ships``, it has the matrices as they will ship, so that the model
+    learns to live with the rounding.
     """
 
-    def __init__(self, model: ReaderModel, ships: bool) -> None:
-        self.model = copy.deepcopy(model).bfloat16()
+    def __init__(self, model: ReaderModel, half: bool, ships: bool) -> None:
+        self.model = copy.deepcopy(model)
+        if half:
+            self.model.bfloat16()
         pairs = zip(model.named_parameters(), self.model.parameters(), strict=True)
         self._pairs = [(kept, half, ships and is_rounded(name)) for (name, kept), half in pairs]
         self._take(self._pairs)
@@ -272,7 +275,7 @@ class Run:
             file.write(json.dumps({"at": time.strftime("%Y-%m-%d %H:%M:%S"), **figures}) + "\n")
 
 
-def step(run: Run, computing: HalfCopy | None, items: list[Item], device: str) -> tuple[float, int]:
+def step(run: Run, computing: ComputingCopy | None, items: list[Item], device: str) -> tuple[float, int]:
     """Learn from a batch; its loss and the number of its claims."""
     batch = batch_of([(item.text, item.blocks) for item in items]).to(device)
     relation, support = (computing.model if computing else run.model)(batch)
@@ -303,7 +306,7 @@ def train(options: argparse.Namespace) -> None:
     )
     half = options.device != "cpu" or half_is_faster() if options.half is None else options.half
     run.model.frozen = options.freeze
-    computing = HalfCopy(run.model, options.ships) if half else None
+    computing = ComputingCopy(run.model, half, options.ships) if half or options.ships else None
     run.log(stage=options.stage, half=half, threads=options.threads, **run.counts)
     started = saved = logged = time.time()
     first, seconds, mean, before = run.counts["steps"], (options.hours or 1e9) * 3600, None, run.counts["claims"]
@@ -358,9 +361,7 @@ def main() -> None:
     parser.add_argument(
         "--half", action=argparse.BooleanOptionalAction, help="bfloat16; the default is what is faster here"
     )
-    parser.add_argument(
-        "--ships", action="store_true", help="compute with weights rounded as they ship (bfloat16 only)"
-    )
+    parser.add_argument("--ships", action="store_true", help="compute with weights rounded as they ship")
     parser.add_argument("--seed", type=int, default=0)
     train(parser.parse_args())
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 from vouching.claims import about_sources, check_min_confidence, claims_report, decided, decompose, with_citations
+from vouching.embedded.verify import is_embedded, open_embedded
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
+from vouching.judging.verifier import ClaimVerifier, Outcome, ThresholdConfig
 from vouching.methods import method_for
-from vouching.methods.base import ClaimVerifier, Outcome, ThresholdConfig
-from vouching.methods.embedded.verify import is_embedded, open_embedded
 from vouching.methods.instructed import instructed
 from vouching.models.base import Model, spoken
 from vouching.models.running import run

@@ -17,7 +17,7 @@ from typing import Any
 from vouching.checker import Checker, run
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourceLike, SourcesLike, as_claim, as_sources
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS, cut_passages
 from vouching.types import Source, Span
 

@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from vouching.errors import InputError
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.types import Report, Source
 from vouching.types.ledger import Entry, EntryKind, Keeps
 

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from vouching.checker import Checker, Judged, run
+from vouching.embedded.preference import Preference
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourcesLike, as_sources, check_text
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.methods.discriminative.open import open_ranker
 from vouching.methods.discriminative.rank import Ranker
-from vouching.methods.embedded.preference import Preference
 from vouching.repair import Rest
 from vouching.types import Ranking, Report
 from vouching.types.visible import shown_json

@@ -17,8 +17,8 @@ from vouching.bench.injection_flips import (
     injection_flips,
     shipped_injections,
 )
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import InputError
-from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
 from vouching.models import Message, Sampling, ScriptedModel
 

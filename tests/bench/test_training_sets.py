@@ -16,8 +16,8 @@ from vouching.inputs import labelled_row
 from vouching.methods.assurance.task import read_work
 from vouching.methods.blinded.config import read_questions
 from vouching.methods.checklist.items import instruction_of
-from vouching.methods.rules.verify import named_items
 from vouching.rows import Row
+from vouching.rules.verify import named_items
 
 HERE = Path(__file__).parent / "data"
 ANLI = {"uid": "1", "model_label": "c", "emturk": True, "genre": "wiki", "reason": "", "tag": "r1",

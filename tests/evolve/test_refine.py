@@ -19,6 +19,8 @@ from tests.evolve.boats import boat
 from tests.evolve.embedded_process import run
 from tests.train.tiny_bert import write_tiny_bert
 from vouching.cli.app import app
+from vouching.embedded.soft_reading import COMBINED, EXPORT
+from vouching.embedded.verify import open_embedded
 from vouching.encoder.encoder import load_encoder
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.loop import fingerprint
@@ -30,8 +32,6 @@ from vouching.evolve.refine import (
     even_weights,
 )
 from vouching.methods.discriminative.open import open_scorer
-from vouching.methods.embedded.soft_reading import COMBINED, EXPORT
-from vouching.methods.embedded.verify import open_embedded
 from vouching.types import Claim, Source, Verdict
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")

@@ -13,6 +13,7 @@ import vouching
 from tests.house.source_tree import ROOT
 from vouching.answering.prompt import read_reply
 from vouching.claims import decompose
+from vouching.embedded.scoring import score_model_of
 from vouching.encoder.weights import find_weights
 from vouching.errors import VouchError
 from vouching.evolve.config import EvolveConfig
@@ -27,7 +28,6 @@ from vouching.methods.checklist.reply import parse_checklist, read_answer
 from vouching.methods.discriminative.factscore import read_facts
 from vouching.methods.discriminative.generative import read_places, read_points, verdict_of
 from vouching.methods.discriminative.model import NOTE, read_note
-from vouching.methods.embedded.scoring import score_model_of
 from vouching.methods.structured.reply import LabelReply, Reply, parse_reply
 from vouching.models.record import Replay
 from vouching.models.tools import read_tool_calls
@@ -174,7 +174,7 @@ _HTML = (
 )
 _ROWS = '{"claim": "It opened.", "source": "It opened in 1973.", "label": "Attributable"}\n{"claim": "It closed."}\n'
 _CSV = 'claim,source\n"It opened, once","In 1973 ""it"" opened."\nIt closed.,No.\n'
-_CHECKED = Path(str(ROOT / "src/vouching/methods/embedded/weights"))
+_CHECKED = Path(str(ROOT / "src/vouching/embedded/weights"))
 
 TARGETS: dict[str, Target] = {
     "reply of a structured verifier": Target(

@@ -44,7 +44,7 @@ NAMES = re.compile(
     r"_?(?:most|least|fewest)_(?!common\b)\w+|(?:_|\b)(?:told|untold|mended|lesson|fenced|apart)(?:_|\b)"
 )
 ALLOWED = {"profitable deviation", "profitable deviations"}
-TEXTS_OF_OTHERS = {"methods/rules/catalog.py"}
+TEXTS_OF_OTHERS = {"rules/catalog.py"}
 """Modules whose strings match the texts of others, or are put to models."""
 PAGES = [
     *ROOT.glob("*.md"),

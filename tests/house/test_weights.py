@@ -12,7 +12,7 @@ from vouching.encoder.weights import find_weights
 from vouching.reading.text_encoder import load_text_encoder
 from vouching.types import Verdict
 
-WEIGHTS, LARGE = PACKAGE / "methods/embedded/weights", PACKAGE / "reading/weights"
+WEIGHTS, LARGE = PACKAGE / "embedded/weights", PACKAGE / "reading/weights"
 SHIPPED_KINDS = {".py", ".txt", ".json", ".typed", ".jinja", ".css", ".js", ".onnx", ".md", ".jsonl", ".toml"}
 ENCODER_KINDS = {".bin", ".npy", ".npz"}
 

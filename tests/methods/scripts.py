@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
 from vouching.models import ScriptedModel
 from vouching.types import Claim, Source, Unverified, Verdict

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests.text.hostile import ANY_TEXT
-from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.reading.evidence import index_sources
 from vouching.reading.language import foreign_sources, looks_english
 from vouching.types import Claim, Source, Verdict

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.reading.tiny_mpnet import RECIPE, run_script, write_tiny_mpnet
+from vouching.embedded.verify import open_embedded
 from vouching.encoder.encoder import load_encoder
 from vouching.errors import WeightsError
-from vouching.methods.embedded.verify import open_embedded
 from vouching.reading.asked import Asked
 from vouching.reading.reader import LargeReader
 from vouching.reading.sequence import Tokenizer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.reading.evidence import index_sources
 from vouching.types import Claim, Source
 

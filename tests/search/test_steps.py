@@ -158,7 +158,7 @@ def test_a_verifier_that_fails_ends_nothing() -> None:
 
 
 def test_the_verifier_that_ships_ends_a_search_that_found_the_source() -> None:
-    from vouching.methods.embedded.verify import EmbeddedVerifier
+    from vouching.embedded.verify import EmbeddedVerifier
 
     verify = EmbeddedVerifier().verify
     right = asyncio.run(StepSearch([library()], verify).find(None, "Friedrich Murnau was born in Bielefeld."))

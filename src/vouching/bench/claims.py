@@ -20,8 +20,8 @@ from vouching.bench.report import TEMPLATES, WIDE, interval_words, number_words,
 from vouching.bench.rows import BenchRow, Fault, group_keys
 from vouching.bench.score import NO_CLAIM, Scored, ScoreRows, labelled, span_counts_of
 from vouching.bench.task import SPOILED, DataSet, Line, Listener, Task
+from vouching.embedded.verify import is_embedded
 from vouching.errors import ConfigError
-from vouching.methods.embedded.verify import is_embedded
 from vouching.metrics import document_numbers
 from vouching.models.open import open_model
 from vouching.report import charts

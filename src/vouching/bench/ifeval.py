@@ -20,9 +20,9 @@ from vouching.bench.report import interval_words
 from vouching.bench.rows import Fault, Record, Split, converted, responses_of, text_of
 from vouching.bench.task import DataSet, Line, Task
 from vouching.errors import InputError
-from vouching.methods.rules.verify import followed, named_items
 from vouching.metrics import mean
 from vouching.rows.read import Row
+from vouching.rules.verify import followed, named_items
 from vouching.types import ChecklistItem
 
 NAME = "ifeval"

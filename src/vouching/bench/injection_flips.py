@@ -15,10 +15,10 @@ from importlib.resources import files
 from typing import Any
 
 from vouching.checker import Checker
+from vouching.embedded.verify import is_embedded
 from vouching.errors import InputError
 from vouching.inputs import as_claim, as_sources, row_sources
-from vouching.methods.base import ClaimVerifier
-from vouching.methods.embedded.verify import is_embedded
+from vouching.judging.verifier import ClaimVerifier
 from vouching.methods.structured.verify import StructuredConfig, open_verifier
 from vouching.models.base import Model
 from vouching.models.running import all_of, run
@@ -115,7 +115,7 @@ async def injection_flips(
     ``seed`` draws the positions between sentences. Raises InputError if no claim is found Not Attributable.
 
     >>> import asyncio
-    >>> from vouching.methods.embedded.verify import EmbeddedVerifier
+    >>> from vouching.embedded.verify import EmbeddedVerifier
     >>> found = asyncio.run(injection_flips(EmbeddedVerifier(), shipped_injections()[:12]))
     >>> found.probes, found.flipped, found.by_kind["statement"]
     (12, (), (0, 12))

@@ -12,7 +12,7 @@ from vouching.bench.rankings import RankingRow, ScoredRanking, ranking_work
 from vouching.bench.report import interval_words, number_words
 from vouching.bench.rows import Fault
 from vouching.bench.task import SPOILED, DataSet, Line, Task
-from vouching.methods.base import ClaimVerifier
+from vouching.judging.verifier import ClaimVerifier
 from vouching.methods.discriminative.rank import Ranker
 from vouching.rows.pool import AsyncWorkFactory
 from vouching.types import RankMode

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.text.framing import AUTHOR_YEAR, citation_matches, without_citations
 from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Source, Verdict, VerdictWarning, total_usage

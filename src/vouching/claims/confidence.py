@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from vouching.claims.fixes import with_safe_fixes
 from vouching.errors import ConfigError
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.types import Unverified, Verdict
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.text.clauses import finite_verb
 from vouching.text.numerals import find_numerals, parse_number
 from vouching.types import Verdict, VerdictWarning

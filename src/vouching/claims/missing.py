@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from vouching.claims.abstentions import Abstention, abstention_in
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.reading.language import looks_english
 from vouching.text.injection import find_injections
 from vouching.text.sentences import sentence_spans

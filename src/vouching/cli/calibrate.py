@@ -132,16 +132,16 @@ def calibrate_command(
 
 
 def _is_scored(model: str) -> bool:
+    from vouching.embedded.verify import is_embedded
     from vouching.methods.discriminative.open import is_scorer
-    from vouching.methods.embedded.verify import is_embedded
 
     return is_scorer(model) or is_embedded(model)
 
 
 def _scored(model: str, files: tuple[str, Path], kind: CalibratorKind | None) -> judging.Calibration:
     """The calibration of a scorer; ends the command if the scoring stops early."""
+    from vouching.embedded.verify import is_embedded
     from vouching.methods.calibrate import calibrated_scorer, scores_beside
-    from vouching.methods.embedded.verify import is_embedded
 
     run = partial(show_rows, again=f"start again: finished scores are kept in {scores_beside(files[1])}")
     curve: CalibratorKind = kind or ("temperature" if is_embedded(model) else "platt")

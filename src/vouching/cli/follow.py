@@ -219,7 +219,7 @@ def _job(
     """The job that judges rows, how to report on it, and what makes a record of a line that is none."""
     input, output, resume = files
     if judging.method == "rules":
-        from vouching.methods.rules.verify import ruled_report, rules_work, seen_rules
+        from vouching.rules.verify import ruled_report, rules_work, seen_rules
 
         note = {"command": "follow", "method": "rules", "vouching": __version__}
         job = RowJob(

@@ -17,7 +17,7 @@ from vouching.client.requests import Call, GivenSources, KeptSource
 from vouching.errors import ConfigError, ServerUnavailableError
 from vouching.evidence_windows import ScoredPair
 from vouching.inputs import ClaimLike, SourceLike, as_sources
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.repair import Rest
 from vouching.types import Assurance, Ranking, Report
 

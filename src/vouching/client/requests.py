@@ -11,7 +11,7 @@ from vouching.client.problems import error_of
 from vouching.errors import ServerUnavailableError, VouchError
 from vouching.evidence_windows import ScoredPair, check_pairs
 from vouching.inputs import ClaimLike, SourceLike, SourcesLike, as_claim, as_sources, each_of
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.repair import Rest
 from vouching.types import Assurance, Claim, Ranking, Report, Source, Unverified, Verdict
 from vouching.types.serial import from_json

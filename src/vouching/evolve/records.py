@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 from vouching.bench.intervals import Figure
 from vouching.bench.rows import BenchRow, group_keys
 from vouching.errors import InputError
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.types import Example, Source, Span
 from vouching.types.spans import ErrorType, Label
 

@@ -16,16 +16,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vouching.embedded.compared import Compared, compare
+from vouching.embedded.features import Segment
+from vouching.embedded.scoring import ScoreModel, score_model_of
+from vouching.embedded.soft_reading import COMBINED, EXPORT, SoftReader, combined_features
+from vouching.embedded.verify import EmbeddedVerifier, Read
 from vouching.encoder.encoder import Encoder, load_encoder
 from vouching.encoder.reading import SoftReading
 from vouching.encoder.weights import find_weights
 from vouching.errors import InputError
 from vouching.evolve.records import Judged, Probe, Row, write_records
-from vouching.methods.embedded.compared import Compared, compare
-from vouching.methods.embedded.features import Segment
-from vouching.methods.embedded.scoring import ScoreModel, score_model_of
-from vouching.methods.embedded.soft_reading import COMBINED, EXPORT, SoftReader, combined_features
-from vouching.methods.embedded.verify import EmbeddedVerifier, Read
 from vouching.metrics.calibrators import fit_calibrator
 from vouching.reading.evidence import SourceIndex, index_sources, shipped_table
 from vouching.train.checkpoint import CHECKPOINT

@@ -26,7 +26,7 @@ from vouching import metrics
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.gate import paired
 from vouching.evolve.records import Judged, Row
-from vouching.methods.base import ClaimVerifier, Outcome
+from vouching.judging.verifier import ClaimVerifier, Outcome
 from vouching.metrics.arrays import FloatArray
 from vouching.models.running import all_of
 from vouching.text.cues import find_negations

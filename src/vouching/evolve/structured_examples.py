@@ -20,8 +20,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from vouching.embedded.verify import EmbeddedVerifier, open_embedded
 from vouching.evolve.records import Probe, Row, write_text
-from vouching.methods.embedded.verify import EmbeddedVerifier, open_embedded
 from vouching.methods.structured.prompt import StructuredPrompt
 from vouching.methods.structured.reading import MIN_CONFIDENCE
 from vouching.methods.structured.reply import Reply, ReplyEntry, ReplyStep

@@ -20,7 +20,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from vouching.checker import run
 from vouching.errors import BackendError
 from vouching.integrations.judged_text import ajudge_text, shared_checker
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.models.running import all_of
 
 __all__ = ["EvidencePostprocessor", "VouchEvaluator"]

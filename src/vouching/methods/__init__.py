@@ -13,13 +13,15 @@ from vouching.plugins import plugins
 from vouching.types.visible import hint
 
 if TYPE_CHECKING:
+    from vouching.embedded.verify import EmbeddedVerifier, open_embedded
+    from vouching.judging.verifier import ClaimVerifier
     from vouching.methods.assurance.evidence import UnitState, case_quality, evidence_fault
     from vouching.methods.assurance.game import AssuranceGame
     from vouching.methods.assurance.model import AssuranceConfig, AssuranceVerifier, ModelGenerator
     from vouching.methods.assurance.task import as_proposal, as_task
     from vouching.methods.assurance.theory import TabularGame, even_logits, soft_best_response, worse_action_bound
     from vouching.methods.assurance.verify import challenge, fill
-    from vouching.methods.base import ClaimVerifier, ScriptedSampler
+    from vouching.methods.base import ScriptedSampler
     from vouching.methods.blinded.game import BlindedGame
     from vouching.methods.blinded.model import ModelChecker, ModelProposer
     from vouching.methods.blinded.reward import BlindedRules, report_reward
@@ -39,10 +41,6 @@ if TYPE_CHECKING:
     from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
     from vouching.methods.discriminative.open import open_ranker, open_scorer
     from vouching.methods.discriminative.reward import best_of, ranking_rewards
-    from vouching.methods.embedded.verify import EmbeddedVerifier, open_embedded
-    from vouching.methods.rules.catalog import RULES, bind
-    from vouching.methods.rules.find import find_rules
-    from vouching.methods.rules.verify import followed, rules_report
     from vouching.methods.structured.diagnostics import expected_variances
     from vouching.methods.structured.game import StructuredGame
     from vouching.methods.structured.levels import levels
@@ -51,6 +49,9 @@ if TYPE_CHECKING:
     from vouching.methods.structured.reward_weights import structured_weights
     from vouching.methods.structured.verify import StructuredVerifier
     from vouching.models.base import Model
+    from vouching.rules.catalog import RULES, bind
+    from vouching.rules.find import find_rules
+    from vouching.rules.verify import followed, rules_report
 
 
 def method_for(
@@ -60,8 +61,8 @@ def method_for(
 
     Raises ConfigError for an unknown method or model, or one that does not fit the other.
     """
-    from vouching.methods.base import ClaimVerifier
-    from vouching.methods.embedded.verify import is_embedded
+    from vouching.embedded.verify import is_embedded
+    from vouching.judging.verifier import ClaimVerifier
 
     if isinstance(model, ClaimVerifier):
         if named is not None:
@@ -104,8 +105,8 @@ def _own(name: str, opener: str = "open_own") -> Method:
 
 def _fitting(model: str | Model) -> Method:
     """The method for a scorer, a judge of another package or a language model."""
+    from vouching.embedded.verify import MODELS
     from vouching.methods.discriminative.open import KINDS, is_scorer
-    from vouching.methods.embedded.verify import MODELS
     from vouching.models.open import FORMS, is_model, nearest_name
 
     if isinstance(model, str) and is_scorer(model):

@@ -1,7 +1,6 @@
-"""The protocols of a method: verifiers, games and samplers.
+"""The protocols of a method's training: games and samplers; and verifiers that do not belong to a method.
 
-A verifier of claims gets claims with their sources, one of responses a whole response; the outcome is a verdict or
-Unverified. A game asks a sampler for completions, scores them, and returns groups whose members are compared with each
+A game asks a sampler for completions, scores them, and returns groups whose members are compared with each
 other. Groups have explicit keys and a checked size. A member whose judge failed is removed and counted, never scored 0;
 a group with fewer than two members left is dropped and counted. Advantages and weights are computed elsewhere. A
 scripted sampler plays every game without a model.
@@ -16,45 +15,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from vouching.errors import BackendError, ConfigError, ModelError
+from vouching.errors import BackendError, ConfigError
+from vouching.judging.verifier import ClaimVerifier
 from vouching.models.base import Message
 from vouching.plugins import load_plugin, plugins
-from vouching.types import Claim, Group, Reward, Rollout, Source, Unverified, Verdict
-
-Outcome: TypeAlias = Verdict | Unverified
-"""A verdict, or Unverified if the judge failed; Unverified is not a label."""
-
-
-@runtime_checkable
-class ClaimVerifier(Protocol):
-    """Judges claims against sources; all sources belong to every claim.
-
-    A class that inherits from it needs only ``verify``, and can be passed to ``Checker``.
-    """
-
-    async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
-        """One outcome per claim, in order."""
-        ...
-
-    async def support(self, text: str, sources: Sequence[Source]) -> float | None:
-        """How much of a longer text the sources support, in [0, 1]; None if the verifier does not measure it."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close connections; the next call opens them again."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ThresholdConfig:
-    """The settings of a verifier with only a threshold. Raises ConfigError if it is outside [0, 1]."""
-
-    threshold: float = 0.5
-    """Score from which a claim is Attributable, in [0, 1]."""
-
-    def __post_init__(self) -> None:
-        if not _is_share(self.threshold):
-            raise ConfigError(f"threshold must be in [0, 1], got {self.threshold!r}")
+from vouching.types import Claim, Group, Reward, Rollout, Unverified
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +42,6 @@ def open_plugin(model: str, config: OwnConfig) -> ClaimVerifier:
             "async verify(claims, sources), async aclose() and a name"
         )
     return verifier
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, (int, float)) and 0.0 <= value <= 1.0
-
-
-def failed(error: ModelError, claim: Claim) -> Unverified:
-    """A model's failure as an outcome; raises it again if a retry may help, so that the caller can wait."""
-    if error.can_retry:
-        raise error
-    return Unverified(claim, "backend", str(error))
 
 
 Row: TypeAlias = Mapping[str, Any]

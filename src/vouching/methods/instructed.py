@@ -17,7 +17,7 @@ def instructed(row: Mapping[str, Any], method: str, verifier: object) -> tuple[s
     ('Use no commas.', 'So be it.', None, ())
     """
     from vouching.methods.checklist.items import instruction_of, row_items
-    from vouching.methods.rules.verify import named_items
+    from vouching.rules.verify import named_items
 
     if row.get("response") is None:
         raise InputError(value_fault(row, "response"))

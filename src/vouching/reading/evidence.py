@@ -35,7 +35,7 @@ def shipped_table(name: str, folder: Path | None = None) -> bytes:
 
     Raises WeightsError if it is missing or altered.
     """
-    folder = folder or Path(str(files("vouching.methods.embedded").joinpath("weights")))
+    folder = folder or Path(str(files("vouching.embedded").joinpath("weights")))
     try:
         raw = (folder / name).read_bytes()
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()

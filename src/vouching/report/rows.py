@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from vouching.embedded.verify import open_embedded
 from vouching.errors import InputError, VouchError
 from vouching.inputs import as_sources, row_sources
-from vouching.methods.base import ThresholdConfig
-from vouching.methods.embedded.verify import open_embedded
+from vouching.judging.verifier import ThresholdConfig
 from vouching.models.running import run
 from vouching.report.ci import CheckedText
 from vouching.report.page import Entry, Record, write_report

@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from vouching.evidence_windows import JudgedWindow
 from vouching.inputs import check_texts, each_of
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.repair import Rest
 from vouching.rows.shapes import SOURCE_KEYS
 from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS

@@ -14,12 +14,12 @@ from pydantic_core import to_json
 
 from vouching.checker import Checker
 from vouching.claims import decompose
+from vouching.embedded.verify import is_embedded
 from vouching.errors import ConfigError, InputError
 from vouching.evidence_windows import ScoredPair, check_pairs, judge_pair
 from vouching.inputs import check_text
+from vouching.judging.verifier import Outcome
 from vouching.methods import METHODS
-from vouching.methods.base import Outcome
-from vouching.methods.embedded.verify import is_embedded
 from vouching.methods.rewards import reward_work
 from vouching.models.running import run
 from vouching.rows import Row

@@ -20,7 +20,7 @@ from vouching.checker import Checker, run
 from vouching.errors import ConfigError, InputError, VouchError, needed
 from vouching.evidence_windows import JudgedWindow, judge_windows
 from vouching.inputs import as_sources
-from vouching.methods.base import ThresholdConfig
+from vouching.judging.verifier import ThresholdConfig
 from vouching.repair import Rest
 from vouching.search.base import SearchEngine, search_engines
 from vouching.search.open import open_engine

@@ -21,6 +21,7 @@ import httpx2
 
 from vouching.errors import ConfigError, InputError, needed
 from vouching.serve.blocking import Blocking
+from vouching.serve.events import kept_alive
 from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard
 from vouching.serve.proxy_hooks import LITELLM, PROMPTFOO, Hooks
@@ -94,7 +95,7 @@ class Proxy:
         if asked is None or answer.status_code != 200 or not kind.startswith(("application/json", "text/event-stream")):
             return _with_headers(StreamingResponse(_passed(answer), answer.status_code), headers)
         if kind.startswith("text/event-stream"):
-            return _with_headers(StreamingResponse(self._guarded_stream(answer, asked, path)), headers)
+            return _with_headers(StreamingResponse(kept_alive(self._guarded_stream(answer, asked, path))), headers)
         return await self._guarded(answer, asked, headers)
 
     def _path(self, request: Request) -> str:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from vouching.errors import ServerUnavailableError
 from vouching.inputs import each_of
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.serve.drift_alarm import DriftAlarm
 from vouching.serve.judges import Judges
 from vouching.serve.keys import Key, KeyFile

@@ -25,7 +25,7 @@ ErrorType: TypeAlias = Literal[
     "numerical_exaggeration", "temporal_shift", "negation_flip", "entity_substitution", "scope_inflation", "fabrication"
 ]
 """What is wrong with a claim that is Not Attributable, in order of precedence: where two fit, the earlier is
-reported (``vouching.methods.embedded.diagnosis`` explains why)."""
+reported (``vouching.embedded.diagnosis`` explains why)."""
 
 FindingStatus: TypeAlias = Literal["match", "mismatch", "not_found", "unverified"]
 """Whether a finding is good (match), bad (mismatch, not_found), or missing because the judge failed (unverified)."""

@@ -14,7 +14,7 @@ from vouching.checker import Checker
 from vouching.cli.app import app
 from vouching.errors import ConfigError
 from vouching.judging.calibration import VARIABLE, Calibration
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.methods.cascade.summary import cascade_words
 from vouching.methods.cascade.verify import CONFIDENT, CascadeVerifier, Stage
 from vouching.metrics.calibrators import Calibrator

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.methods.checklist.lint import MAX_ITEMS, Fault, Similarity, encoder_similarity, lint
-from vouching.methods.rules.catalog import bind
+from vouching.rules.catalog import bind
 from vouching.types import Checklist, ChecklistItem
 
 ASKED = 'Write exactly three bullet points about Paris. Do not use the word "travel".'

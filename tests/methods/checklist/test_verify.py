@@ -10,9 +10,9 @@ import pytest
 
 from vouching.errors import ConfigError, InputError, ModelError, ModelRefusedError, ModelUnavailableError
 from vouching.methods.checklist.verify import WHOLE, ChecklistConfig, ChecklistVerifier
-from vouching.methods.rules.catalog import bind
 from vouching.models import ScriptedModel
 from vouching.models.scripted import Script
+from vouching.rules.catalog import bind
 from vouching.types import ChecklistItem, ItemResult, Report, Source, Unverified
 
 ASKED = "Write three bullet points about Paris."

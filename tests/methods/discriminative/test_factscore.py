@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.discriminative.scorers import BRIDGE, QUESTION, ranked
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ModelRefusedError, ModelUnavailableError
 from vouching.judging.ask import ReplyError
 from vouching.methods.discriminative.factscore import FactScore, fact_score, read_facts, split_by_model
@@ -18,7 +19,6 @@ from vouching.methods.discriminative.input import scorer_input
 from vouching.methods.discriminative.open import open_scorer
 from vouching.methods.discriminative.rank import ScoringRanker
 from vouching.methods.discriminative.scorer import Candidate, Scored, ScoreOutcome
-from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
 from vouching.models import ScriptedModel
 from vouching.types import Claim, Source, Unverified

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from tests.methods.discriminative.scorers import BRIDGE, QUESTION, TableScorer, first_sentence, found, ranked
 from vouching import rank
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError, InputError, ModelError, ModelUnavailableError
 from vouching.judging.calibration import Calibration
 from vouching.methods.discriminative.rank import ScoringRanker, placed
 from vouching.methods.discriminative.scorer import EmbeddedScorer, Scorer
-from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.metrics.calibrators import Calibrator
 from vouching.models import ScriptedModel
 from vouching.search.compress import ModelCompressor

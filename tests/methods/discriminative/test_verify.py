@@ -10,7 +10,7 @@ from tests.methods.discriminative.scorers import BRIDGE, TableScorer, first_sent
 from tests.methods.scripts import warned
 from vouching.errors import ConfigError, ModelError
 from vouching.judging.calibration import VARIABLE, Calibration
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.methods.discriminative.open import SCORERS, open_scorer
 from vouching.methods.discriminative.scorer import ClaimScorer, Scored
 from vouching.methods.discriminative.verify import DiscriminativeVerifier

@@ -20,8 +20,8 @@ from vouching.errors import ConfigError, InputError, NoLanguageModelError
 from vouching.judging.ask import Unread
 from vouching.judging.matching import Match, Ruling, leaks, rule
 from vouching.judging.values import find_numbers, find_values
+from vouching.judging.verifier import ClaimVerifier
 from vouching.judging.windows import ScreenedSources
-from vouching.methods.base import ClaimVerifier
 from vouching.methods.blinded.cloze import EmbeddedProposer
 from vouching.methods.blinded.compare import compared
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
@@ -275,7 +275,7 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
     >>> [(finding.answer, finding.outcome, finding.found) for finding in report.findings]
     [('2', 'different', ('three',))]
     """
-    from vouching.methods.embedded.verify import MODELS, is_embedded, open_embedded
+    from vouching.embedded.verify import MODELS, is_embedded, open_embedded
 
     embedded = is_embedded(model)
     config = config or BlindedConfig("facts" if embedded else "numbers")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from vouching.errors import ConfigError
 from vouching.judging.calibration import find_calibration
-from vouching.methods.base import ClaimVerifier, Outcome, ThresholdConfig
+from vouching.judging.verifier import ClaimVerifier, Outcome, ThresholdConfig
 from vouching.types import Claim, Source, Unverified, Verdict, total_usage
 
 CONFIDENT = 0.9

@@ -19,7 +19,6 @@ from typing import Any, cast
 
 from vouching.errors import InputError, ModelError
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, as_items, instruction_of, items_json
-from vouching.methods.rules.verify import named_items, rule_on
 from vouching.models.base import Message, Model, Role, Sampling, spoken
 from vouching.rows import (
     AsyncWorkFactory,
@@ -37,6 +36,7 @@ from vouching.rows import (
     run_rows,
     write_lines,
 )
+from vouching.rules.verify import named_items, rule_on
 from vouching.text.words import lower_words
 from vouching.types import ChecklistItem
 from vouching.types.visible import shown_json, shown_keys

@@ -14,8 +14,8 @@ from vouching.errors import InputError
 from vouching.inputs import check_text
 from vouching.methods.checklist.prompt import conversation_text
 from vouching.methods.checklist.reply import parse_checklist
-from vouching.methods.rules.catalog import bind
-from vouching.methods.rules.verify import named_items
+from vouching.rules.catalog import bind
+from vouching.rules.verify import named_items
 from vouching.types import ChecklistItem
 from vouching.types.visible import shown_json, shown_keys, visible_line
 

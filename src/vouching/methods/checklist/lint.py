@@ -24,8 +24,8 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from vouching.methods.checklist.reply import MAX_ITEMS, is_question
-from vouching.methods.rules.find import find_rules
 from vouching.reading.language import looks_english
+from vouching.rules.find import find_rules
 from vouching.text.numerals import find_numerals
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words, lower_words, stem

@@ -42,8 +42,8 @@ from vouching.methods.checklist.reward import (
     verifier_reward,
 )
 from vouching.methods.checklist.verify import ChecklistVerifier, ItemQuestion, Voted, voted_items
-from vouching.methods.rules.verify import item_result
 from vouching.models.base import Message, spoken
+from vouching.rules.verify import item_result
 from vouching.types import Group, ItemResult, Report, Reward, Rollout, Unverified
 
 VERIFIER, PARTITION = "verifier", "partition"

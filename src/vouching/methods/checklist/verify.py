@@ -30,10 +30,10 @@ from vouching.methods.checklist.lint import encoder_similarity
 from vouching.methods.checklist.make import ChecklistMaker
 from vouching.methods.checklist.prompt import ask_again, item_messages, prompt_digest, whole_messages
 from vouching.methods.checklist.reply import ItemAnswer, answer_schema, read_answer
-from vouching.methods.rules.verify import item_result
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of
 from vouching.prompts import Wording, check_wording
+from vouching.rules.verify import item_result
 from vouching.text.locate import locate
 from vouching.types import (
     ChecklistItem,

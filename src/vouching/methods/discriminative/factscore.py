@@ -20,7 +20,7 @@ from typing import TypeAlias
 from vouching.judging.ask import Replies, ReplyError, Unread, ask, unrepeated
 from vouching.judging.delimiters import delimited
 from vouching.judging.schemas import json_list, list_of, record, short_text, token_limit
-from vouching.methods.base import ClaimVerifier
+from vouching.judging.verifier import ClaimVerifier
 from vouching.methods.discriminative.input import Shown
 from vouching.methods.discriminative.rank import usage_since
 from vouching.methods.discriminative.scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, cast
 
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError
 from vouching.judging.ask import ReplyError, Unread, ask
 from vouching.judging.delimiters import delimited, delimiter_prompt
@@ -25,7 +26,6 @@ from vouching.judging.schemas import Schema, json_fields, one_of, record, short_
 from vouching.methods.discriminative.input import Find, gather, search_warnings, sources_of, statement
 from vouching.methods.discriminative.rank import check_asked, explained, placed, usage_since
 from vouching.methods.discriminative.scorer import Closable
-from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.models.running import all_of
 from vouching.prompts import Wording, check_wording, load_prompt

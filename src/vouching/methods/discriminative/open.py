@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vouching.embedded.verify import MODELS, is_embedded, open_embedded
 from vouching.errors import ConfigError
 from vouching.judging.calibration import find_calibration
-from vouching.methods.base import ThresholdConfig
+from vouching.judging.verifier import ThresholdConfig
 from vouching.methods.discriminative.generative import PROMPTS, GenerativeRanker
 from vouching.methods.discriminative.input import Compress, Find
 from vouching.methods.discriminative.published.catalog import CATALOG
 from vouching.methods.discriminative.rank import Ranker, ScoringRanker
 from vouching.methods.discriminative.scorer import ClaimScorer, Closable, EmbeddedScorer, Scorer
 from vouching.methods.discriminative.verify import DiscriminativeVerifier
-from vouching.methods.embedded.verify import MODELS, is_embedded, open_embedded
 from vouching.models.base import Model
 from vouching.prompts import Wording, check_wording
 from vouching.search.agent import SearchAgent

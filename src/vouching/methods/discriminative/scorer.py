@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from vouching.embedded.calibrated import digest
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError, ModelError
-from vouching.methods.base import failed
+from vouching.judging.verifier import failed
 from vouching.methods.discriminative.input import Compress, ScorerInput, Shown, evidence_text, given, scorer_input
-from vouching.methods.embedded.calibrated import digest
-from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.types import Claim, Compression, Scale, Source, Trajectory, Unverified, Usage, Verdict, VerdictWarning
 
 Reads: TypeAlias = Literal["text", "passages"]

@@ -12,11 +12,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError
 from vouching.judging.calibration import VARIABLE, Calibration, find_calibration
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.methods.discriminative.scorer import ClaimScorer, EmbeddedScorer, Scored
-from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.types import (
     NOT_FOUND,
     Alignment,

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import cast
 
-from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.methods.structured.reading import folded, occurs
 from vouching.text.injection import find_injections
 from vouching.text.sentences import sentence_spans

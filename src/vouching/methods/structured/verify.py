@@ -14,13 +14,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from vouching.embedded.voice import spans_of_mentions
 from vouching.errors import ConfigError, ModelContextError
 from vouching.judging.ask import Read, Replies, Unread, ask
 from vouching.judging.calibration import Calibration, find_calibration, fitting
 from vouching.judging.schemas import token_limit
+from vouching.judging.verifier import Outcome
 from vouching.judging.windows import SHORTEST, ScreenedSources, Window, window_limit
-from vouching.methods.base import Outcome
-from vouching.methods.embedded.voice import spans_of_mentions
 from vouching.methods.structured.prompt import StructuredPrompt, Style, Wording, structured_prompt
 from vouching.methods.structured.reading import (
     LocatedReply,

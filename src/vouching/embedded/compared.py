@@ -1,0 +1,110 @@
+"""A claim compared with its sources by the rules alone: what it states, what they say, and what they only mention."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import takewhile
+
+from vouching.embedded.denials import denied_clause, denies_in_part
+from vouching.embedded.diagnosis import decisive, is_verbatim
+from vouching.embedded.features import Segment, comparisons_of, measure
+from vouching.embedded.voice import Mentioned, compare_in_own_voice
+from vouching.reading.casing import has_one_case, in_usual_case
+from vouching.reading.evidence import SourceIndex, usual_form
+from vouching.reading.language import foreign_sources, looks_english
+from vouching.reading.plain import PlainText, as_plain
+from vouching.text.framing import ADDED, statement_of
+from vouching.text.words import find_words
+
+_NEGATION = re.compile(r"\b(?:not|never|no|cannot|nobody|none)\b|n['’]t\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A claim compared with its sources by the rules; independent of the encoder."""
+
+    claim: PlainText
+    """What it states, as the rules and the encoder read it."""
+    index: SourceIndex
+    """The sources without the sentences that only mention the claim."""
+    whole: SourceIndex
+    """The sources."""
+    segments: list[Segment]
+    """One per sentence of the claim."""
+    framed: str
+    """The claim with its frames and the words added in brackets, in plain form."""
+    mentioned: Sequence[Mentioned]
+    """Sentences of the sources that only mention it."""
+    denies: bool = False
+    """Whether the claim denies what was compared ("It is a myth that ...")."""
+    mixed: bool = False
+    """Whether a part of the claim denies something, and the rest asserts something."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to compare."""
+        return not self.segments or not self.index.sentences
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of decisive difference."""
+        return tuple(decisive(comparisons_of(self.segments)))
+
+    @cached_property
+    def verbatim(self) -> bool:
+        """Whether a source has it word for word."""
+        return is_verbatim(self.segments, self.index)
+
+    @cached_property
+    def is_english(self) -> bool:
+        """Whether the claim and all sources look English."""
+        return looks_english(self.claim.text) and not foreign_sources(self.index)
+
+    def with_edit(self, revised: str) -> str | None:
+        """``framed`` with the edit that makes the claim ``revised``; None if it changes an addition in brackets."""
+        stated = self.claim.text
+        first = _alike_from_the_start(stated, revised)
+        kept = _alike_from_the_start(stated[first:][::-1], revised[first:][::-1])
+        start, end = replace(self.claim, before=None).origin(first, len(stated) - kept)
+        if any(start < hidden.end() and hidden.start() < max(end, start + 1) for hidden in ADDED.finditer(self.framed)):
+            return None
+        return self.framed[:start] + revised[first : len(revised) - kept] + self.framed[end:]
+
+    @cached_property
+    def features(self) -> Mapping[str, float]:
+        """Features for the rules' score model."""
+        return measure(self.segments, self.index)
+
+
+def denies_clause(compared: Compared, denied: Mentioned) -> bool:
+    """Whether a claim has a negation that the clause which a source denies does not have."""
+    clause = compared.whole.read(denied.sentence).text[denied.mention.start : denied.mention.end]
+    return len(_NEGATION.findall(compared.claim.text)) % 2 > len(_NEGATION.findall(clause)) % 2
+
+
+def _alike_from_the_start(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def compare(claim: str, index: SourceIndex) -> Compared:
+    """Compare what a claim states with the sources of an index; a frame that a source has word for word is compared."""
+    plain = as_plain(claim)
+    read = plain.text
+    if has_one_case(read):
+        read = in_usual_case(read, index.forms(find_words(read)), usual_form)
+    whole = replace(plain, text=read)
+    text = statement_of(read)
+    clause = denied_clause(text)
+    if clause:
+        text = " " * clause[0] + text[slice(*clause)] + " " * (len(text) - clause[1])
+    statement = replace(as_plain(text), before=whole)
+    segments, own, mentioned = compare_in_own_voice(statement.text, index)
+    stated = Compared(statement, own, index, segments, read, mentioned, clause is not None, denies_in_part(read))
+    if clause or statement.text == read or stated.verbatim:
+        return stated
+    segments, own, mentioned = compare_in_own_voice(read, index)
+    framed = Compared(PlainText(read, before=whole), own, index, segments, read, mentioned)
+    return framed if framed.segments and framed.verbatim else stated
