@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
@@ -28,7 +29,7 @@ MARK = " [not supported by the sources]"
 """What "mark" appends to an unsupported claim."""
 UNVERIFIED_MARKS = {"undecided": " [undecided]"}
 """What "mark" and "remove" append to a claim without a verdict, by the reason; " [not verified]" for other reasons."""
-_JOINT = re.compile(r"\s*(?:[,;]\s*)?(?:(?:and|but)\s+)?", re.IGNORECASE)
+_JOINT = re.compile(r"\s*(?:[,;]\s*)?(?:(?:and|but|while|whereas|although|(?:even\s+)?though)\s+)?", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _CLOSING = re.compile(r"[.!?…。]*[\"'”’»)\]]*$")
 
@@ -69,17 +70,40 @@ def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
             fixes += _blind_fixes(finding)
         elif finding.kind == "verdict" and finding.revised_claim is not None and finding.span is not None:
             span, lead = finding.span, _lead(finding.claim)
+            if not _is_stated(finding.claim):
+                fixes += _edit_in_place(finding.claim, span, finding.revised_claim)
+                continue
             revised = _without_additions(finding.claim, span, finding.revised_claim)
             if revised is not None and revised.startswith(lead):
                 fixes.append((span.start, span.end, _as_in(span, revised[len(lead) :])))
     return fixes
 
 
+def _is_stated(claim: Claim) -> bool:
+    """Whether the response has the words of a claim as they are: without tags, and not shared by "respectively"."""
+    span = claim.span
+    return span is None or without_additions(claim.text, span.text).casefold().endswith(span.text.casefold())
+
+
+def _edit_in_place(claim: Claim, span: Span, revised: str) -> Iterator[Replacement]:
+    """The words that a fix changes, replaced where the response has them, if it has them once."""
+    edits = [
+        edit for edit in SequenceMatcher(None, claim.text.split(), revised.split()).get_opcodes() if edit[0] != "equal"
+    ]
+    if len(edits) == 1:
+        _, first, last, start, end = edits[0]
+        old, new = (
+            " ".join(text.split()[a:b]).strip(".,;")
+            for text, a, b in ((claim.text, first, last), (revised, start, end))
+        )
+        places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", span.text)] if old and new else []
+        if len(places) == 1:
+            yield span.start + places[0].start(), span.start + places[0].end(), new
+
+
 def _without_additions(claim: Claim, span: Span, revised: str) -> str | None:
-    """The revised claim without the words added to the claim; None if the fix changes one, or there are tags."""
+    """The revised claim without the words added to the claim; None if the fix changes one."""
     stated = without_additions(claim.text, span.text)
-    if not stated.casefold().endswith(span.text.casefold()):
-        return None  # the response has tags there
     if stated == claim.text:
         return revised
     before, after = (sorted(_IN_BRACKETS.findall(text)) for text in (claim.text, revised))
@@ -177,6 +201,9 @@ def _cuts(text: str, sentence: Sequence[Claim], removed: Container[Span | None])
     kept = [position for position, span in enumerate(spans) if span not in removed]
     if not kept:
         yield spans[0].start, spans[-1].end, ""
+        return
+    if len(kept) < len(spans) and not all(map(_is_stated, sentence)):
+        yield spans[0].start, spans[-1].end, " ".join(sentence[position].text for position in kept)
         return
     first, last = kept[0], kept[-1]
     if first:

@@ -236,7 +236,9 @@ def test_no_character_is_lost_and_no_spans_overlap(response: str) -> None:
 def assert_is_separator(gap: str) -> None:
     """Only white space, one joint between clauses and one list marker may be left out."""
     marker = r"(?:[-*+•◦▪‣·–>]|\(?\w{1,3}[.)])?"
-    assert re.fullmatch(rf"\s*[,;]?\s*(?:and|but)?\s*{marker}\s*", gap, re.IGNORECASE), gap
+    assert re.fullmatch(
+        rf"\s*[,;]?\s*(?:and|but|while|whereas|although|(?:even )?though)?\s*{marker}\s*", gap, re.IGNORECASE
+    ), gap
 
 
 def test_of_a_table_only_the_rows_of_data_are_claims() -> None:

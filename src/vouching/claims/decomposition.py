@@ -18,6 +18,7 @@ from vouching.claims.short_answers import claim_of_answer, is_short_answer, need
 from vouching.claims.structures import Piece, named, structured_pieces
 from vouching.models.base import spoken, thoughts
 from vouching.text.clauses import Clause, finite_verb, split_clauses, subject_of
+from vouching.text.coordinations import shares
 from vouching.text.layout import as_markdown
 from vouching.text.sentences import FOOTNOTE, LABEL, LIST_MARKER, sentence_spans
 from vouching.types import Claim, NonClaim, Span
@@ -43,9 +44,10 @@ class Decomposition:
 def decompose(response: str, question: str | None = None) -> Decomposition:
     """Split a response into claims and the rest.
 
-    Sentences and list items are claims; English compound sentences are split where both halves are complete clauses. A
-    sentence with a verb and a number or a name is always a claim, as is a short answer that is the whole response,
-    except a "Yes." or "No." without its question. In doubt, text is a claim.
+    Sentences and list items are claims; English compound sentences are split where both halves are complete clauses,
+    and a sentence with "respectively" is a claim for each of its subjects. A sentence with a verb and a number or a
+    name is always a claim, as is a short answer that is the whole response, except a "Yes." or "No." without its
+    question. In doubt, text is a claim.
 
     Args:
         response: the answer.
@@ -55,9 +57,10 @@ def decompose(response: str, question: str | None = None) -> Decomposition:
     Returns:
         Claims and non-claims. Their spans do not overlap, and everything outside them is white space, list markers,
         and the conjunctions, commas and semicolons between clauses. ``claim.text`` is the text of its span, except
-        that a clause without its own subject starts with the one it shares, and that words in square brackets say what
-        a pronoun stands for or what was asked. Such additions are the claim's ``context``; the context of a claim whose
-        pronoun has no sure antecedent is the subject last named.
+        that "respectively" is resolved (the context is then the sentence), that a clause without its own subject
+        starts with the one it shares, and that words in square brackets say what a pronoun stands for or what was
+        asked. Such additions are the claim's ``context``; the context of a claim whose pronoun has no sure antecedent
+        is the subject last named.
 
         >>> parts = decompose("Sure! Ann Lee was born in 1912 and moved to Paris in 1930. Is that all?")
         >>> [claim.text for claim in parts.claims]
@@ -187,10 +190,15 @@ class _Found:
                 topic = abstention.topic and _moved(abstention.topic, span.start)
                 self.non_claims.append(NonClaim(span, "abstained", topic))
                 continue
-            self.claims.append(
-                _claim(span, clause.subject, self.named, self.discourse, f"claim-{len(self.claims) + 1}")
-            )
+            for claim in self._shared(span) or [_claim(span, clause.subject, self.named, self.discourse)]:
+                self.claims.append(replace(claim, id=f"claim-{len(self.claims) + 1}"))
             self.named = _named_subject(text, clause.subject) or self.named
+
+    def _shared(self, span: Span) -> list[Claim]:
+        """A claim for each subject of a clause with "respectively"."""
+        stated = [(share, _moved(Span(span.text[share.start : share.end], share.start, share.end), span.start))
+                  for share in shares(span.text)]  # fmt: skip
+        return [Claim(self.discourse.complete(share.text)[0], span=place, context=span.text) for share, place in stated]
 
 
 def _pieces(response: str) -> Iterator[Piece]:
@@ -239,7 +247,7 @@ def _opens_line(response: str, start: int) -> bool:
     return not before or before[-1] in "\n\r\f\v\x85\u2028\u2029"
 
 
-def _claim(span: Span, subject: str, named: str, discourse: Discourse, claim_id: str) -> Claim:
+def _claim(span: Span, subject: str, named: str, discourse: Discourse) -> Claim:
     """The claim for a clause, given the subject it shares, the subject last named and what was said before."""
     text = f"{subject[0].upper()}{subject[1:]} {span.text}" if subject else span.text
     text, antecedent = discourse.complete(text)
@@ -247,7 +255,7 @@ def _claim(span: Span, subject: str, named: str, discourse: Discourse, claim_id:
         context = antecedent or (named if _PRONOUN.fullmatch(subject) else "") or subject
     else:
         context = antecedent or (named if _PRONOUN.match(span.text) else "")
-    return Claim(text, claim_id, span, context)
+    return Claim(text, span=span, context=context)
 
 
 def _moved(span: Span, by: int) -> Span:

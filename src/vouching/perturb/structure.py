@@ -33,6 +33,7 @@ _TAIL = re.compile(r"(?: (?:in|on|at|during|to|as|for|from)\b[^,;]*)?\Z")
 _PRONOUN = re.compile(r"(?:i|he|she|it|they|we|you|him|her|them|us|this|these|that|there|who)\b", re.IGNORECASE)
 _APPOSITIVE = re.compile(r", (?P<inner>(?:an?|the) [^,.;:()]{3,70}),(?= (?P<next>[a-z]+))")
 _BRACKETED = re.compile(r"(?<=[a-z0-9]) \([^()]{2,80}\)(?! ?['’])")
+_CONTRAST = re.compile(r"but|while|whereas|though")
 _STOP = re.compile(r" ?\.\s+(?=[\"“]?[A-Z])")
 
 
@@ -170,7 +171,7 @@ def sentence_split(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
         own = verb is not None and sentence[verb.subject_start : verb.subject_end] == other.subject
         # "She won and they left and cheered": it is unclear who cheered. Two parses of the subject must agree.
         unsure = other.subject and (not own or re.search(r"\b(?:he|she|they|we|who)\b|\bborn\Z", left))
-        if unsure or _PRONOUN.match(other.subject) or "but" in sentence[one.end : other.start]:
+        if unsure or _PRONOUN.match(other.subject) or _CONTRAST.search(sentence, one.end, other.start):
             continue
         subject = other.subject[:1].upper() + other.subject[1:]
         words = f"{subject} {first}" if subject else first[0].upper() + first[1:]

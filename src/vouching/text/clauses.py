@@ -1,7 +1,7 @@
 """Split a compound English sentence into clauses that can be checked one by one, using short lists of verbs.
 
 There is no parser. A sentence is split only where both sides have a finite verb from the lists and nothing on the left
-can have scope over the right (negation, reported speech, a relative or conditional clause).
+can have scope over the right (reported speech, a relative or conditional clause; negation if the subject is shared).
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+
+from vouching.text.verbs import is_common_verb
+from vouching.text.words import FUNCTION_WORDS
 
 _BE = frozenset(str.split("""is are was were 's isn't aren't wasn't weren't"""))
 _HAVE = frozenset(str.split("""has have had hasn't haven't hadn't"""))
@@ -61,6 +64,17 @@ _REACHES_OVER = re.compile(
     r"suggest(?:s|ed)?|stated|according|mention(?:s|ed)?|rumou?red|may|might|could|would|should|must)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_REACHES_CLAUSE = re.compile(
+    r"\b(?:that|which|who|whom|whose|where|when|while|if|unless|whether|because|although|though|neither|either|both|"
+    r"only|said|says?|claim(?:s|ed)?|report(?:s|ed)|believ(?:es?|ed)|argu(?:es?|ed)|suggest(?:s|ed)?|stated|according|"
+    r"mention(?:s|ed)?|rumou?red)\b",
+    re.IGNORECASE,
+)
+"""What reaches over a clause with a subject of its own; a negation of the first does not."""
+_SINGULAR = frozenset(str.split("""is was has does isn't wasn't hasn't doesn't"""))
+"""After two subjects a verb is plural: with one of these, what is right of "and" is a clause."""
+_DEGREES = frozenset(str.split("""only about nearly almost around exactly just over"""))
+_OPENS_OR_CLOSES = frozenset(str.split("""opens closes costs ends lasts begins lies sits weighs measures owns"""))
 _SUBORDINATE = re.compile(r"\b(?:after|before|since|until|as)\b(.*)", re.IGNORECASE | re.DOTALL)
 _QUANTIFIED = re.compile(r"(?:no|nobody|none|nothing|few|every|each|some|many|most|any|only|all|what|there)\b", re.I)
 _PREPOSITION = re.compile(
@@ -72,7 +86,9 @@ _INTRODUCTION = re.compile(
     re.I,
 )
 _JOINT = re.compile(
-    r"\s*(?P<semicolon>;)(?:\s+(?:and|but)\b)?\s+|(?P<comma>,)\s+(?:and|but)\s+|\s+(?:and|but)\s+(?!/)", re.IGNORECASE
+    r"\s*(?P<semicolon>;)(?:\s+(?:and|but)\b)?\s+|(?P<comma>,)\s+(?:and|but)\s+|\s+(?:and|but)\s+(?!/)"
+    r"|(?P<contrast>,?\s+(?:while|whereas|(?:even\s+)?though|although)\s+)|(?P<alone>,)\s+",
+    re.IGNORECASE,
 )
 _TOKEN = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*|['’]s\b|[^\w\s]")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"), ("``", "''"))
@@ -93,7 +109,7 @@ class Clause:
 
 
 def split_clauses(sentence: str) -> list[Clause]:
-    """Split a sentence at "and", "but" and ";" where both sides are clauses.
+    """Split a sentence at "and", "but", "while", "although", commas and ";" where both sides are clauses.
 
     Returns at least one clause, in order; between clauses are only conjunctions, commas, semicolons and white space.
     A sentence in another language than English is not split.
@@ -181,14 +197,18 @@ def _first_finite(tokens: Sequence[re.Match[str]]) -> int | None:
 def _second_subject(left: str, right: str, joint: re.Match[str]) -> str | None:
     """The subject that ``right`` shares; "" if it has its own; None if the sentence must not be split here."""
     tokens, following = _tokens(left), _tokens(right[:200])
-    verb = _first_finite(tokens)
-    if verb is None or len(tokens) < 3 or len(following) < 3 or _REACHES_OVER.search(left):
+    verb = _first_finite(tokens) or _present_after_noun(tokens)
+    if not verb or len(following) < 2 or _REACHES_CLAUSE.search(left):
         return None
     subordinate = _SUBORDINATE.search(left, tokens[verb].end())
     if subordinate and finite_verb(subordinate.group(1)):
         return None
-    if _own_subject(following, bool(joint["comma"] or joint["semicolon"])):
-        return ""
+    sure = bool(joint["semicolon"] or joint["comma"] or joint["contrast"])
+    if _own_subject(following, sure, plural=sure or _is_surely_finite(tokens, verb)):
+        return "" if not joint["alone"] or not _PREPOSITION.match(left) else None
+    shares = not joint["contrast"] and not joint["alone"] and len(tokens) > 2 and len(following) > 2
+    if not shares or _REACHES_OVER.search(left):
+        return None
     if _lower(tokens[-1]).endswith("ed") and _lower(following[0]).endswith("ed"):
         return None  # "directed and produced by ...": two verbs with one object
     if not _verb_opens(following, [_lower(token) for token in tokens[verb:]]):
@@ -198,23 +218,83 @@ def _second_subject(left: str, right: str, joint: re.Match[str]) -> str | None:
     return subject if named and not _QUANTIFIED.match(subject) else None
 
 
-def _own_subject(tokens: Sequence[re.Match[str]], after_comma: bool) -> bool:
-    """Whether a clause opens with its own subject and a finite verb soon after."""
+def _own_subject(tokens: Sequence[re.Match[str]], after_comma: bool, plural: bool) -> bool:
+    """Whether a clause opens with its own subject and a finite verb soon after.
+
+    Without a comma before "and", a participle counts only with an object ("Ben won 4 medals"), and a verb that may be
+    plural only where ``plural`` says that the clause before has its verb.
+    """
     first = _lower(tokens[0])
     if first in _PRONOUNS:
         second = _lower(tokens[2] if _lower(tokens[1]) in _ADVERBS else tokens[1])
         return second in _AUXILIARY or second in _PAST or second in _PRESENT or _is_past(second)
-    if not after_comma or not (first in _DETERMINERS or tokens[0].group()[0].isupper()):
+    named = first in _DETERMINERS or tokens[0].group()[0].isupper()
+    if not named and not (_may_be_noun(first) and (after_comma or first.endswith("s") or _singular_at(tokens, 1))):
         return False
-    all_capital = first not in _DETERMINERS
-    for token in tokens[1:8]:
+    all_capital = named and first not in _DETERMINERS
+    for at, token in enumerate(tokens[1 : 8 if named else 4 if after_comma else 2], 1):
         word, capital = _lower(token), token.group()[0].isupper()
-        if not word[0].isalnum() or word in ("who", "which", "that", "whose", "where", "when", "to", "if", "and", "or"):
+        if word == "." and tokens[at - 1].group() in _TITLES:
+            continue
+        if not word[0].isalnum() or word in _ENDS_SUBJECT:
             return False
-        if not capital and (word in _AUXILIARY or word in _PAST or (all_capital and _is_past(word))):
+        if _singular_at(tokens, at):
             return True
+        if not capital and plural:
+            if word in _AUXILIARY or word in _PAST or (after_comma and all_capital and _is_past(word)):
+                return True
+            if _is_past(word) and _has_object(tokens, at):
+                return True
         all_capital = all_capital and capital
     return False
+
+
+def _may_be_noun(word: str) -> bool:
+    """Whether a lower-case word without an article may be a subject ("costs fell")."""
+    other = word.endswith("ly") or _is_past(word) or word in FUNCTION_WORDS | _ADVERBS | _PRESENT | _PAST | _NO_NOUNS
+    return word.isalpha() and not other
+
+
+_TITLES = frozenset(str.split("""Dr Mr Mrs Ms Prof St Lt Gen Col Sen Rep"""))
+_NO_NOUNS = frozenset(str.split("""always sometimes perhaps afterwards nowadays besides often never"""))
+_ENDS_SUBJECT = _PRONOUNS | frozenset(str.split("""who which that whose where when to if and or than"""))
+
+
+def _singular_at(tokens: Sequence[re.Match[str]], at: int) -> bool:
+    """Whether a token is a verb that only a single subject can have ("is", "closes at 6")."""
+    word = _lower(tokens[at])
+    if word in _SINGULAR:
+        return True
+    if at + 1 >= len(tokens) or not word.endswith("s") or word.endswith(("ss", "us", "is")) or word == "'s":
+        return False
+    known = word in _PRESENT - _PRESENT_OR_NOUN or word in _OPENS_OR_CLOSES or is_common_verb(word)
+    following, before = tokens[at + 1].group(), _lower(tokens[at - 1])
+    goes_on = (
+        following.lower() in _DEGREES
+        or _lower(tokens[at + 1]) in _AFTER_A_PAST
+        or following[0].isdigit()
+        or following[0].isupper()
+    )
+    plural = before.endswith("s") and not before.endswith(("ss", "us", "is"))
+    return known and goes_on and not plural and before not in _DETERMINERS
+
+
+def _present_after_noun(tokens: Sequence[re.Match[str]]) -> int | None:
+    """Position of the first present tense that is known by its neighbours ("The shop closes at 6")."""
+    return next((at for at in range(1, len(tokens)) if _singular_at(tokens, at)), None)
+
+
+def _is_surely_finite(tokens: Sequence[re.Match[str]], verb: int) -> bool:
+    """Whether a verb cannot be a participle: "the rules posted for dogs" may be no clause."""
+    word = _lower(tokens[verb])
+    return not _is_past(word) or word in _AUXILIARY or _has_object(tokens, verb)
+
+
+def _has_object(tokens: Sequence[re.Match[str]], verb: int) -> bool:
+    if verb + 1 >= len(tokens):
+        return False
+    following = tokens[verb + 1].group()
+    return following.lower() in _DETERMINERS or following[0].isdigit() or following[0].isupper()
 
 
 def _verb_opens(tokens: Sequence[re.Match[str]], before: Sequence[str]) -> bool:
