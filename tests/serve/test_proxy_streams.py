@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra serve is not installed")
 
 from vouching.serve.blocking import Blocking
-from vouching.serve.events import data_of, events_of
+from vouching.serve.events import LARGEST_EVENT, data_of, events_of, kept_alive
 from vouching.serve.policy import JudgeSettings, Policy
 from vouching.serve.proxy_guard import Guard
 from vouching.serve.proxy_messages import Asked
@@ -128,17 +128,49 @@ def test_a_bad_text_passes_no_held_stream_of_a_policy_that_blocks_whatever_its_f
     assert verdict(events)["outcome"] in ("failed", "unverified")
 
 
-def test_line_ends_that_are_cut_in_two_end_one_line_each() -> None:
-    async def single() -> AsyncIterator[bytes]:
-        for byte in b": hello\r\ndata: 1\r\ndata: 2\r\n\r\nevent: a\rdata: 3\r\rdata: 4":
-            yield bytes([byte])
+def read(chunks: Iterable[bytes]) -> list[bytes]:
+    """The events of a stream."""
 
     async def collected() -> list[bytes]:
-        return [event async for event in events_of(single())]
+        async def sent() -> AsyncIterator[bytes]:
+            for one in chunks:
+                yield one
 
-    assert asyncio.run(collected()) == [
-        b": hello\n\n", b"data: 1\ndata: 2\n\n", b"event: a\ndata: 3\n\n", b"data: 4\n\n",
-    ]  # fmt: skip
+        return [event async for event in events_of(sent())]
+
+    return asyncio.run(collected())
+
+
+def test_line_ends_that_are_cut_in_two_end_one_line_each() -> None:
+    raw = b"\xef\xbb\xbf: hello\r\ndata: 1\r\ndata: 2\r\n\r\nevent: a\rdata: \xc3\xa9\r\rid: 7\n\ndata: 4"
+    whole = [b"data: 1\ndata: 2\n\n", "event: a\ndata: é\n\n".encode(), b"data: 4\n\n"]
+    assert read([raw]) == read(bytes([byte]) for byte in raw) == whole
+
+
+def test_a_stream_ends_at_an_event_that_is_too_large_before_it_fills_the_memory() -> None:
+    left = iter([chunk(TOWERS), b"data: ", *[b"a" * 1_000_000] * 20])
+    assert read(left) == [chunk(TOWERS)]
+    assert len([*left]) == 20 - LARGEST_EVENT // 1_000_000  # the chunk that passes the limit is the last one read
+
+
+def test_a_stream_without_events_gets_comments_until_its_reader_leaves() -> None:
+    left: list[str] = []
+
+    async def slow() -> AsyncGenerator[bytes]:
+        try:
+            yield DONE
+            await asyncio.sleep(60)
+        finally:
+            left.append("left")
+
+    async def collected() -> list[bytes]:
+        alive = kept_alive(slow(), every=0.01)
+        found = [await anext(alive) for _ in range(3)]
+        await alive.aclose()
+        return found
+
+    assert asyncio.run(collected()) == [DONE, *[b": still checking\n\n"] * 2]
+    assert left == ["left"]
 
 
 def test_each_choice_is_held_by_itself() -> None:
@@ -161,17 +193,17 @@ def test_a_stream_is_not_complete_before_every_choice_is(make: Make) -> None:
 
 def test_nothing_overtakes_the_text_that_came_before_it() -> None:
     call = {"index": 0, "id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    chunks = [chunk(role="assistant"), chunk("The bridge opened"), b": still here\n\n", sent({"note": 1}),
+    chunks = [chunk(role="assistant"), chunk("The bridge opened"), b": hidden\n\n", sent({"note": 1}),
               chunk(" in 1937. The bridge"), chunk(" has two towers."), chunk(tool_calls=[call]),
               chunk(finish="tool_calls"), sent({"choices": [], "usage": {"total_tokens": 9}}), DONE]  # fmt: skip
     *events, last = made(held_chat, chunks, action="repair")
     shown = [event.decode() for event in events]
     places = [next(n for n, one in enumerate(shown) if words in one) for words in (
-        "assistant", "still here", RIGHT, '"note"', TOWERS, '"tool_calls": [{', '"finish_reason": "tool_calls"',
+        "assistant", RIGHT, '"note"', TOWERS, '"tool_calls": [{', '"finish_reason": "tool_calls"',
         "total_tokens", "vouch",
     )]  # fmt: skip
-    assert places == [*range(9)]
-    assert len(shown) == 9
+    assert places == [*range(8)]
+    assert len(shown) == 8
     assert last == DONE
 
 

@@ -1,10 +1,10 @@
 """Streamed answers: passed through with the verdict at the end, or held until they are checked.
 
-Server-sent events are read by the parser of the OpenAI client and written anew, so that nothing passes which only some
-readers see. Where a policy blocks, an event that cannot be read, or that has a text where the standard has none, ends a
+Server-sent events are read by the parser of httpx2 and written anew, so that nothing passes which only some readers
+see. Where a policy blocks, an event that cannot be read, or that has a text where the standard has none, ends a
 held stream: the verdict is "unverified". A stream that breaks off, or reports an error, ends with the verdict
 "unverified"; what is still held then passes or is blocked by the policy for unverified answers. In a held stream no
-event overtakes the text before it, and comments pass at once. Not supported: in a held stream of chat completions each
+event overtakes the text before it. Not supported: in a held stream of chat completions each
 sentence is checked on its own, so "it" may not be understood, and has no logprobs; in a held stream of responses
 everything from the first text on is held. The thoughts of a model ("reasoning_content") are not checked.
 """
@@ -191,13 +191,11 @@ class HeldChat:
             data = data_of(event) or {}
             for choice in objects(data.get("choices")):
                 _normalise(choice)
-            if payload and self._guard.settings.blocks and (strange := _strange_chunk(data)):
+            if self._guard.settings.blocks and (strange := _strange_chunk(data)):
                 ending.strange = strange
                 break
             ending.look(data)
-            if not payload:
-                yield event
-            elif "choices" in data:
+            if "choices" in data:
                 self._first = self._first or data
                 async for made in self._of_chunk(data):
                     yield made
@@ -294,13 +292,13 @@ async def held_responses(chunks: AsyncIterator[bytes], guard: Guard, asked: Aske
             ending.last = event
             break
         data = data_of(event) or {}
-        if payload and guard.settings.blocks and not str(data.get("type", "")).startswith(("response.", "error")):
+        if guard.settings.blocks and not str(data.get("type", "")).startswith(("response.", "error")):
             ending.strange = "an event that is not one of a response"
             break
         ending.look(data)
         for key, part, name in _places(data):
             texts[key] = texts.get(key, "") + part[name] if name == "delta" else part[name]
-        if payload and (held or any(map(str.strip, texts.values()))):
+        if held or any(map(str.strip, texts.values())):
             held.append(event)
         else:
             yield event

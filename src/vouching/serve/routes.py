@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,10 +14,11 @@ from pydantic import TypeAdapter
 
 from vouching.client.problems import MEDIA_TYPE, Problem, problem_of
 from vouching.errors import VouchError
-from vouching.methods.base import Outcome
+from vouching.judging.verifier import Outcome
 from vouching.serve import bodies
 from vouching.serve.assigning import add_assigning
 from vouching.serve.dashboard import add_dashboard, allow_unknown
+from vouching.serve.events import kept_alive
 from vouching.serve.gate import problem_json
 from vouching.serve.history import add_history
 from vouching.serve.history_page import add_history_page
@@ -64,8 +65,6 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
         "content": {"text/event-stream": {}},
     }
 }
-_BEAT = 15.0
-"""Seconds without an event after which a comment keeps the connection open."""
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -239,24 +238,19 @@ def _events(judge: Callable[[Show], Awaitable[T]], last: Callable[[T], str]) -> 
     def show(outcome: Outcome) -> None:
         loop.call_soon_threadsafe(found.put_nowait, outcome)
 
-    async def events() -> AsyncIterator[str]:
+    async def events() -> AsyncGenerator[bytes]:
         task = asyncio.ensure_future(judge(show))
         task.add_done_callback(lambda _: found.put_nowait(None))
         try:
-            while True:
-                try:
-                    outcome = await asyncio.wait_for(found.get(), _BEAT)
-                except TimeoutError:
-                    yield ": still checking\n\n"
-                    continue
-                if outcome is None:
-                    break
-                yield f"event: finding\ndata: {to_json(outcome)}\n\n"
+            while (outcome := await found.get()) is not None:
+                yield f"event: finding\ndata: {to_json(outcome)}\n\n".encode()
             try:
-                yield f"event: end\ndata: {last(task.result())}\n\n"
+                yield f"event: end\ndata: {last(task.result())}\n\n".encode()
             except VouchError as error:
-                yield f"event: problem\ndata: {problem_json(problem_of(error)).decode()}\n\n"
+                yield b"event: problem\ndata: " + problem_json(problem_of(error)) + b"\n\n"
         finally:
             task.cancel()  # the caller left: the work ends before its next claim
 
-    return StreamingResponse(events(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+    return StreamingResponse(
+        kept_alive(events()), media_type="text/event-stream", headers={"cache-control": "no-store"}
+    )
