@@ -19,7 +19,13 @@ from vouching.models import ScriptedModel
 from vouching.rows import MadeFiles
 
 ROWS: list[Any] = [
-    {"id": "a", "prompt": "Write about Paris. Use no commas.", "group": "g"},
+    {
+        "id": "a",
+        "prompt": "Write about Paris. Use no commas.",
+        "group": "g",
+        "instruction_id_list": ["punctuation:no_comma"],
+        "kwargs": [{}],
+    },
     {"id": "b", "messages": [{"role": "user", "content": "Write about Rome."}]},
     {"id": "c", "instruction": "Write about Oslo."},
     {"id": "d", "instruction": " "},
@@ -59,7 +65,8 @@ def test_lists_without_faults_are_kept_and_the_others_go_apart_with_theirs(
     assert make_checklists(options, ScriptedModel(SCRIPT)) == Exit.INCOMPLETE  # row d has no instruction
     first, second = lines(options.output)
     assert first == {
-        "id": "a", "group": "g", "instruction": ROWS[0]["prompt"], "attempts": 1,
+        "id": "a", "group": "g", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}],
+        "instruction": ROWS[0]["prompt"], "attempts": 1,
         "checklist": [{"text": "Is it about Paris?"}, {"text": "Is it free of commas?"}],
     }  # fmt: skip
     assert (second["id"], second["instruction"]) == ("b", "[user]\nWrite about Rome.")

@@ -74,6 +74,9 @@ _Wording = Annotated[
     Literal["ours", "short", "paper"],
     typer.Option(help="Prompt that the smaller model will be asked with: short and paper leave room for long sources."),
 ]
+_MakerWording = Annotated[
+    Literal["ours", "paper"], typer.Option(help="Prompt for a checklist: ours, or as Soft-RLVR prints it.")
+]
 _Instructions = Annotated[str, _rows_option("Rows with instruction, prompt or messages")]
 _Critic = Annotated[
     str | None, typer.Option(metavar="NAME", help="Language model that also looks for faults; default: rules only.")
@@ -245,7 +248,7 @@ def annotate_command(
 )
 def checklist_command(
     input: _Instructions, output: _Output, model: _Writer, critic: _Critic = None, rules: _Rules = False,
-    seed: _Seed = 0, max_tokens: _DerivedTokens = None, resume: _Resume = False,
+    wording: _MakerWording = "ours", seed: _Seed = 0, max_tokens: _DerivedTokens = None, resume: _Resume = False,
 ) -> None:  # fmt: skip
     """Let a language model write a checklist for each instruction, and rewrite checklists with faults.
 
@@ -257,7 +260,7 @@ def checklist_command(
         from vouching.models.open import open_model
 
         critic_model = None if critic is None else open_model(critic)
-        maker = ChecklistMaker(open_model(model), seed, max_tokens, critic_model, encoder_similarity())
+        maker = ChecklistMaker(open_model(model), seed, max_tokens, critic_model, encoder_similarity(), wording)
         raise typer.Exit(ended(make_checklists(MadeFiles(input, output, resume), maker, rules, show_rows)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
 from vouching.errors import ConfigError, InputError
+from vouching.methods.base import ScriptedSampler
 from vouching.methods.checklist.config import ChecklistRunConfig, ChecklistSettings, read_gold, read_tasks
+from vouching.methods.checklist.game import task_of
 from vouching.methods.checklist.reward import generator_reward, soft_score
 from vouching.settings import read_settings
 from vouching.train.run_folder import open_run
@@ -118,6 +121,43 @@ def test_gold_that_cannot_be_used_is_told_with_its_place(tmp_path: Path, line: d
     path = written(tmp_path / "gold.jsonl", [line])
     with pytest.raises(InputError, match=message):
         read_gold([path])
+
+
+RULED: dict[str, Any] = {
+    "id": "r", "prompt": "Write about Rome. Use no commas, and no capital letters.", "checklist": ["Is it about Rome?"],
+    "instruction_id_list": ["punctuation:no_comma", "change_case:english_lowercase"], "kwargs": [{}, {}],
+}  # fmt: skip
+
+
+def test_exact_rewards_come_from_the_rules_without_a_judge(tmp_path: Path) -> None:
+    rows = written(tmp_path / "rows.jsonl", [RULED])
+    given = [f'rows=["{rows}"]', 'checklist.judge=""', "checklist.items=rules", "sampling.group_size=2"]
+    plan = read_settings(ChecklistRunConfig, RECIPES / "soft-rlvr.toml", given).plan()
+    answers = ScriptedSampler(lambda prompt, role, number: ("rome is old.", "Rome is old.")[number])
+    [group] = asyncio.run(plan.game.play(answers, plan.rows)).groups
+    # Both rules hold for the first answer, one of two for the second, which has a capital letter.
+    assert [one.reward.total for one in group.rollouts if one.reward] == [1.0, 0.5]
+    with pytest.raises(ConfigError, match=r'checklist\.items="rules" needs no judge and no gold'):
+        read_settings(ChecklistRunConfig, RECIPES / "soft-rlvr.toml", ["checklist.items=rules"])
+
+
+def test_a_row_without_rules_has_no_exact_reward(tmp_path: Path) -> None:
+    rows = written(tmp_path / "rows.jsonl", [{"prompt": "Write.", "checklist": ["Is it short?"]}])
+    with pytest.raises(InputError, match='"instruction_id_list" must be a list, got null'):
+        read_tasks([rows], "rules")
+
+
+def test_metadata_items_are_the_rules_in_words_for_the_judge(tmp_path: Path) -> None:
+    [row] = read_tasks([written(tmp_path / "rows.jsonl", [RULED])], "metadata")
+    assert [item.rule for item in task_of(row).items] == [None, None]
+    assert task_of(row).items[0].text == "Is the response free of commas?"
+
+
+def test_training_rows_that_overlap_with_evaluation_prompts_are_refused(tmp_path: Path) -> None:
+    rows = written(tmp_path / "rows.jsonl", [RULED])
+    other = written(tmp_path / "ifeval.jsonl", [{"prompt": RULED["prompt"]}])
+    with pytest.raises(InputError, match="row 'r' overlaps with the evaluation prompt 'Write about Rome"):
+        read_tasks([rows], evaluation=[other])
 
 
 def test_files_without_a_row_are_an_error(tmp_path: Path) -> None:

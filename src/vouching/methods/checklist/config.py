@@ -8,21 +8,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import check_text
 from vouching.judging.votes import Aggregate
-from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay, task_of
+from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay, RulesAlone, task_of
+from vouching.methods.checklist.gold import KnownTexts, forbidden_prompts
+from vouching.methods.checklist.items import instruction_of, items_json
 from vouching.methods.checklist.prompt import item_messages
 from vouching.methods.checklist.reward import ChecklistRules
 from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
-from vouching.methods.checklist.verify import ChecklistConfig, open_checklist
+from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier, open_checklist
 from vouching.methods.read import read_files
 from vouching.methods.training import GrpoConfig, Plan, require
 from vouching.prompts import Wording, check_wording
 from vouching.rows.read import with_unique_ids
+from vouching.rules.verify import named_items
 from vouching.types.visible import shown_json, shown_keys
+
+Items: TypeAlias = Literal["rows", "metadata", "rules"]
+"""Where items come from, as in Soft-RLVR's Fig. 3: the ``checklist`` of a row, or else its rules in words; its rules
+(``instruction_id_list``) in words for the judge; or its rules, which decide by themselves.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +65,23 @@ class ChecklistSettings:
     """Capacity of the replay buffer, newest items first; 0 learns from gold alone. Not published."""
     wording: Wording = "ours"
     """Prompt for an item: ours, or as the paper prints it (App. A.3.1)."""
+    items: Items = "rows"
+    """The items of a row: its checklist ("rows"), its rules in words ("metadata"), or its rules as the judge ("rules",
+    the paper's exact rewards, which need no model)."""
+    evaluation: tuple[str, ...] = ()
+    """Files of evaluation prompts: a training row that overlaps with one of them is refused."""
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a value out of range or settings that contradict each other."""
         require(self, above=("judge_tokens", "votes"), at_least=("lambda_v", "lambda_p", "replay"))
         check_wording(self.wording)
         _ = self.rules
+        if self.items not in get_args(Items):
+            raise ConfigError(f"checklist.items must be one of {', '.join(get_args(Items))}, got {self.items!r}")
+        if self.items == "rules" and (self.judge or self.gold or self.holistic):
+            raise ConfigError(
+                'checklist.items="rules" needs no judge and no gold: set judge="", gold=[], holistic=false'
+            )
         if not 0 <= self.gold_share <= 1:
             raise ConfigError(f"gold_share must be in [0, 1], got {self.gold_share}")
         if self.judge and self.gold:
@@ -74,7 +93,7 @@ class ChecklistSettings:
                 "holistic requires a judge, because a policy that judges itself judges single items: set judge, or "
                 "holistic=false"
             )
-        if not self.judge and self.lambda_v and not self.gold:
+        if not self.judge and self.lambda_v and not self.gold and self.items != "rules":
             raise ConfigError(
                 "gold is empty, so the policy would learn to judge from its own answers alone: pass the output of "
                 "vouch data gold, set checklist.lambda_v=0, or name a model in checklist.judge"
@@ -107,9 +126,11 @@ class ChecklistRunConfig(GrpoConfig):
         which a policy that judges itself may raise by growing lenient.
         """
         settings, size = self.checklist, self.sampling.group_size
-        rows, dev = read_tasks(self.rows), read_tasks(self.dev)
+        rows, dev = read_tasks(self.rows, settings.items, settings.evaluation), read_tasks(self.dev, settings.items)
         ruled = all(row.get("instruction_id_list") for row in dev)
         best_by = "oracle/rules" if ruled else "reward/generator/total"
+        if settings.items == "rules":
+            return Plan(ChecklistGame(ChecklistVerifier(RulesAlone()), size, settings.rules), rows, dev, best_by)
         if settings.judge:
             judge = open_checklist(settings.judge, settings.outside(self.seed))
             return Plan(ChecklistGame(judge, size, settings.rules), rows, dev, best_by, aclose=judge.aclose)
@@ -120,9 +141,17 @@ class ChecklistRunConfig(GrpoConfig):
         return Plan(game, rows, dev, best_by)
 
 
-def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows with an instruction, in order. Raises InputError for an unusable row or a repeated id."""
-    return with_unique_ids(read_files(paths, task_row, "prompt and checklist"))
+def read_tasks(paths: Sequence[str], items: Items = "rows", evaluation: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Rows with an instruction, in order.
+
+    Raises InputError for an unusable row, a repeated id, or an instruction that overlaps with an evaluation prompt.
+    """
+    rows = with_unique_ids(read_files(paths, partial(task_row, items=items), "prompt and checklist"))
+    known = forbidden_prompts(evaluation) if evaluation else KnownTexts(())
+    for row in rows:
+        if found := known.find(instruction_of(row)):
+            raise InputError(f"row {row['id']!r} overlaps with the evaluation prompt {found[:80]!r}: remove the row")
+    return rows
 
 
 def read_gold(paths: Sequence[str]) -> list[Labelled]:
@@ -130,10 +159,12 @@ def read_gold(paths: Sequence[str]) -> list[Labelled]:
     return read_files(paths, gold_item, "x, y, c and l, as  vouch data gold  writes them")
 
 
-def task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+def task_row(fields: Mapping[str, Any], name: str, items: Items = "rows") -> dict[str, Any]:
     """A row whose instruction, checklist and rules can be read."""
-    task_of(fields)
-    return {**fields, "id": name}
+    ruled = () if items == "rows" else named_items(fields)
+    made = {"checklist": items_json(ruled) if items == "rules" else [item.text for item in ruled]} if ruled else {}
+    task_of(row := {**fields, **made, "id": name})
+    return row
 
 
 def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:

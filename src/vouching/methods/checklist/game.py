@@ -30,10 +30,10 @@ from vouching.errors import ConfigError, InputError
 from vouching.methods.base import Measures, Play, Row, Sampler, build_group, gathered_measures, outcome_of
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, row_items
 from vouching.methods.checklist.reward import PAPER, ChecklistRules, reply_reward
-from vouching.methods.checklist.verify import ChecklistVerifier
-from vouching.methods.rules.verify import named_items, rule_on
+from vouching.methods.checklist.verify import ChecklistVerifier, ItemQuestion, Voted
 from vouching.models.base import Message, spoken
 from vouching.models.running import all_of
+from vouching.rules.verify import named_items, rule_on
 from vouching.types import ChecklistItem, Reward
 
 
@@ -150,6 +150,21 @@ def against_rules(task: Task, response: str, score: float) -> Measures:
     passed = [rule_on(rule, response).passed for rule in task.rules]
     share = sum(passed) / len(passed)
     return {"oracle/rules": share, "oracle/all": float(all(passed)), "gap/rules": score - share}
+
+
+class RulesAlone:
+    """In the place of a judge where a rule decides every item (exact rewards, Soft-RLVR's Table 1)."""
+
+    async def vote(self, questions: Sequence[ItemQuestion]) -> list[Voted]:
+        """Nothing to vote on. Raises InputError for an item without a rule."""
+        if questions:
+            raise InputError(
+                f"the item {questions[0].question!r} has no rule, and there is no judge: set checklist.judge"
+            )
+        return []
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
 
 
 @dataclass(frozen=True, slots=True)

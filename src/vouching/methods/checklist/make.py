@@ -43,6 +43,8 @@ ATTEMPTS = 3
 """Maximum number of lists."""
 _TEMPERATURE = 0.7
 """Of the lists after the first."""
+_KEPT = ("group", "instruction_id_list", "kwargs")
+"""Keys of a row that its checklist keeps: a training run logs IFEval's rules beside the reward."""
 _FAULT = 160
 """Characters of a critic's message, where a server enforces the schema."""
 _MAX_SHOWN = 12
@@ -128,7 +130,8 @@ class ChecklistMaker:
     def settings(self) -> dict[str, str | int | None]:
         """The settings of the lists, recorded beside an output."""
         critic = self._critic.name if self._critic else None
-        return {"model": self.model.name, "critic": critic, "seed": self._seed, "max_tokens": self._max_tokens}
+        asked = {"seed": self._seed, "max_tokens": self._max_tokens}
+        return {"model": self.model.name, "critic": critic, **asked, "wording": self._wording}
 
     async def make(self, instruction: str) -> Made:
         """A checklist for an instruction, or for a conversation as one text.
@@ -234,7 +237,7 @@ def make_checklists(files: MadeFiles, maker: ChecklistMaker, rules: bool = False
         checklist = bind_rules(made.checklist) if made.checklist is not None and rules else made.checklist
         return {
             "id": row.name,
-            **({} if fields.get("group") is None else {"group": fields["group"]}),
+            **{key: fields[key] for key in _KEPT if fields.get(key) is not None},
             "instruction": instruction,
             "checklist": items_json(checklist.items) if checklist else [],
             "attempts": made.attempts,
