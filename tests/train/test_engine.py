@@ -190,6 +190,29 @@ def test_k1_is_taken_off_the_advantage_of_each_token(model: Path, tmp_path: Path
     assert "ref_per_token_logps" not in batch  # or TRL would add its own estimate
 
 
+def test_the_gradient_of_k3_is_that_of_the_printed_estimator(model: Path, tmp_path: Path) -> None:
+    # Trap: TRL multiplies k3 by the ratio unless told not to, and its gradient is then another one.
+    settings = config(model, kl=0.5, learning_rate=1e-2, max_steps=1, loss="grpo")
+    trainer = trainer_of(settings, tmp_path, sampler=scripted(model))
+    train_from(trainer)  # away from the reference
+    batch = trainer._generate_and_score_completions([{"row": 0}] * 4 + [{"row": 1}] * 4)
+    batch["advantages"] = torch.zeros_like(batch["advantages"])  # leaves the divergence
+    trainer.current_gradient_accumulation_steps = 1
+    mask, inputs = batch["completion_mask"], torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1)
+    seen = torch.cat([batch["prompt_mask"], mask], 1)
+    now = trainer._get_per_token_logps_and_entropies(trainer.model, inputs, seen, mask.size(1))[0]
+    gap = batch["ref_per_token_logps"] - now
+    by_hand = (0.5 * ((gap.exp() - gap - 1) * mask).sum(1) / mask.sum(1).clamp(min=1)).mean()
+    names, weights = zip(*trainer.model.named_parameters(), strict=True)
+    expected = torch.autograd.grad(by_hand, weights)
+    loss = trainer.compute_loss(trainer.model, batch)
+    assert loss.item() == pytest.approx(by_hand.item(), abs=1e-6)
+    loss.backward()
+    found = {name: weight.grad for name, weight in trainer.model.named_parameters()}
+    assert greatest_difference(found, dict(zip(names, expected, strict=True))) < 1e-6
+    assert max(one.abs().max().item() for one in expected) > 1e-4
+
+
 def test_adapters_learn_with_the_model_itself_as_reference(model: Path, tmp_path: Path) -> None:
     # Traps: the adapter must be called "default", and only adapters may move.
     settings = config(model, kl=0.1, lora=LoraSettings(rank=4, alpha=8.0), learning_rate=1e-2)

@@ -78,6 +78,7 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
         loss_type={"gspo": "grpo", "token_sum": "luspo"}.get(config.loss, config.loss),
         importance_sampling_level="sequence" if config.loss == "gspo" else "token",
         epsilon=config.clip[0], epsilon_high=config.clip[1], beta=config.kl,
+        use_bias_correction_kl=False,  # times the ratio, k3's gradient would be the log-ratio: not the papers' term
         logging_steps=1, logging_nan_inf_filter=False, save_strategy="steps",
         save_steps=config.watch.checkpoint_every, save_total_limit=config.watch.keep, disable_dropout=True,
         use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16",
