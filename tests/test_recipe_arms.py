@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from vouching.errors import ConfigError
-from vouching.evolve.config import EvolveConfig, probes_of
+from vouching.evolve.config import EvolveConfig, probes_of, replay_in
 from vouching.methods.assurance.config import AssuranceRunConfig
 from vouching.methods.blinded.config import BlindedRunConfig
 from vouching.methods.checklist.config import ChecklistRunConfig
@@ -47,7 +47,8 @@ ARMS: dict[str, dict[str, Any]] = {
         "checklist.judge_tokens": 4096, "max_steps": 200,
     },
     "checklist/policy-checklists": {"rows": ("runs/checklist/policy.jsonl",), "max_steps": 200},  # Fig. 3
-    "checklist/metadata-checklists": {"rows": ("runs/checklist/metadata.jsonl",), "max_steps": 200},
+    "checklist/metadata-checklists": {"checklist.items": "metadata", "max_steps": 200},
+    "checklist/rules": {"checklist.items": "rules", "checklist.judge": ""},  # Table 1
     "checklist/gold-only": {"checklist.gold_share": 1.0, "checklist.replay": 0},  # Fig. 4, lambda_p = .1
     "checklist/gold-only-p0.5": {"checklist.gold_share": 1.0, "checklist.replay": 0, "checklist.lambda_p": 0.5},
     "checklist/naive": {
@@ -67,7 +68,10 @@ ARMS: dict[str, dict[str, Any]] = {
     "assurance/grpo-8b": BIG,
     "assurance/dapo-8b": BIG | DAPO,
     "assurance/gspo-8b": BIG | {"loss": "gspo"},
-    "evolve/paper-budgets": {"probes_by_round": (1122, 1122, 1513, 7287)},  # App. L
+    "evolve/paper-budgets": {  # App. L, App. F; Algorithm 2, line 6
+        "probes_by_round": (1122, 1122, 1513, 7287), "replay_by_round": (0, 0, 500, 500), "safe_share": 0.0,
+        "smoothed": False,
+    },
     "evolve/random": {"source": "random"},
 }  # fmt: skip
 
@@ -94,14 +98,11 @@ def test_an_arm_differs_from_its_base_in_what_the_paper_says(arm: str) -> None:
     assert {key: value for key, value in ours.items() if theirs[key] != value} == ARMS[arm]
 
 
-def test_the_rounds_of_the_papers_budgets_have_its_rows() -> None:
-    config = read_settings(EvolveConfig, RECIPES / "evolve/arms/paper-budgets.toml")
-    # App. L: LoRA on 1,122 probes; 2,013 and 7,787 mixed rows, of which `replay` are replayed.
-    rows = [probes_of(config, number) + config.replay * (number > 2) for number in (2, 3, 4)]
-    assert rows == [1122, 2013, 7787]
-    assert probes_of(EvolveConfig(probes=7), 3) == 7
-    with pytest.raises(ConfigError, match="a number for each of the 4 rounds, got 2"):
-        EvolveConfig(probes_by_round=(1, 2))
+def test_numbers_by_round_are_one_for_each_round() -> None:
+    assert (probes_of(EvolveConfig(probes=7), 3), replay_in(EvolveConfig(replay=7), 3)) == (7, 7)
+    for name in ("probes_by_round", "replay_by_round"):
+        with pytest.raises(ConfigError, match=f"{name} must have a number for each of the 4 rounds, at least"):
+            replace(EvolveConfig(), **{name: (1, 2)})
 
 
 def test_files_extend_each_other_and_overrides_come_last(tmp_path: Path) -> None:

@@ -60,6 +60,24 @@ def test_every_source_of_probes_gets_the_same_budget(config: EvolveConfig, tmp_p
     assert config_of(tmp_path / "a") == replace(config, source=source)
 
 
+def test_a_round_has_the_numbers_that_are_set_for_it(config: EvolveConfig, tmp_path: Path) -> None:
+    # As in the paper's budgets (App. L): nothing is replayed before the third round.
+    settings = replace(config, rounds=3, probes_by_round=(12, 12, 18), replay_by_round=(0, 0, 6))
+    rounds = evolve(settings, tmp_path / "a", start)
+    assert [one.probes + one.replay for one in rounds] == [0, 12, 12, 24]
+
+
+def test_a_second_verifier_may_have_to_agree_on_the_type(config: EvolveConfig, tmp_path: Path) -> None:
+    def always_temporal(rows: Sequence[Row]) -> list[Judged]:
+        return [Judged(row, 0.1, "Not Attributable", "temporal_shift") for row in rows]
+
+    settings = replace(config, rounds=1, safe_share=0.0, cross_check="embedded:rules", check_types=True)
+    evolve(settings, tmp_path / "a", start, check=always_temporal)
+    assert {probe.error_type for probe in probes_of(tmp_path / "a", 1)} == {"temporal_shift"}
+    evolve(replace(settings, check_types=False), tmp_path / "b", start, check=always_temporal)
+    assert {probe.error_type for probe in probes_of(tmp_path / "b", 1)} > {"temporal_shift"}
+
+
 def test_the_next_round_is_trained_on_what_was_not_found(config: EvolveConfig, tmp_path: Path) -> None:
     """Of 60 probes 51 have errors: 8 or 9 of each of six types, fewer than the ten that the scholar needs, so that it
     stays as it was and the weights stay even. Of 78 probes 66 have errors, 11 of each type: then all are found.

@@ -43,6 +43,8 @@ class EvolveConfig:
     """B_k: probes of each round, instead of ``probes``; empty for equally many in all."""
     replay: int = 300
     """Rows of ``train`` that are replayed in a round."""
+    replay_by_round: tuple[int, ...] = ()
+    """Rows replayed in each round, instead of ``replay``; empty for equally many in all."""
     source: ProbeSource = "weakness"
     """How probes are selected: see ``evolve.probe``."""
     safe_share: float = 0.15
@@ -53,6 +55,8 @@ class EvolveConfig:
     """Whether weights are shrunk to the mean for types with few rows."""
     cross_check: str = ""
     """A second verifier that every probe has to pass, as vouch check --model names it; empty for none."""
+    check_types: bool = False
+    """Whether the second verifier must agree on the error type too."""
     gate: Literal["off", "harm", "safety"] = "off"
     """The rule by which a round that loses too much is refused: see ``evolve.gate``. The gate's decision is recorded in
     any case, by "harm" if it is off."""
@@ -71,13 +75,14 @@ class EvolveConfig:
         for name, lowest in (("rounds", 1), ("probes", 1), ("replay", 0), ("resamples", 100), ("seed", 0)):
             if getattr(self, name) < lowest:
                 raise ConfigError(f"{name} must be at least {lowest}, got {getattr(self, name)}")
-        if self.probes_by_round and len(self.probes_by_round) != self.rounds:
-            raise ConfigError(
-                f"probes_by_round must have a number for each of the {self.rounds} rounds, got "
-                f"{len(self.probes_by_round)}"
-            )
-        if any(number < 1 for number in self.probes_by_round):
-            raise ConfigError(f"probes_by_round must be numbers of at least 1, got {[*self.probes_by_round]}")
+        for name, lowest in (("probes_by_round", 1), ("replay_by_round", 0)):
+            given: tuple[int, ...] = getattr(self, name)
+            if given and (len(given) != self.rounds or min(given) < lowest):
+                raise ConfigError(
+                    f"{name} must have a number for each of the {self.rounds} rounds, at least {lowest}, got {[*given]}"
+                )
+        if self.check_types and not self.cross_check:
+            raise ConfigError("check_types requires a second verifier: name one in cross_check")
         for name in ("safe_share", "max_loss"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
@@ -86,6 +91,11 @@ class EvolveConfig:
 def probes_of(config: EvolveConfig, number: int) -> int:
     """The number of probes of a round, from 1."""
     return config.probes_by_round[number - 1] if config.probes_by_round else config.probes
+
+
+def replay_in(config: EvolveConfig, number: int) -> int:
+    """The number of rows that are replayed in a round, from 1."""
+    return config.replay_by_round[number - 1] if config.replay_by_round else config.replay
 
 
 def start_of(config: EvolveConfig, report: Callable[[str], None] | None = None) -> Start:

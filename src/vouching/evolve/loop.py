@@ -38,6 +38,7 @@ from vouching.evolve.config import (
     Verify,
     opened_by,
     probes_of,
+    replay_in,
     second_verifier,
     start_of,
 )
@@ -226,7 +227,9 @@ def _do_round(
     reflection = read_record(before / REFLECTION, Reflection)
     probes = _probes(config, folder, number, reflection, data, check)
     if not (folder / REPLAY).exists():
-        write_records(folder / REPLAY, replay_of(data.train, config.replay, f"{config.seed} replay {number}"))
+        write_records(
+            folder / REPLAY, replay_of(data.train, replay_in(config, number), f"{config.seed} replay {number}")
+        )
     replay = read_records(folder / REPLAY, Row)
     student = students[base].refine(number, probes, replay, reflection.rules, folder / STUDENT)
     judged = _verified(out, number, student, data.dev)
@@ -248,8 +251,9 @@ def _probes(
     """The probes of a round, made if there are none yet."""
     if not (folder / PROBES).exists():
         plan = ProbePlan(
-            probes_of(config, number), config.source, config.safe_share, config.sets, seed=config.seed * 1_000 + number
-        )
+            probes_of(config, number), config.source, config.safe_share, config.sets, config.check_types,
+            seed=config.seed * 1_000 + number,
+        )  # fmt: skip
         made = make_probes(data.train, reflection.weights(config.smoothed), plan, data.dev, check=check)
         write_record(folder / PROBE_REPORT, made.report)
         write_records(folder / DROPPED, made.dropped)
