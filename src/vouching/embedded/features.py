@@ -19,6 +19,7 @@ from rapidfuzz.distance import LCSseq
 from vouching.embedded.compare_names import compare_name
 from vouching.embedded.compare_values import compare_date, compare_quantity
 from vouching.embedded.compare_words import compare_counted, compare_predicate, compare_qualifier
+from vouching.embedded.exclusions import with_exclusions
 from vouching.embedded.parts import Part
 from vouching.embedded.scene import Comparison, Focus, Outcome, Scene, focus_on, opposition
 from vouching.reading.evidence import SYNONYM_WEIGHT, SourceIndex
@@ -127,7 +128,8 @@ def compare_claim(text: str, index: SourceIndex) -> list[Segment]:
     for start, end in sentence_spans(text):
         reading = read(text[start:end], start)
         focus = focus_on(reading, index)
-        segments.append(Segment(reading, focus, tuple(compare_parts(Scene(reading, index, focus)))))
+        comparisons = [*compare_parts(Scene(reading, index, focus))]
+        segments.append(Segment(reading, focus, with_exclusions(reading, comparisons, index)))
     return segments
 
 
