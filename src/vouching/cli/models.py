@@ -52,6 +52,9 @@ SHIPPED: tuple[dict[str, Any], ...] = (
     {"kind": "language model", "form": "http://HOST/v1#NAME, openai/NAME, local:PATH or vllm:PATH",
      "needs": "a server, or extra train or vllm", "licence": "that of the model", "speed": "that of the model",
      "gives": "the whole record", "measured": False},
+    {"kind": "decision", "form": "decision:ADDRESS#MODEL, or openai, typesafe, gemini, openrouter, perplexity or "
+     "ollama for ADDRESS", "needs": "a server", "licence": "that of the model", "speed": "that of the model",
+     "gives": "nothing", "measured": False},
 )  # fmt: skip
 """What judges without published weights of a verifier."""
 

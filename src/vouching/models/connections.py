@@ -54,7 +54,9 @@ EXCERPT = 300
 _BUSY = {408, 425, 429}
 _MISCONFIGURED = {401, 402, 403, 404, 405, 501}
 _TOO_LARGE = 413
-_TOO_LONG = re.compile(r"context[ _](?:size|length|window)|max_new_tokens|prompt is too long", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context[ _](?:size|length|window)|max_new_tokens|(?:prompt|input|state) is too long", re.IGNORECASE
+)
 """In the messages of llama.cpp, vLLM and SGLang; of text-generation-inference; of Anthropic."""
 
 

@@ -159,6 +159,10 @@ def _of_file(path: str, time: TimeLimits) -> Model:
 def _on_server(spec: str, api_key: str | None, time: TimeLimits) -> Model:
     from vouching.models.http import HttpModel
 
+    if spec.startswith("decision:"):
+        from vouching.models.decisions import DecisionModel
+
+        return DecisionModel(spec, api_key, time)
     if (found := re.fullmatch(r"openai/(\S+)", spec)) is not None:
         # This key is sent only to the server that the caller means by "openai".
         key = api_key or os.environ.get("OPENAI_API_KEY")

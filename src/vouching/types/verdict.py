@@ -89,6 +89,8 @@ class Provenance:
     """Engine that wrote alignment, reasons, error type and fix, if another one than ``model``."""
     asked: tuple[str, ...] = ()
     """Models of a cascade that were asked before ``model`` and were undecided, in order."""
+    answered_by: str | None = None
+    """The version of ``model`` that answered, as its server names it; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

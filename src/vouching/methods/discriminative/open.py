@@ -15,6 +15,7 @@ from vouching.methods.discriminative.rank import Ranker, ScoringRanker
 from vouching.methods.discriminative.scorer import ClaimScorer, Closable, EmbeddedScorer, Scorer
 from vouching.methods.discriminative.verify import DiscriminativeVerifier
 from vouching.models.base import Model
+from vouching.models.decisions import FORM as DECISION_FORM
 from vouching.prompts import Wording, check_wording
 from vouching.search.agent import SearchAgent
 from vouching.search.base import SearchEngine
@@ -24,12 +25,12 @@ from vouching.types import RankMode
 
 NO_EVIDENCE_MODES = ("no-search", "generative")
 """Modes that use no evidence."""
-KINDS = ("discriminative", "factscore", *CATALOG)
+KINDS = ("discriminative", "factscore", "decision", *CATALOG)
 """The kinds of scorers that do not ship."""
 SCORERS = (
     "embedded, embedded:small, embedded:rules, embedded:FOLDER (a round of vouch evolve), "
     "discriminative:PATH[#ADAPTER] (what vouch train rank saved), factscore:MODEL, "
-    f"{', '.join(one.form for one in CATALOG.values())}"
+    f"{DECISION_FORM}, {', '.join(one.form for one in CATALOG.values())}"
 )
 """The forms of a scorer's name."""
 
@@ -61,6 +62,11 @@ def open_scorer(name: str, max_tokens: int | None = None) -> Scorer:
         return TrainedScorer(path, second or None)
     if kind == "factscore":
         return _fact_score(rest, max_tokens)
+    if kind == "decision":
+        from vouching.methods.discriminative.published.decision import DecisionScorer
+        from vouching.models.open import open_model
+
+        return DecisionScorer(name, open_model(name))
     return _published(kind, rest, path, second or None)
 
 

@@ -15,7 +15,18 @@ from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError, ModelError
 from vouching.judging.verifier import failed
 from vouching.methods.discriminative.input import Compress, ScorerInput, Shown, evidence_text, given, scorer_input
-from vouching.types import Claim, Compression, Scale, Source, Trajectory, Unverified, Usage, Verdict, VerdictWarning
+from vouching.types import (
+    Claim,
+    Compression,
+    Relation,
+    Scale,
+    Source,
+    Trajectory,
+    Unverified,
+    Usage,
+    Verdict,
+    VerdictWarning,
+)
 
 Reads: TypeAlias = Literal["text", "passages"]
 """What a scorer reads: the prepared text, or the passages."""
@@ -63,6 +74,10 @@ class Scored:
     """Words of the answer that the scorer itself found unsupported, if it finds any words."""
     reason: str = ""
     """The scorer's own reason; empty if it gives none."""
+    relation: Relation | None = None
+    """How the evidence relates to an answer that it does not support, if the scorer says that."""
+    answered_by: str = ""
+    """The version of the model that answered, as its server names it."""
 
 
 ScoreOutcome: TypeAlias = Scored | Unverified

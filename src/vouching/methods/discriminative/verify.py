@@ -82,14 +82,30 @@ class DiscriminativeVerifier:
         Raises ModelError if a model is out of reach, and the same call may succeed later.
         """
         started = time.perf_counter()
-        verdicts: list[Outcome] = []
-        for claim, outcome in zip(claims, await self.scorer.score(claims, sources), strict=True):
-            verdicts.append(
-                outcome if isinstance(outcome, Unverified) else await self._verdict(claim, outcome, sources)
-            )
-        verdicts = await self._rechecked(verdicts, sources)
+        explained = await self._aligner.verify(claims, sources)
+        revised = {
+            place: replace(claim, text=one.revised_claim)
+            for place, (claim, one) in enumerate(zip(claims, explained, strict=True))
+            if isinstance(one, Verdict) and one.revised_claim is not None
+        }
+        # The fixes are scored with the claims: a model on a server answers all about one text in one request.
+        scored = await self.scorer.score([*claims, *revised.values()], sources)
+        fit = {
+            place
+            for place, one in zip(revised, scored[len(claims) :], strict=True)
+            if isinstance(one, Scored) and self._probability(one) >= self.threshold
+        }
         seconds = (time.perf_counter() - started) / max(1, len(claims))
-        return [replace(v, usage=replace(v.usage, seconds=seconds)) if isinstance(v, Verdict) else v for v in verdicts]
+        verdicts: list[Outcome] = []
+        for place, (one, why) in enumerate(zip(scored, explained, strict=False)):
+            if isinstance(one, Unverified):
+                verdicts.append(one)
+            elif isinstance(why, Unverified):
+                verdicts.append(replace(why, usage=one.usage))
+            else:
+                verdict = self._verdict(one, why, place in fit)
+                verdicts.append(replace(verdict, usage=replace(one.usage, seconds=seconds)))
+        return verdicts
 
     async def support(self, text: str, sources: Sequence[Source]) -> float | None:
         """None: not measured."""
@@ -102,16 +118,11 @@ class DiscriminativeVerifier:
     def _probability(self, scored: Scored) -> float:
         return self._calibration.calibrator(scored.value) if self._calibration else scored.value
 
-    async def _verdict(self, claim: Claim, scored: Scored, sources: Sequence[Source]) -> Outcome:
-        """The scorer's number with the aligner's explanation."""
-        explained = scored.verdict
-        if explained is None:
-            [outcome] = await self._aligner.verify([claim], sources)
-            if isinstance(outcome, Unverified):
-                return outcome
-            explained = outcome
+    def _verdict(self, scored: Scored, explained: Verdict, fits: bool) -> Verdict:
+        """The scorer's number with the aligner's explanation, and its fix if it fits."""
         score = self._probability(scored)
         attributable = score >= self.threshold
+        fix = not attributable and (fits or explained.revised_claim is None)
         notes = self._note
         if attributable != explained.attributable:
             message = f"Judged by its parts, the claim is {explained.label}; the score and the threshold say otherwise."
@@ -122,21 +133,21 @@ class DiscriminativeVerifier:
             score=score,
             confidence=score if attributable else 1.0 - score,
             threshold=self.threshold,
-            relation=_relation(attributable, explained),
+            relation=_relation(attributable, scored.relation or explained.relation),
             error_type=None if attributable else explained.error_type,
-            fix_suggestion=None if attributable else explained.fix_suggestion,
-            revised_claim=None if attributable else explained.revised_claim,
+            fix_suggestion=explained.fix_suggestion if fix else None,
+            revised_claim=explained.revised_claim if fix else None,
             warnings=(*explained.warnings, *scored.warnings, *notes),
             evidence_alignment=_with_marked(explained, scored),
-            reasoning_chain=(*explained.reasoning_chain, *self._own_steps(claim, scored, attributable)),
+            reasoning_chain=(*explained.reasoning_chain, *self._own_steps(explained.claim, scored, attributable)),
             provenance=Provenance(
                 self.scorer.scorer.name,
                 __version__,
                 self.calibrator,
                 self.scorer.digest(),
                 explained_by=None if scored.verdict is not None else self._aligner.name,
+                answered_by=scored.answered_by or None,
             ),
-            usage=scored.usage,
         )
 
     def _own_steps(self, claim: Claim, scored: Scored, attributable: bool) -> Iterator[ReasoningStep]:
@@ -148,26 +159,6 @@ class DiscriminativeVerifier:
         if scored.reason:
             judgment: Judgment = "supported" if attributable else "not_supported"
             yield ReasoningStep(claim.text, NOT_FOUND, judgment, f"{name}: {scored.reason}")
-
-    async def _rechecked(self, verdicts: Sequence[Outcome], sources: Sequence[Source]) -> list[Outcome]:
-        """The verdicts, each with its revised claim only if the same scorer finds that Attributable."""
-        revised = {
-            place: replace(verdict.claim, text=verdict.revised_claim)
-            for place, verdict in enumerate(verdicts)
-            if isinstance(verdict, Verdict) and verdict.revised_claim is not None
-        }
-        outcomes = await self.scorer.score([*revised.values()], sources) if revised else []
-        fit = {
-            place
-            for place, outcome in zip(revised, outcomes, strict=True)
-            if isinstance(outcome, Scored) and self._probability(outcome) >= self.threshold
-        }
-        return [
-            replace(verdict, revised_claim=None, fix_suggestion=None)
-            if isinstance(verdict, Verdict) and place in revised and place not in fit
-            else verdict
-            for place, verdict in enumerate(verdicts)
-        ]
 
 
 def _fitting(
@@ -198,8 +189,8 @@ def _with_marked(explained: Verdict, scored: Scored) -> tuple[Alignment, ...]:
     return tuple(sorted((*explained.evidence_alignment, *marked), key=lambda entry: entry.claim_span.start))
 
 
-def _relation(attributable: bool, explained: Verdict) -> Relation:
+def _relation(attributable: bool, found: Relation) -> Relation:
     if attributable:
         return "supported"
     against: dict[Relation, Relation] = {"supported": "not_found", "conflicting": "contradicted"}
-    return against.get(explained.relation, explained.relation)
+    return against.get(found, found)

@@ -1,0 +1,174 @@
+"""Decision models on servers: typed questions about a text, answered by probabilities instead of text.
+
+A decision model is a model like any other, so that cache, retries, limits and recordings are those of every model: the
+last message is the request as JSON, with ``state`` and ``questions``, and the completion is the reply as JSON, with
+``answers``, both in the form of System One (see ``decision_shapes``). Not supported: images, weights in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast, get_args
+
+from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelRefusedError
+from vouching.models.base import Completion, Message, Sampling
+from vouching.models.decision_shapes import SHAPE_NAMES, SHAPES, Json, ShapeName
+from vouching.models.facts import json_count, json_object
+from vouching.models.limits import TimeLimits
+from vouching.models.posting import ModelServer
+from vouching.types import Usage
+from vouching.types.visible import hint
+
+DECISION = "decision:"
+FORM = "decision:ADDRESS#MODEL"
+Ask: TypeAlias = Literal["predicate", "relation"]
+"""Whether a question is yes or no, or a choice of supported, contradicted and not found."""
+_AS_IT_IS = re.compile(r"/(systemone|decisions)$|/ai/run/")
+_VERSION = re.compile(r"/v\d\w*$")
+_UNKNOWN_FORM = {400, 422}
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A known server of decision models."""
+
+    address: str
+    shape: ShapeName
+    key: str = "VOUCH_API_KEY"
+    """The variable of the environment that has its key."""
+    most: int = 64
+    """Questions of one request."""
+    key_header: str = ""
+    """Its header for the key, if it is not a bearer token."""
+
+
+PROVIDERS = {
+    "typesafe": Provider("https://api.typesafe.ai", "systemone", "TYPESAFE_API_KEY"),
+    "openai": Provider("https://api.openai.com/v1", "openai", "OPENAI_API_KEY", 400),
+    "gemini": Provider(
+        "https://generativelanguage.googleapis.com/v1beta", "gemini", "GEMINI_API_KEY", 1000, "x-goog-api-key"
+    ),
+    "openrouter": Provider("https://openrouter.ai/api/v1", "systemone", "OPENROUTER_API_KEY"),
+    "perplexity": Provider("https://api.perplexity.ai/v1/decisions", "systemone", "PERPLEXITY_API_KEY", 128),
+    "ollama": Provider("http://localhost:11434", "systemone"),
+}
+"""By the name that may stand for the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionName:
+    """The parts of a decision model's name.
+
+    >>> found = DecisionName.parse("decision:http://localhost:8000#kev;shape=openai;ask=relation")
+    >>> found.model, found.shapes, found.ask
+    ('kev', ('openai',), 'relation')
+    >>> DecisionName.parse("decision:typesafe#jev-1.13.0").provider.address
+    'https://api.typesafe.ai'
+    """
+
+    provider: Provider
+    model: str
+    """Its name on the server."""
+    shapes: tuple[ShapeName, ...]
+    """The forms to try, until one is accepted."""
+    ask: Ask
+
+    @classmethod
+    def parse(cls, name: str) -> DecisionName:
+        """The parts of a name. Raises ConfigError for one that is not in the form of ``FORM``."""
+        place, _, rest = name.removeprefix(DECISION).partition("#")
+        model, *settings = rest.split(";")
+        named = {key: value for key, _, value in (setting.partition("=") for setting in settings)}
+        if not place or not model or (place not in PROVIDERS and "://" not in place):
+            near = hint([f"{DECISION}http://{place}#{model or 'MODEL'}"] if ":" in place else [])
+            raise ConfigError(
+                f"{name!r} names no decision model: expected {FORM}, with the address of a server or one of "
+                f"{', '.join(PROVIDERS)}{near}"
+            )
+        allowed = {"shape": ("auto", *SHAPE_NAMES), "ask": get_args(Ask)}
+        for key, value in named.items():
+            if value not in allowed.get(key, ()):
+                forms = " or ".join(f"{key}={'|'.join(values)}" for key, values in allowed.items())
+                raise ConfigError(f"{name!r} has the setting {f'{key}={value}'!r}: expected {forms}")
+        provider = PROVIDERS.get(place) or Provider(place, "systemone")
+        shape = named.get("shape", provider.shape if place in PROVIDERS else "auto")
+        either: tuple[ShapeName, ...] = ("openai", "systemone") if place.endswith("decisions") else SHAPE_NAMES[:2]
+        shapes = either if shape == "auto" else (cast("ShapeName", shape),)
+        return cls(provider, model, shapes, cast("Ask", named.get("ask", "predicate")))
+
+
+class DecisionModel:
+    """A decision model on a server.
+
+    Args:
+        name: as ``FORM``; the setting ``ask`` is not the model's.
+        api_key: sent if the provider's own variable of the environment is not set.
+        time: limits for each phase of a request.
+
+    Raises:
+        ConfigError: a malformed name, address or key.
+
+    >>> DecisionModel("decision:http://localhost:8000/v1#kev", None, TimeLimits()).name
+    'decision:http://localhost:8000/v1#kev'
+    """
+
+    def __init__(self, name: str, api_key: str | None, time: TimeLimits) -> None:
+        parts = DecisionName.parse(name)
+        self.name = name
+        self._model, self._shapes = parts.model, parts.shapes
+        key = os.environ.get(parts.provider.key) or api_key
+        self._server = ModelServer(parts.provider.address, key, time, parts.provider.key_header)
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """The reply to the request in the last message.
+
+        Raises:
+            ModelError, ConfigError: see ``connections``; also for a reply that answers a question twice.
+        """
+        asked = cast("Json", json.loads(messages[-1].content))
+        first: ModelRefusedError | ConfigError | None = None
+        for shape in self._shapes:
+            form = SHAPES[shape]
+            try:
+                body = {**form.ask(self._model, asked), **sampling.extra}
+                found, seconds = await self._server.post(self._url(form.path), body, self.name)
+            except (ModelRefusedError, ConfigError) as error:
+                if not _may_be_the_form(error):
+                    raise
+                first = first or error
+                continue
+            self._shapes = (shape,)
+            return [self._completion(found, asked, shape, seconds)]
+        assert first
+        raise first
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._server.aclose()
+
+    def _url(self, path: str) -> str:
+        address = self._server.address
+        if _AS_IT_IS.search(address):
+            return address
+        return f"{address}/{path}" if _VERSION.search(address) else f"{address}/v1/{path}"
+
+    def _completion(self, found: Json, asked: Json, shape: ShapeName, seconds: float) -> Completion:
+        try:
+            reply = SHAPES[shape].read(found, asked)
+            text = json.dumps(reply)
+        except (ValueError, RecursionError) as error:
+            raise ModelAnswerError(f"the reply of {self.name} cannot be used: {error}") from None
+        used = json_object(reply.get("usage"))
+        tokens = (json_count(used.get(f"{side}_tokens")) or 0 for side in ("input", "output"))
+        return Completion(text, "stop", Usage(seconds, *tokens, calls=1))
+
+
+def _may_be_the_form(error: ModelRefusedError | ConfigError) -> bool:
+    """Whether a server may know another form: it has no such route, or finds the body invalid."""
+    if isinstance(error, ModelContextError):
+        return False
+    return isinstance(error, ConfigError) or error.status in _UNKNOWN_FORM
