@@ -19,9 +19,10 @@ from tests.rows.works import ROWS, ROWS_AT_ONCE, Server, rows_of
 from vouching.errors import InputError, ModelDeadlineError, ModelUnavailableError
 from vouching.rows.ahead import ahead_path
 from vouching.rows.journal import open_journal
-from vouching.rows.pool import MAX_FAILURES, AsyncWorkFactory
+from vouching.rows.lines import async_work, fields_of, looker
+from vouching.rows.pool import MAX_FAILURES, MAX_TIMES, AsyncWorkFactory
 from vouching.rows.read import Row
-from vouching.rows.run import Seen, run_batch
+from vouching.rows.run import run_batch
 
 
 def ids(output: Path) -> list[str]:
@@ -80,9 +81,9 @@ def test_in_many_random_stops_no_answered_row_is_asked_for_again(
     for seed in range(50):
         output = tmp_path / f"{seed}.jsonl"
         server = Server(kind(random.Random(seed)), seed)
-        stopped = False
         try:
-            stopped = server.batch(output).stopped is not None
+            summary = server.batch(output)
+            stopped = summary.stopped is not None or summary.left > 0
         except (KeyError, KeyboardInterrupt):
             stopped = True
         after = Server(lambda row: None, seed)
@@ -144,21 +145,41 @@ def test_a_row_that_failed_for_now_is_asked_again_after_the_others(tmp_path: Pat
     assert asked[-2:] in ([3, 5], [5, 3])
 
 
-def test_a_row_that_is_never_answered_in_time_has_a_line_of_its_own_where_the_work_makes_one(tmp_path: Path) -> None:
-    servers = iter([Server(slow_first, 1), Server(lambda row: None, 1)])
+def test_a_row_that_is_never_answered_in_time_has_a_line_of_its_own_and_a_resumed_run_asks_only_for_it(
+    tmp_path: Path,
+) -> None:
+    def fail_first(row: Row) -> None:
+        if row.number == 1:
+            raise ModelDeadlineError("too slow")
 
-    def late_line(row: Row, reason: str) -> str:
-        return json.dumps({"id": row.name, "late": reason})
+    output, server, after = tmp_path / "out.jsonl", Server(fail_first, 1), Server(lambda row: None, 1)
+    summary = server.batch(output)
+    assert (summary.rows, summary.left, summary.stopped) == (ROWS, 1, None)
+    assert json.loads(output.read_text().splitlines()[0]) == {"id": "id-1", "again": "too slow"}
+    summary = after.batch(output)
+    assert (summary.rows, summary.left, summary.again) == (ROWS, 0, 1)
+    assert [*after.answered] == ["id-1"]
+    assert ids(output) == [f"id-{number}" for number in range(1, ROWS + 1)]
 
-    def look(line: dict[str, str]) -> Seen:
-        return Seen(line["id"], again="late" in line)
 
-    factory = AsyncWorkFactory(lambda: next(servers), rows_at_once=ROWS_AT_ONCE, late_line=late_line)
-    for late in (1, 0):
+def test_a_row_that_failed_for_now_counts_as_a_problem_until_a_resumed_run_has_its_answer(tmp_path: Path) -> None:
+    async def square(row: Row) -> dict[str, object]:
+        number = int(fields_of(row, "id")["id"].removeprefix("id-"))
+        if number == 3 and len(failing) < MAX_TIMES:
+            failing.append(number)
+            raise ModelDeadlineError("too slow")
+        return {"id": row.name, "square": number**2}
+
+    failing, look = list[int](), looker(lambda line: {"squares": 1})
+    found: list[tuple[int, int, int, bool]] = []
+    for _ in range(2):
         with open_journal(str(tmp_path / "out.jsonl"), {}, resume=True) as journal:
-            summary = run_batch(rows_of(ROWS), journal, factory, look)
-        assert (summary.rows, summary.left, summary.stopped) == (ROWS, late, None)
-    assert ids(tmp_path / "out.jsonl") == [f"id-{number}" for number in range(1, ROWS + 1)]
+            factory = AsyncWorkFactory(lambda: async_work(square))
+            summary = run_batch(rows_of(5), journal, factory, lambda line: look("rows.jsonl", line))
+        found.append((summary.problems, summary.left, summary.counts["squares"], summary.complete))
+    assert found == [(1, 1, 4, False), (0, 0, 5, True)]
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert lines[2] == {"id": "id-3", "square": 9}
 
 
 def test_a_server_that_is_out_of_reach_is_not_asked_for_every_row(tmp_path: Path) -> None:
@@ -174,7 +195,8 @@ def test_a_server_that_is_out_of_reach_is_not_asked_for_every_row(tmp_path: Path
 
 def test_a_line_is_not_taken_for_a_row_that_has_changed(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
-    Server(slow_row(random.Random(3)), 1).batch(output)
+    with pytest.raises(KeyError):
+        Server(bug(random.Random(3)), 1).batch(output)
     written = len(ids(output))
     changed = (
         Row(row.number, row.place, {"id": row.name, "new": row.number > written or None}) for row in rows_of(ROWS)
@@ -188,7 +210,8 @@ def test_a_line_is_not_taken_for_a_row_that_has_changed(tmp_path: Path) -> None:
 
 def test_an_output_whose_answers_all_wait_is_not_begun_anew(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
-    Server(slow_first, 1).batch(output)
+    with pytest.raises(KeyError):
+        Server(fault_in_first, 1).batch(output)
     assert not output.read_bytes()
     with pytest.raises(InputError, match=r"out\.jsonl\.ahead is not empty: continue it with --resume"):
         open_journal(str(output), {})
@@ -196,6 +219,6 @@ def test_an_output_whose_answers_all_wait_is_not_begun_anew(tmp_path: Path) -> N
         open_journal(str(output), {"model": "other"}, resume=True)
 
 
-def slow_first(row: Row) -> None:
+def fault_in_first(row: Row) -> None:
     if row.number == 1:
-        raise ModelDeadlineError("too slow")
+        raise KeyError("x")

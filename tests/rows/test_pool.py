@@ -94,6 +94,21 @@ def test_a_worker_that_cannot_go_on_is_an_error_after_the_rows_before(
         assert "while working on line 50, id id-50" in capfd.readouterr().err
 
 
+def test_when_a_worker_ends_the_lines_that_others_have_finished_are_kept() -> None:
+    done, kept = list[str](), list[str]()
+    with pytest.raises(WorkerError):
+        done += (
+            row.name
+            for row, _ in in_order(
+                works.die_late, rows_of(40), 2, patience=0.0, keep=lambda row, line: kept.append(row.name)
+            )
+        )
+    # The first row is all of its chunk. While its worker takes half a second, the other one finishes what it is given.
+    assert not done
+    assert len(kept) >= 3
+    assert "id-1" not in kept
+
+
 def test_in_one_process_an_error_is_raised_as_it_is() -> None:
     with pytest.raises(InputError, match="no more of this"):
         names(works.refuse_at_50, rows_of(60), 1)

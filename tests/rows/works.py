@@ -70,6 +70,18 @@ def die_at_50() -> Callable[[Row], str]:
     return work
 
 
+def die_late() -> Callable[[Row], str]:
+    """Is killed at row 1, half a second after it began."""
+
+    def work(row: Row) -> str:
+        if row.number == 1:
+            time.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return echo()(row)
+
+    return work
+
+
 def refuse_at_50() -> Callable[[Row], str]:
     """Refuses row 50."""
 
@@ -156,6 +168,8 @@ class Server:
         self._random = random.Random(seed)
 
     async def __call__(self, row: Row) -> str:
+        if row.again:
+            return json.dumps({"id": row.name, "again": row.problem})
         await asyncio.sleep(self._random.uniform(0, 0.004))
         self._stop(row)
         self.answered[row.name] += 1
@@ -165,4 +179,6 @@ class Server:
         """Run or resume a batch."""
         factory = AsyncWorkFactory(lambda: self, rows_at_once=ROWS_AT_ONCE)
         with open_journal(str(output), {}, resume=True) as journal:
-            return run_batch(rows or rows_of(ROWS), journal, factory, lambda line: Seen(line["id"]))
+            return run_batch(
+                rows or rows_of(ROWS), journal, factory, lambda line: Seen(line["id"], again=int("again" in line))
+            )

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from vouching.answering.answer import Answered, Answerer
 from vouching.bench.multihop import MultihopRow, multihop_row
-from vouching.bench.rows import BROKEN, Fault, Record, Split, converted, text_of
+from vouching.bench.rows import Fault, Record, Split, converted, text_of, unread
 from vouching.errors import InputError, ModelAnswerError, ModelRefusedError
 from vouching.inputs import as_sources
 from vouching.metrics import exact_match, token_f1
@@ -118,7 +118,7 @@ def answer_work(answerer: Answerer, mark: Mark | None = None) -> AsyncWork:
 
     async def work(row: Row) -> str:
         if row.fields is None:
-            line = _line(AnswerRow(row.name, "", ()), None, f"{BROKEN}{row.place}: {row.problem}")
+            line = _line(AnswerRow(row.name, "", ()), None, unread(row))
         else:
             line = await score_answer(row.fields["row"], answerer, mark)
         return json.dumps(line, ensure_ascii=False)

@@ -30,6 +30,7 @@ from vouching.rows import (
     Row,
     RunJob,
     async_work,
+    fields_of,
     looker,
     read_lines,
     run_rows,
@@ -119,7 +120,7 @@ def write_responses(
         write_lines(asked, lines)
 
     async def write(row: Row) -> Line:
-        fields = row.fields or {}
+        fields = fields_of(row)
         messages = [Message("user", str(fields["asked"]))]
         try:
             [reply] = await writer.model.generate(messages, writer.sampling(int(fields["number"])))

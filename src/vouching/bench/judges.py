@@ -24,7 +24,7 @@ from vouching import metrics
 from vouching.bench.intervals import RESAMPLES, Figure, intervals, plain
 from vouching.bench.published import criterion_of, facts_example
 from vouching.bench.report import interval_words, number_words
-from vouching.bench.rows import BROKEN, Fault, Record, Split, converted, is_broken, records, text_of
+from vouching.bench.rows import Fault, Record, Split, converted, is_broken, records, text_of, unread
 from vouching.bench.task import Line, Task
 from vouching.errors import InputError, ModelError
 from vouching.judging.ask import ReplyError
@@ -114,7 +114,7 @@ def judge_work(judges: Sequence[Model], sampling: Sampling) -> AsyncWork:
 
     async def work(row: Row) -> str:
         if row.fields is None:
-            return json.dumps({"id": row.name, "part": None, "failed": f"{BROKEN}{row.place}: {row.problem}"})
+            return json.dumps({"id": row.name, "part": None, "failed": unread(row)})
         return json.dumps(await judge_row(row.fields["row"], judges, sampling), ensure_ascii=False)
 
     return work

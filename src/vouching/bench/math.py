@@ -28,7 +28,7 @@ import numpy as np
 
 from vouching.bench.intervals import intervals
 from vouching.bench.report import interval_words
-from vouching.bench.rows import BROKEN, Fault, Record, Split, converted, responses_of, text_of
+from vouching.bench.rows import Fault, Record, Split, converted, responses_of, text_of, unread
 from vouching.bench.task import DataSet, Line, Task
 from vouching.errors import InputError, MissingExtraError
 from vouching.metrics import mean
@@ -304,7 +304,7 @@ class MathTask(Task[MathProblem]):
 def _scored(row: Row, checker: AnswerChecker) -> Line:
     if row.fields is None:
         return {"id": row.name, "part": "", "share": None, "unanswered": 0, "undecided": 0,
-                "failed": f"{BROKEN}{row.place}: {row.problem}"}  # fmt: skip
+                "failed": unread(row)}  # fmt: skip
     problem: MathProblem = row.fields["row"]
     outcomes = [checker.check(response, problem.answer) for response in problem.responses]
     undecided = outcomes.count("undecided")

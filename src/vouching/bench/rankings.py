@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from vouching.bench.rows import Fault, Record, Split, converted, list_of, records, text_of, texts_of
+from vouching.bench.rows import Fault, Record, Split, converted, list_of, records, text_of, texts_of, unread
 from vouching.bench.score import overlap
 from vouching.errors import InputError
 from vouching.inputs import as_sources
@@ -160,7 +160,7 @@ def ranking_work(ranker: Ranker, judge: Judge | None = None) -> AsyncWork:
 
     async def work(row: Row) -> str:
         if row.fields is None:
-            line = _line(RankingRow(row.name, "", ()), None, f"broken: {row.place}: {row.problem}")
+            line = _line(RankingRow(row.name, "", ()), None, unread(row))
         else:
             line = await score_ranking(RankingRow(**row.fields), ranker, judge)
         return json.dumps(line, ensure_ascii=False)

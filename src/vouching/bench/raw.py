@@ -14,7 +14,7 @@ from typing import Any
 
 from vouching import metrics
 from vouching.bench.intervals import intervals
-from vouching.bench.rows import BenchRow
+from vouching.bench.rows import BenchRow, unread
 from vouching.bench.score import Scored, group_numbers, unscored
 from vouching.errors import ConfigError, InputError, ModelError
 from vouching.judging.ask import ReplyError
@@ -112,7 +112,7 @@ class RawJudge:
 
         async def work(row: Row) -> str:
             if row.fields is None:
-                line = unscored(BenchRow(row.name, "", (), None), f"broken: {row.place}: {row.problem}")
+                line = unscored(BenchRow(row.name, "", (), None), unread(row))
             else:
                 line = await self.score(BenchRow(**row.fields))
             return json.dumps(line, ensure_ascii=False)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from vouching.errors import InputError
-from vouching.rows.read import open_rows
+from vouching.rows.read import Row, open_rows
 from vouching.types.visible import shown_json, value_fault
 
 Split: TypeAlias = Literal["train", "dev", "test"]
@@ -24,6 +24,8 @@ Offsets: TypeAlias = tuple[tuple[int, int], ...]
 Record: TypeAlias = Mapping[str, Any]
 BROKEN = "broken: "
 """Prefix of the failure of a row that cannot be read."""
+UNANSWERED = "no answer: "
+"""Prefix of the failure of a row that a resumed run asks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,11 @@ def responses_of(path: str, key: str) -> Iterator[tuple[str, str, str]]:
                 if not isinstance(fields.get(name), str):
                     raise InputError(f"{place}: {row.problem or value_fault(fields, name)}")
             yield place, fields[key], fields["response"]
+
+
+def unread(row: Row) -> str:
+    """Why a row has no result, for its line: it cannot be read, or it got no answer for now."""
+    return f"{UNANSWERED if row.again else BROKEN}{row.place}: {row.problem}"
 
 
 def is_broken(line: Record) -> bool:

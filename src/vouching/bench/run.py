@@ -29,7 +29,7 @@ from vouching.bench.judges import JudgesTask
 from vouching.bench.math import MathTask
 from vouching.bench.own import OWN
 from vouching.bench.ranking_task import RankingsTask
-from vouching.bench.rows import Fault, Split, records
+from vouching.bench.rows import UNANSWERED, Fault, Split, records
 from vouching.bench.task import DataSet, Kind, Line, Listener, RowT, RunOptions, Task, id_faults
 from vouching.bench.taxcalcbench_run import TaxesTask
 from vouching.errors import InputError
@@ -227,7 +227,8 @@ def _score(
 
     def seen(_: str, line: Line) -> Seen:
         problem = task.problem(line)
-        return Seen(line["id"], None if problem is None else f"{line['id']}: {problem}")
+        shown = None if problem is None else f"{line['id']}: {problem}"
+        return Seen(line["id"], shown, again=int((problem or "").startswith(UNANSWERED)))
 
     reader, output = RowReader(name, iter(rows)), str(rows_path(out, name))
     job = RowJob(reader, output, task.work(), seen, settings, resume=True, jobs=jobs)

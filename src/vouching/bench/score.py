@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.bench.rows import BenchRow, Offsets, group_keys
+from vouching.bench.rows import BenchRow, Offsets, group_keys, unread
 from vouching.checker import Checker, run
 from vouching.errors import InputError
 from vouching.methods.structured.reward import alignment_quality, chain_quality
@@ -108,7 +108,7 @@ def unscored(row: BenchRow, why: str | None) -> Scored:
 async def _scored(checker: Checker, row: Row) -> str:
     """The line of a row."""
     if row.fields is None:
-        line = _line(BenchRow(row.name, "", (), None), f"broken: {row.place}: {row.problem}", 0.0)
+        line = _line(BenchRow(row.name, "", (), None), unread(row), None if row.again else 0.0)
     else:
         line = await score_row(BenchRow(**row.fields), checker)
     return json.dumps(line, ensure_ascii=False)

@@ -27,10 +27,11 @@ from vouching.inputs import row_sources
 from vouching.models.running import run
 from vouching.repair import Rest
 from vouching.rows import AsyncWorkFactory, BatchSummary, Line, LookIn, Row, RowJob, Seen, Work, count_retryable
+from vouching.rows.lines import unusable
 from vouching.rows.shapes import as_row
 from vouching.search.options import SearchOptions
 from vouching.search.passages import PASSAGE_WORDS
-from vouching.types import VERDICT_VERSION, Claim, Report, Source, Unverified, Verdict, VerdictWarning
+from vouching.types import VERDICT_VERSION, Report, Source, Unverified, Verdict, VerdictWarning
 from vouching.types.serial import to_line
 from vouching.version import __version__
 
@@ -98,10 +99,7 @@ class Judging:
             record = await checker.acheck_row(*self._arguments(row))
             return await self._with_windows(checker, row, record) if self.window_words else to_line(record)
 
-        def late_line(row: Row, reason: str) -> str:
-            return to_line(Unverified(Claim("", id=row.name), "backend", f"{row.place}: {reason}"))
-
-        return AsyncWorkFactory(lambda: judge, checker.aclose, late_line=late_line)
+        return AsyncWorkFactory(lambda: judge, checker.aclose)
 
     def opened(self) -> Work | AsyncWorkFactory:
         """The work in another process or on another machine."""
@@ -133,8 +131,8 @@ class Judging:
     async def _with_windows(self, checker: Checker, row: Row, record: Judged) -> str:
         """The line of a row with the windows of its sources; a response, or a row that cannot be used, has none."""
         sources = row_sources(as_row({**self.row_defaults, **(row.fields or {})}), needed=False)
-        unusable = isinstance(record, Unverified) and record.reason == "input"
-        if not isinstance(record, Verdict | Unverified) or unusable or sources is None:
+        refused = isinstance(record, Unverified) and record.reason == "input"
+        if not isinstance(record, Verdict | Unverified) or refused or sources is None:
             return to_line(record)
         judged = await judge_windows(checker, record.claim, sources, self.window_words or PASSAGE_WORDS)
         return to_line(record, windows=[one.fields for one in judged])
@@ -146,7 +144,7 @@ class Judging:
         """The line of a row that cannot be read; None for other rows."""
         if row.fields is not None:
             return None
-        return to_line(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
+        return to_line(unusable(row, row.problem))
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from vouching.errors import InputError
 from vouching.evolve.records import Row, judged_as, to_json
 from vouching.inputs import as_claim, as_sources, row_sources
 from vouching.metrics import document_numbers
-from vouching.rows import AsyncWorkFactory, RowJob, Seen, fields_of, read_as
+from vouching.rows import AsyncWorkFactory, RowJob, Seen, fields_of, problem_fields, read_as
 from vouching.rows.journal import Settings
 from vouching.rows.read import Row as FileRow
 from vouching.types import Span
@@ -126,12 +126,12 @@ class _Judge:
             asked = row_of(fields_of(row), row.name, self.data_set)
             return to_json(judged_as(asked, await self.checker.acheck(asked.claim, asked.source)))
         except InputError as error:
-            return json.dumps({"row": {"id": row.name}, "problem": f"{row.place}: {error}"}, ensure_ascii=False)
+            return json.dumps({"row": {"id": row.name}, **problem_fields(row, error)}, ensure_ascii=False)
 
 
 def _look(input_name: str, line: dict[str, Any]) -> Seen:
     problem = line.get("problem")
-    return Seen(line["row"]["id"], f"{input_name}, {problem}" if problem else None)
+    return Seen(line["row"]["id"], f"{input_name}, {problem}" if problem else None, again=int("again" in line))
 
 
 def rows_of_sets(sets: Iterable[DataSet[BenchRow]], data: Path, limit: int, seed: int = 0) -> list[Row]:

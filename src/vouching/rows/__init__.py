@@ -12,6 +12,7 @@ from vouching.rows.lines import (
     fields_of,
     json_work,
     looker,
+    problem_fields,
     record_work,
 )
 from vouching.rows.outputs import (
@@ -58,6 +59,7 @@ __all__ = [
     "read_as",
     "read_lines",
     "read_rows",
+    "problem_fields",
     "record_work",
     "run_rows",
     "async_work",

@@ -99,13 +99,23 @@ def record_work(make: Callable[[Row], Awaitable[Any]]) -> AsyncWork:
         try:
             return to_line(await make(row))
         except InputError as error:
-            return to_line(Unverified(Claim("", id=row.name), "input", f"{row.place}: {error}"))
+            return to_line(unusable(row, error))
 
     return work
 
 
 def _refused(row: Row, error: InputError, blank: Line | None) -> Line:
-    return {"id": row.name, **(blank or {}), "problem": f"{row.place}: {error}"}
+    return {"id": row.name, **(blank or {}), **problem_fields(row, error)}
+
+
+def problem_fields(row: Row, error: InputError) -> Line:
+    """The fields of a line that say what is wrong with a row, and whether a resumed run retries it."""
+    return {"problem": f"{row.place}: {error}", **({"again": True} if row.again else {})}
+
+
+def unusable(row: Row, problem: object) -> Unverified:
+    """The record of a row that cannot be used, or that failed for now."""
+    return Unverified(Claim("", id=row.name), "backend" if row.again else "input", f"{row.place}: {problem}")
 
 
 def no_counts(line: Line) -> Mapping[str, int]:
@@ -133,7 +143,7 @@ class _Looker:
 
     def __call__(self, input_name: str, line: Line) -> Seen:
         if line.get("problem") is not None:
-            return Seen(str(line["id"]), f"{input_name}, {line['problem']}")
+            return Seen(str(line["id"]), f"{input_name}, {line['problem']}", again=int("again" in line))
         return Seen(str(line["id"]), counts=self.count(line))
 
 

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from queue import SimpleQueue
 from typing import TypeAlias, cast
@@ -47,18 +47,17 @@ class AsyncWorkFactory:
     """Always called at the end, in the event loop of the work."""
     rows_at_once: int = ROWS_AT_ONCE
     """Rows in flight at the same time, at least 1."""
-    late_line: Callable[[Row, str], str] | None = None
-    """The line of a row that is never answered in time, though others are; None stops the run at such a row."""
 
     def in_order(self, rows: Iterable[Row], keep: Keep = lambda row, line: None) -> Generator[tuple[Row, str]]:
         """Yield every row with its line, in order; an error in one stops those after it.
 
-        A row that fails for now is asked again once all others in flight are answered. ``keep`` gets every line as soon
-        as it is there, whether or not its turn comes.
+        A row that fails for now is asked again once all others in flight are answered. If it never gets its answer in
+        time though others do, its line is that of a row with a problem (``Row.again``). ``keep`` gets every line as
+        soon as it is there, whether or not its turn comes.
         """
         waiting = iter(rows)
         with asyncio.Runner() as runner:
-            flight = _Flight(self.make_work(), keep, self.late_line, runner.get_loop())
+            flight = _Flight(self.make_work(), keep, runner.get_loop())
             try:
                 while True:
                     while len(flight.rows) < self.rows_at_once and (row := next(waiting, None)) is not None:
@@ -96,15 +95,9 @@ class _InFlight:
 class _Flight:
     """Rows in flight on an event loop, in order."""
 
-    def __init__(
-        self,
-        work: AsyncWork,
-        keep: Keep,
-        late_line: Callable[[Row, str], str] | None,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
+    def __init__(self, work: AsyncWork, keep: Keep, loop: asyncio.AbstractEventLoop) -> None:
         self.rows = deque[_InFlight]()
-        self._work, self._keep, self._late_line, self._loop = work, keep, late_line, loop
+        self._work, self._keep, self._loop = work, keep, loop
         self._answers = 0
         self._failures = 0
         self._trouble: asyncio.Future[Exception] = loop.create_future()
@@ -118,17 +111,18 @@ class _Flight:
         while True:
             await self._wait([first])
             if not first.failed_for_now or first.times == MAX_TIMES:
-                return self._result(first)
+                return await self._result(first)
             await self._wait(self.rows)
             self._failures = 0
             for one in self.rows:
                 if one.failed_for_now and one.times < MAX_TIMES:
                     one.task, one.times = self._loop.create_task(self._answer(one.row)), one.times + 1
 
-    def _result(self, one: _InFlight) -> str:
+    async def _result(self, one: _InFlight) -> str:
         error = one.task.exception()
-        if isinstance(error, ModelDeadlineError) and self._answers and self._late_line is not None:
-            return self._late_line(one.row, str(error))
+        if self._answers and isinstance(error, ModelDeadlineError):
+            late = replace(one.row, fields=None, problem=str(error), unnamed=one.row.name, again=True)
+            return await self._work(late)
         return one.task.result()
 
     async def end(self) -> None:
@@ -225,7 +219,8 @@ def in_order(
         rows: read as they are needed.
         jobs: number of processes; asynchronous work, and work on a stream of rows, always run in one.
         patience: seconds of work in this process before workers are started.
-        keep: gets the lines of asynchronous work before their turn; see :meth:`AsyncWorkFactory.in_order`.
+        keep: gets the lines of asynchronous work before their turn, see :meth:`AsyncWorkFactory.in_order`; and, if
+            the run stops early, those that other processes have finished.
 
     Raises:
         WorkerError: a worker process ended; the results before its rows have been yielded.
@@ -248,7 +243,7 @@ def in_order(
     first = next(waiting, None)
     if first is not None:
         with _Workers(make_work, jobs) as workers:
-            yield from workers.in_order(chain([first], waiting))
+            yield from workers.in_order(chain([first], waiting), keep)
 
 
 class _Workers:
@@ -272,19 +267,27 @@ class _Workers:
         for worker in self._workers:
             worker.close()
 
-    def in_order(self, rows: Iterator[Row]) -> Iterator[tuple[Row, str]]:
-        """Every row with its line."""
+    def in_order(self, rows: Iterator[Row], keep: Keep) -> Iterator[tuple[Row, str]]:
+        """Every row with its line; at an early end, ``keep`` gets the lines that are there and were not yielded."""
         asked: deque[tuple[list[Row], Future[ChunkResult]]] = deque()
-        while True:
-            while len(asked) < _CHUNKS_PER_WORKER * len(self._workers):
-                chunk = self._chunk(rows)
-                if not chunk:
-                    break
-                asked.append((chunk, self._threads.submit(self._ask, chunk)))
-            if not asked:
-                break
-            chunk, answer = asked.popleft()
-            yield from zip(chunk, answer.result().lines, strict=True)
+        ready = deque[tuple[Row, str]]()
+        try:
+            while True:
+                while len(asked) < _CHUNKS_PER_WORKER * len(self._workers) and (chunk := self._chunk(rows)):
+                    asked.append((chunk, self._threads.submit(self._ask, chunk)))
+                if not asked:
+                    return
+                chunk, answer = asked.popleft()
+                ready.extend(zip(chunk, answer.result().lines, strict=True))
+                while ready:
+                    yield ready[0]
+                    ready.popleft()
+        finally:
+            for chunk, answer in asked:
+                if answer.done() and answer.exception() is None:
+                    ready.extend(zip(chunk, answer.result().lines, strict=True))
+            for row, line in ready:
+                keep(row, line)
 
     def _chunk(self, rows: Iterator[Row]) -> list[Row]:
         """The next rows, as many as one worker should get at a time; empty at the end."""

@@ -35,6 +35,8 @@ class Row:
     """Why the row cannot be read."""
     unnamed: str | None = None
     """What a row without an id is called; None for "row-N"."""
+    again: bool = False
+    """Whether it could be read, but got no answer in time, as ``problem`` says. A resumed run asks again."""
 
     @property
     def name(self) -> str:

@@ -69,6 +69,7 @@ class BatchSummary:
         """Count a line in place of an open one."""
         self.counts.subtract(old.counts)
         self.rows -= 1
+        self.problems -= old.problem is not None
         self.left -= old.again > 0
         self.add(new)
 

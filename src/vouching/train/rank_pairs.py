@@ -32,6 +32,7 @@ from vouching.rows import (
     RunJob,
     Seen,
     fields_of,
+    problem_fields,
     read_lines,
     run_rows,
     write_lines,
@@ -240,7 +241,7 @@ def _opened(work: Callable[[], tuple[PairMaker, Callable[[], Awaitable[None]]]],
         try:
             made = await maker.make(question_of(fields_of(row), row.name, place))
         except InputError as error:
-            made = {"problem": f"{row.place}: {error}"}
+            made = problem_fields(row, error)
         return json.dumps({"row": row.name, **made}, ensure_ascii=False)
 
     return AsyncWorkFactory(lambda: make, close)
@@ -248,7 +249,7 @@ def _opened(work: Callable[[], tuple[PairMaker, Callable[[], Awaitable[None]]]],
 
 def _look(input_name: str, line: Line) -> Seen:
     if "problem" in line:
-        return Seen(line["row"], f"{input_name}, {line['problem']}")
+        return Seen(line["row"], f"{input_name}, {line['problem']}", again=int("again" in line))
     kept = sum(fault is None for _, _, fault in line["pairs"])
     counts = {"questions": 1, "with_pairs": bool(kept), "pairs": kept, "judged": line["judged"]}
     counts["unmarked"] = sum(one["fault"] is not None for one in line["answers"])

@@ -302,7 +302,7 @@ def ranked_row(row: Row, needed: bool = True) -> tuple[str, list[str], tuple[Sou
 def seen_ranking(input_name: str, line: Line) -> Seen:
     """The counts of a line for a run of rows."""
     if line["kind"] == "unverified":
-        return Seen(line["claim"]["id"], problem=f"{input_name}, {line['message']}")
+        return Seen(line["claim"]["id"], f"{input_name}, {line['message']}", again=count_retryable([line]))
     missing, invalid = len(line["unverified"]), line["invalid"] is not None
     counts = {"answers": len(line["answers"]) + missing, "without a score": missing, "no ranking": int(invalid)}
     return Seen(line["id"], counts=counts, again=count_retryable(line["unverified"]) + invalid)
