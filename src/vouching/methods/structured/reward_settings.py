@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, TypeAlias, cast, get_args
 
+from vouching.embedded.compared import RULES
 from vouching.errors import ConfigError
 from vouching.methods.structured.reward_scale import Equal, LabelScale
 from vouching.methods.structured.reward_weights import (
@@ -52,12 +53,20 @@ diagnosis_floor=0.3, proper=False)
     that a false alarm costs as much as a miss; ``mean`` serves as a control."""
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """Weights of single parts instead of those of the split; ``right`` and ``wrong`` are those of the confidence."""
+    aligner: str = RULES
+    """The version of the rules that find evidence for the grounded rules: recorded with a run, since another version
+    may give other rewards."""
 
     def __post_init__(self) -> None:
         for name, known in (("variant", Rules), ("normalise", Normalise)):
             given, allowed = getattr(self, name), get_args(known)
             if given not in allowed:
                 raise ConfigError(f"unknown {name} {given!r}; expected one of {', '.join(allowed)}")
+        if self.aligner != RULES:
+            raise ConfigError(
+                f"the rewards of aligner {self.aligner!r} cannot be computed: this version of vouching has {RULES!r}; "
+                "use the version the run began with, or begin a new run without aligner"
+            )
         for name in (name for name in self.weights if name not in _WEIGHTS):
             raise ConfigError(f"weights has no {name!r}; expected one of {', '.join(_WEIGHTS)}")
         defaults = {one.name: one.default for one in fields(self)}
