@@ -67,6 +67,7 @@ HONEST = [
     ("The clinic employs 40 nurses.", "The clinic employs 40 nurses. The clinic plans to employ 60 nurses."),
     ("Two men were arrested.", "Two men were arrested. One of the two men was released."),
     ("The river is 80 km long.", "The river is 80 km long. The river is 50 miles long."),
+    ("It was built by Anna Berg.", "The library was built by Anna Berg. The harbour was designed by Tom Lind."),
     ("Anna Reed was born in 1950.", "Anna Reed was born in 1950. Tom Reed was born in 1955."),
 ]
 """Claims with sources that support them and say other things of other subjects, times, versions or plans."""

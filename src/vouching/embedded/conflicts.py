@@ -139,9 +139,18 @@ def _is_alike(segment: Segment, home: int, sentence: int, contrary: Sequence[Com
     scene, reading = Scene(segment.reading, index, segment.focus), index.read(sentence)
     return (
         not _is_narrowed(scene, reading)
+        and _shares_a_word(index.read(home), reading, contrary)
         and all(_counts(c, scene, reading) for c in contrary)
         and not _adds(segment, index.read(home), sentence, contrary, index)
         and not _is_of_another(segment, home, contrary[0], index)
+    )
+
+
+def _shares_a_word(home: ParsedSentence, reading: ParsedSentence, contrary: Sequence[Comparison]) -> bool:
+    """Whether two sentences have a content word in common outside what differs; else they have no common subject."""
+    return any(
+        word.is_content and word.stem in home.positions and not any(_is_inside(word, c, reading) for c in contrary)
+        for word in reading.words
     )
 
 
