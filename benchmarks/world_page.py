@@ -43,6 +43,8 @@ results. What holds here need not hold for large models and natural text, and th
 - **in part**: the interval is above 0, and below .03, the smallest difference that matters here.
 - **does not hold here**: the whole interval is below .03; for "no", it is above 0.
 - **undecided at this size**: anything else, and fewer than three seeds.
+- "Built in" counts the claims whose outcome follows from the world or the arms (a judge that errs at the paper's rates,
+  a control that has not learned the task), whatever the decision; they are evidence of nothing else.
 
 The paper's figure is beside ours for orientation: it often has another measure, and always another model. Differences
 are paired by seed and prompt. The intervals of 95 % cover other seeds and other prompts; they are wide where seeds
@@ -124,14 +126,15 @@ def remarks_of(results: Path) -> dict[str, dict[str, str]]:
 
 
 def _summary(by_world: Mapping[World, Outcomes]) -> Iterator[str]:
-    """How many claims of each world are decided, and how."""
+    """How many claims of each world are decided, and how; what is built into a world is not counted as found."""
     kinds = get_args(Decision)
     rows: list[tuple[str, ...]] = []
     for name, claims in CLAIMS.items():
-        decided = [found.decision for claim in claims if (found := compared(claim, by_world[name]))]
-        counts = [*(decided.count(kind) for kind in kinds), len(claims) - len(decided)]
+        done = [(claim, found.decision) for claim in claims if (found := compared(claim, by_world[name]))]
+        found = [decision for claim, decision in done if not claim.built_in]
+        counts = [*(found.count(kind) for kind in kinds), len(done) - len(found), len(claims) - len(done)]
         rows.append((TITLES[name], *(f"{count or ''}" for count in counts)))
-    yield from table(("claims", *(f"{kind} >" for kind in (*kinds, "not run"))), rows)
+    yield from table(("claims", *(f"{kind} >" for kind in (*kinds, "built in", "not run"))), rows)
 
 
 def _in_words(name: str, claims: Sequence[PaperClaim], outcomes: Outcomes) -> Iterator[str]:

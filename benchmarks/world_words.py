@@ -48,7 +48,8 @@ ARMS_SAY: Mapping[str, Mapping[str, str]] = {
 MEASURES_SAY: Mapping[str, Mapping[str, str]] = {
     "facts": {
         "label": "the label is right (of a record that cannot be read it is Not Attributable)",
-        "readable": "the record can be read", "reward/alignment": "the paper's R_a: every claim part has an entry",
+        "readable": "the record can be read",
+        "reward/alignment": "the paper's R_a (eq. 8), 0 of a record that cannot be read",
         "aligned": "every entry of the alignment names the right words",
         "false_alarm": "of true claims, those refused", "brier": "squared error of the confidence",
     },

@@ -36,6 +36,10 @@ class PaperClaim:
     smallest: float = 0.03
     """The smallest effect that matters."""
     expects: Expects = "more"
+    among: str = ""
+    """A name of the oracle's, 1 or 0: the measure is its mean where this is 1; empty for all prompts."""
+    built_in: str = ""
+    """Why the outcome is built into the world or the arms; empty where it is found. Counted apart."""
 
 
 SAME = ("world", "start", "steps")
@@ -94,7 +98,7 @@ def compared(claim: PaperClaim, outcomes: Outcomes) -> Comparison | None:
     order = sorted(prompts.pop())
     if len(order) < 2:
         return None
-    tables = [_table(arm, seeds, order, claim.measure) for arm in (first, second)]
+    tables = [_table(arm, seeds, order, claim) for arm in (first, second)]
     effect = effect_of(tables[0], tables[1])
     means = [float(table.mean()) for table in tables]
     return Comparison(
@@ -131,7 +135,9 @@ def table_of(claims: Iterable[PaperClaim], outcomes: Outcomes, remarks: Mapping[
              "| --: | -- | -- | -- | -- | -- |"]  # fmt: skip
     for number, claim in enumerate(claims, 1):
         found = compared(claim, outcomes)
-        measure = claim.measure.removeprefix("oracle/")
+        measure = claim.measure.removeprefix("oracle/") + (
+            f" if {claim.among.removeprefix('oracle/')}" * bool(claim.among)
+        )
         ours, decision, reason = f"{claim.first} - {claim.second}, {measure}", "not run", ""
         if found is not None:
             one = found.effect
@@ -142,7 +148,8 @@ def table_of(claims: Iterable[PaperClaim], outcomes: Outcomes, remarks: Mapping[
             decision, reason = f"**{found.decision}**", found.why
         elif {claim.first, claim.second} <= outcomes.keys():
             decision, reason = "not compared", "fewer than two seeds in common"
-        reason = "; ".join(filter(None, (reason, (remarks or {}).get(claim.text, ""))))
+        given = f"built in: {claim.built_in}" if found is not None and claim.built_in else ""
+        reason = "; ".join(filter(None, (reason, given, (remarks or {}).get(claim.text, ""))))
         lines.append(f"| {' | '.join([str(number), claim.text, claim.paper, ours, decision, reason])} |")
     return "\n".join(lines)
 
@@ -152,6 +159,20 @@ def _applies(by_prompt: Mapping[str, Mapping[str, float]], measure: str) -> list
 
 
 def _table(
-    arm: Mapping[int, Mapping[str, Mapping[str, float]]], seeds: Sequence[int], prompts: Sequence[str], measure: str
+    arm: Mapping[int, Mapping[str, Mapping[str, float]]],
+    seeds: Sequence[int],
+    prompts: Sequence[str],
+    claim: PaperClaim,
 ) -> NDArray[np.float64]:
-    return np.array([[arm[seed][prompt][measure] for prompt in prompts] for seed in seeds], dtype=float)
+    """(S, P) outcomes; a mean among some prompts, a ratio R of two means, in linear form: R + (m - R a) / mean(a)."""
+
+    def numbers(name: str) -> NDArray[np.float64]:
+        return np.array([[arm[seed][prompt][name] for prompt in prompts] for seed in seeds], dtype=float)
+
+    table = numbers(claim.measure)
+    if not claim.among:
+        return table
+    among = numbers(claim.among)
+    share = among.mean(axis=1, keepdims=True)
+    ratio = (table * among).mean(axis=1, keepdims=True) / share
+    return ratio + (table * among - ratio * among) / share

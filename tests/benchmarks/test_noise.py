@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from benchmarks.noise import (
     GROUP,
+    JUDGES,
+    OUTPUT,
     Rates,
     Responses,
     advantage_errors,
@@ -96,3 +100,14 @@ def test_rates_are_estimated_from_labelled_items_and_shrunk_where_these_are_few(
 def test_the_study_has_every_figure_of_the_page_at_a_tiny_size() -> None:
     found = study(prompts=5, draws=3, steps=2, seeds=2)
     assert {name: len(lines) for name, lines in found.items()} == {"gradients": 18, "advantages": 24, "scores": 21}
+
+
+def test_the_committed_figures_are_those_of_the_world_as_it_is() -> None:
+    committed = json.loads(OUTPUT.read_text(encoding="utf-8"))
+    given = responses(4, committed["prompts"], committed["seed"])
+    for line in committed["gradients"]:
+        if line["items"] == 4:
+            found = gradient_errors(given, JUDGES[line["judge"]], committed["draws"], committed["seed"])
+            for way in ("single", "checklist"):
+                assert line[way] == pytest.approx(found[way], abs=1e-4)
+            assert line["guaranteed"] == pytest.approx(found["guaranteed"], abs=1e-4)

@@ -42,7 +42,7 @@ def test_a_page_without_results_lists_every_claim_as_not_run(tmp_path: Path) -> 
     text, pictures = page(tmp_path, ARMS)
     assert pictures == {}
     assert text.count("| not run |") == 1 + sum(map(len, CLAIMS.values()))  # 1: the head of the summary
-    assert "| Self-evolution, in the world of facts | | | | | 7 |" in text
+    assert "| Self-evolution, in the world of facts | | | | | | 7 |" in text
     assert text.count("No arm has been run.") == len(CLAIMS)
     assert "Not run: `paired`, `grpo`, `costs`." in text
 
@@ -68,11 +68,26 @@ def test_a_page_of_some_results_has_decisions_monitors_and_what_was_not_run(tmp_
     assert "kl_runaway" in text
     assert "| grpo | kl_runaway |" in text.replace("`", "")
     # Three claims are compared: the game and GRPO against the start, and against each other.
-    assert "| DPA-GRPO, in the world of forms | 2 | | 1 | | 10 |" in text
+    assert "| DPA-GRPO, in the world of forms | 2 | | 1 | | | 10 |" in text
     assert "`paired`: the paired game" in text
     assert list(pictures) == ["reproductions-forms.svg"]
     assert pictures["reproductions-forms.svg"].count("claim ") == 3
     assert not [*too_long(text)]
+
+
+def test_what_is_built_into_a_world_is_not_counted_as_found(tmp_path: Path) -> None:
+    claims = CLAIMS["answers"]
+    built_in = sum(bool(claim.built_in) for claim in claims)
+    assert 0 < built_in < len(claims)
+    for arm, first in (("diva", 0.9), ("full", 0.9), ("agentic", 0.1), ("no-search", 0.3), ("initial", 0.3)):
+        for seed in range(3):
+            write(tmp_path / "answers", arm, seed, first, steps=0 if arm == "initial" else 60)
+            path = tmp_path / f"answers/{arm}-{seed}.json"
+            path.write_text(path.read_text(encoding="utf-8").replace("oracle/lines", "oracle/first"), encoding="utf-8")
+    text, _ = page(tmp_path, ARMS)
+    # Compared: the head against ranking in words and against no search, both built in; and compression, which is not.
+    assert "| DiVA, in the world of answers | | | 1 | | 2 | 4 |" in text
+    assert text.count("built in: the control has not learned the task") == 1
 
 
 def test_the_noise_study_is_a_section_of_its_own(tmp_path: Path) -> None:

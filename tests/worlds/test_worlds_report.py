@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,22 @@ def test_arms_are_paired_over_the_seeds_that_both_have(tmp_path: Path) -> None:
     [*_, line] = table_of([CLAIM], read_outcomes(tmp_path), {CLAIM.text: "b is a coin"}).splitlines()
     assert line.startswith("| 1 | a is better | Table 1 | a 1.000, b 0.500, right: +0.500 [")
     assert line.endswith("| **holds** | the interval is above 0, and all 3 seeds agree; b is a coin |")
+
+
+def test_a_measure_among_some_prompts_is_their_mean(tmp_path: Path) -> None:
+    # a: half of the records can be read, .8 of those are right; b: all can, .6 are, so over all prompts b has more.
+    for arm, readable, right in (("a", 10, 8), ("b", 20, 12)):
+        for seed in range(3):
+            outcomes = {
+                f"p{i}": {"oracle/readable": float(i < readable), "oracle/right": float(i < right)} for i in range(20)
+            }
+            record = {"arm": arm, "seed": seed, "outcomes": outcomes}
+            (tmp_path / f"{arm}-{seed}.json").write_text(json.dumps(record), encoding="utf-8")
+    found = compared(replace(CLAIM, among="oracle/readable"), read_outcomes(tmp_path))
+    assert found is not None
+    assert (found.first, found.second) == (pytest.approx(0.8), pytest.approx(0.6))
+    assert found.effect.mean == pytest.approx(0.2)
+    assert found.effect.low < 0.2 < found.effect.high
 
 
 def test_an_arm_that_was_not_run_is_listed_as_not_run(tmp_path: Path) -> None:
