@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from vouching.bench.training_sets import convert, set_of, training_rows
+from vouching.bench.training_sets import convert, converted_rows, set_of, training_rows
 from vouching.cli.app import app
 from vouching.errors import InputError
 from vouching.inputs import labelled_row
@@ -136,6 +137,23 @@ def test_cases_of_taxcalcbench_become_tasks_with_gold_that_training_reads(tmp_pa
     path.write_text(json.dumps(row), encoding="utf-8")
     [work] = read_work([str(path)])
     assert len(work["task"]["units"]) == 19
+
+
+def test_the_parts_of_taxcalcbench_are_those_of_the_paper(tmp_path: Path) -> None:
+    names = [f"case-{number}" for number in range(5)]
+    for name in names:
+        case = tmp_path / "cases" / name
+        case.mkdir(parents=True)
+        (case / "input.json").write_text('{"input": {"return_data": {"w2": [{"wages": 50000}]}}}', encoding="utf-8")
+        (case / "output.xml").write_bytes(RETURN)
+    split = {part: [one.rows[0]["id"] for one in converted_rows(str(tmp_path / "cases"), part=part)]
+             for part in ("train", "test", "all")}  # fmt: skip
+    # The authors' split: names sorted, shuffled by Random(42), 80 % of them to train on.
+    order = sorted(names)
+    random.Random(42).shuffle(order)
+    assert ({*split["train"]}, split["test"], split["all"]) == ({*order[:4]}, order[4:], names)
+    with pytest.raises(InputError, match="only the cases of TaxCalcBench are split"):
+        list(converted_rows("rows.jsonl", part="train"))
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_missing_file_a_folder_and_an_unknown_ending_are_refused(tmp_path: Pat
     folder.mkdir()
     assert "is a folder" in refusal(folder)
     assert (
-        "expected a file that ends in .jsonl, .jsonl.gz, .csv, .parquet or .json, hf:OWNER/NAME:SPLIT, or -"
+        "expected a file that ends in .jsonl, .jsonl.gz, .csv, .tsv, .parquet or .json, hf:OWNER/NAME:SPLIT, or -"
         in refusal(tmp_path / "rows.xlsx")
     )
 

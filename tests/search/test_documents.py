@@ -120,15 +120,17 @@ def test_pdfs_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     assert "scanned.pdf: the file has no text, perhaps because its pages were scanned" in scanned
 
 
-@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".csv", ".parquet"])
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet"])
 def test_rows_become_documents_in_every_format(tmp_path: Path, ending: str) -> None:
     rows = [{"_id": "m", "title": "Mill", "contents": "It stands."}, {"_id": None, "title": None, "contents": "Two."}]
     path = tmp_path / f"rows{ending}"
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
     if ending == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
-    elif ending == ".csv":
-        path.write_text("_id,title,contents\nm,Mill,It stands.\n,,Two.\n")
+    elif ending in (".csv", ".tsv"):  # DPR's passages of Wikipedia, psgs_w100.tsv, have tabs
+        path.write_text(
+            "_id,title,contents\nm,Mill,It stands.\n,,Two.\n".replace(",", "," if ending == ".csv" else "\t")
+        )
     else:
         path.write_bytes(gzip.compress(lines) if ending.endswith("gz") else lines)
     documents, skipped = read(path)

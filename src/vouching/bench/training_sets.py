@@ -17,18 +17,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from vouching.bench.multihop import multihop_row
 from vouching.bench.published import FeverPages, fever_pages, fever_row
 from vouching.bench.rows import Record, text_of
-from vouching.bench.taxcalcbench import LINES, TaxCase, read_case
+from vouching.bench.taxcalcbench import LINES, TaxCase, read_case, split_cases
 from vouching.errors import InputError
 from vouching.methods.checklist.prompt import conversation_text
 from vouching.rows import fields_of, open_rows
 from vouching.rows.row import Fields
 from vouching.rows.shapes import as_row, is_ours, shape_of, understood
 from vouching.types.visible import shown_json
+
+Part: TypeAlias = Literal["train", "test", "all"]
+"""A part of TaxCalcBench's cases, as DPA-GRPO splits them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +200,20 @@ class Converted:
     """File, place and reason, where it cannot be used."""
 
 
-def converted_rows(path: str, pages: Path | None = None, limit: int | None = None) -> Iterator[Converted]:
+def converted_rows(
+    path: str, pages: Path | None = None, limit: int | None = None, part: Part = "all"
+) -> Iterator[Converted]:
     """The rows of a file, a data set of the hub or a folder of TaxCalcBench's cases, one by one, at most ``limit``.
 
-    Raises InputError if the file, the folder or ``pages`` cannot be read.
+    ``part`` selects cases of TaxCalcBench. Raises InputError if the file, the folder or ``pages`` cannot be read, or
+    another set has no such part.
     """
     if Path(path).is_dir():
-        yield from (Converted("TaxCalcBench: tasks with gold", (row,)) for row in islice(tax_rows(Path(path)), limit))
+        rows = tax_rows(Path(path), part)
+        yield from (Converted("TaxCalcBench: tasks with gold", (row,)) for row in islice(rows, limit))
         return
+    if part != "all":
+        raise InputError(f"only the cases of TaxCalcBench are split: omit --part, or pass their folder, not {path}")
     texts = read_pages(pages, path) if pages else None
     with open_rows(path) as reader:
         for row in islice(reader, limit):
@@ -223,17 +232,18 @@ def read_pages(folder: Path, claims: str) -> FeverPages:
     return fever_pages(Path(claims), files)
 
 
-def tax_rows(folder: Path) -> Iterator[Fields]:
-    """The cases of TaxCalcBench as tasks with their right values, to train on. Raises InputError for an invalid case.
+def tax_rows(folder: Path, part: Part = "all") -> Iterator[Fields]:
+    """The cases of TaxCalcBench as tasks with their right values. Raises InputError for an invalid case.
 
-    Train on them only if nothing is reported on them: they are the paper's test set.
+    DPA-GRPO trains on the part "train" (80 %) and reports on the part "test".
     """
     cases = sorted(path.parent for path in folder.glob("*/output.xml"))
     if not cases:
         raise InputError(
             f"{folder} has no NAME/input.json and NAME/output.xml: pass the folder of TaxCalcBench's cases"
         )
-    yield from map(tax_row, map(read_case, cases))
+    chosen = split_cases([case.name for case in cases])[part == "test"]
+    yield from (tax_row(read_case(case)) for case in cases if part == "all" or case.name in chosen)
 
 
 def tax_row(case: TaxCase) -> Fields:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -29,6 +29,9 @@ _Pages = Annotated[
 _Converted = Annotated[
     str, typer.Option("--output", metavar="PATH", help="New file for the converted rows: .jsonl; - prints them.")
 ]
+_Part = Annotated[
+    Literal["train", "test", "all"], typer.Option(help="Part of TaxCalcBench's cases, split as in DPA-GRPO.")
+]
 
 
 CONVERT_EXAMPLES = (
@@ -38,7 +41,10 @@ CONVERT_EXAMPLES = (
 )
 
 
-def convert_command(input: _Foreign, output: _Converted = "-", pages: _Pages = None, limit: _RowLimit = None) -> None:
+def convert_command(
+    input: _Foreign, output: _Converted = "-", pages: _Pages = None, part: _Part = "all",
+    limit: _RowLimit = None,
+) -> None:  # fmt: skip
     """Show how rows of other tools and of training sets are read, and write them as rows of ours.
 
     Rows to check: those of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, and chats
@@ -52,7 +58,7 @@ def convert_command(input: _Foreign, output: _Converted = "-", pages: _Pages = N
     with usage_errors(), ExitStack() as open_files:
         try:
             sink = open_files.enter_context(new_output(output))
-            for one in converted_rows(input, pages, limit):
+            for one in converted_rows(input, pages, limit, part):
                 if one.problem:
                     broken += 1
                     write_error(one.problem)

@@ -24,7 +24,7 @@ from vouching.rows.row import Fields, Row, read_json
 from vouching.rows.tables import csv_rows, parquet_rows
 
 STDIN = "-"
-FORMATS = (".jsonl", ".jsonl.gz", ".csv", ".parquet")
+FORMATS = (".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet")
 """File endings that can be read in steps."""
 JSON = ".json"
 Made = TypeVar("Made")
@@ -158,7 +158,7 @@ def reader_of(raw: IO[bytes], ending: str, name: str, columns: Collection[str]) 
     if ending == ".parquet":
         return RowReader(name, *parquet_rows(raw, name, columns), raw.close)
     lines = _primed(cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if ending == ".jsonl.gz" else raw, name)
-    rows = csv_rows(lines, name, columns) if ending == ".csv" else _json_rows(lines)
+    rows = csv_rows(lines, name, columns) if ending in (".csv", ".tsv") else _json_rows(lines)
     try:
         status = os.fstat(raw.fileno())
     except OSError:  # a file of an object store
