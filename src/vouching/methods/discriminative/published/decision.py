@@ -134,7 +134,7 @@ class DecisionScorer:
         request = self._request(window, group)
 
         def read(replies: Sequence[Completion]) -> list[_Answered | Unread]:
-            return _answers(json.loads(request.content), replies[-1].text)
+            return read_answers(json.loads(request.content), replies[-1].text)
 
         [found] = await ask(self._model, [request], Sampling(), read, spent=spent)
         if not isinstance(found, Unread):
@@ -197,7 +197,7 @@ class DecisionScorer:
         return tuple(notes)
 
 
-def _answers(asked: Json, text: str) -> list[_Answered | Unread]:
+def read_answers(asked: Json, text: str) -> list[_Answered | Unread]:
     """What a reply says of each question. Raises ReplyError for a reply without answers."""
     reply: Json = json_object(json.loads(text))
     answers = json_object(reply.get("answers"))

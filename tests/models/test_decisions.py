@@ -1,0 +1,160 @@
+"""Decision models on servers: what is sent in each form, which form a server knows, and what failures mean."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.models.decision_server import responding
+from tests.models.fault_server import Answer, FaultServer, Request, of_json
+from vouching.errors import ConfigError, ModelContextError, ModelUnavailableError
+from vouching.models.base import Message, Sampling
+from vouching.models.connections import error_of_status, retry_after
+from vouching.models.decision_shapes import SHAPES, probabilities
+from vouching.models.decisions import PROVIDERS, DecisionModel, DecisionName
+from vouching.models.limits import TimeLimits
+from vouching.models.open import open_model
+
+QUESTIONS: dict[str, Any] = {
+    "c1": {"type": "noul", "instructions": {"claim": "It opened."}, "criteria": {"true": "It did.", "false": "No."}},
+    "r1": {"type": "choice", "instructions": "Which?", "criteria": {"a": "first", "b": None}},
+    "s1": {"type": "score", "instructions": None, "criteria": ["low", "high"]},
+}
+ASKED = {"state": {"sources": [{"text": "It opened in 1973."}]}, "questions": QUESTIONS}
+ONE = {"state": "It opened.", "questions": {"c1": {"type": "noul", "instructions": "Did it?"}}}
+
+
+def ask(model: DecisionModel, asked: dict[str, Any] = ONE) -> dict[str, Any]:
+    async def once() -> str:
+        try:
+            [said] = await model.generate([Message("user", json.dumps(asked))], Sampling())
+        finally:
+            await model.aclose()
+        return said.text
+
+    return json.loads(asyncio.run(once()))
+
+
+def against(script: Any, suffix: str = "", times: int = 1) -> tuple[list[Request], list[dict[str, Any]]]:
+    """The requests that a server got for the same question, and the replies."""
+
+    async def main() -> tuple[list[Request], list[dict[str, Any]]]:
+        async with FaultServer(script) as server:
+            model = DecisionModel(f"decision:{server.url}#kev{suffix}", "secret", TimeLimits())
+            replies: list[dict[str, Any]] = []
+            for _ in range(times):
+                [said] = await model.generate([Message("user", json.dumps(ONE))], Sampling())
+                replies.append(json.loads(said.text))
+            await model.aclose()
+            return server.requests, replies
+
+    return asyncio.run(main())
+
+
+def test_system_one_is_sent_as_it_is() -> None:
+    assert SHAPES["systemone"].ask("m", ASKED) == {"model": "m", **ASKED}
+
+
+def test_openai_gets_a_list_with_the_criteria_of_a_predicate_in_its_instructions() -> None:
+    body = SHAPES["openai"].ask("m", ASKED)
+    assert body["input"] == json.dumps(ASKED["state"])
+    first, second, third = body["questions"]
+    told = json.loads(first.pop("instructions"))
+    assert told == {"question": {"claim": "It opened."}, "true": "It did.", "false": "No."}
+    assert first == {"type": "predicate", "name": "c1"}
+    assert second["choices"] == [{"value": "a", "description": "first"}, {"value": "b"}]
+    assert third["levels"] == [{"label": "low"}, {"label": "high"}]
+
+
+def test_gemini_gets_texts_only() -> None:
+    body = SHAPES["gemini"].ask("gemini-decision-1", ASKED)
+    assert (body["model"], body["input"]) == ("models/gemini-decision-1", json.dumps(ASKED["state"]))
+    assert body["questions"]["c1"]["criteria"] == {"true_description": "It did.", "false_description": "No."}
+    assert body["questions"]["r1"]["criteria"] == {"a": "first", "b": "b"}
+    assert all(isinstance(one["instructions"], str) for one in body["questions"].values())
+
+
+def test_the_official_types_of_openai_accept_the_body() -> None:
+    types = pytest.importorskip("openai.types.decision_create_params")
+    from pydantic import TypeAdapter
+
+    TypeAdapter(types.DecisionCreateParams).validate_python(SHAPES["openai"].ask("m", ASKED))
+
+
+def test_a_blocked_input_of_gemini_is_a_refusal_of_each_question() -> None:
+    reply = SHAPES["gemini"].read({"prompt_feedback": {"block_reason": "SAFETY"}}, ONE)
+    with pytest.raises(ValueError, match="refused"):
+        probabilities(ONE["questions"]["c1"], reply["answers"]["c1"])
+
+
+def test_cloudflares_envelope_is_opened() -> None:
+    reply = {"model": "clef", "answers": {"c1": {"type": "noul", "noul": 0.5}}}
+    assert SHAPES["systemone"].read({"result": reply, "success": True, "errors": []}, ONE) == reply
+
+
+def test_the_key_and_fields_are_sent_to_the_route_of_the_form() -> None:
+    [request], [reply] = against(responding("openai"), ";shape=openai")
+    assert (request.path, request.headers["authorization"]) == ("/v1/decisions", "Bearer secret")
+    assert request.body["model"] == "kev"
+    assert reply["answers"] == {"c1": {"type": "noul", "noul": 0.9}}
+
+
+def test_a_form_that_a_server_does_not_know_is_tried_once() -> None:
+    def script(request: Request) -> Answer:
+        return (
+            of_json({"detail": "no"}, status=404)
+            if "questions" in request.body and "state" in request.body
+            else (responding("openai")(request))
+        )
+
+    requests, replies = against(script, times=2)
+    assert [request.path for request in requests] == ["/v1/systemone", "/v1/decisions", "/v1/decisions"]
+    assert replies[0] == replies[1]
+
+
+def test_a_server_that_knows_neither_form_gives_the_first_error() -> None:
+    with pytest.raises(ConfigError, match="404 Not Found: no route"):
+        against([of_json({"detail": "no route"}, status=404), of_json({"detail": "other"}, status=405)])
+
+
+def test_an_address_that_is_a_route_is_used_as_it_is() -> None:
+    model = DecisionModel("decision:https://host/v1/decisions#m;shape=systemone", None, TimeLimits())
+    cloudflare = DecisionModel("decision:https://host/accounts/1/ai/run/@cf/clef#clef", None, TimeLimits())
+    root = DecisionModel("decision:http://host:11434#kev", None, TimeLimits())
+    urls = [one._url("systemone") for one in (model, cloudflare, root)]  # pyright: ignore[reportPrivateUsage]
+    assert urls == [
+        "https://host/v1/decisions", "https://host/accounts/1/ai/run/@cf/clef", "http://host:11434/v1/systemone",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_each_known_provider_opens_by_its_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROVIDERS[name].key, "abc")
+    assert open_model(f"decision:{name}#m").name == f"decision:{name}#m"
+    assert DecisionName.parse(f"decision:{name}#m").shapes == (PROVIDERS[name].shape,)
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("decision:http://host", "names no decision model"), ("decision:#m", "names no decision model"),
+        ("decision:host:8000#m", "did you mean 'decision:http://host:8000#m'"),
+        ("decision:openai#m;shape=xml", "expected shape=auto"), ("decision:openai#m;temperature=1", "expected shape="),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_says_what_is_expected(name: str, fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        open_model(name)
+
+
+def test_waits_of_milliseconds_are_read_and_what_cannot_succeed_is_not_retried() -> None:
+    busy = error_of_status(httpx2.Response(529, headers={"retry-after-ms": "1500"}), b"", "host")
+    assert isinstance(busy, ModelUnavailableError)
+    assert busy.retry_after == 1.5
+    assert retry_after({"retry-after-ms": "9" * 400}) is None
+    assert isinstance(error_of_status(httpx2.Response(501), b"no logprobs", "host"), ConfigError)
+    assert isinstance(error_of_status(httpx2.Response(413), b"", "host"), ModelContextError)
