@@ -9,11 +9,15 @@ from tests.methods.scripts import RIGHT, reply
 from tests.models.fault_server import Answer, FaultServer, Request, of_json, says
 from vouching.errors import ModelContextError
 from vouching.judging.windows import SHORTEST, window_limit
+from vouching.methods.discriminative.generative import GenerativeRanker
+from vouching.methods.structured.teacher import Teacher
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
 from vouching.models import Message, Model, Sampling, ScriptedModel
 from vouching.models.limits import ServerFacts
 from vouching.models.open import open_model
-from vouching.types import Claim, Source, Unverified, Verdict
+from vouching.search.agent import SearchAgent
+from vouching.search.compress import ModelCompressor
+from vouching.types import Claim, EngineKind, Passage, RankMode, Source, Span, Unverified, Verdict
 
 FILLER = "The river is wide at this place, and boats pass below every day. "
 LONG = Source(FILLER * 300 + "The bridge opened in 1973." + FILLER * 10)
@@ -26,12 +30,34 @@ CHARACTERS = 4.0
 class Small(ScriptedModel):
     """A model that says what its context is."""
 
-    def __init__(self, context: int | None) -> None:
-        super().__init__(lambda messages, sampling: reply(RIGHT))
+    def __init__(self, context: int | None, said: str = "") -> None:
+        super().__init__(lambda messages, sampling: said or reply(RIGHT))
         self.context = context
 
     async def facts(self) -> ServerFacts:
         return ServerFacts(self.context)
+
+    @property
+    def longest(self) -> float:
+        """Tokens of the longest call, with its reply."""
+        return max(
+            sum(len(message.content) for message in asked.messages) / CHARACTERS + asked.sampling.max_tokens
+            for asked in self.asked
+        )
+
+
+class Library:
+    """An engine that finds ten long passages about anything."""
+
+    name = "library"
+    kind: EngineKind = "local"
+
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        texts = [f"{number}. {FILLER * 20}" for number in range(limit)]
+        return [Passage(Span(text, 0, len(text), text[:2]), 1.0, origin=self.name) for text in texts]
+
+    async def aclose(self) -> None:
+        pass
 
 
 def limit(model: Model, source: Source, reply: int = 1024) -> int:
@@ -116,3 +142,32 @@ def test_a_later_claim_begins_with_the_windows_that_fit() -> None:
         [found] = asyncio.run(verifier.verify([Claim(RIGHT_CLAIM)], [LONG]))
         assert isinstance(found, Verdict)
     assert len(refused) == 1
+
+
+def test_a_search_its_compression_and_a_ranking_fit_into_the_context() -> None:
+    answers = ["In 1973.", "In 1937."]
+    called = Small(4096, "<search_local>bridge</search_local>")
+    found = asyncio.run(SearchAgent(called, [Library()], turns=3, local=10, calls="tags").search("When?", answers))
+    assert len(called.asked) == 3
+    assert called.longest <= 4096
+    assert "more did not fit." in called.asked[-1].last
+    shortened = Small(4096, "Useful Facts: It opened in 1973.\nReasoning: The source says so.\nFinal Verdict: Correct")
+    part = asyncio.run(ModelCompressor(shortened).compress(found, answers[0]))
+    assert shortened.longest <= 4096
+    assert part.unread > 10_000
+    modes: dict[RankMode, str] = {"points": "<verdict>9</verdict>", "agentic": "<verdict>Answer 1 > Answer 2</verdict>"}
+    for mode, said in modes.items():
+        ranked = Small(4096, said)
+        ranking = asyncio.run(GenerativeRanker(ranked, mode).rank("When?", answers, [LONG]))
+        assert ranked.longest <= 4096
+        assert [warning.kind for warning in ranking.warnings] == ["truncated"]
+        assert not ranking.unverified
+
+
+def test_a_teacher_gets_no_sources_that_its_context_cannot_hold() -> None:
+    teacher = Small(4096)
+    made = asyncio.run(Teacher(teacher).annotate(Claim(RIGHT_CLAIM), [LONG]))
+    assert not teacher.asked
+    assert made.record is None
+    assert "the sources are too long for one prompt of" in made.faults[0]
+    assert asyncio.run(Teacher(Small(20_000)).annotate(Claim(RIGHT_CLAIM), [LONG])).record is not None

@@ -16,17 +16,19 @@ import asyncio
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 from vouching.errors import ModelError, ModelRefusedError
 from vouching.judging.delimiters import delimited
+from vouching.judging.windows import window_limit
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.models.tools import Tool, ToolCall, read_tool_calls
 from vouching.prompts import Wording, load_prompt
 from vouching.search.base import SearchEngine, check_engines, search_engines
 from vouching.search.history import found_line, one_line
 from vouching.search.steps import QUERIES
-from vouching.types import EngineKind, SearchEnd, SearchResult, SearchTurn, Trajectory, total_usage
+from vouching.types import EngineKind, SearchEnd, SearchResult, SearchTurn, Source, Trajectory, total_usage
 
 TOOLS: dict[str, EngineKind] = {"search_local": "local", "search_web": "web"}
 """Names from the paper."""
@@ -145,6 +147,8 @@ def _checked(name: str, query: object, message: Message, kinds: Collection[Engin
 
 CallForm: TypeAlias = Literal["native", "tags"]
 """How a model calls tools: natively, or by tags in its text, as Search-R1 was trained to."""
+_RESULTS = 24_000
+"""Most characters of the results of one call in a prompt."""
 _KINDS: tuple[EngineKind, ...] = ("local", "web")
 _PACKAGE = "vouching.search"
 
@@ -267,12 +271,18 @@ class SearchAgent:
             return "ready" if is_ready(reply.text) else "no_call"
         result = await search_engines(self._engines[call.tool], call.query, self._limit[call.tool])
         chat.turns.append(SearchTurn(thought, call.tool, call.query, result, ignored=call.ignored))
-        chat.messages += [call.message, call.answer(self._observed(chat, call, result))]
+        chat.messages += [call.message, call.answer(await self._observed(chat, call, result))]
         return None
 
-    def _observed(self, chat: _Chat, call: Call, result: SearchResult) -> str:
+    async def _observed(self, chat: _Chat, call: Call, result: SearchResult) -> str:
+        """The results as shown: what fits into the context of the model."""
         failures = [f"{asked.engine} failed: {one_line(asked.error)}" for asked in result.asked if asked.error]
         lines = [*map(found_line, result.passages), *failures] or ["Nothing was found."]
+        texts = [Source(text) for text in (*chat.texts, *lines)]
+        left = await window_limit(self.model, _RESULTS, texts, chat.messages, self._max_tokens)
+        fitting = sum(end <= left for end in accumulate(map(len, lines)))
+        if fitting < len(lines):
+            lines = [*lines[:fitting], f"{len(lines) - fitting} more did not fit."]
         shown = delimited({f"results of {tool(call.tool).name}": "\n".join(lines)}, among=chat.texts)
         chat.texts += lines
         return shown

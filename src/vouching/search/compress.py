@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias
 
 from vouching.errors import ConfigError, ModelAnswerError
 from vouching.judging.delimiters import delimited
+from vouching.judging.windows import window_limit
 from vouching.models.base import Message, Model, Sampling, spoken
 from vouching.prompts import Wording, load_prompt
 from vouching.search.history import history_text, one_line, screened
@@ -29,7 +30,7 @@ from vouching.search.steps import stems
 from vouching.search.vectors import SentenceEncoder
 from vouching.text.injection import addresses_verdict
 from vouching.text.sentences import sentence_spans
-from vouching.types import Compression, Passage, Trajectory
+from vouching.types import Compression, Passage, Source, Trajectory
 
 Verdict: TypeAlias = Literal["Correct", "Incorrect", "Intermediate"]
 
@@ -165,7 +166,8 @@ class ModelCompressor:
     Args:
         model: used at temperature 0.
         max_tokens: maximal tokens of its reply.
-        limit: maximal characters of the search in the prompt; the rest is omitted and counted as ``unread``.
+        limit: maximal characters of the search in the prompt, or what fits into the context of the model; the rest is
+            omitted and counted as ``unread``.
         wording: our prompt, or the paper's.
     """
 
@@ -182,7 +184,9 @@ class ModelCompressor:
 
         Raises ModelError if the model failed, or its reply has neither facts nor reasoning or was cut off.
         """
-        shown = history_text(trajectory, self._limit)
+        whole, empty = history_text(trajectory), self._messages("", trajectory.question, answer)
+        limit = await window_limit(self.model, self._limit, [Source(whole)], empty, self._sampling.max_tokens)
+        shown = history_text(trajectory, limit)
         messages = self._messages(shown or "Nothing was found.", trajectory.question, answer)
         [reply] = await self.model.generate(messages, self._sampling)
         if reply.finish_reason != "stop":
@@ -193,7 +197,7 @@ class ModelCompressor:
         parts = read_reply(reply.text)
         if parts is None:
             raise ModelAnswerError(f"{self.model.name} wrote neither facts nor reasoning: {reply.text[:200]!r}")
-        unread = len(history_text(trajectory)) - len(shown)
+        unread = len(whole) - len(shown)
         return Compression(parts.facts, parts.reasoning, "model", parts.verdict, reply.usage, unread)
 
     def _messages(self, record: str, question: str, answer: str) -> list[Message]:

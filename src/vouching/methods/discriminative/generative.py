@@ -23,6 +23,7 @@ from vouching.errors import ConfigError
 from vouching.judging.ask import ReplyError, Unread, ask
 from vouching.judging.delimiters import delimited, delimiter_prompt
 from vouching.judging.schemas import Schema, json_fields, one_of, record, short_text, token_limit
+from vouching.judging.windows import window_limit
 from vouching.methods.discriminative.input import Find, gather, search_warnings, sources_of, statement
 from vouching.methods.discriminative.rank import check_asked, explained, placed, usage_since
 from vouching.methods.discriminative.scorer import Closable
@@ -166,7 +167,8 @@ class GenerativeRanker:
         find: searches; None if sources come with every call.
         aligner: locates the parts of an answer in the evidence; None for the rules.
         max_tokens: maximum length of a reply; None: what the longest that its schema allows takes.
-        limit: maximum characters of the search in a prompt; the rest is omitted, with a warning.
+        limit: maximum characters of the search in a prompt, or what fits into the context of the model; the rest is
+            omitted, with a warning.
         owned: closed together with it.
         wording: our prompts, or the paper's.
 
@@ -215,7 +217,7 @@ class GenerativeRanker:
         started = time.perf_counter()
         check_asked(question, answers)
         searched = None if self.mode == "generative" else await gather(question, answers, sources, self._find)
-        history, warnings = self._history(searched)
+        history, warnings = await self._history(question, answers, searched)
         claims = [statement(question, answer, number) for number, answer in enumerate(answers, 1)]
         ask = self._points if self.mode == "points" else self._places
         judged = await ask(question, answers, claims, history)
@@ -248,11 +250,18 @@ class GenerativeRanker:
         """Close the model and everything owned."""
         await all_of(one.aclose() for one in (self.model, *self._owned))
 
-    def _history(self, searched: Trajectory | None) -> tuple[str, list[VerdictWarning]]:
-        """The search as shown in a prompt, whole lines up to the limit."""
+    async def _history(
+        self, question: str, answers: Sequence[str], searched: Trajectory | None
+    ) -> tuple[str, list[VerdictWarning]]:
+        """The search as shown in a prompt: whole lines up to the limit, or as the context of the model allows."""
         if searched is None:
             return "", []
-        whole, shown = history_text(searched), history_text(searched, self._limit)
+        whole, asked = history_text(searched), _named(answers)
+        if self.mode == "points":
+            asked = {"answer": max(answers, key=len)}
+        prompt = self._messages(question, asked, "")
+        limit = await window_limit(self.model, self._limit, [Source(whole)], prompt, self._max_tokens or 1024)
+        shown = history_text(searched, limit)
         if shown == whole:
             return whole, []
         message = f"The model was shown {len(shown):,} of {len(whole):,} characters of the search."
@@ -260,9 +269,8 @@ class GenerativeRanker:
 
     async def _places(self, question: str, answers: Sequence[str], claims: Sequence[Claim], history: str) -> _Judged:
         judged = _Judged()
-        named = {f"answer {n}": text for n, text in enumerate(answers, 1)}
         read = partial(read_places, count=len(answers))
-        places, judged.explanation = await self._ask(question, named, history, read, judged)
+        places, judged.explanation = await self._ask(question, _named(answers), history, read, judged)
         if isinstance(places, Unread):
             if places.reason != "backend":
                 judged.invalid = f"the reply contains no usable ranking: {places.fault}"
@@ -305,6 +313,10 @@ class GenerativeRanker:
         )
         asked = Message("user", self._prompt.fill(question=question, answers_block=block).strip())
         return (Message("user", history), asked) if history else (asked,)
+
+
+def _named(answers: Sequence[str]) -> dict[str, str]:
+    return {f"answer {n}": text for n, text in enumerate(answers, 1)}
 
 
 def _whole(reply: Completion) -> str:

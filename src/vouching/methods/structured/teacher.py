@@ -20,7 +20,7 @@ from vouching.errors import ConfigError
 from vouching.inputs import labelled_row
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
 from vouching.judging.schemas import token_limit
-from vouching.judging.windows import ScreenedSources
+from vouching.judging.windows import ScreenedSources, window_limit
 from vouching.methods.structured.prompt import StructuredPrompt, Wording, structured_prompt, teacher_prompt
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply, schema_for
@@ -62,7 +62,8 @@ class Teacher:
     """Annotates claims.
 
     ``demands`` is what a record needs beyond its form. The first attempt is greedy; the others are sampled with
-    ``seed`` plus their number. ``window`` is the maximum of characters of sources in the student's prompt.
+    ``seed`` plus their number. ``window`` is the maximum of characters of sources in a prompt, which the context of the
+    teacher may limit further.
     """
 
     def __init__(
@@ -89,11 +90,12 @@ class Teacher:
     async def annotate(self, claim: Claim, sources: Sequence[Source], gold: Label | None = None) -> Annotation:
         """A record on a claim, or why there is none."""
         evidence = ScreenedSources(sources)
-        window = evidence.only_window(self._window)
+        empty = teacher_prompt().messages(claim, ())
+        limit = await window_limit(self.model, self._window, sources, empty, self._max_tokens or 1024)
+        window = evidence.only_window(limit)
         if window is None:
-            fault = "the sources are too long for one prompt of {:,} characters"
-            fault = "there is no source text" if evidence.empty else fault
-            return Annotation(None, 0, False, False, (fault.format(self._window),))
+            fault = f"the sources are too long for one prompt of {limit:,} characters"
+            return Annotation(None, 0, False, False, ("there is no source text" if evidence.empty else fault,))
         messages = teacher_prompt().messages(claim, window)
         faults: list[str] = []
         formed: list[Reply] = []
