@@ -77,7 +77,8 @@ def foreign_sources(index: SourceIndex) -> tuple[int, ...]:
 def _telling_words(text: str) -> Iterator[tuple[str, bool]]:
     """The words outside names in lower case, each with whether it has a capital: those without, and the first."""
     words = find_words(text)
-    capitals = [text[word.start].isupper() and not text.isupper() for word in words]
+    shouted = text.isupper()
+    capitals = [text[word.start].isupper() and not shouted for word in words]
     for place, word in enumerate(words):
         joins = word.lower in _JOINERS and all(capitals[place - 1 : place + 2 : 2]) and 0 < place < len(words) - 1
         if not joins and (not place or not capitals[place]):

@@ -51,7 +51,7 @@ _FRAME = re.compile(
     )\s*(?=\S*\w)""",
     re.VERBOSE | re.IGNORECASE,
 )
-_FRAME_AFTER = re.compile(rf",?\s+{_REFERRING}\s+{DOCUMENT_NAMED}(?=\W*$)", re.VERBOSE | re.IGNORECASE)
+_FRAME_AFTER = re.compile(rf"(?:,|(?<!\s))\s+{_REFERRING}\s+{DOCUMENT_NAMED}(?=\W*$)", re.VERBOSE | re.IGNORECASE)
 _MAX_FRAMES = 3
 _MAX_ANAPHOR = 40
 """Characters of the longest words that an addition stands for."""
@@ -61,10 +61,11 @@ CITATION = re.compile(
     | 【\s*\d{1,3}[^【】]{0,40}】
     | [(\[](?:(?:sources?|docs?|documents?|passages?|refs?|references?)\s*[:#]\s*|(?:source|doc|document|passage|ref)
         s?\s+(?=\d))[^()\[\]]{1,120}[)\]]
+    | \(\[[^\[\]\n]{1,120}\]\(https?://[^\s()]{1,500}\)\)
     | \[[\w-]+(?:[./][\w-]+)*\.[a-z]{2,5}(?:\#[^\[\]\n]{1,60})?\](?!\()""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""A reference to a source: "[1]", "[1, 3]", "【1】", "(source: policy.md)", "[policy.md]"."""
+"""A reference to a source: "[1]", "[1, 3]", "【1】", "(source: policy.md)", "[policy.md]", "([a.org](https://a.org))"."""
 
 AUTHOR_YEAR = re.compile(rf"\[{WORKS}\](?!\()|\({WORKS}\)")
 """A citation by author and year: "[Miller, 2019]", "(Miller et al., 2019; Chen 2020)"."""

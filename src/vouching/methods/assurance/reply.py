@@ -12,10 +12,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
-from json_repair import repair_json
-
 from vouching.errors import InputError
 from vouching.judging.ask import ReplyError
+from vouching.judging.repairing import repaired_json
 from vouching.judging.schemas import BOOLEAN, NULL, NUMBER, Schema, any_of, list_of, one_of, record, short_text
 from vouching.methods.assurance.values import as_decimal, read_value, value_json
 from vouching.models.base import Completion, spoken
@@ -23,7 +22,6 @@ from vouching.types import EvidencePointer, Proposal, Rollout, SafetyCase, TaskU
 
 R = TypeVar("R")
 _LONGEST = 200_000
-_LONGEST_REPAIRED = 20_000
 _LIMIT = 50
 _LONGEST_TEXT = 4_000
 
@@ -205,10 +203,7 @@ def _object(reply: str) -> dict[str, Any]:
     except RecursionError:
         raise ReplyError("the JSON objects are nested too deeply") from None
     except ValueError:
-        try:
-            found = repair_json(text, return_objects=True) if len(text) <= _LONGEST_REPAIRED else None
-        except (ValueError, RecursionError):
-            found = None
+        found = repaired_json(text)
     if not isinstance(found, dict):
         raise ReplyError("the reply contains no valid JSON object")
     try:

@@ -27,17 +27,17 @@ from vouching.types import Checked, Pair, Question
 
 _PACKAGE = __package__ or ""
 _PAIR = re.compile(
-    r"^[\s*•-]*(?:\d{1,3}[.)]\s*)?\**question\**\s*:\**\s*(?P<question>.+?)\s*\[\s*answer\s*:\s*(?P<answer>.+)\][\s*]*$",
+    r"^[ \t*•-]*(?:\d{1,3}[.)]\s*\**)?question\**\s*:(?P<question>.+?)\[\s*answer\s*:(?P<answer>.+)\][ \t*]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
-_NUMBER = re.compile(r"^[\s*#-]*(?:question\s*)?(\d{1,3})[.):]", re.IGNORECASE | re.MULTILINE)
-_ANSWER = re.compile(r"\[\s*\**answer\**\s*:\**\s*(.*?)\s*\]", re.IGNORECASE | re.DOTALL)
-_EVIDENCE = re.compile(r"evidence\**\s*:\**\s*(.*?)\s*(?=\[\s*\**answer|\Z)", re.IGNORECASE | re.DOTALL)
+_NUMBER = re.compile(r"^[ \t*#-]*(?:question\s*)?(\d{1,3})[.):]", re.IGNORECASE | re.MULTILINE)
+_ANSWER = re.compile(r"\[\s*\**answer\**\s*:([^\]]*)\]", re.IGNORECASE | re.DOTALL)
+_EVIDENCE = re.compile(r"evidence\**\s*:(.*?)(?=\[\s*\**answer|\Z)", re.IGNORECASE | re.DOTALL)
 _CANNOT = re.compile(r"\bcan(?:no|['’])t answer\b", re.IGNORECASE)
 _SENTENCE, _SHORT = 240, 80
 """Characters of a question or a quotation, and of an answer, where a server enforces the schema."""
-_MARKS = "\"'“”„«»` *"
+_MARKS = "\"'“”„«»` *\t\r\n"
 
 
 def propose_messages(

@@ -57,10 +57,12 @@ def read_items(text: str) -> tuple[ChecklistItem, ...]:
         return as_items(text)
     try:
         value: Any = json.loads(text)
+    except RecursionError:
+        raise InputError("the checklist is nested too deeply: write a list of questions") from None
     except ValueError:
         try:
             value = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"the checklist is neither JSON nor a numbered list: {error}") from None
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value)

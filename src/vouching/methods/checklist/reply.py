@@ -25,7 +25,7 @@ _WORDS: dict[str, bool | None] = {
 }  # fmt: skip
 _WORD = rf"({'|'.join(_WORDS)})\b"
 _ANNOUNCED = re.compile(
-    rf"(?P<line>^\W*)?\b(?:answer|verdict|judge?ment)\b\W{{1,6}}(?:is\W{{1,4}})?{_WORD}(?P<rest>.*)",
+    rf"(?P<line>^[^\w\n]*)?\b(?:answer|verdict|judge?ment)\b\W{{1,6}}(?:is\W{{1,4}})?{_WORD}(?P<rest>.*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHER = re.compile(_WORD, re.IGNORECASE)
@@ -33,9 +33,10 @@ _GOES_ON = re.compile(r"[\s\"'“”’`*_)\]}]*(?!because\b|since\b|as\b)\w", r
 _CHOICE = re.compile(r"\b(?:yes\W*(?:or|and|/)\W*no|no\W*(?:or|and|/)\W*yes)\b", re.IGNORECASE)
 _TWICE = re.compile(rf"\W*{_WORD}\W*:\W*{_WORD}", re.IGNORECASE)
 _OPENING = re.compile(rf"\W*{_WORD}\W*?(?:[.,;:!(\n–—*]|\s-\s|\Z)", re.IGNORECASE)
-_FIELD = r"^[\s*_>-]*{}\b[*_]*\s*[:=][*_]*[ \t]*(.*?)[ \t*_]*$"
+_FIELD = r"^[ \t*_>-]*{}\b[*_]*\s*[:=](.*)$"
 _REASON = re.compile(_FIELD.format("reason(?:ing)?"), re.IGNORECASE | re.MULTILINE)
 _QUOTE = re.compile(_FIELD.format("quot(?:e|ation)"), re.IGNORECASE | re.MULTILINE)
+_MARKS = " \t*_"
 _NOTHING = ("", "none", "n/a", "null", "-")
 _QUOTATION_MARKS = "\"'“”„«»`"
 
@@ -87,10 +88,12 @@ def read_answer(reply: str) -> ItemAnswer | None:
     if word is None:
         return None
     reasons, quotes = _REASON.findall(text), _QUOTE.findall(text)
-    quote = quotes[-1].strip() if quotes else ""
+    quote = quotes[-1].strip(_MARKS) if quotes else ""
     while len(quote) > 1 and quote[0] in _QUOTATION_MARKS and quote[-1] in _QUOTATION_MARKS:
         quote = quote[1:-1].strip()
-    return ItemAnswer(_WORDS[word], reasons[-1].strip() if reasons else "", "" if quote.lower() in _NOTHING else quote)
+    return ItemAnswer(
+        _WORDS[word], reasons[-1].strip(_MARKS) if reasons else "", "" if quote.lower() in _NOTHING else quote
+    )
 
 
 def _word(text: str) -> str | None:
@@ -121,7 +124,7 @@ _MARK = re.compile(
 )
 _HINT = re.compile(r"\s*[-–—:]?\s*[(\[]?\s*\byes\s*(?:/|or)\s*no\b\s*[)\]]?\s*$", re.IGNORECASE)
 _LABEL = re.compile(r"^(\*\*|__)([^*_?]{1,60}?)(:?)\1(:?)\s*(?=\S)")
-_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|`[^`\n]*`")
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|`[^`\n]*`")
 _MARKED: tuple[_Kind, ...] = ("number", "bullet", "part")
 _DEEPER = 2
 """Minimum extra indentation of a line nested below an item."""
@@ -134,6 +137,13 @@ class _Item:
     indent: int
     text: str
     parts: list[str] = field(default_factory=list[str])
+    asks: bool = False
+    """Whether a line since its last part began is a question."""
+
+    def begin(self, part: str) -> None:
+        """Append a part."""
+        self.parts.append(part)
+        self.asks = is_question(part)
 
     def add(self, text: str) -> None:
         """Append a continuation line to the last part, or to the item itself."""
@@ -141,10 +151,7 @@ class _Item:
             self.parts[-1] += f" {text}"
         else:
             self.text += f" {text}"
-
-    @property
-    def last(self) -> str:
-        return self.parts[-1] if self.parts else self.text
+        self.asks = self.asks or is_question(text)
 
 
 def parse_checklist(reply: str) -> tuple[str, ...]:
@@ -171,7 +178,8 @@ def parse_checklist(reply: str) -> tuple[str, ...]:
 
 def is_question(text: str) -> bool:
     """Whether a text has a question mark outside quotation marks."""
-    return any(mark in _QUOTED.sub(" ", text) for mark in "?？؟")
+    said = _QUOTED.sub(" ", text)
+    return any(mark in said for mark in "?？؟")
 
 
 def _lines(text: str) -> Iterator[tuple[_Kind, int, str]]:
@@ -202,10 +210,10 @@ def _items(lines: list[tuple[_Kind, int, str]], first: _Kind) -> list[_Item]:
             after_blank = True
             continue
         if kind == first and indent < margin + _DEEPER:
-            items.append(_Item(indent, text))
+            items.append(_Item(indent, text, asks=is_question(text)))
         elif kind != "text" and items:
-            items[-1].parts.append(text)
-        elif items and (indent > items[-1].indent or not (after_blank or is_question(items[-1].last))):
+            items[-1].begin(text)
+        elif items and (indent > items[-1].indent or not (after_blank or items[-1].asks)):
             items[-1].add(text)
         after_blank = False if kind != "text" else after_blank
     return items

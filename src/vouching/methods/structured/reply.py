@@ -21,11 +21,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, Valida
 from pydantic_core import PydanticCustomError
 
 from vouching.judging.ask import ReplyError, unrepeated
+from vouching.judging.repairing import repaired_json
 from vouching.judging.schemas import MAX_LENGTH
 from vouching.types import ERROR_TYPES, ErrorType, Judgment, Label, Status
 
-MAX_REPAIRED = 20_000
-"""Characters of a reply that is repaired; a longer one is not a record with a typo."""
 MAX_READ = 2_000_000
 """Characters of a reply that is searched for an object."""
 MAX_PARTS = 100
@@ -276,7 +275,7 @@ def _record(text: str, repair: bool, shown: Sequence[str]) -> dict[str, Any]:
         return _alone(text, begin, records, shown)
     if records:
         return records[0].fields
-    found = _repaired_object(text[begin:]) if repair and len(text) <= MAX_REPAIRED and "{" in text[begin:] else None
+    found = _repaired_object(text[begin:]) if repair and "{" in text[begin:] else None
     if found is None:
         raise ReplyError('the reply contains no JSON object with the key "label"')
     return found
@@ -338,17 +337,15 @@ def _repaired_object(text: str) -> dict[str, Any] | None:
     json-repair closes what was left open, which can truncate a number, and takes the last value of a repeated key;
     truncated objects and repeated keys are therefore not repaired.
     """
-    from json_repair import repair_json
-
     stretch = text[text.index("{") : text.rfind("}") + 1]
     if stretch.count("{") != stretch.count("}"):
         return None
-    try:
-        value: Any = repair_json(stretch, return_objects=True, skip_json_loads=True)
-        keys = Counter(_keys(value))
-    except (ValueError, RecursionError):
-        return None
+    value = repaired_json(stretch)
     if not isinstance(value, dict) or "label" not in value:
+        return None
+    try:
+        keys = Counter(_keys(value))
+    except RecursionError:
         return None
     for key, count in keys.items():
         if len(re.findall(rf"""(?<!\w){re.escape(key)}["'“”]?\s*:""", stretch)) != count:
@@ -371,8 +368,8 @@ def _keys(value: Any) -> Iterator[str]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ReplyError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
+        [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise ReplyError(f"the key {key!r} occurs twice")
     return fields
 
 

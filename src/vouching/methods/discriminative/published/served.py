@@ -18,10 +18,9 @@ from dataclasses import dataclass, replace
 from math import exp
 from typing import Any, cast
 
-import json_repair
-
 from vouching.errors import ConfigError
 from vouching.judging.ask import ReplyError, Unread, ask
+from vouching.judging.repairing import repaired_json
 from vouching.judging.windows import windows
 from vouching.methods.discriminative.input import Shown
 from vouching.methods.discriminative.published.cutting import sentences
@@ -152,7 +151,7 @@ def read_minicheck(reply: Completion) -> Answered:
     return Answered(float(word == "yes"), is_label=True)
 
 
-_SCORE = re.compile(r"<score>\s*(.*?)\s*</score>", re.DOTALL)
+_SCORE = re.compile(r"<score>(.*?)</score>", re.DOTALL)
 
 
 def read_granite(reply: Completion) -> Answered:
@@ -190,7 +189,7 @@ def read_lynx(reply: Completion) -> Answered:
     found = _PASS.findall(reply.text)
     if not found:
         raise ReplyError(f'expected "SCORE": "PASS" or "FAIL", got {reply.text[-60:]!r}')
-    fields: Any = json_repair.loads(reply.text)
+    fields = repaired_json(reply.text)
     why = cast("dict[str, Any]", fields).get("REASONING", "") if isinstance(fields, dict) else ""
     points = cast("list[Any]", why) if isinstance(why, list) else [why]
     return Answered(float(found[-1] == "PASS"), " ".join(map(str, points)), is_label=True)
