@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.errors import InputError
-from vouching.inputs import LONGEST_CLAIM, as_claim, as_sources, check_text, row_sources
+from vouching.inputs import LONGEST_CLAIM, MOST_NUMBERS, as_claim, as_sources, check_text, row_sources
 from vouching.types import Claim, Passage, Source, Span
 
 
@@ -34,6 +34,7 @@ def test_a_claim_is_text_or_a_claim_and_keeps_its_words() -> None:
         ("It \ud800 rains", r"U\+D800, at offset 3"),
         (Claim("It \udfff rains"), r"U\+DFFF, at offset 3"),
         (Claim("It rains.", id="\ud800"), "the id of the claim"),
+        ("1 " * (MOST_NUMBERS + 1), "at most 500 numbers, got 501: split it into claims"),
         ("a" * (LONGEST_CLAIM + 1), "at most 50,000 characters, got 50,001: .*check_response"),
     ],
 )
@@ -42,7 +43,9 @@ def test_what_is_no_claim_is_refused_with_the_reason(claim: Any, told: str) -> N
         as_claim(claim)
 
 
-@pytest.mark.parametrize("claim", ["א", "東京", "7", "a" * LONGEST_CLAIM, "<b>It</b> rains.", "It\0rains", "½"])
+@pytest.mark.parametrize(
+    "claim", ["א", "東京", "7", "a" * LONGEST_CLAIM, "1 " * MOST_NUMBERS, "<b>It</b> rains.", "It\0rains", "½"]
+)
 def test_unusual_text_is_still_a_claim(claim: str) -> None:
     assert as_claim(claim).text == claim
 

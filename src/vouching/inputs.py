@@ -23,14 +23,17 @@ ClaimLike: TypeAlias = str | Claim
 
 LONGEST_CLAIM = 50_000
 """Characters; anything longer is a response, to be split into claims first."""
+MOST_NUMBERS = 500
+"""Numbers of a claim, each of which is compared with the others and with those of the sources."""
 _TEXT_KEYS = ("text", "content", "page_content", "source")
+_DIGITS = re.compile(r"\d+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def as_claim(value: ClaimLike, number: int = 1) -> Claim:
     """A claim from a string or a Claim, without the thoughts of a model.
 
-    Raises InputError if it is empty, too long, of another type or invalid text.
+    Raises InputError if it is empty, too long, of another type or invalid text, or has too many numbers.
     """
     claim = value if isinstance(value, Claim) else Claim(value, id=f"claim-{number}")
     if claim.span is None and thoughts(check_text(claim.text, "the claim")):
@@ -43,6 +46,8 @@ def as_claim(value: ClaimLike, number: int = 1) -> Claim:
             f"the claim must have at most {LONGEST_CLAIM:,} characters, got {len(claim.text):,}: "
             "check it as a response (check_response, or --response on the command line)"
         )
+    if (numbers := len(_DIGITS.findall(claim.text))) > MOST_NUMBERS:
+        raise InputError(f"the claim must have at most {MOST_NUMBERS} numbers, got {numbers:,}: split it into claims")
     return claim
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.rows.works import rows_of
 from vouching.errors import InputError
 from vouching.rows.journal import Journal, open_journal
+from vouching.rows.outputs import journal_beside
 from vouching.rows.read import Row
 
 SETTINGS = {"model": "embedded", "threshold": 0.5}
@@ -162,3 +163,12 @@ def test_a_stream_is_written_plainly(tmp_path: Path) -> None:
             journal.append(row, text)
     assert path.read_bytes() == WHOLE
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_an_output_that_is_a_loop_of_links_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    for one, other in (("a.jsonl", "b.jsonl"), ("b.jsonl", "a.jsonl")):
+        (tmp_path / one).symlink_to(tmp_path / other)
+    output = tmp_path / "a.jsonl"
+    assert journal_beside("rows.jsonl", output).name == "a.journal.jsonl"
+    with pytest.raises(InputError, match=r"a\.jsonl cannot be written: Too many levels of symbolic links; choose an"):
+        open_journal(str(output), SETTINGS)

@@ -197,6 +197,27 @@ def test_over_stdio_the_real_command_answers() -> None:
     assert asyncio.run(session()).structured_content["label"] == "Not Attributable"
 
 
+def test_over_stdio_a_line_with_a_lone_surrogate_ends_neither_the_server_nor_the_next_call() -> None:
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "verify_claim", "arguments": {
+        "claim": "It opened \ud800.", "sources": ["It opened."]}}}  # fmt: skip
+    good = json.dumps({**call, "id": 3}).replace("\\ud800", "today")
+    lines = [json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}),
+             json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+             json.dumps({**call, "id": 2}), good]  # fmt: skip
+    command = [sys.executable, *COMMAND, "--model", "embedded:rules"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdin
+        assert started.stdout
+        started.stdin.write("\n".join([*lines, ""]))
+        started.stdin.flush()
+        answered = [json.loads(started.stdout.readline()) for _ in range(2)]
+        started.stdin.close()
+        assert started.wait(60) == 0
+    assert [one["id"] for one in answered] == [1, 3]  # the SDK drops the line that it cannot read
+    assert "label" in answered[1]["result"]["structuredContent"]
+
+
 @pytest.fixture(scope="module")
 def http() -> Iterator[str]:
     """The address of the real command over HTTP, at a free port."""
@@ -231,6 +252,15 @@ def test_over_http_the_real_command_answers_many_clients_at_once(http: str) -> N
 
     results = asyncio.run(all_of())
     assert [result.is_error for result in results] == [False] * len(CALLS)
+
+
+def test_over_http_a_lone_surrogate_is_an_error_of_its_call(http: str) -> None:
+    import httpx2
+
+    raw = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "verify_claim", "arguments": '
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    answered = httpx2.post(http, content=raw + b'{"claim": "\\ud800", "sources": ["a"]}}}', headers=headers, timeout=60)
+    assert (answered.status_code, answered.json()["error"]["code"]) == (400, -32700)  # a parse error of JSON-RPC
 
 
 def test_a_page_of_another_site_cannot_reach_the_server(http: str) -> None:

@@ -98,7 +98,7 @@ class AnswerChecker:
         timer = Timer(patience, self._worker.kill)
         timer.start()
         try:
-            [line] = self._worker.ask([Row(1, "the answer", {"given": given, "answer": answer})]).lines
+            [line] = self._worker.work([Row(1, "the answer", {"given": given, "answer": answer})]).lines
         finally:
             timer.cancel()
         return cast("Outcome", json.loads(line))

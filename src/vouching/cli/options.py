@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
+from os.path import realpath
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -252,7 +253,7 @@ def is_read(output: str, *inputs: str | None) -> bool:
     >>> is_read("page.html", "-", None, "./page.html"), is_read("page.html", "other.html")
     (True, False)
     """
-    return Path(output).resolve() in {Path(path).resolve() for path in inputs if path and path != STDIN}
+    return realpath(output) in {realpath(path) for path in inputs if path and path != STDIN}
 
 
 def refuse_row_contradictions(
@@ -281,7 +282,7 @@ def refuse_row_contradictions(
         raise InputError("--input requires --output: pass a file that ends in .jsonl, or - to print the results")
     if resume and output == STDIN:
         raise InputError("--resume requires a file for --output, got -")
-    files = [Path(path).resolve() for path in (input, output, *others) if path and path != STDIN]
+    files = [realpath(path) for path in (input, output, *others) if path and path != STDIN]
     if len({*files}) < len(files):
         raise InputError("--input, --output, --report, record and replay must be different files")
 

@@ -23,6 +23,7 @@ import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from os.path import realpath
 from pathlib import Path
 from typing import IO, Any
 
@@ -61,7 +62,7 @@ class LineRepair:
 
 def repaired_path(output: Path) -> Path:
     """Path of the repaired copy of an output; next to the file itself if the output is a link."""
-    place = output.resolve()
+    place = Path(realpath(output))
     return place.with_name(f"{place.name}.repaired")
 
 
@@ -83,7 +84,7 @@ def take_repaired(output: Path) -> None:
         shutil.copyfileobj(old, new)
         new.flush()
         os.fsync(new.fileno())
-    fresh.replace(output.resolve())
+    fresh.replace(realpath(output))
 
 
 NOTE_SECONDS = 1.0

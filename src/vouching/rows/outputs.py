@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -30,7 +31,7 @@ def journal_beside(input: str, output: Path, *others: Path, ending: str = ".jour
         if path.suffix != ".jsonl":
             raise InputError(f"{path}: the output file must end in .jsonl")
     journal = output.with_suffix(ending)
-    places = [path.resolve() for path in (*written, journal, Path(input))]
+    places = [realpath(path) for path in (*written, journal, input)]  # also of a loop of links, which cannot be opened
     if len({*places}) < len(places):
         raise InputError(
             f"{', '.join(map(str, (*written, input)))}: two of these paths are the same file; choose another output"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
+from os.path import realpath
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 from uuid import uuid4
@@ -48,7 +49,7 @@ def is_remote(path: str) -> bool:
 
 def whole_path(path: str) -> str:
     """A path that does not depend on the folder of the process; an address as it is."""
-    return path if is_remote(path) else str(Path(path).resolve())
+    return path if is_remote(path) else realpath(path)
 
 
 def is_folder(path: str) -> bool:

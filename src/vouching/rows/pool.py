@@ -302,7 +302,7 @@ class _Workers:
         # There are as many threads as workers, so one is always idle.
         worker = self._idle.get()
         try:
-            answer = worker.ask(chunk)
+            answer = worker.work(chunk)
         finally:
             self._idle.put(worker)
         fitting = round(len(chunk) * CHUNK_SECONDS / max(answer.seconds, 1e-6))

@@ -168,9 +168,9 @@ class Worker(Process):
     def __init__(self, make_work: WorkFactory) -> None:
         super().__init__(partial(_Chunks, make_work))
 
-    def ask(self, rows: Sequence[Row]) -> ChunkResult:  # type: ignore[override]
+    def work(self, rows: Sequence[Row]) -> ChunkResult:
         """Send a chunk of rows and wait for the answer. Raises WorkerError if it has ended or refuses the work."""
-        return super().ask(rows)
+        return self.ask(rows)
 
 
 class _Chunks:

@@ -3,7 +3,8 @@
 Each tool returns its record as structured content, with a published output schema, and the same in words for the model
 that reads it. A judge that fails gives the outcome "Unverified"; a judge out of reach, or a call that cannot be used,
 is a tool error with a message that says what to do. Not supported: authentication, so that HTTP is for this machine or
-behind a gateway; reading files and addresses that a client names, since the server may see more than its client.
+behind a gateway; reading files and addresses that a client names, since the server may see more than its client; over
+stdio an answer to a line that is not valid JSON, as with a lone surrogate, which the SDK drops.
 """
 
 from __future__ import annotations
