@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.house.source_tree import ROOT
-from vouching.errors import InputError
+from vouching.errors import ConfigError, InputError
 from vouching.methods.training import PowerSettings
 from vouching.train.run_folder import METRICS, TRANSCRIPTS, RunLog, columns_of, read_lines, read_records
 
@@ -63,6 +63,18 @@ def test_energy_adds_up_over_devices_and_over_a_resumed_run(tmp_path: Path) -> N
     assert last["energy/device_hours"] == 2.0
     assert last["energy/kwh"] == pytest.approx(1.12)
     assert last["energy/kg_co2e"] == pytest.approx(0.4592)
+
+
+def test_a_cpu_uses_less_than_a_gpu_unless_its_power_is_set(tmp_path: Path) -> None:
+    hour = {"loss": 1.0, "time/step": 3600.0}
+    # 65 W, or the 200 W that are set, for an hour with a PUE of 1.4.
+    for power, kwh in ((PowerSettings(), 0.091), (PowerSettings(watts=200), 0.28)):
+        (folder := tmp_path / str(kwh)).mkdir()
+        log = RunLog(folder, power=power, device="cpu")
+        assert log.write(hour)["energy/kwh"] == pytest.approx(kwh)
+    assert PowerSettings().kwh(1) == pytest.approx(0.42)
+    with pytest.raises(ConfigError, match="watts must be at least 0"):
+        PowerSettings(watts=-1)
 
 
 @pytest.mark.parametrize(

@@ -71,21 +71,23 @@ class PowerSettings:
     (1.68, 0.69)
     """
 
-    watts: float = 300.0
-    """Thermal design power of a device: 300 for an RTX 6000 Ada, 400 for an A100, 700 for an H100."""
+    watts: float | None = None
+    """Thermal design power of a device: 300 for an RTX 6000 Ada, 400 for an A100, 700 for an H100. None: 300 for a GPU,
+    65 for a CPU."""
     pue: float = 1.4
     """Power usage effectiveness; 1.4 is a typical academic cluster."""
     intensity: float = 0.41
     """Kilograms of CO2e per kWh; .41 is the mean of the United States, eGRID 2023."""
 
     def __post_init__(self) -> None:
-        require(self, at_least=("watts", "intensity"))
+        require(self, at_least=("intensity", *(["watts"] if self.watts is not None else [])))
         if self.pue < 1:
             raise ConfigError(f"power.pue must be at least 1, got {self.pue}")
 
-    def kwh(self, device_hours: float) -> float:
-        """Energy of this many hours, summed over devices."""
-        return self.watts * device_hours * self.pue / 1000
+    def kwh(self, device_hours: float, device: str = "cuda") -> float:
+        """Energy of this many hours, summed over devices; ``device`` is their type, as torch names it."""
+        watts = self.watts if self.watts is not None else 65.0 if device == "cpu" else 300.0
+        return watts * device_hours * self.pue / 1000
 
 
 def require(settings: Any, above: Sequence[str] = (), at_least: Sequence[str] = ()) -> None:

@@ -73,7 +73,8 @@ def train_game(
     checkpoint = last_checkpoint(out) if resume else None
     trainer = make_trainer(config, arguments, model, tokenizer, game, learned)
     try:
-        log = RunLog(out, step_of(checkpoint) if checkpoint else 0, config.power, arguments.world_size, main)
+        log = RunLog(out, step_of(checkpoint) if checkpoint else 0, config.power, arguments.world_size, main,
+                     arguments.device.type)  # fmt: skip
         dev = Dev(lambda: measure(trainer, scored, config.seed, plan.scored_by), plan.best_by) if scored else None
         watch = Watch(log, config.watch, say, dev)
         on_step(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))

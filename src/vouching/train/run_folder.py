@@ -236,6 +236,7 @@ class RunLog:
         done: steps that the checkpoint has done; lines of later steps are removed.
         power: for the estimate of energy.
         devices: how many run at once.
+        device: their type, as torch names it.
         writes: whether this process writes; the others only keep the numbers.
 
     Raises:
@@ -253,9 +254,11 @@ class RunLog:
     """
 
     def __init__(
-        self, folder: Path, done: int = 0, power: PowerSettings | None = None, devices: int = 1, writes: bool = True
-    ) -> None:
+        self, folder: Path, done: int = 0, power: PowerSettings | None = None, devices: int = 1, writes: bool = True,
+        device: str = "cuda",
+    ) -> None:  # fmt: skip
         self._folder, self._power, self._devices, self._writes = folder, power or PowerSettings(), devices, writes
+        self._device = device
         try:
             for name in (METRICS, TRANSCRIPTS) if writes else ():
                 _cut(folder / name, done)
@@ -285,7 +288,7 @@ class RunLog:
             raise InputError(f"step {given} cannot be logged after step {step - 1}")
         before = self.records[-1].get("energy/device_hours", 0.0) if self.records else 0.0
         hours = before + record.get("time/all", record.get("time/step", 0.0)) * self._devices / 3600
-        kwh = self._power.kwh(hours)
+        kwh = self._power.kwh(hours, self._device)
         energy = {"energy/device_hours": hours, "energy/kwh": kwh, "energy/kg_co2e": kwh * self._power.intensity}
         whole = {"step": step} | {
             name: _rounded(value) for name, value in {**record, **energy}.items() if name != "step"

@@ -263,14 +263,15 @@ def _train(
     )  # fmt: skip
     trainer.remove_callback(imported("transformers").PrinterCallback)
     done = 0 if checkpoint is None else step_of(checkpoint)
-    log = RunLog(out, done, config.power, arguments.world_size, arguments.process_index == 0)
+    main = arguments.process_index == 0
+    log = RunLog(out, done, config.power, arguments.world_size, main, arguments.device.type)
     scored = Dev(lambda: {"loss": trainer.evaluate()["eval_loss"]}, "loss", higher_is_better=False) if dev else None
     watch = Watch(log, config.watch, say, scored)
     _feed(trainer, watch)
     steer(trainer, watch)
     with room_for(out):
         train_from(trainer, checkpoint)
-    if arguments.process_index == 0:
+    if main:
         say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
     trainer.accelerator.wait_for_everyone()  # a second stage starts from these weights
 
