@@ -24,6 +24,9 @@ def test_the_recipe_has_the_papers_order_of_rounds_and_its_runs_can_be_read(monk
     assert stages == ["rules", "lora", "full", "full", "full"]
     assert config.structured.run_of("lora").lora.rank == 64
     assert config.structured.run_of("full").lora.rank == 0
+    # The start that the recipe names is trained by recipes/structured, on chats with the short prompt.
+    assert config.structured.wording == "short"
+    assert f"--out {Path(config.structured.model).parent}" in (ROOT / "recipes/structured/README.md").read_text("utf-8")
 
 
 def test_stages_without_an_end_or_a_file_are_refused() -> None:
@@ -31,6 +34,13 @@ def test_stages_without_an_end_or_a_file_are_refused() -> None:
         StructuredSettings(stages=())
     with pytest.raises(ConfigError, match=r"set structured\.lora to a TOML file"):
         StructuredSettings().run_of("lora")
+
+
+def test_rules_follow_the_prompt_in_its_wording() -> None:
+    prompt = prompt_with(["Compare names."], "short")
+    short = structured_prompt(wording="short")
+    assert prompt.system.startswith(short.system)
+    assert (prompt.user, prompt.block) == (short.user, short.block)
 
 
 def test_a_rule_is_one_line_of_the_prompt_whatever_it_holds() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.train.pair_rows import rows
 from tests.train.tiny_bert import write_tiny_bert
 from tests.train.tiny_qwen import CONTEXT, write_tiny_qwen
 from vouching.errors import ConfigError, InputError
@@ -31,25 +31,6 @@ pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 pytest.importorskip("peft", reason="the extra train (peft) is not installed")
 
 TOML = Path(__file__).parents[2] / "recipes/rank/tiny.toml"
-PLACES = ("city", "river", "bridge", "old city", "long river", "old bridge")
-
-
-def rows(count: int, seed: int) -> list[dict[str, Any]]:
-    """Three answers to each question; the facts of the best say "built", of the worst "not", which is easy to learn."""
-    draw = random.Random(seed)
-    made: list[dict[str, Any]] = []
-    for i in range(count):
-        question, place = f"What is old, {seed} {i}?", draw.choice(PLACES)
-        best, middle, worst = (
-            {"answer": f"The {place} {answer}.", "label": label, "facts": [f"The {place} {fact} in {i}"]}
-            for answer, label, fact in (
-                ("here", "correct", "was built"), ("there", "intermediate", "opened"), ("by it", "incorrect", "was not")
-            )
-        )  # fmt: skip
-        for number, (better, worse) in enumerate(((best, middle), (best, worst), (middle, worst))):
-            about = {"id": f"{seed}/{i}/{number}", "set": f"set/{seed}", "group": f"{seed}/{i}", "question": question}
-            made.append({**about, "better": better, "worse": worse, "history": f"Found: {better['facts'][0]}"})
-    return made
 
 
 @pytest.fixture(scope="module")

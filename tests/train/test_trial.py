@@ -17,7 +17,9 @@ def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, mon
     from vouching.methods.assurance.task import read_work
     from vouching.methods.blinded.config import BlindedRunConfig, read_questions
     from vouching.methods.checklist.config import ChecklistRunConfig, read_gold, read_tasks
+    from vouching.methods.discriminative.config import RankConfig
     from vouching.settings import read_settings
+    from vouching.train.rank_rows import read_pairs
 
     monkeypatch.chdir(tmp_path)
     write_trial(Path("runs/tiny"), steps=1)
@@ -28,7 +30,9 @@ def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, mon
     assert len(read_work(assurance.rows)) == 8
     blinded = read_settings(BlindedRunConfig, RECIPES / "blinded/tiny.toml")
     assert len(read_questions(blinded.rows)) == 16
-    for config in (checklist, assurance, blinded):
+    rank = read_settings(RankConfig, RECIPES / "rank/tiny.toml")
+    assert len(read_pairs([Path(path) for path in rank.pairs])) == 120  # three of each of 40 questions
+    for config in (checklist, assurance, blinded, rank):
         assert (Path(config.model) / "model.safetensors").is_file()
 
 

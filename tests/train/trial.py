@@ -1,4 +1,4 @@
-"""What the tiny.toml of recipes/checklist, assurance and blinded read: rows of each game, and a model that plays them.
+"""What the tiny.toml of recipes/checklist, assurance, blinded and rank read: rows, and a model that plays the games.
 
 python -m tests.train.trial runs/tiny
 
@@ -20,6 +20,7 @@ from tests.train.blinded_learning import LAST, question_rows
 from tests.train.blinded_learning import example as blinded_example
 from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
 from tests.train.engine_runs import tokenizer_of
+from tests.train.pair_rows import rows as pair_rows
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.model import unit_messages
@@ -43,6 +44,7 @@ def write_trial(folder: Path, steps: int = 120) -> None:
     _player(folder / "player", steps)
     written: dict[str, Sequence[dict[str, Any]]] = {
         "checklists": CHECKLISTS, "gold": GOLD_ROWS, "tasks": TASKS, "questions": QUESTIONS,
+        "pairs": pair_rows(40, 1),
     }  # fmt: skip
     for name, rows in written.items():
         text = "".join(json.dumps(row) + "\n" for row in rows)

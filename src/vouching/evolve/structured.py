@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias
 from vouching.errors import ConfigError, TrainingError
 from vouching.evolve.records import Judged, Probe, Row, judged_as, read_record, write_record
 from vouching.evolve.structured_examples import ExampleCounts, write_examples
-from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt
+from vouching.methods.structured.prompt import StructuredPrompt, Wording, structured_prompt
 from vouching.methods.structured.teacher import Teacher
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
 from vouching.methods.training import LoraSettings
@@ -67,6 +67,8 @@ class StructuredSettings:
     """Name of a stronger model that writes the records; empty to have rules write them, see ``structured_examples``."""
     max_tokens: int = 1024
     """Of a reply in verification."""
+    wording: Wording = "ours"
+    """The prompt of verification and training: ours, ours in few tokens, or SEVA's as printed; that of the start."""
     engine: Literal["local", "vllm"] = "local"
     """Of verification."""
     launch: tuple[str, ...] = ()
@@ -129,7 +131,10 @@ class StructuredStudent:
     def verifier(self) -> StructuredVerifier:
         """Its model with its prompt; revised claims are not judged again. Raises ConfigError if it cannot be loaded."""
         config = StructuredConfig(max_tokens=self.state.settings.max_tokens, recheck=False)
-        return StructuredVerifier(open_model(self.model_name), config, prompt=prompt_with(self.state.rules))
+        return StructuredVerifier(open_model(self.model_name), config, prompt=self._prompt())
+
+    def _prompt(self) -> StructuredPrompt:
+        return prompt_with(self.state.rules, self.state.settings.wording)
 
     def verify(self, rows: Sequence[Row]) -> list[Judged]:
         """One answer per row, in order."""
@@ -162,8 +167,7 @@ class StructuredStudent:
             name = self.state.settings.teacher
             teacher = Teacher(open_model(name), ("label", "error_type", "fix", "grounded")) if name else None
             sound = [probe for probe in probes if probe.check in {"agreed", "unchecked"}]
-            prompt = prompt_with(self.state.rules)
-            write_record(done, write_examples(out / "examples.jsonl", prompt, sound, replay, teacher))
+            write_record(done, write_examples(out / "examples.jsonl", self._prompt(), sound, replay, teacher))
         return read_record(done, ExampleCounts)
 
     def _train(self, stage: Stage, out: Path) -> Path:
@@ -239,9 +243,9 @@ def open_student(folder: Path, report: Callable[[str], None] | None = None) -> S
     return StructuredStudent(folder, read_record(folder / STUDENT, StudentState), report)
 
 
-def prompt_with(rules: Sequence[str]) -> StructuredPrompt:
-    """The shipped prompt with rules after its constant part, each on one line of at most 400 characters."""
-    prompt = structured_prompt()
+def prompt_with(rules: Sequence[str], wording: Wording = "ours") -> StructuredPrompt:
+    """The prompt in a wording, with rules after its constant part, each on one line of at most 400 characters."""
+    prompt = structured_prompt(wording=wording)
     if not rules:
         return prompt
     listed = "\n".join(f"- {visible_line(rule)[:_LONGEST_RULE]}" for rule in rules)
