@@ -1,0 +1,148 @@
+"""Small language models as judges: whether their replies can be read, whether they are right, and what they cost.
+
+    VOUCH_DATA=... python benchmarks/small_models.py MODEL [--rows 200] [--sets seva_fever,fever_symmetric,contrast]
+        [--style label] [--output runs/small_models]
+
+MODEL is a name such as http://localhost:8080/v1#smollm2. The rows are a sample by label of the test part of public
+sets, and of the part dev of the contrast corpus. Each row is asked in three forms: ``raw`` (once, without a schema or
+repairs, as papers do), ``retry`` (without a schema; an unreadable reply is asked for once more, with its fault) and
+``schema`` (the same on a server that keeps the reply to the schema). Rows are asked one after another, so the seconds
+are those of a single claim. Rows that were measured are kept in OUTPUT, and a second run goes on where the first ended.
+Not supported: intervals; with 200 rows the standard error of a share is at most .035.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from vouching.bench.catalog import data_folder, known_sets
+from vouching.bench.raw import RawJudge
+from vouching.bench.rows import BenchRow, Fault
+from vouching.methods import METHODS
+from vouching.metrics import stratified_slice
+from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.open import open_model
+from vouching.models.wrappers import Metered, Wrapper
+from vouching.rows import AsyncWorkFactory, Line, Row, RowJob, RowReader, async_work, fields_of, looker, run_rows
+from vouching.types import Claim, Source, Unverified
+
+CORPUS = Path(__file__).parents[1] / "tests/data/contrast/dev"
+FORMS = ("raw", "retry", "schema")
+
+
+class WithoutSchema(Wrapper):
+    """Asks without a schema."""
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """The completions of the model inside."""
+        return await self.model.generate(messages, replace(sampling, json_schema=None))
+
+
+def rows_of(name: str, count: int) -> list[BenchRow]:
+    """A sample of a set, by label."""
+    if name == "contrast":
+        # A claim that depends on a question, or on earlier sentences, cannot be judged alone.
+        lines = map(json.loads, (CORPUS / "claims.jsonl").read_text("utf-8").splitlines())
+        found = [
+            BenchRow(one["id"], one["claim"], (_document(one["document"]),), one["label"] == "Attributable")
+            for one in lines
+            if not (one["question"] or one["before"])
+        ]
+    else:
+        every = known_sets()[name].rows(data_folder(), "test")
+        found = [row for row in every if not isinstance(row, Fault) and row.attributable is not None]
+    if count >= len(found):
+        return found
+    return [found[place] for place in stratified_slice([str(row.attributable) for row in found], count, 0).tolist()]
+
+
+def _document(name: str) -> str:
+    [path] = (CORPUS / "documents").glob(f"{name}.*")
+    return path.read_text("utf-8")
+
+
+async def judged(model: Model, form: str, style: str, row: BenchRow) -> Line:
+    """What a model makes of a row: its label, or why there is none, and the cost."""
+    metered, started = Metered(model), time.perf_counter()
+    if form == "raw":
+        line = await RawJudge(metered, "label" if style == "label" else "structured").score(row)
+        label, why = line["label"], line["unverified"]
+    else:
+        asked = metered if form == "schema" else WithoutSchema(metered)
+        sources = [Source(text, f"source-{number}") for number, text in enumerate(row.sources, 1)]
+        [found] = await METHODS["structured"].open(asked, {"style": style}).verify([Claim(row.text)], sources)
+        missing = isinstance(found, Unverified)
+        label, why = (None, f"{found.reason}: {found.message}") if missing else (found.attributable, None)
+    spent = {**asdict(metered.usage), "seconds": time.perf_counter() - started}
+    return {"id": row.id, "gold": row.attributable, "label": label, "why": why, **spent}
+
+
+def measure(model: str, form: str, style: str, name: str, count: int, folder: Path) -> dict[str, Any]:
+    """The figures of a form on a set; the lines are kept in ``folder``."""
+    opened = open_model(model)
+
+    async def judge(row: Row) -> Line:
+        return await judged(opened, form, style, BenchRow(**fields_of(row)))
+
+    rows = [Row(number, name, asdict(row)) for number, row in enumerate(rows_of(name, count), 1)]
+    output = folder / f"{name}.{form}.jsonl"
+    settings = {"model": model, "style": style, "rows": count}
+    work = AsyncWorkFactory(lambda: async_work(judge), opened.aclose, rows_at_once=1)
+    summary = run_rows(RowJob(RowReader(name, iter(rows)), str(output), work, looker(), settings, resume=True))
+    if summary.stopped is not None:
+        raise SystemExit(f"stopped: {summary.stopped}; start again to go on")
+    lines = [line for line in map(json.loads, output.read_text("utf-8").splitlines()) if "problem" not in line]
+    return {"set": name, "form": form, **figures(lines)}
+
+
+def figures(lines: Sequence[Line]) -> dict[str, Any]:
+    """The figures of some rows; a row without a label counts as judged wrongly.
+
+    >>> cost = {"prompt_tokens": 100, "completion_tokens": 10, "seconds": 2.0}
+    >>> found = figures([{"gold": True, "label": True, **cost}, {"gold": False, "label": None, **cost}])
+    >>> found["readable"], found["right"], found["said_attributable"], found["seconds"]
+    (0.5, 0.5, 1.0, 2.0)
+    """
+    read = [line for line in lines if line["label"] is not None]
+    return {
+        "rows": len(lines),
+        "readable": len(read) / len(lines),
+        "right": sum(line["label"] is line["gold"] for line in lines) / len(lines),
+        "said_attributable": fmean(line["label"] for line in read) if read else None,
+        "prompt_tokens": fmean(line["prompt_tokens"] for line in lines),
+        "completion_tokens": fmean(line["completion_tokens"] for line in lines),
+        "seconds": median(line["seconds"] for line in lines),
+    }
+
+
+def main() -> None:
+    """Measure all forms on all sets, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--rows", type=int, default=200)
+    parser.add_argument("--sets", default="seva_fever,fever_symmetric,contrast")
+    parser.add_argument("--style", default="label", choices=("label", "structured"))
+    parser.add_argument("--output", type=Path, default=Path("runs/small_models"))
+    given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    found: list[dict[str, Any]] = []
+    for name in given.sets.split(","):
+        for form in FORMS:
+            found.append(measure(given.model, form, given.style, name, given.rows, given.output))
+            shown = (
+                f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in found[-1].items()
+            )
+            print("  ".join(shown), flush=True)
+    result = {"model": given.model, "style": given.style, "figures": found}
+    (given.output / "figures.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
