@@ -28,7 +28,7 @@ from vouching.embedded.diagnosis import (
     relation_of,
     source_warnings,
 )
-from vouching.embedded.explanation import align, doubt, explain, softened
+from vouching.embedded.explanation import align, doubt, explain, presentable, softened
 from vouching.embedded.features import Segment, comparisons_of, measure
 from vouching.embedded.preference import EmbeddedConfig, Preference, outranked
 from vouching.embedded.scoring import ScoreModel, load_score_model
@@ -197,7 +197,7 @@ class EmbeddedVerifier:
         mention = None if attributable or conflict else main_mention(compared.mentioned)
         segments = softened(read.segments) if attributable else read.segments
         comparisons = comparisons_of(segments)
-        aligned = [(segment, align(segment, index)) for segment in segments]
+        aligned = [(segment, align(segment, index)) for segment in (presentable(one, index) for one in segments)]
         alignment = [entry for _, entries in aligned for entry in entries]
         chain = [step for segment, entries in aligned for step in explain(segment, entries, index)]
         alignment += [conflict.entry] if conflict else []
