@@ -17,6 +17,7 @@ from vouching.version import __version__
 
 if TYPE_CHECKING:
     from vouching.checker import Checker
+    from vouching.claims import with_verdicts
     from vouching.client import AsyncClient, Client
     from vouching.errors import BackendError, ConfigError, InputError, MissingExtraError, VouchError
     from vouching.evidence_windows import score_pairs
@@ -39,7 +40,7 @@ __all__ = [
     "AsyncClient", "BackendError", "Checker", "Claim", "Client", "ConfigError", "InputError", "MissingExtraError",
     "Ranking", "Report", "Source", "Span", "Unverified", "Verdict", "VouchError", "__version__", "acheck",
     "acheck_many", "acheck_instruction", "acheck_response", "arank", "check", "check_instruction", "check_many",
-    "check_response", "open_audit", "rank", "score_pairs",
+    "check_response", "open_audit", "rank", "score_pairs", "with_verdicts",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)

@@ -13,7 +13,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
-from vouching.claims import about_sources, check_min_confidence, claims_report, decided, decompose, with_citations
+from vouching.claims import Answer, AnswerLike, about_sources, check_min_confidence, claims_report, decided, decompose
+from vouching.claims.api_answers import read_answer
+from vouching.claims.citations import with_citations
 from vouching.embedded.verify import is_embedded, open_embedded
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
@@ -158,29 +160,32 @@ class Checker:
     @recorded
     async def acheck_response(
         self,
-        response: str,
+        response: AnswerLike,
         sources: SourcesLike | None = None,
         question: str | None = None,
         repair_rest: Rest | None = None,
         watch: Watch | None = None,
     ) -> Report:
         """Async twin of :meth:`check_response`; ``watch`` sees each outcome in order, and ends the call by an error."""
+        answer = read_answer(response)
+        response = check_text(answer.text, "the response")
         if self.judges == "instruction":
             if repair_rest is not None:
                 raise ConfigError(f"the method {self.method.name} does not support repairs: omit repair_rest")
             return await self.acheck_instruction(question or "", response, sources=() if sources is None else sources)
-        if not check_text(response, "the response").strip() and self.judges == "claims":
+        if not response.strip() and self.judges == "claims":
             raise InputError("the response must not be empty")
         check_rest(repair_rest)
-        given, searches = self._given(sources), self._searches(question)
-        report = await self._report(response, given, question, searches, watch)
+        sources = answer.quoted_sources() if sources is None and self.finder is None else sources
+        asked = (self._given(sources), question, self._searches(question))
+        report = await self._report(answer, *asked, watch)
         if repair_rest is not None:
-            report = await repair(report, lambda text: self._report(text, given, question, searches), repair_rest)
+            report = await repair(report, lambda text: self._report(Answer(text), *asked), repair_rest)
         return report
 
     def check_response(
         self,
-        response: str,
+        response: AnswerLike,
         sources: SourcesLike | None = None,
         question: str | None = None,
         repair_rest: Rest | None = None,
@@ -342,19 +347,18 @@ class Checker:
         return replace(outcome, warnings=(*evidence.warnings, *outcome.warnings))
 
     async def _report(
-        self, response: str, given: tuple[Source, ...], question: str | None, searches: Searches | None,
+        self, answer: Answer, given: tuple[Source, ...], question: str | None, searches: Searches | None,
         watch: Watch | None = None,
     ) -> Report:  # fmt: skip
-        said = spoken(response)
+        response, said = answer.text, spoken(answer.text)
         if self.judges == "response":
             return replace(await self.verifier.verify(question, said, given), response=response)
         self._needs("claims", "a response")
         decomposition = decompose(response, question)
         outcomes, sources = await self._judge(decomposition.claims, given, searches, watch)
-        if given:
-            outcomes = await with_citations(said, outcomes, given, self.verifier.verify)
+        outcomes, cited = await with_citations(replace(answer, text=said), outcomes, given, self.verifier.verify)
         support = await self.verifier.support(said, sources) if sources else None
-        return claims_report(response, sources, outcomes, decomposition, support, question)
+        return replace(claims_report(response, sources, outcomes, decomposition, support, question), citations=cited)
 
     async def _row(
         self, given: object, number: int, on_error: str, repair_rest: Rest | None, place: str | None = None

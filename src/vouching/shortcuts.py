@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from vouching.checker import Checker, Judged, run
+from vouching.claims import AnswerLike
 from vouching.embedded.preference import Preference
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourcesLike, as_sources, check_text
@@ -78,7 +79,7 @@ def check(
 
 
 def check_response(
-    response: str,
+    response: AnswerLike,
     sources: SourcesLike,
     question: str | None = None,
     *,
@@ -90,7 +91,8 @@ def check_response(
     """Split a response into claims and judge each.
 
     Args:
-        response: the text to check.
+        response: the text to check, or an answer as the API of OpenAI or Anthropic returns it, with its citations: the
+            report says of each whether its source supports the sentence (``report.citations``).
         sources: as for :func:`check`.
         question: the question that the response answers, if any.
         repair_rest: repairs the response: verified fixes are applied, and claims without one are treated as this says
@@ -260,7 +262,7 @@ async def acheck(
 
 
 async def acheck_response(
-    response: str,
+    response: AnswerLike,
     sources: SourcesLike,
     question: str | None = None,
     *,

@@ -15,11 +15,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import Literal
 
+from vouching.claims.api_answers import Answer, GivenCitation
 from vouching.judging.verifier import Outcome
 from vouching.text.framing import AUTHOR_YEAR, citation_matches, without_citations
+from vouching.text.locate import locate
 from vouching.text.sentences import sentence_spans
-from vouching.types import Claim, Source, Verdict, VerdictWarning, total_usage
+from vouching.types import CitationOutcome, CitationResult, Claim, Source, Span, Verdict, VerdictWarning, total_usage
 
 Verify = Callable[[Sequence[Claim], Sequence[Source]], Awaitable[list[Outcome]]]
 """Judges claims against sources."""
@@ -52,7 +55,7 @@ def citations_in(response: str) -> list[Citation]:
     return [
         Citation(found.group(), found.start(), tuple(_names(found.group())))
         for found in citation_matches(response)
-        if not found.group().startswith("[^")
+        if not found.group().startswith(("[^", "(["))
     ]
 
 
@@ -79,16 +82,117 @@ def cited_by(response: str, claims: Sequence[Claim]) -> list[list[Citation]]:
 
 
 async def with_citations(
-    response: str, outcomes: Sequence[Outcome], sources: Sequence[Source], verify: Verify
-) -> list[Outcome]:
+    answer: Answer, outcomes: Sequence[Outcome], sources: Sequence[Source], verify: Verify
+) -> tuple[list[Outcome], tuple[CitationResult, ...]]:
     """The outcomes with a warning where a cited source does not exist, or is not the one that supports the claim.
 
-    A claim that is Attributable by evidence of other sources is judged once more, against the cited ones alone.
+    A claim that is Attributable by evidence of other sources is judged once more, against the cited ones alone. The
+    second part of the result has an entry for each citation that an API returned.
     """
-    by_claim = cited_by(response, [outcome.claim for outcome in outcomes])
-    return await asyncio.gather(
+    if not sources:
+        return [*outcomes], ()
+    by_claim = cited_by(answer.text, [outcome.claim for outcome in outcomes])
+    checked = await asyncio.gather(
         *(_checked(outcome, citations, sources, verify) for outcome, citations in zip(outcomes, by_claim, strict=True))
     )
+    return await _check_given(answer, checked, sources, verify)
+
+
+async def _check_given(
+    answer: Answer, outcomes: Sequence[Outcome], sources: Sequence[Source], verify: Verify
+) -> tuple[list[Outcome], tuple[CitationResult, ...]]:
+    """The outcomes with warnings about the citations that an API returned, and the result for each citation."""
+    judged = [*outcomes]
+    placed = [[*_cited_claims(answer, number, outcomes)] for number in range(len(answer.citations))]
+    results = await asyncio.gather(
+        *(_result(answer, given, claims, outcomes, sources, verify)
+          for given, claims in zip(answer.citations, placed, strict=True))
+    )  # fmt: skip
+    for result, claims in zip(results, placed, strict=True):
+        kind = _WARNED.get(result.outcome)
+        for at in {number for number, _ in claims} if kind else ():
+            warnings = (*judged[at].warnings, VerdictWarning(kind or "citation", f"{result.words}."))
+            judged[at] = replace(judged[at], warnings=warnings)
+    return judged, tuple(results)
+
+
+_WARNED: dict[CitationOutcome, Literal["citation", "misattributed"]] = {
+    "other_source": "misattributed", "not_in_source": "citation", "unknown_source": "citation",
+}  # fmt: skip
+_WORST: tuple[CitationOutcome, ...] = ("unverified", "no_source", "other_source", "supports")
+
+
+def _cited_claims(answer: Answer, number: int, outcomes: Sequence[Outcome]) -> Iterator[tuple[int, Claim]]:
+    """What a citation is for: claims with their numbers, or the half of a claim that its block has.
+
+    A citation that is only a mark, or a place, is for the claims of its sentence after the citation before it.
+    """
+    given = answer.citations[number]
+    start, end, marks = given.start, given.end, answer.text[given.start : given.end].strip()
+    if not marks or marks[0] in _BRACKETS:
+        earlier = max((one.end for one in answer.citations[:number] if one.end < given.start), default=0)
+        before = [span for span in sentence_spans(answer.text) if span[0] < max(1, given.start)]
+        start = max(before[-1][0] if before else 0, earlier)
+    for at, outcome in enumerate(outcomes):
+        span = outcome.claim.span
+        if span is None or not span.start < end or not start < span.end:
+            continue
+        piece = answer.text[max(start, span.start) : min(end, span.end)].strip()
+        if marks and marks[0] not in _BRACKETS and len(piece) < _MOST_OF * len(span.text) and len(piece.split()) > 2:
+            yield at, Claim(piece, f"{outcome.claim.id}-part", context=outcome.claim.text)
+        elif any(character.isalnum() for character in piece):
+            yield at, outcome.claim
+
+
+_BRACKETS = "([【"
+_MOST_OF = 0.8
+"""Share of a claim that a block has from which it is the claim."""
+
+
+async def _result(
+    answer: Answer, given: GivenCitation, claims: Sequence[tuple[int, Claim]], outcomes: Sequence[Outcome],
+    sources: Sequence[Source], verify: Verify,
+) -> CitationResult:  # fmt: skip
+    cited = _given_sources(given, sources)
+    texts = [answer.text[given.start : given.end].strip()]
+    texts += [claim.span.text if claim.span else claim.text for _, claim in claims]
+    words = texts[0] if texts[0] and texts[0][0] not in _BRACKETS else " ".join(texts[1:])
+    name = cited[0].id if cited else next(iter(given.names), f"document {given.number}")
+
+    def result(outcome: CitationOutcome) -> CitationResult:
+        return CitationResult(given.kind, Span(words, given.start, given.end), name, outcome, given.cited_text)
+
+    if not cited:
+        return result("unknown_source")
+    if given.cited_text and not any(locate(given.cited_text, source.text) for source in cited):
+        return result("not_in_source")
+    found: list[CitationOutcome] = []
+    for at, claim in claims:
+        whole = outcomes[at] if claim == outcomes[at].claim else (await verify([claim], sources))[0]
+        [alone] = [whole] if len(cited) == len(sources) else await verify([claim], cited)
+        found.append(_compared(alone.attributable, whole.attributable))
+    return result(min(found, key=_WORST.index) if found else "unverified")
+
+
+def _compared(alone: bool | None, whole: bool | None) -> CitationOutcome:
+    """The outcome of a claim against the cited source alone and against all; None where the judge failed."""
+    if alone:
+        return "supports"
+    return "unverified" if None in (alone, whole) else "other_source" if whole else "no_source"
+
+
+def _given_sources(given: GivenCitation, sources: Sequence[Source]) -> list[Source]:
+    """The sources that a citation of an API names: by address, file or title, else by their number."""
+    for name in given.names:
+        address = _TRACKED.sub("", name)
+        for form in dict.fromkeys((name, address, address.rstrip("/"), f"{address}/")):
+            if found := sources_named(form, sources):
+                return found
+    return [] if given.number is None else _numbered(given.number + 1, sources)
+
+
+_TRACKED = re.compile(r"[?&]utm_[^#&]*")
+"""What an API adds to the addresses that it cites."""
 
 
 async def _checked(
@@ -159,8 +263,12 @@ def sources_named(name: str, sources: Sequence[Source]) -> list[Source]:
         for source in sources:
             if all(re.search(part, f"{source.id} {source.title} {source.url}".lower()) for part in parts):
                 return [source]
+    return _numbered(int(name), sources) if name.isdigit() else []
+
+
+def _numbered(number: int, sources: Sequence[Source]) -> list[Source]:
+    """The parts of the n-th file, from 1; empty if there are fewer."""
     files = list(dict.fromkeys(map(_file, sources)))
-    number = int(name) if name.isdigit() else 0
     return [source for source in sources if _file(source) == files[number - 1]] if 0 < number <= len(files) else []
 
 

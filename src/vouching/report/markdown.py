@@ -68,6 +68,9 @@ def report_markdown(report: Report) -> str:
     asked = "Instruction" if any(finding.kind == "item" for finding in report.findings) else "Question"
     blocks += [f"**{asked}:** {escape(report.question)}"] if report.question else []
     blocks += _warning_blocks(report.warnings)
+    blocks += (
+        ["## Citations", *(f"- {escape(citation.words)}" for citation in report.citations)] if report.citations else []
+    )
     blocks += ["## Response", _quote(_signed_response(report))]
     numbered = list(enumerate(report.findings, 1))
     pressing = [(number, finding) for number, finding in numbered if finding.status != "match"]

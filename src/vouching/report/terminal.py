@@ -93,7 +93,8 @@ def print_report(console: Console, report: Report) -> None:
     """Print a report: the response with a sign at each claim, what needs attention, and one line for each other."""
     page = _Page.of(console)
     page.put(page.text(totals_words(report), "bold"))
-    for line in filter(None, (error_counts_words(report), review_words(report), non_claims_words(report))):
+    cited = (citation.words for citation in report.citations)
+    for line in filter(None, (error_counts_words(report), review_words(report), non_claims_words(report), *cited)):
         page.put(page.text(line, "dim"), 2)
     page.print_warnings(report.warnings)
     page.blank()

@@ -121,7 +121,9 @@ class ResponseBody(Body):
     model_config = example(
         {"response": "It opened in 1937. It has three towers.", "sources": [BRIDGE], "repair": "mark"}
     )
-    response: str = Field(description="The text to check.")
+    response: str | dict[str, Any] | list[dict[str, Any]] = Field(
+        description="The text to check, or an answer with citations as the API of OpenAI or Anthropic returns it."
+    )
     sources: Sources
     question: str | None = Field(None, description="The question that the response answers, if any.")
     repair: Rest | None = Field(None, description="Apply verified fixes; mark, remove or keep claims that have none.")

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from vouching.checker import Checker
-from vouching.claims import decompose
+from vouching.claims import decompose, read_answer
 from vouching.embedded.verify import is_embedded
 from vouching.errors import ConfigError, InputError
 from vouching.evidence_windows import ScoredPair, check_pairs, judge_pair
@@ -97,7 +97,8 @@ class Judges:
 
     def check_response(self, body: bodies.ResponseBody, deadline: Deadline, show: Show | None = None) -> Report:
         """The report on a response; ``show`` sees each outcome. Only the embedded verifier is stopped on the way."""
-        sources = self._sources(body.sources, body.response, body.question or "")
+        answer = read_answer(body.response)
+        sources = self._sources(body.sources, answer.text, body.question or "")
         shown = 0
 
         def watch(outcome: Outcome) -> None:
@@ -111,8 +112,8 @@ class Judges:
         checker = self._checker(body.judge)
         one_by_one = checker.embedded or show is not None
         # Counted before any is judged, unless they are judged one by one and so few that counting costs more.
-        if not one_by_one or len(body.response) > _SHORT_CLAIM * self.policy.limits.claims:
-            self._few(len(decompose(check_text(body.response, "the response"), body.question).claims), "claims")
+        if not one_by_one or len(answer.text) > _SHORT_CLAIM * self.policy.limits.claims:
+            self._few(len(decompose(check_text(answer.text, "the response"), body.question).claims), "claims")
             deadline.look()
         watched = watch if one_by_one else None
         return run(checker.acheck_response(body.response, sources, body.question, body.repair, watched))

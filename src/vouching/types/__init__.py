@@ -17,6 +17,7 @@ from vouching.types.assurance import (
     Value,
     ValueType,
 )
+from vouching.types.citations import CitationOutcome, CitationResult
 from vouching.types.findings import (
     BlindOutcome,
     Checked,
@@ -74,13 +75,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ERROR_TYPES", "NOT_FOUND", "REVIEWED_VERSION", "VERDICT_VERSION", "Alignment", "Asked", "Assurance",
-    "BlindOutcome", "Checked", "Checklist", "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind",
-    "ErrorType", "EvidencePointer", "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim",
-    "Pair", "PairResult", "Passage", "Proposal", "Provenance", "Question", "RankMode", "RankedAnswer", "Ranking",
-    "ReasoningStep", "Relation", "Report", "ReviewedVerdict", "Reward", "Rollout", "Rule", "SafetyCase", "Scale",
-    "SearchEnd", "SearchResult", "SearchTurn", "Source", "Span", "Status", "Task", "TaskUnit", "Totals", "Trajectory",
-    "UnitResult", "Unverified", "Usage", "Value", "ValueType", "Verdict", "VerdictWarning", "from_json", "json_schema",
-    "to_json", "total_usage",
+    "BlindOutcome", "Checked", "Checklist", "ChecklistItem", "CitationOutcome", "CitationResult", "Claim",
+    "Compression", "Costing", "EngineKind", "ErrorType", "EvidencePointer", "Example", "Finding", "Group", "ItemResult",
+    "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage", "Proposal", "Provenance", "Question", "RankMode",
+    "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "ReviewedVerdict", "Reward", "Rollout", "Rule",
+    "SafetyCase", "Scale", "SearchEnd", "SearchResult", "SearchTurn", "Source", "Span", "Status", "Task", "TaskUnit",
+    "Totals", "Trajectory", "UnitResult", "Unverified", "Usage", "Value", "ValueType", "Verdict", "VerdictWarning",
+    "from_json", "json_schema", "to_json", "total_usage",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)

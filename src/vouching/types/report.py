@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from vouching.types.assurance import UnitResult
+from vouching.types.citations import CitationResult
 from vouching.types.findings import ItemResult, PairResult
 from vouching.types.notebook import framed, notes, plain_body, shown
 from vouching.types.spans import ErrorType, Label, Source, Span
@@ -98,6 +99,8 @@ class Report:
     """Warnings about the response or the sources as a whole."""
     usage: Usage = field(default_factory=Usage)
     """Sum over the findings."""
+    citations: tuple[CitationResult, ...] = ()
+    """The citations that an API returned with the response, in order, and whether they hold."""
     id: str | None = None
     """Name of its row, if it came from ``check_many``."""
     kind: Literal["report"] = "report"
@@ -194,6 +197,7 @@ class Report:
         lines = [self.counts or "No claims to check"]
         for finding in self.findings:
             lines += ["", visible(str(finding))]
+        lines += ["", "Citations:", *(visible(one.words) for one in self.citations)] if self.citations else []
         if self.revised_response is not None:
             lines += ["", "Repaired response:", visible(self.revised_response)]
         return "\n".join(lines)

@@ -1,0 +1,105 @@
+"""Answers with citations in the documented fields of the APIs, in and out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from vouching import Checker, InputError, Report, with_verdicts
+from vouching.claims import read_answer
+
+CHECKER = Checker("embedded:rules")
+SOURCES = [
+    {"text": "The bridge opened in 1973. The bridge has two towers.", "id": "bridge.txt", "title": "Bridge"},
+    {"text": "The toll is 4 euros.", "id": "toll.txt"},
+    {"text": "The bridge is 900 m long.", "id": "web", "url": "https://bridge.org/length"},
+]
+DOCUMENT = {"document_index": 0, "document_title": None, "file_id": None}
+
+
+def block(text: str, **citation: Any) -> dict[str, Any]:
+    return {"type": "text", "text": text, "citations": [citation] if citation else None}
+
+
+BLOCKS = [
+    {"type": "thinking", "thinking": "Which year?", "signature": "s"},
+    block("The bridge opened in 1973.", **DOCUMENT, type="char_location", cited_text="The bridge opened in 1973.",
+          start_char_index=0, end_char_index=26),
+    block(" The bridge has two towers", **DOCUMENT, type="page_location", cited_text="The bridge has 3 towers.",
+          start_page_number=1, end_page_number=2),
+    block(" and "),
+    block("the toll is 4 euros", type="search_result_location", cited_text="The toll is 4 euros.", source="toll.txt",
+          title="Toll", search_result_index=1, start_block_index=0, end_block_index=1),
+    block("."),
+    block(" The bridge is 900 m long.", type="web_search_result_location", cited_text="The bridge is 900 m long.",
+          url="https://bridge.org/length?utm_source=x", title="L", encrypted_index="e"),
+    block(" The toll is 5 euros.", type="content_block_location", cited_text="The toll is 4 euros.", document_index=1,
+          document_title=None, start_block_index=0, end_block_index=1),
+    block(" The bridge is red.", type="web_search_result_location", cited_text="Red.", url="https://other.org",
+          title="O", encrypted_index="e"),
+]  # fmt: skip
+TEXT = (
+    "The bridge is 900 m long ([bridge.org](https://bridge.org/length?utm_source=openai)). The toll is 4 euros. "
+    "The toll is 4 euros."
+)
+ANNOTATIONS = [
+    {"type": "url_citation", "start_index": 25, "end_index": 84, "url": "https://bridge.org/length", "title": "L"},
+    {"type": "file_citation", "file_id": "file-1", "filename": "toll.txt", "index": 106},
+    {"type": "container_file_citation", "container_id": "c", "file_id": "file-2", "filename": "bridge.txt",
+     "start_index": 107, "end_index": 127},
+]  # fmt: skip
+MESSAGE = {"type": "message", "role": "assistant", "content": [
+    {"type": "output_text", "text": TEXT, "annotations": ANNOTATIONS},
+]}  # fmt: skip
+
+
+ANSWERS: list[tuple[dict[str, Any], list[str]]] = [
+        ({"role": "assistant", "content": BLOCKS},
+         ["supports", "not_in_source", "supports", "supports", "no_source", "unknown_source"]),
+        ({"output": [{"type": "reasoning", "summary": []}, MESSAGE]}, ["supports", "supports", "other_source"]),
+        ({"choices": [{"message": {"role": "assistant", "content": TEXT, "annotations": [
+            {"type": "url_citation", "url_citation": ANNOTATIONS[0]}]}}]}, ["supports"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "outcomes"), ANSWERS)
+def test_each_citation_has_its_own_outcome_and_is_written_back(answer: dict[str, Any], outcomes: list[str]) -> None:
+    before = json.dumps(answer)
+    for given in (answer, before):
+        report = CHECKER.check_response(given, SOURCES)
+        assert [citation.outcome for citation in report.citations] == outcomes
+        written = json.dumps(with_verdicts(given, report))
+        assert [written.count(f'"outcome": "{one}"') for one in set(outcomes)] == [
+            outcomes.count(one) for one in set(outcomes)
+        ]
+    assert json.dumps(answer) == before
+
+
+def test_a_citation_of_the_wrong_source_is_a_warning_at_the_claim() -> None:
+    found = CHECKER.check_response(MESSAGE, SOURCES).findings[2]
+    assert "misattributed" in [warning.kind for warning in found.warnings]
+
+
+def test_rows_have_answers_with_citations_and_the_cited_texts_are_sources_where_there_are_none() -> None:
+    row = {"response": {"role": "assistant", "content": BLOCKS[:2]}, "sources": SOURCES}
+    judged = CHECKER.check_row(row)
+    assert isinstance(judged, Report)
+    assert judged.citations[0].outcome == "supports"
+    report = CHECKER.check_response(BLOCKS[:2])
+    assert [source.text for source in report.sources] == ["The bridge opened in 1973."]
+
+
+def test_json_without_citations_is_an_answer_in_json() -> None:
+    text = json.dumps({"content": "It opened.", "year": 1973})
+    assert read_answer(text).text == text
+
+
+NO_TEXT: list[object] = [None, 7, {}, {"content": [{"type": "image"}]}, [[[[[[[]]]]]]]]
+
+
+@pytest.mark.parametrize("given", NO_TEXT)
+def test_what_has_no_text_is_refused(given: object) -> None:
+    with pytest.raises(InputError, match="must be a string, or an answer of the APIs"):
+        read_answer(given)
