@@ -1,4 +1,4 @@
-"""Keeping the results of a checker in a ledger, which is passed in: nothing here knows how it keeps them."""
+"""What happens with each result of a checker: it is an event of telemetry, and kept in a ledger if there is one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from vouching.errors import InputError
+from vouching.evaluation_events import Result as EvaluationResult
+from vouching.evaluation_events import emit_evaluation
 from vouching.judging.verifier import Outcome
 from vouching.types import Report, Source
 from vouching.types.ledger import Entry, EntryKind, Keeps
@@ -33,7 +35,7 @@ Result = TypeVar("Result")
 def recorded(
     method: Callable[Concatenate[Checking, Given], Coroutine[Any, Any, Result]],
 ) -> Callable[Concatenate[Checking, Given], Coroutine[Any, Any, Result]]:
-    """A method of a checker whose result is appended to its ledger, if it has one, before it is returned.
+    """A method of a checker whose result is emitted as an event, and appended to its ledger, before it is returned.
 
     A result that cannot be kept is not returned: the error of the ledger is raised.
     """
@@ -41,24 +43,29 @@ def recorded(
 
     @wraps(method)
     async def call(checker: Checking, *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        if checker.ledger is None:
-            return await method(checker, *args, **kwargs)
         timing: dict[str, Any] = {"started_at": datetime.now(UTC).isoformat()}
         start = time.monotonic()
         result = await method(checker, *args, **kwargs)
         timing["seconds"] = time.monotonic() - start
         given = signature.bind(checker, *args, **kwargs).arguments
-        entries = [
-            Entry(checker.ledger.stream, kind, _plain(inputs), _plain(record), checker.ledger.caller, timing=timing)
-            for kind, inputs, record in _parts(checker.judges, given, result)
-        ]
-        await asyncio.to_thread(checker.ledger.append, entries)
+        parts = [*_parts(checker.judges, given, result)]
+        for kind, _, record in parts:
+            emit_evaluation(kind, record)
+        ledger = checker.ledger
+        if ledger is not None:
+            entries = [
+                Entry(ledger.stream, kind, _plain(inputs), _plain(record), ledger.caller, timing=timing)
+                for kind, inputs, record in parts
+            ]
+            await asyncio.to_thread(ledger.append, entries)
         return result
 
     return call
 
 
-def _parts(judges: str, given: Mapping[str, Any], result: Any) -> Iterator[tuple[EntryKind, dict[str, Any], object]]:
+def _parts(
+    judges: str, given: Mapping[str, Any], result: Any
+) -> Iterator[tuple[EntryKind, dict[str, Any], EvaluationResult]]:
     """Kind, inputs and record of everything in a result."""
     if isinstance(result, tuple):  # claims, with the sources that were used
         outcomes, sources = cast("tuple[list[Outcome], tuple[Source, ...]]", result)

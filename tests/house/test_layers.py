@@ -12,9 +12,10 @@ from tests.house.source_tree import ROOT, Module, all_modules, library_imports, 
 
 LAYERS = [
     "version", "lazy", "errors", "types", "prompts", "settings", "plugins", "text", "metrics", "perturb", "models",
-    "encoder", "reading", "rows", "judging", "inputs", "search", "repair", "answering",
-    "embedded", "rules", "methods", "claims", "report", "recording", "checker", "shortcuts", "evidence_windows", "bench", "train", "evolve", "ledger", "review", "scale",
-    "client", "__init__", "integrations", "serve", "cli", "__main__",
+    "encoder", "reading", "rows", "judging", "inputs", "search", "repair", "answering", "embedded", "rules",
+    "methods", "claims", "report", "evaluation_events", "recording", "checker", "shortcuts", "evidence_windows",
+    "bench", "train", "evolve", "ledger", "review", "scale", "client", "__init__", "integrations", "serve", "cli",
+    "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: nothing above it may import it."""
 

@@ -40,3 +40,19 @@ def test_phoenix_accepts_the_span() -> None:
         record_check(span, check_response("It opened in 1973.", "It opened in 1973."))
     [finished] = memory.get_finished_spans()
     assert finished.attributes["eval.attributable.score"] == 1.0
+
+
+def test_the_sdk_exports_the_event_of_a_check_on_the_current_span() -> None:
+    logs = pytest.importorskip("opentelemetry.sdk._logs", reason="opentelemetry-sdk is not installed")
+    from opentelemetry._logs import set_logger_provider
+    from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+
+    memory, provider = InMemoryLogRecordExporter(), logs.LoggerProvider()
+    provider.add_log_record_processor(SimpleLogRecordProcessor(memory))
+    set_logger_provider(provider)
+    with sdk.TracerProvider().get_tracer("test").start_as_current_span("answer") as span:
+        check_response("It opened in 1937.", "It opened in 1973.")
+    [finished] = memory.get_finished_logs()
+    record = finished.log_record
+    assert (record.event_name, record.span_id) == ("gen_ai.evaluation.result", span.get_span_context().span_id)
+    assert record.attributes["gen_ai.evaluation.score.label"] == "fail"

@@ -1,0 +1,85 @@
+"""Every result of a checker as an event of OpenTelemetry, ``gen_ai.evaluation.result``, for whoever collects them.
+
+The events go to the logs of the application, on the span that is current. They have name, score, label and counts by
+error type, but no texts. Without ``opentelemetry-api`` there are none, and without an exporter they cost nothing.
+Source: OpenTelemetry's semantic conventions for generative AI, events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from vouching.types import Assurance, Report, Unverified, Verdict
+from vouching.types.ledger import EntryKind
+from vouching.version import __version__
+
+if TYPE_CHECKING:
+    from opentelemetry._logs import Logger
+
+EVENT = "gen_ai.evaluation.result"
+"""Name of the event."""
+NAMES: Mapping[EntryKind, str] = {
+    "check": "attributable",
+    "check-response": "attributable",
+    "audit": "blinded_audit",
+    "follow": "instruction_following",
+    "challenge": "assurance",
+}
+"""``gen_ai.evaluation.name`` of each kind of check."""
+Result: TypeAlias = Verdict | Unverified | Report | Assurance
+
+
+def evaluation_attributes(kind: EntryKind, result: Result, response_id: str | None = None) -> dict[str, str | float]:
+    """The attributes of the event; what is unknown is absent, so a judge that failed has no score.
+
+    Args:
+        kind: what was checked; see ``NAMES``.
+        result: its result.
+        response_id: the id that the model's API gave the response, if known.
+
+    >>> from vouching import check_response
+    >>> found = evaluation_attributes("check-response", check_response("It opened in 1937.", "It opened in 1973."))
+    >>> found["gen_ai.evaluation.score.label"], found["gen_ai.evaluation.explanation"]
+    ('fail', '1 claim: 0 attributable, 1 not attributable; 1 temporal shift')
+    """
+    attributes: dict[str, str | float] = {"gen_ai.evaluation.name": NAMES[kind]}
+    if isinstance(result, Unverified):
+        attributes |= {"gen_ai.evaluation.score.label": "unverified", "error.type": result.reason}
+    else:
+        passed = result.attributable if isinstance(result, Verdict) else result.passed
+        attributes["gen_ai.evaluation.score.label"] = {True: "pass", False: "fail", None: "unverified"}[passed]
+        if result.score is not None:
+            attributes["gen_ai.evaluation.score.value"] = result.score
+        if why := _explanation(result):
+            attributes["gen_ai.evaluation.explanation"] = why
+    return attributes | ({"gen_ai.response.id": response_id} if response_id else {})
+
+
+def emit_evaluation(kind: EntryKind, result: Result, response_id: str | None = None) -> None:
+    """Emit the event on the current span; see :func:`evaluation_attributes`."""
+    if (logger := _logger()) is not None:
+        attributes: dict[str, Any] = evaluation_attributes(kind, result, response_id)
+        logger.emit(event_name=EVENT, attributes=attributes)
+
+
+def _explanation(result: Verdict | Report | Assurance) -> str:
+    if isinstance(result, Verdict):
+        return (result.error_type or "").replace("_", " ")
+    if isinstance(result, Assurance):
+        number = f"{len(result.units)} unit{'' if len(result.units) == 1 else 's'}"
+        return f"{number}: {result.challenged} challenged, {result.unverified} unverified"
+    types = [f"{count} {name.replace('_', ' ')}" for name, count in result.totals.by_error_type]
+    return "; ".join(filter(None, (result.counts or result.without_claims, ", ".join(types))))
+
+
+@cache
+def _logger() -> Logger | None:
+    """The logger of the application's provider, which may be set later; None without the API."""
+    if not (find_spec("opentelemetry") and find_spec("opentelemetry._logs")):
+        return None
+    logger: Logger = import_module("opentelemetry._logs").get_logger("vouching", __version__)
+    return logger
