@@ -53,7 +53,7 @@ def rows_of(name: str, count: int) -> list[BenchRow]:
         found = [
             BenchRow(one["id"], one["claim"], (_document(one["document"]),), one["label"] == "Attributable")
             for one in lines
-            if not (one["question"] or one["before"])
+            if not (one.get("question") or one.get("before"))
         ]
     else:
         every = known_sets()[name].rows(data_folder(), "test")
