@@ -25,6 +25,7 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "error-rate": ("game.scale=error-rate",),
     "no-question-guard": ("game.min_questions=0",),
     "silence-allowed": ("game.min_numbers=0",),
+    "on-topic": ("game.on_topic=true",),
     **{f"irrelevant-{round(100 * one)}": (f'rows=["{{folder}}/train-{one:g}.jsonl"]',) for one in SHARES},
 }
 """Settings of each arm over recipes/worlds/documents.toml; all have 32 responses per step."""

@@ -32,7 +32,9 @@ ALONE = ("game.alone=true", "sampling.group_size=8")
 ARMS: Mapping[str, tuple[str, ...]] = {
     "paired": (),
     "grpo": (*ALONE, "loss=grpo"),
-    "dapo": (*ALONE, "loss=dapo", "clip=[0.2, 0.28]", "sampling.resample=4", "kl=0"),
+    "grpo-2": (*ALONE, "loss=grpo", "updates=2"),
+    "dapo": (*ALONE, "loss=dapo", "clip=[0.2, 0.28]", "sampling.resample=4", "kl=0", "updates=2"),
+    "gspo": (*ALONE, "loss=gspo", "updates=2"),
     "pairs-only": ("game.proposals=false",),
     "costs": ("game.intervention_cost=0.1", "game.revision_cost=0.1"),
     "margin": ("game.margin=3",),
@@ -42,7 +44,7 @@ ARMS: Mapping[str, tuple[str, ...]] = {
 }
 """Settings of each arm over recipes/worlds/forms.toml. All but the samples-N have 4 forms per step; of each line, 4
 drafts with a game, or 8 drafts alone, as in recipes/assurance. DAPO draws up to four times more where all drafts of a
-line are alike. GSPO is no arm: with one update of each batch, its gradient is that of GRPO."""
+line are alike. DAPO, GSPO and grpo-2 make two updates of each batch, in the second of which ratios differ from 1."""
 TOKENS = 24
 """Of a reply, at most."""
 

@@ -20,6 +20,7 @@ from recipes.worlds.instructions import (
     labelled,
     oracle,
     readings,
+    ruled,
 )
 
 WORLD = InstructionsWorld()
@@ -31,6 +32,8 @@ JUDGE = f"http://127.0.0.1:{PORT}/v1#"
 OUTSIDE = ("checklist.gold=[]", "checklist.lambda_v=0", "checklist.lambda_p=0", "checklist.votes=1")
 LABELLED = ('checklist.gold=["{folder}/gold.jsonl"]',)
 NAIVE = ("checklist.gold=[]", "checklist.lambda_v=0", "checklist.lambda_p=0")
+RULED = ('rows=["{folder}/train-ruled.jsonl"]',)
+"""Rows in which a rule decides every second item, so that half of the reward is exact."""
 ARMS: Mapping[str, tuple[str, ...]] = {
     "rules": (f"checklist.judge={JUDGE}items-1-1", *OUTSIDE),
     "outside": (f"checklist.judge={JUDGE}items-0.873-0.717", *OUTSIDE),
@@ -44,6 +47,9 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "gold-only-0.5": (*LABELLED, "checklist.replay=0", "checklist.lambda_p=0.5"),
     "votes-1": (*LABELLED, "checklist.votes=1"),
     "votes-8": (*LABELLED, "checklist.votes=8"),
+    "naive-ruled": (*RULED, *NAIVE),
+    "gold-ruled": (*RULED, *LABELLED),
+    "anchor-ruled": (*RULED, "checklist.gold=[]", "checklist.anchor=rules"),
 }  # fmt: skip
 """Settings of each arm over recipes/worlds/instructions.toml; all have 32 responses per step."""
 TOKENS = 12
@@ -61,7 +67,9 @@ def write_rows(folder: Path, count: int) -> list[str]:
     write_lines(folder / "checklists.jsonl", [*repeated[::3], *words[::3], *lists])
     write_lines(folder / "right.jsonl", right)
     write_lines(folder / "imperfect.jsonl", chats(others, 0, SLIPS, MISSED, PASSED))
-    write_lines(folder / "train.jsonl", WORLD.rows(count, seed=1))
+    train = WORLD.rows(count, seed=1)
+    write_lines(folder / "train.jsonl", train)
+    write_lines(folder / "train-ruled.jsonl", map(ruled, train))
     write_lines(folder / "gold.jsonl", labelled(WORLD.rows(GOLD, seed=4), seed=4))
     return [turn["content"] for line in (*read, *right) for turn in line["messages"]]
 

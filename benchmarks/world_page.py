@@ -49,7 +49,8 @@ results. What holds here need not hold for large models and natural text, and th
 The paper's figure is beside ours for orientation: it often has another measure, and always another model. Differences
 are paired by seed and prompt. The intervals of 95 % cover other seeds and other prompts; they are wide where seeds
 differ much. All arms of a world have one start, and other starts are not covered: a seed
-is an order of prompts and a stream of samples. Claims are not corrected for their number. All arms make one update of
+is an order of prompts and a stream of samples. Claims are not corrected for their number.
+The arms that were run make one update of
 each batch, so that clipping never acts. The outcomes by prompt and the metrics of every step are in
 `docs/results/reproductions`, without metrics of the rounds of self-evolution; `recipes/worlds` says how to run the
 arms."""

@@ -77,6 +77,20 @@ class InstructionsWorld:
         return found
 
 
+def ruled(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with a rule that decides every second item of its checklist.
+
+    >>> [*map(type, ruled(InstructionsWorld(2, 2).rows(1, seed=4)[0])["checklist"])]
+    [<class 'dict'>, <class 'str'>]
+    """
+    rules = zip(row["checklist"], row["instruction_id_list"], row["kwargs"], strict=True)
+    items = [
+        text if number % 2 else {"text": text, "rule": rule, "arguments": given}
+        for number, (text, rule, given) in enumerate(rules)
+    ]
+    return {**row, "checklist": items}
+
+
 def follow(constraints: Sequence[Constraint], draw: random.Random, slips: float = 0.0) -> str:
     """A response that follows each constraint but those it slips on, each with this probability.
 

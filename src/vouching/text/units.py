@@ -170,7 +170,9 @@ _AFTER_NUMBER = re.compile(
 )
 _BEFORE_NUMBER = re.compile(r"(?:(?<![^\W_])(?:US|HK|A|C)?\$|[€£¥₹]|(?<![^\W_])(?:[A-Z]{3}|Rs\.?)[ \u00a0]?)[ ]?\Z")
 
-_MOVE = r"(?:rise|increase|decrease|drop|fall|decline|change|difference|gain|jump|reduction|anomaly|swing|warming|cooling)s?"
+_MOVE = (
+    r"(?:rise|(?:in|de)crease|drop|fall|decline|change|difference|gain|jump|reduction|anomaly|swing|warming|cooling)s?"
+)
 _MOVED = r"(?:r[oi]s(?:e|en|ing)|fell|f[ae]llen|dropped|warmed|cooled|climbed|jumped|gained|(?:in|de)creased|declined)"
 _HEDGES = (
     r"(?:(?:about|around|some|nearly|almost|only|just|over|another|at least|(?:more|less) than|up to|\w+ly) ){0,2}"

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vouching.answering.prompt import read_reply
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.methods.base import Play, Row, ScriptedSampler
 from vouching.methods.blinded.game import BlindedGame, audit_watch, read_row
-from vouching.methods.blinded.prompt import read_pairs
+from vouching.methods.blinded.prompt import propose_messages, read_pairs
 from vouching.methods.blinded.reward import BlindedRules
 from vouching.methods.blinded.verify import open_blinded
 from vouching.models.base import Message
@@ -96,6 +97,28 @@ def test_one_batch_by_hand() -> None:
     parts = groups["3:Dee:solver"].rollouts[0].reward
     assert parts is not None
     assert (parts.parts["questions"], parts.parts["missing"], parts.parts["coverage"]) == (1.0, 1.0, 0.5)
+
+
+def test_numbers_of_another_place_than_the_questions_are_a_fault_where_that_is_asked_for() -> None:
+    # A question about Ada is answered with the number of Bob, and the checkers agree: the documents have it.
+    said: Said = {
+        ("Ada", "solver"): [solved("The Ada bridge: in Bob 7 km.")],
+        ("Ada", "proposer"): ["- Question: How long is the bridge in Bob? [Answer: 7 km]"],
+        ("Ada", "checker"): [answers("7 km")] * 3,
+    }
+    asked = {"id": "Ada", "question": "How long is it in Ada?", "source": "The Ada bridge. In Bob it is 7 km."}
+    for on_topic, total in ((False, 0.0), (True, -1.0)):
+        play, _ = played(BlindedGame(rules=BlindedRules(on_topic=on_topic)), said, asked)
+        assert {total} == {one for several in totals(play).values() for one in several}
+
+
+def test_proposer_and_checker_are_asked_as_the_paper_prints_it_where_that_is_set() -> None:
+    _, asked = played(BlindedGame(wording="paper"), BATCH, row("Ada"))
+    [proposed] = [prompt for role, prompt in asked if role == "proposer"]
+    checked = [prompt for role, prompt in asked if role == "checker"]
+    response = read_reply(BATCH["Ada", "solver"][0]).response
+    assert tuple(proposed) == propose_messages(response, wording="paper")
+    assert all(prompt[0].role == "user" and "Document 1: " in prompt[0].content for prompt in checked)
 
 
 def test_what_is_watched_by_hand() -> None:

@@ -272,9 +272,9 @@ class FixedProposer:
 
 
 WORDS = st.sampled_from(
-    ["the", "bridge", "has", "5", "five", "5,000 m", "5 km", "1973", "in May 1973", "Oslo", "50 %", "half", "$3"]
-    + ["5-10 people", "10", "between 1937 and 1939", "1937", "50%-owned", "50"]
-)
+    ["the", "bridge", "has", "5", "five", "5,000 m", "5 km", "1973", "in May 1973", "Oslo", "50 %", "half", "$3",
+     "5-10 people", "10", "between 1937 and 1939", "1937", "50%-owned", "50"]
+)  # fmt: skip
 PHRASES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 PAIRS = st.lists(st.builds(Pair, st.builds(Question, PHRASES), PHRASES), max_size=6)
 NUMBER_WORDS = {"five", "half"}

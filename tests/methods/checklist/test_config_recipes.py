@@ -72,6 +72,7 @@ def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
             "holistic requires a judge, because a policy that judges itself judges single items",
         ),
         (["checklist.judge=http://localhost:1/v1#judge"], "gold cannot be used with the judge"),
+        (["checklist.anchor=rules"], 'anchor="rules" has no gold and no judge, and needs replay above 0'),
         (["checklist.lamda_v=1"], "did you mean 'checklist.lambda_v'"),
         (["votes=8"], "unknown setting 'votes'; did you mean 'checklist.votes'"),  # of a table, without its name
         (["game.votes=8"], "unknown setting 'game'; did you mean 'checklist.votes'"),  # of a table of another game

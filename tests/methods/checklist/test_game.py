@@ -189,6 +189,30 @@ def test_an_item_that_names_a_rule_has_no_votes_and_is_neither_replayed_nor_pena
     assert of(play, "partition") == [[1, 1, 1, 1], [1, 0, 1, 0]]
 
 
+def test_rules_anchor_the_judge_on_the_policys_own_responses_without_gold() -> None:
+    said = {"generator": ["Yes, it is.", "It is."], "verifier": ["yes", "yes"]}
+    sampler = ScriptedSampler(lambda prompt, role, number: said[role][number])
+    row = {"id": "a", "prompt": "Is it?", "checklist": ["c1", {"text": "No comma?", "rule": "punctuation:no_comma"}]}
+    which = SelfVerifyGame(2, SelfVerification(votes=2), Replay(None, 10, gold_share=1.0))
+    play = asyncio.run(which.play(sampler, [row]))
+    # The rule fails for the first response, which has a comma, and passes for the second.
+    exact = [(one["y"], one["c"], one["l"]) for one in which.state_dict()["exact"]]
+    assert exact == [("Yes, it is.", "No comma?", False), ("It is.", "No comma?", True)]
+    [taught] = [group for group in play.groups if group.role == "verifier"]
+    rewards = {one.reward.total for one in taught.rollouts if one.reward}
+    assert rewards in ({0.0}, {1.0})  # both say yes, to one of the two
+    again = SelfVerifyGame(2, SelfVerification(votes=2), Replay(None, 10, gold_share=1.0))
+    again.load_state_dict(which.state_dict())
+    assert again.state_dict() == which.state_dict()
+
+
+def test_without_a_rule_an_anchored_judge_is_not_taught() -> None:
+    sampler = ScriptedSampler(lambda prompt, role, number: "yes")
+    which = SelfVerifyGame(2, SelfVerification(votes=2), Replay(None, 10))
+    play = asyncio.run(which.play(sampler, [{"id": "a", "prompt": "Is it?", "checklist": ["c1"]}]))
+    assert "verifier" not in {group.role for group in play.groups}
+
+
 def test_votes_that_are_all_unclear_are_no_yes_and_earn_nothing() -> None:
     def unclear(prompt: Sequence[Message], role: str, number: int) -> str:
         return "unclear" if role == "verifier" else "a0"

@@ -16,6 +16,7 @@ from vouching.methods.blinded.reward import BlindedRules, Scale
 from vouching.methods.blinded.verify import open_blinded
 from vouching.methods.read import read_files
 from vouching.methods.training import CriticSettings, GrpoConfig, Loss, Plan, SamplingSettings, require
+from vouching.prompts import Wording, check_wording
 from vouching.rows.read import with_unique_ids
 
 
@@ -33,6 +34,10 @@ class BlindedSettings:
     """k: questions for a response that states as many numbers; 0 turns the rule off."""
     min_numbers: int = 0
     """Numbers that a response must state; 1 prevents empty answers where every question asks for a number."""
+    on_topic: bool = False
+    """Whether a question about a name that the user's question does not have is a fault; not in the paper."""
+    wording: Wording = "ours"
+    """Prompts of proposer and checker: ours, or as the paper prints them (App. A.2 and A.3)."""
     checker_learns: bool = True
     """Whether to train the checker too, not the solver alone."""
     style: Style = "plain"
@@ -41,12 +46,13 @@ class BlindedSettings:
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
         require(self, above=("votes",))
+        check_wording(self.wording)
         _ = self.rules
 
     @property
     def rules(self) -> BlindedRules:
         """How an audit becomes a reward."""
-        return BlindedRules(self.scale, self.match, self.min_questions, self.min_numbers)
+        return BlindedRules(self.scale, self.match, self.min_questions, self.min_numbers, self.on_topic)
 
 
 def _paper() -> SamplingSettings:
@@ -82,7 +88,7 @@ class BlindedRunConfig(GrpoConfig):
         settings = self.game
         game = BlindedGame(
             self.sampling.group_size, settings.votes, settings.rules, settings.checker_learns,
-            settings.style, preference, audit_watch(open_blinded()),
+            settings.style, preference, audit_watch(open_blinded()), settings.wording,
         )  # fmt: skip
         return Plan(game, read_questions(self.rows), read_questions(self.dev), best_by="oracle/supported")
 

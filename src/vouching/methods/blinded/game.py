@@ -33,6 +33,7 @@ from vouching.methods.blinded.roles import MAX_QUESTIONS, Answered, Asked, Propo
 from vouching.methods.blinded.verify import BlindedConfig, BlindedVerifier
 from vouching.models.base import Message
 from vouching.models.running import all_of
+from vouching.prompts import Wording
 from vouching.types import Checked, Group, PairResult, Report, Reward, Rollout, Source, Unverified
 from vouching.types.visible import shown_json
 
@@ -49,10 +50,11 @@ class PolicyProposer:
     """The policy as proposer, with one list of questions for each response."""
 
     sampler: Sampler
+    wording: Wording = "ours"
 
     async def propose(self, responses: Sequence[str], scope: Scope, least: int) -> list[Proposal]:
         """Questions about each response, from one call of the sampler."""
-        prompts = [propose_messages(response, scope, least) for response in responses]
+        prompts = [propose_messages(response, scope, least, self.wording) for response in responses]
         replies = await self.sampler.sample(prompts, "proposer", 1)
         return [
             Proposal(placed(read_pairs(one.text), response)) for response, [one] in zip(responses, replies, strict=True)
@@ -79,8 +81,8 @@ class PolicyChecker:
 
     max_at_once = MAX_QUESTIONS
 
-    def __init__(self, sampler: Sampler, votes: int) -> None:
-        self._sampler, self._votes = sampler, votes
+    def __init__(self, sampler: Sampler, votes: int, wording: Wording = "ours") -> None:
+        self._sampler, self._votes, self._wording = sampler, votes, wording
         self.checks: list[Checks] = []
         """The answers of the last call, by response."""
 
@@ -88,7 +90,7 @@ class PolicyChecker:
         """The answers to all questions, from one call of the sampler."""
         evidence = [ScreenedSources(one.sources) for one in asked]
         prompts = [
-            check_messages(batch, next(iter(shown.windows(_WHOLE)), ()))
+            check_messages(batch, next(iter(shown.windows(_WHOLE)), ()), self._wording)
             for one, shown in zip(asked, evidence, strict=True)
             for batch in one.batches
         ]
@@ -145,6 +147,8 @@ class BlindedGame:
     """Prompt of the solver."""
     preference: Preference | None = None
     watch: Watch | None = None
+    wording: Wording = "ours"
+    """Prompts of proposer and checker: ours, or as MARCH prints them."""
 
     def __post_init__(self) -> None:
         for name in ("samples", "votes"):
@@ -164,7 +168,7 @@ class BlindedGame:
     async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
         """Phase 1 of Algorithm 1, all rows at the same time."""
         audits = await self.audit(sampler, rows)
-        rewards = [report_reward(one.report, self.rules) for one in audits]  # step 4
+        rewards = [report_reward(one.report, self.rules, read_row(one.row)[0]) for one in audits]  # step 4
         earned = await all_of(self._with_preference(one, reward) for one, reward in zip(audits, rewards, strict=True))
         groups: list[Group] = []
         for place, row in enumerate(rows):
@@ -188,7 +192,7 @@ class BlindedGame:
         """Steps 1 to 3: the responses to each row, each with its audit."""
         replies = await sampler.sample([self.opening(row) for row in rows], "solver", self.samples)
         solved = [(place, row, one) for place, row in enumerate(rows) for one in replies[place]]
-        checker = PolicyChecker(sampler, self.votes)
+        checker = PolicyChecker(sampler, self.votes, self.wording)
         verifier = self.verifier(sampler, checker)
         reports = await verifier.verify_all([(audited(one.text), read_row(row)[1]) for _, row, one in solved])
         return [
@@ -199,7 +203,8 @@ class BlindedGame:
     def verifier(self, sampler: Sampler, checker: PolicyChecker | None = None) -> BlindedVerifier:
         """The auditor, with the policy in both roles."""
         config = BlindedConfig(match=self.rules.match, min_questions=max(1, self.rules.min_questions))
-        return BlindedVerifier(PolicyProposer(sampler), checker or PolicyChecker(sampler, self.votes), config)
+        checks = checker or PolicyChecker(sampler, self.votes, self.wording)
+        return BlindedVerifier(PolicyProposer(sampler, self.wording), checks, config)
 
     async def _with_preference(self, one: Audit, reward: Reward | Unverified) -> Reward | Unverified:
         """The solver's reward."""

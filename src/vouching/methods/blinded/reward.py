@@ -19,6 +19,7 @@ Not supported here: advantages, and a reward for the proposer, which is not trai
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,6 +48,7 @@ _PART_OF: dict[BlindOutcome, str] = {
     "same": "matches", "different": "different", "not_found": "unanswered", "contradictory": "contradictory",
     "leaked": "leaks",
 }  # fmt: skip
+_NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]+")
 _UNSTATED: BlindOutcome = "not_found"
 _RELEASED_STEP, _RELEASED_LIMIT = 0.1, 13
 
@@ -62,6 +64,9 @@ class BlindedRules:
     """k: numbers of a response that must be asked about, if it states as many; at least 0."""
     min_numbers: int = 0
     """Numbers that a response must state; each missing one is a fault. The paper has 0, which rewards silence."""
+    on_topic: bool = False
+    """Whether a question about a name that the user's question does not have is a fault. Not in the paper, whose reward
+    agrees on the numbers of another place too."""
 
     def __post_init__(self) -> None:
         for name, known in (("scale", get_args(Scale)), ("match", get_args(Match))):
@@ -76,10 +81,11 @@ PAPER = BlindedRules()
 """The paper's reward, with units and the question guard."""
 
 
-def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unverified:
+def report_reward(report: Report, rules: BlindedRules = PAPER, question: str | None = None) -> Reward | Unverified:
     """The reward for an audited response; the first Unverified where a judge failed.
 
-    Answers keep the audit's own comparison, whatever ``rules.match``. Raises InputError for another method's report.
+    ``question`` is the user's, for ``rules.on_topic``; None for that of the report. Answers keep the audit's own
+    comparison, whatever ``rules.match``. Raises InputError for another method's report.
     """
     # A number without a question is not a failure: it counts in coverage and in the minimum of questions.
     findings = [one for one in report.findings if not isinstance(one, Unverified) or one.reason != "unasked"]
@@ -91,7 +97,14 @@ def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unver
         raise InputError("the report has findings that are not questions of a blinded audit (vouch audit)")
     numbers, asked = find_numbers(report.response), [pair.answer for pair in pairs if pair.outcome != "leaked"]
     unstated = max(0, max(rules.min_numbers, int(not report.response.strip())) - len(numbers))
-    outcomes: list[BlindOutcome] = [pair.outcome for pair in pairs]
+    asks = question or report.question
+    strays = rules.on_topic and asks is not None
+    outcomes: list[BlindOutcome] = [
+        "different"
+        if strays and pair.outcome == "same" and names_elsewhere(pair.question, asks or "")
+        else pair.outcome
+        for pair in pairs
+    ]
     outcomes.extend(_UNSTATED for _ in range(unstated))
     asked_for = asked_about(numbers, asked, rules.match) + unstated
     return outcome_reward(outcomes, len(numbers) + unstated, asked_for, rules)
@@ -232,6 +245,15 @@ def _pair(given: Any, number: int) -> tuple[Pair, list[Checked]]:
 
 def _are_texts(given: Any) -> bool:
     return isinstance(given, list) and all(one is None or isinstance(one, str) for one in cast("list[Any]", given))
+
+
+def names_elsewhere(asked: str, question: str) -> bool:
+    """Whether a question has a name, other than its first word, that the user's question does not have.
+
+    >>> names_elsewhere("How many inns are in Belness?", "How many inns are in Orham?")
+    True
+    """
+    return bool({*_NAME.findall(asked)} - {*re.findall(r"[\w'-]+", question)})
 
 
 def outcome_reward(

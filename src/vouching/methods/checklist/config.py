@@ -59,6 +59,9 @@ class ChecklistSettings:
     """Weight of the penalty on yes for failed responses; 0 turns it off."""
     gold: tuple[str, ...] = ()
     """Files of labelled items, as ``vouch data gold`` writes them."""
+    anchor: Literal["gold", "rules"] = "gold"
+    """What holds the judge: labelled items of ``gold``, or, without any, the items of the rows that a rule decides, on
+    the policy's own responses. Not in the paper, which needs gold."""
     gold_share: float = 0.5
     """Share of training items drawn from the gold; the others are replayed. Not published."""
     replay: int = 4096
@@ -93,7 +96,9 @@ class ChecklistSettings:
                 "holistic requires a judge, because a policy that judges itself judges single items: set judge, or "
                 "holistic=false"
             )
-        if not self.judge and self.lambda_v and not self.gold and self.items != "rules":
+        if self.anchor == "rules" and (self.gold or self.judge or not self.replay):
+            raise ConfigError('checklist.anchor="rules" has no gold and no judge, and needs replay above 0')
+        if not (self.judge or self.gold or self.anchor == "rules") and self.lambda_v and self.items != "rules":
             raise ConfigError(
                 "gold is empty, so the policy would learn to judge from its own answers alone: pass the output of "
                 "vouch data gold, set checklist.lambda_v=0, or name a model in checklist.judge"
@@ -134,7 +139,7 @@ class ChecklistRunConfig(GrpoConfig):
         if settings.judge:
             judge = open_checklist(settings.judge, settings.outside(self.seed))
             return Plan(ChecklistGame(judge, size, settings.rules), rows, dev, best_by, aclose=judge.aclose)
-        gold = read_gold(settings.gold) if settings.lambda_v else []
+        gold = None if settings.anchor == "rules" else read_gold(settings.gold) if settings.lambda_v else []
         replay = Replay(gold, settings.replay, settings.gold_share, self.seed) if settings.lambda_v else None
         itself = SelfVerification(settings.votes, settings.lambda_v, settings.lambda_p, settings.rules)
         game = SelfVerifyGame(size, itself, replay, partial(item_messages, wording=settings.wording))

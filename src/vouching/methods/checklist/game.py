@@ -54,21 +54,23 @@ class Replay:
     """Buffer of gold examples and the newest replayed ones.
 
     Args:
-        gold: examples that stay.
-        capacity: maximum number of replayed examples; 0 for none.
+        gold: examples that stay; None for the exact labels of rules on the policy's own responses (:meth:`anchor`).
+        capacity: maximum number of replayed examples, and of exact ones; 0 for none.
         gold_share: share of draws from the gold, in [0, 1].
         seed: of the draws.
     """
 
-    def __init__(self, gold: Sequence[Labelled], capacity: int, gold_share: float = 0.5, seed: int = 0) -> None:
-        if not gold:
+    def __init__(self, gold: Sequence[Labelled] | None, capacity: int, gold_share: float = 0.5, seed: int = 0) -> None:
+        self.anchored = gold is None
+        if not (gold or self.anchored):
             raise ConfigError(
                 "there are no gold examples, so the verifier would learn from its own answers alone: add examples to "
                 "checklist.gold (vouch data gold), or set checklist.lambda_v=0"
             )
         if capacity < 0 or not 0 <= gold_share <= 1:
             raise ConfigError(f"capacity must be at least 0 and gold_share in [0, 1], got {capacity} and {gold_share}")
-        self._gold, self._share, self._seed = tuple(gold), gold_share, seed
+        self._gold: deque[Labelled] = deque(gold or (), capacity if self.anchored else None)
+        self._share, self._seed = gold_share, seed
         self._replayed: deque[Labelled] = deque(maxlen=capacity)
 
     def __len__(self) -> int:
@@ -78,20 +80,30 @@ class Replay:
         """Keep examples; the oldest are dropped first."""
         self._replayed.extend(examples)
 
+    def anchor(self, examples: Iterable[Labelled]) -> None:
+        """Keep examples that a rule has labelled in the place of gold; the oldest are dropped first."""
+        self._gold.extend(examples)
+
     def draw(self, step: int, place: int) -> tuple[Labelled, str]:
-        """An example for a row of a step, and its source: "gold" or "replay"."""
+        """An example for a row of a step, and its source: "gold" or "replay"; there must be gold or exact ones."""
         dice = np.random.default_rng([self._seed, step, place])
         golden = dice.random() < self._share or not self._replayed
         source: Sequence[Labelled] = self._gold if golden else self._replayed
         return source[int(dice.integers(len(source)))], "gold" if golden else "replay"
 
+    @property
+    def exact(self) -> list[dict[str, Any]]:
+        """The exact examples as JSON."""
+        return [asdict(one) for one in self._gold] if self.anchored else []
+
     def state_dict(self) -> list[dict[str, Any]]:
         """The replayed examples as JSON."""
         return [asdict(one) for one in self._replayed]
 
-    def load_state_dict(self, state: Iterable[Mapping[str, Any]]) -> None:
-        """Resume from :meth:`state_dict`."""
+    def load_state_dict(self, state: Iterable[Mapping[str, Any]], exact: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Resume from :meth:`state_dict` and :attr:`exact`."""
         self._replayed = deque((Labelled(**one) for one in state), maxlen=self._replayed.maxlen)
+        self._gold.extend(Labelled(**one) for one in exact)
 
 
 GENERATOR = "generator"

@@ -43,7 +43,7 @@ from vouching.methods.checklist.reward import (
 )
 from vouching.methods.checklist.verify import ChecklistVerifier, ItemQuestion, Voted, voted_items
 from vouching.models.base import Message, spoken
-from vouching.rules.verify import item_result
+from vouching.rules.verify import item_result, rule_on
 from vouching.types import Group, ItemResult, Report, Reward, Rollout, Unverified
 
 VERIFIER, PARTITION = "verifier", "partition"
@@ -164,13 +164,17 @@ class SelfVerifyGame:
 
     def state_dict(self) -> dict[str, Any]:
         """The number of steps played, and the replay buffer."""
-        return {"played": self._played, "replay": [] if self._replay is None else self._replay.state_dict()}
+        kept = self._replay
+        return {
+            "played": self._played, "replay": [] if kept is None else kept.state_dict(),
+            "exact": [] if kept is None else kept.exact,
+        }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resume from :meth:`state_dict`."""
         self._played = state["played"]
         if self._replay is not None:
-            self._replay.load_state_dict(state["replay"])
+            self._replay.load_state_dict(state["replay"], state.get("exact", ()))
 
     def opening(self, row: Row) -> tuple[Message, ...]:
         """The prompt of a row. Raises InputError without an instruction, or without an item for the policy to judge."""
@@ -199,6 +203,8 @@ class SelfVerifyGame:
         if self._replay is not None:
             tagged = [example for one, cast in zip(judged, votes, strict=True) for example in _tagged(one, cast, rules)]
             self._replay.add(self._processes.gather(tagged))  # lines 13 to 19
+            if self._replay.anchored:
+                self._replay.anchor(self._processes.gather([one for each in judged for one in _exact(each)]))
             learned, measures = await self._learn(sampler, self._replay, len(rows))  # lines 21 to 25
             groups += learned
             found += [*measures, {"replay/size": float(len(self._replay))}]
@@ -234,7 +240,8 @@ class SelfVerifyGame:
     async def _learn(self, sampler: Sampler, replay: Replay, rows: int) -> tuple[list[Group | None], list[Measures]]:
         """G answers to a labelled item for each row, and the rates of yes on gold items."""
         first = self._processes.index * rows
-        drawn = [replay.draw(self._played, first + place) for place in range(rows)]
+        ready = not replay.anchored or bool(replay.exact)
+        drawn = [replay.draw(self._played, first + place) for place in range(rows if ready else 0)]
         answers = await sampler.sample([self._ask(one.x, one.y, one.c) for one, _ in drawn], VERIFIER, self.samples)
         groups: list[Group | None] = []
         measures: list[Measures] = []
@@ -271,6 +278,15 @@ def _tagged(one: Judged, votes_KJ: Sequence[Votes], rules: ChecklistRules) -> It
         label = replay_label(vote_share(votes_KJ[k]), rules)
         if label is not None:
             yield Labelled(one.task.instruction, one.report.response, one.task.items[k].text, label)
+
+
+def _exact(one: Judged) -> Iterator[Labelled]:
+    """The items that a rule decides, with its label: exact, and on a response of the policy as it is."""
+    if one.report.response:
+        for item in one.task.items:
+            if item.rule is not None:
+                passed = rule_on(item, one.report.response).passed
+                yield Labelled(one.task.instruction, one.report.response, item.text, passed)
 
 
 def _penalised(one: Judged, number: int, votes_KJ: Sequence[Votes], score: float, weight: float) -> Iterator[Group]:
