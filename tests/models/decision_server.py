@@ -64,8 +64,9 @@ def responding(shape: str, support: Mapping[str, float] | None = None) -> Callab
 
 
 def _first(reply: Reply) -> Reply:
-    answers = reply["answers"]
-    return answers[0] if isinstance(answers, list) else next(iter(answers.values()))
+    answers: Any = reply["answers"]
+    key: Any = 0 if isinstance(answers, list) else next(iter(answers))
+    return answers[key]
 
 
 def _with(key: str, value: Any) -> Callable[[Reply], Any]:

@@ -10,14 +10,15 @@ import json
 import random
 import sys
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
 
 from tests.models.decision_server import REPLIES
 from vouching.judging.ask import ReplyError
 from vouching.methods.discriminative.published.decision import read_answers
-from vouching.models.decision_shapes import SHAPES, ShapeName
+from vouching.models.decision_shapes import SHAPES, Json, ShapeName
 
 JUNK: tuple[Any, ...] = (
     None, True, False, -1, 2, 1.0000001, -1e-9, 90, "0.9", "", [], {}, [0.5], {"p": 0.5}, float("nan"), float("inf"),
@@ -33,46 +34,41 @@ ASKED: dict[str, Any] = {
 }
 
 
+def inside(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each place inside a value: what holds it, and its key."""
+    keys: list[Any] = []
+    if isinstance(value, dict):
+        keys = [*cast("dict[str, Any]", value)]
+    elif isinstance(value, list):
+        keys = [*range(len(cast("list[Any]", value)))]
+    for key in keys:
+        yield value, key
+        yield from inside(value[key])
+
+
 def damaged(reply: Any, rng: random.Random) -> Any:
     """The reply with one to three values replaced, deleted, moved or doubled."""
-    reply = copy.deepcopy(reply)
+    found: Any = copy.deepcopy(reply)
     for _ in range(rng.randint(1, 3)):
-        places: list[tuple[Any, Any]] = []
-
-        def walk(value: Any, places: list[tuple[Any, Any]] = places) -> None:
-            for key in [*value] if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-                places.append((value, key))
-                walk(value[key])
-
-        walk(reply)
-        if not places:
-            return reply
+        if not (places := [*inside(found)]):
+            return found
         holder, key = rng.choice(places)
         kind = rng.random()
         if kind < 0.6:
             holder[key] = copy.deepcopy(rng.choice(JUNK))
         elif kind < 0.75:
             del holder[key]
-        elif isinstance(holder, list):
+        elif type(key) is int:
             holder.append(copy.deepcopy(holder[key]))
         else:
             holder[rng.choice(["c1", "c9", "noul", "probability", "type"])] = holder.pop(key)
-    return reply
+    return found
 
 
 def stated(reply: Any) -> set[float]:
     """Every number of a reply that is a probability, by another reading than the judge's."""
-    found: set[float] = set()
-    stack = [reply]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, dict):
-            stack += one.values()
-        elif isinstance(one, list):
-            stack += one
-        elif type(one) in (int, float) and one >= 0 and one <= 1:
-            found.add(float(one))
-    return found
+    numbers = [holder[key] for holder, key in inside(reply)]
+    return {float(one) for one in numbers if type(one) in (int, float) and one >= 0 and one <= 1}
 
 
 def check(replies: int, seed: int = 0) -> Counter[str]:
@@ -88,14 +84,14 @@ def check(replies: int, seed: int = 0) -> Counter[str]:
             at = rng.randrange(len(text))
             text = text[:at] + rng.choice(["", "0", "9", "-", '"', "e9", "null", "}"]) + text[at + 1 :]
         try:
-            sent = json.loads(text)
+            sent: Any = json.loads(text)
         except ValueError:
             counts["not JSON"] += 1
             continue
         if not isinstance(sent, dict):
             continue
         try:
-            found = read_answers(ASKED, json.dumps(SHAPES[shape].read(sent, ASKED)))
+            found = read_answers(ASKED, json.dumps(SHAPES[shape].read(cast("Json", sent), ASKED)))
         except (ReplyError, ValueError):
             counts["unusable"] += 1
             continue

@@ -25,7 +25,7 @@ QUESTIONS: dict[str, Any] = {
     "s1": {"type": "score", "instructions": None, "criteria": ["low", "high"]},
 }
 ASKED = {"state": {"sources": [{"text": "It opened in 1973."}]}, "questions": QUESTIONS}
-ONE = {"state": "It opened.", "questions": {"c1": {"type": "noul", "instructions": "Did it?"}}}
+ONE: dict[str, Any] = {"state": "It opened.", "questions": {"c1": {"type": "noul", "instructions": "Did it?"}}}
 
 
 def ask(model: DecisionModel, asked: dict[str, Any] = ONE) -> dict[str, Any]:

@@ -35,6 +35,7 @@ ROUTE_SCOPES: dict[str, Scope] = {
     "/v1/pairs": "check", "/v1/follow": "check", "/v1/rank": "check", "/v1/challenge": "check", "/v1/sources": "check",
     "/v1/reward": "reward", "/v1/verdicts": "read", "/v1/reviews": "review", "/v1/queue": "review",
     "/v1/dashboard": "read", "/v1/page": "check", "/metrics": "metrics",
+    "/v1/systemone": "check", "/v1/decisions": "check", "/v1/models": "check",
 }  # fmt: skip
 """The scope of each path, and of the paths below it."""
 PAGES = ("/", "/history", "/review", "/dashboard", "/v1/session")

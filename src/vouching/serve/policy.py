@@ -64,6 +64,8 @@ class ServeSettings:
     """Time for which a verdict of the queue is reserved to whoever took it."""
     session_minutes: float = 480.0
     """Time until somebody who signed in to the pages must do so again."""
+    decisions_fallback: str = ""
+    """The decision model that answers questions to /v1/systemone and /v1/decisions which are not about a claim."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "workers", "threads", "shutdown_seconds")

@@ -18,6 +18,7 @@ from vouching.judging.verifier import Outcome
 from vouching.serve import bodies
 from vouching.serve.assigning import add_assigning
 from vouching.serve.dashboard import add_dashboard, allow_unknown
+from vouching.serve.decisions import add_decisions
 from vouching.serve.events import kept_alive
 from vouching.serve.gate import problem_json
 from vouching.serve.history import add_history
@@ -76,6 +77,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     _add_pairs(app, service, described)
     _add_other_methods(app, service, described)
     _add_rewards(app, service, described)
+    add_decisions(app, service, described)
     add_history(app, service, described)
     _add_state(app, service)
     add_sessions(app, service, described)

@@ -1,0 +1,189 @@
+"""The forms in which clients of decision models ask this server: requests, and answers from a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, Field, StrictBool, StrictStr, model_validator
+
+from vouching.errors import InputError
+from vouching.inputs import check_texts
+from vouching.models.decision_shapes import Json, as_text, option_name
+
+Text: TypeAlias = str | dict[str, Any] | list[Any]
+"""What may be a text or any JSON."""
+
+
+def _valid(value: Any) -> Any:
+    check_texts(value, "a text of the request")
+    return value
+
+
+class Noul(BaseModel):
+    """A yes/no question."""
+
+    type: Literal["noul"]
+    instructions: Text | None = Field(None, description="An object with `claim`, or a text with a line `Claim: ...`.")
+    criteria: dict[Literal["true", "false"], Text | None] | None = Field(None, description="Not read.")
+
+
+class Choice(BaseModel):
+    """A question with named options."""
+
+    type: Literal["choice"]
+    instructions: Text | None = None
+    criteria: dict[str, Text | None] = Field(min_length=2, max_length=255, description="The options.")
+
+
+class Score(BaseModel):
+    """A question with ordered levels, which only a fallback answers."""
+
+    type: Literal["score"]
+    instructions: Text | None = None
+    criteria: list[Text] = Field(min_length=2, max_length=10)
+
+
+class SystemOneBody(BaseModel):
+    """Questions about a state, in the form of System One."""
+
+    _texts = model_validator(mode="before")(_valid)
+    model: str = Field(description="A judge of this server; the defaults of the clients mean the default one.")
+    state: Text = Field(description="The sources: a text, or an object with sources, context or retrieval_context.")
+    questions: dict[str, Annotated[Noul | Choice | Score, Field(discriminator="type")]] = Field(
+        min_length=1, max_length=400
+    )
+
+
+class Predicate(BaseModel):
+    """A yes/no question in OpenAI's form."""
+
+    type: Literal["predicate"]
+    name: str | None = None
+    instructions: str | list[dict[str, Any]]
+
+
+class Option(BaseModel):
+    """An option in OpenAI's form."""
+
+    value: StrictStr | StrictBool
+    description: str | None = None
+
+
+class ChoiceOf(BaseModel):
+    """A question with named options in OpenAI's form."""
+
+    type: Literal["choice"]
+    name: str | None = None
+    instructions: str | list[dict[str, Any]]
+    choices: list[Option] = Field(min_length=2, max_length=255)
+
+
+class Level(BaseModel):
+    """A level in OpenAI's form."""
+
+    label: str
+    description: str | None = None
+
+
+class ScoreOf(BaseModel):
+    """A question with ordered levels in OpenAI's form."""
+
+    type: Literal["score"]
+    name: str | None = None
+    instructions: str | list[dict[str, Any]]
+    levels: list[Level] = Field(min_length=2, max_length=255)
+
+
+class DecisionsBody(BaseModel):
+    """Questions about an input, in the form of OpenAI's Decisions API."""
+
+    _texts = model_validator(mode="before")(_valid)
+    model: str
+    input: str | list[dict[str, Any]]
+    questions: list[Annotated[Predicate | ChoiceOf | ScoreOf, Field(discriminator="type")]] = Field(
+        min_length=1, max_length=400
+    )
+
+
+def _part(part: Mapping[str, Any]) -> Any:
+    """What a part of a message says. Raises InputError for a part that is neither text nor JSON."""
+    if part.get("type") == "input_json":
+        return part.get("data")
+    if isinstance(text := part.get("text"), str):
+        return text
+    raise InputError(f"a part has the type {str(part.get('type'))[:80]!r}: send text or JSON, images are not supported")
+
+
+def _said(content: str | Sequence[Mapping[str, Any]]) -> Any:
+    """A content as a text, or as JSON if that is all it has."""
+    if isinstance(content, str):
+        return content
+    parts = [_part(part) for part in content]
+    return parts[0] if len(parts) == 1 else "\n".join(map(as_text, parts))
+
+
+def state_of(given: str | Sequence[Mapping[str, Any]]) -> Any:
+    """An input as a state: a text, or what each message or tool says."""
+    if isinstance(given, str):
+        return given
+    said = [_said(one.get("content") or one.get("output") or as_text(dict(one))) for one in given]
+    return said[0] if len(said) == 1 else said
+
+
+def from_openai(question: Predicate | ChoiceOf | ScoreOf) -> Json:
+    """A question in the form of System One. Raises InputError for two options of one name."""
+    instructions = _said(question.instructions)
+    if isinstance(question, Predicate):
+        return {"type": "noul", "instructions": instructions}
+    if isinstance(question, ScoreOf):
+        levels = [f"{one.label}: {one.description}" if one.description else one.label for one in question.levels]
+        return {"type": "score", "instructions": instructions, "criteria": levels}
+    criteria = {option_name(one.value): one.description for one in question.choices}
+    if len(criteria) < len(question.choices):
+        raise InputError(f"the choices {', '.join(criteria)} have two of one name: give each its own")
+    return {"type": "choice", "instructions": instructions, "criteria": criteria}
+
+
+def answer_of(question: Json, values: Mapping[str, float]) -> Json:
+    """A distribution as an answer in the form of System One, with its confidence by the formulas of TypeSafe.
+
+    >>> answer_of({"type": "choice"}, {"supported": 0.5, "contradicted": 0.25, "not_found": 0.25})["confidence"]
+    0.25
+    """
+    kind, best, shares = question["type"], max(values, key=values.__getitem__), [*values.values()]
+    if kind == "noul":
+        return {"type": kind, "noul": values["true"]}
+    if kind == "choice":
+        even = 1 / len(values)
+        confidence = (values[best] - even) / (1 - even)
+        return {"type": kind, "choice": best, "confidence": confidence, "probabilities": dict(values)}
+    places = range(len(shares))
+    spread = sum(share * abs(place - int(best)) for place, share in zip(places, shares, strict=True))
+    widest = sum(abs(place - (len(shares) - 1) / 2) for place in places) / len(shares)
+    return {
+        "type": kind, "score": sum(place * share for place, share in zip(places, shares, strict=True)),
+        "confidence": max(0.0, 1 - spread / widest), "probabilities": dict(values),
+        "legend": {str(place): level for place, level in zip(places, question["criteria"], strict=True)},
+    }  # fmt: skip
+
+
+def to_openai(question: Predicate | ChoiceOf | ScoreOf, answer: Json | str) -> Json:
+    """An answer in OpenAI's form; a refusal where there is none."""
+    if isinstance(answer, str):
+        return {"type": "refusal", "name": question.name, "x_vouch_reason": answer}
+    shared = {"type": question.type, "name": question.name}
+    shared |= {key: value for key, value in answer.items() if key.startswith("x_")}
+    if isinstance(question, Predicate):
+        return {**shared, "probability": answer["noul"]}
+    shared |= {"confidence": answer["confidence"]}
+    values = answer["probabilities"]
+    if isinstance(question, ScoreOf):
+        listed = [
+            {"label": one.label, "value": number, "probability": values[str(number)]}
+            for number, one in enumerate(question.levels)
+        ]
+        return {**shared, "score": answer["score"], "probabilities": listed}
+    typed = {option_name(one.value): one.value for one in question.choices}
+    listed = [{"value": value, "probability": values[name]} for name, value in typed.items()]
+    return {**shared, "choice": typed[answer["choice"]], "probabilities": listed}

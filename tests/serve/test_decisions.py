@@ -1,0 +1,232 @@
+"""The server as a decision model: both forms, what is refused, the fallback, and the clients that others use."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
+
+import httpx2
+import openai
+
+import vouching
+from tests.models.decision_server import responding
+from tests.models.fault_server import Answer, FaultServer, of_json
+from tests.serve.served import policy, served
+from vouching.checker import Checker
+
+SOURCE = "The bridge opened to traffic in 1973. It has three towers."
+FALSE, TRUE = "The bridge opened in 1937.", "The bridge has three towers."
+SECONDS = 300.0
+"""For an answer, on a machine that does much else."""
+THREE = {"supported": None, "contradicted": None, "not_found": None}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with served(policy(timeout_seconds=SECONDS)) as (address, _):
+        yield address
+
+
+def noul(claim: str) -> dict[str, Any]:
+    return {"type": "noul", "instructions": {"claim": claim}}
+
+
+def systemone(url: str, questions: dict[str, Any], state: Any = SOURCE, **more: Any) -> httpx2.Response:
+    body = {"model": "jev-latest", "state": state, "questions": questions, **more}
+    return httpx2.post(f"{url}/v1/systemone", json=body, timeout=SECONDS)
+
+
+@contextmanager
+def fallback(script: Any) -> Generator[str]:
+    """The address of a decision model in a thread."""
+    ready, stop, found = threading.Event(), threading.Event(), list[str]()
+
+    async def main() -> None:
+        async with FaultServer(script) as server:
+            found.append(server.url)
+            ready.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
+    thread.start()
+    try:
+        assert ready.wait(20)
+        yield found[0]
+    finally:
+        stop.set()
+        thread.join(20)
+
+
+def with_fallback(address: str) -> Any:
+    return served(policy(timeout_seconds=SECONDS, decisions_fallback=f"decision:{address}#kev;shape=systemone"))
+
+
+def test_a_claim_has_the_probability_and_the_record_of_the_verifier(url: str) -> None:
+    here = vouching.check(FALSE, SOURCE, model="embedded:rules")
+    reply = systemone(url, {"c1": noul(FALSE), "c2": noul(TRUE)}).json()
+    assert list(reply["answers"]) == ["c1", "c2"]
+    first = reply["answers"]["c1"]
+    assert (first["type"], first["noul"]) == ("noul", here.score)
+    assert first["x_vouch_verdict"]["fix_suggestion"] == here.fix_suggestion
+    assert reply["answers"]["c2"]["noul"] > 0.5
+    assert reply["usage"] == {"input_tokens": 0, "output_tokens": 0}
+
+
+def test_a_choice_of_relations_has_the_rest_at_the_verdicts_relation(url: str) -> None:
+    asked = {"type": "choice", "instructions": {"claim": FALSE}}
+    reply = systemone(url, {"r": {**asked, "criteria": THREE}, "b": {**asked, "criteria": {"yes": None, "no": None}}})
+    answers = reply.json()["answers"]
+    score = answers["r"]["x_vouch_verdict"]["score"]
+    assert answers["r"]["probabilities"] == {"supported": score, "contradicted": 1 - score, "not_found": 0}
+    assert (answers["r"]["choice"], answers["b"]["choice"]) == ("contradicted", "no")
+    # The confidence of TypeSafe: (max - 1/n) / (1 - 1/n).
+    assert answers["b"]["confidence"] == pytest.approx((1 - score - 0.5) / 0.5)
+
+
+@pytest.mark.parametrize(
+    ("state", "label"),
+    [
+        ({"sources": [{"id": "b", "text": SOURCE}]}, "Attributable"), ([SOURCE, "It rained."], "Attributable"),
+        (json.dumps({"context": SOURCE}), "Attributable"),
+        # A claim among the fields of a state is no evidence for itself.
+        ({"retrieval_context": ["It rained."], "claims": [TRUE]}, "Not Attributable"),
+    ],
+)  # fmt: skip
+def test_sources_are_found_in_the_known_fields_of_a_state(url: str, state: Any, label: str) -> None:
+    assert systemone(url, {"c": noul(TRUE)}, state).json()["answers"]["c"]["x_vouch_verdict"]["label"] == label
+
+
+@pytest.mark.parametrize(
+    ("question", "state"),
+    [
+        ({"type": "noul", "instructions": "Is this spam?"}, SOURCE), ({"type": "noul"}, SOURCE),
+        ({"type": "choice", "instructions": {"claim": TRUE}, "criteria": {"a": None, "b": None}}, SOURCE),
+        # Without a place for what is not found, the answer would be forced.
+        ({"type": "choice", "instructions": {"claim": TRUE}, "criteria": {"true": None, "refuted": None}}, SOURCE),
+        ({"type": "score", "instructions": {"claim": TRUE}, "criteria": ["low", "high"]}, SOURCE),
+        (noul(TRUE), {"message": SOURCE}), (noul(TRUE), ""), (noul("..."), SOURCE),
+    ],
+)  # fmt: skip
+def test_other_questions_are_refused_and_never_guessed(url: str, question: Any, state: Any) -> None:
+    reply = systemone(url, {"good": noul(TRUE), "other": question}, state)
+    assert reply.status_code == 422
+    assert "answers" not in reply.json()
+    assert reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"state": SOURCE, "questions": {"c": noul(TRUE)}}, {"model": "m", "state": 3, "questions": {"c": noul(TRUE)}},
+        {"model": "m", "state": SOURCE, "questions": {}},
+        {"model": "m", "state": SOURCE, "questions": {"c": {"type": "score", "criteria": {"0": "low"}}}},
+    ],
+)  # fmt: skip
+def test_an_invalid_request_has_the_errors_of_the_form(url: str, body: Any) -> None:
+    reply = httpx2.post(f"{url}/v1/systemone", json=body, timeout=SECONDS)
+    assert reply.status_code == 422
+    assert all(set(one) == {"loc", "msg", "type"} and one["loc"][0] == "body" for one in reply.json()["detail"])
+
+
+def test_names_that_are_no_text_are_refused(url: str) -> None:
+    body = json.dumps({"model": "vouch", "state": SOURCE, "questions": {"c\ud800": noul(TRUE)}})
+    reply = httpx2.post(f"{url}/v1/systemone", content=body, headers={"content-type": "application/json"})
+    assert reply.status_code == 422
+
+
+def test_an_unknown_judge_is_an_error_with_its_names(url: str) -> None:
+    reply = systemone(url, {"c": noul(TRUE)}, model="nope")
+    assert reply.status_code == 422
+    assert reply.json()["detail"]["error_type"] == "ConfigError"
+    assert "this server has: default" in reply.json()["detail"]["message"]
+
+
+def test_other_questions_go_to_the_fallback_together() -> None:
+    with (
+        fallback(responding("systemone", {"spam": 0.2})) as address,
+        served(policy(timeout_seconds=SECONDS, decisions_fallback=f"decision:{address}#kev;shape=systemone")) as (
+            url,
+            _,
+        ),
+    ):
+        questions = {"spam": {"type": "noul", "instructions": "Is this spam?"}, "c": noul(TRUE)}
+        reply = systemone(url, questions).json()
+        assert reply["answers"]["spam"] == {"type": "noul", "noul": 0.2}
+        assert "x_vouch_verdict" in reply["answers"]["c"]
+        assert list(reply["answers"]) == ["spam", "c"]
+
+
+def test_a_fallback_that_gives_no_probability_is_an_error_and_no_answer() -> None:
+    def script(request: Any) -> Answer:
+        return of_json({"answers": {"q": {"type": "noul", "noul": 7}}})
+
+    with (
+        fallback(script) as address,
+        served(policy(timeout_seconds=SECONDS, decisions_fallback=f"decision:{address}#kev;shape=systemone")) as (
+            url,
+            _,
+        ),
+    ):
+        reply = systemone(url, {"q": {"type": "noul", "instructions": "Is this spam?"}})
+        assert reply.status_code == 502
+        assert "expected a probability from 0 to 1, got 7" in reply.json()["error"]["message"]
+
+
+def test_the_client_of_openai_reads_answers_refusals_models_and_errors(url: str) -> None:
+    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+    given: Any = [
+        {"type": "predicate", "name": "c1", "instructions": f"Is it supported?\nClaim: {FALSE}"},
+        {"type": "choice", "name": "r1", "choices": [{"value": True}, {"value": False}],
+         "instructions": [{"type": "input_json", "data": {"claim": TRUE}}]},
+        {"type": "predicate", "instructions": "Is this spam?"},
+    ]  # fmt: skip
+    made = client.decisions.create(model="gpt-6-luna", input=SOURCE, questions=given)
+    first, second, third = (one.to_dict() for one in made.answers)
+    assert first["probability"] == vouching.check(FALSE, SOURCE, model="embedded:rules").score
+    assert (second["choice"], second["name"]) == (True, "r1")
+    assert (third["type"], third["name"]) == ("refusal", None)
+    assert made.usage.total_tokens == 0
+    assert [one.id for one in client.models.list()] == ["default"]
+    images: Any = [{"role": "user", "content": [{"type": "input_image", "image_url": "https://host/a.png"}]}]
+    with pytest.raises(openai.UnprocessableEntityError, match="images are not supported"):
+        client.decisions.create(model="gpt-6-luna", input=images, questions=given[:1])
+
+
+def test_the_client_of_typesafe_reads_answers_models_and_errors(url: str) -> None:
+    sdk = pytest.importorskip("typesafe_sdk", reason="typesafe-sdk is not installed")
+    client = sdk.TypeSafeClient(api_key="none", base_url=url, timeout=SECONDS)
+    asked = {
+        "c": sdk.Noul(instructions={"claim": FALSE}),
+        "r": sdk.Choice(instructions={"claim": FALSE}, criteria=THREE),
+    }
+    found = client.system_one({"sources": [SOURCE]}, asked)
+    assert found.answers["c"].noul < 0.5
+    assert found.answers["r"].choice == "contradicted"
+    assert [one.name for one in client.models.list().models] == ["default"]
+    with pytest.raises(sdk.TypeSafeUnprocessableEntityError, match="questions about a claim"):
+        client.system_one(SOURCE, {"c": sdk.Noul(instructions="Is this spam?")})
+
+
+def test_a_server_of_vouch_is_a_judge_of_vouch(url: str) -> None:
+    here = vouching.check(FALSE, SOURCE, model="embedded:rules")
+    for setting in ("shape=systemone", "shape=openai", "shape=openai;ask=relation"):
+        checker = Checker(f"decision:{url}/v1#default;{setting}")
+        there = checker.check(FALSE, SOURCE)
+        checker.close()
+        assert (there.score, there.label) == (here.score, here.label)
+        assert there.provenance.answered_by == "embedded:rules"
+
+
+def test_what_is_answered_is_kept_in_the_ledger(tmp_path: Any) -> None:
+    with served(policy(timeout_seconds=SECONDS, ledger=str(tmp_path / "verdicts.db"))) as (url, _):
+        systemone(url, {"c": noul(FALSE)})
+        [row] = httpx2.get(f"{url}/v1/verdicts").json()["rows"]
+        assert FALSE in json.dumps(row)
