@@ -25,6 +25,7 @@ from vouching.text.clauses import finite_verb
 from vouching.text.cues import Qualifier, find_negations
 from vouching.text.entities import Entity
 from vouching.text.mentions import DateMention, Quantity
+from vouching.text.numerals import parse_number
 from vouching.text.words import find_words, word_after
 from vouching.types import ERROR_TYPES
 
@@ -160,6 +161,9 @@ def _opposite(claim: str, start: int, end: int, grounds: Grounds, comparison: Co
 
 
 def _exchange(claim: str, start: int, end: int, replacement: str) -> Edit:
+    first = re.match(r"[A-Z][a-z]+", replacement)
+    if start and first and parse_number(first.group().lower()) is not None:
+        replacement = replacement[:1].lower() + replacement[1:]  # a number that opens its sentence in the source
     start, replacement = with_article(claim, start, replacement)
     return Edit(start, end, replacement, f"Change {_shown(claim[start:end])} to {_shown(replacement)}.")
 

@@ -272,7 +272,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if not checks.done:
         return
     if checks.accept:
-        terminalreporter.write_line(f"vouch: {checks.snapshot.name} has {len(checks.known)} accepted failures")
+        number = len(checks.known)
+        failures = "accepted failure" if number == 1 else "accepted failures"
+        terminalreporter.write_line(f"vouch: {checks.snapshot.name} has {number} {failures}")
         return
     for one in checks.stale():
         terminalreporter.write_line(f"vouch: accepted, but no longer failing: {one.place}: {one.claim}")

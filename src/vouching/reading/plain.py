@@ -1,8 +1,8 @@
 """A text as the rules read it: spaces single and ordinary, hyphens and quotation marks of ASCII, no invisible marks.
 
 How a text is typeset does not matter: a no-break space, a soft hyphen, two spaces in place of one, a ligature of a PDF
-or an accent written as a character of its own. Offsets map back to the text as it was. Not supported: words hyphenated
-with an ordinary hyphen at the end of a line.
+or an accent written as a character of its own. A word that is hyphenated at the end of a line is one word, unless its
+first half usually makes compounds ("well-known"). Offsets map back to the text as it was.
 """
 
 from __future__ import annotations
@@ -27,9 +27,14 @@ _ALIKE = str.maketrans(
     }
 )
 """Characters read as others; each takes the place of one."""
+_COMPOUNDS = (
+    r"(?<!\bwell)(?<!\bself)(?<!\blong)(?<!\bhigh)(?<!\bfull)(?<!\bpart)(?<!\bhalf)(?<!\bshort)(?<!\blow)(?<!\bnon)"
+    r"(?<!\byear)(?<!\bcross)(?<!\btwo)(?<!\bthree)(?<!\bfour)(?<!\bfive)(?<!\bsix)(?<!\bten)(?<!\bup)(?<!\bof)(?<!\bto)"
+)
 _UNEVEN = re.compile(
     rf"(?P<gap>(?<=[^\s{_INVISIBLE}])[{_INVISIBLE}]*+[ {_SPACES}][ {_SPACES}{_INVISIBLE}]++(?=\S))"
     rf"|(?P<dropped>\u00ad[ \t]*\r?\n[ \t{_SPACES}]*|[{_INVISIBLE}]+)"
+    rf"|(?P<broken>(?<=[^\W\d_][^\W\d_]){_COMPOUNDS}-\r?\n[ \t]*(?=[a-z][a-z]))"
     r"|[^\W\d_][\u0300-\u036f]+|[\ufb00-\ufb06]"
 )
 """What becomes shorter or longer."""
@@ -73,15 +78,23 @@ def as_plain(text: str) -> PlainText:
 
     >>> as_plain("10\N{NO-BREAK SPACE}km  of ‘rail’").text
     "10 km of 'rail'"
+    >>> as_plain("The sci-\nentists saw a well-\nknown lake").text
+    'The scientists saw a well-\nknown lake'
     """
-    if text.isascii() and "  " not in text:
+    if text.isascii() and "  " not in text and "-\n" not in text and "-\r" not in text:
         return PlainText(text)
     parts: list[str] = []
     pieces: list[tuple[int, int, int, int]] = []
     done = length = 0
     for found in _UNEVEN.finditer(text):
         kind = found.lastgroup
-        new = " " if kind == "gap" else "" if kind == "dropped" else unicodedata.normalize("NFKC", found.group())
+        new = (
+            " "
+            if kind == "gap"
+            else ""
+            if kind in ("dropped", "broken")
+            else unicodedata.normalize("NFKC", found.group())
+        )
         parts += (text[done : found.start()], new)
         length += found.start() - done + len(new)
         pieces.append((length - len(new), length, *found.span()))
