@@ -12,7 +12,7 @@ from vouching.types.notebook import framed, marked, notes, plain_body, shown
 from vouching.types.spans import SIGNS, Claim, ErrorType, FindingStatus, Judgment, Label, Relation, Span, Status
 from vouching.types.visible import percent, visible_line
 
-VERDICT_VERSION = "1.0"
+VERDICT_VERSION = "1.1"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""
 
 ELSEWHERE = "occurs elsewhere in the sources"
