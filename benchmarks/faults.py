@@ -60,6 +60,17 @@ SERVER: tuple[tuple[str, str, str, str], ...] = (
     ("proxy: the caller leaves", "the upstream request ends, and the check before its next claim", "proxy_faults",
      "leaves"),
     ("proxy: more checks than places", "not verified: passed or blocked by policy", "proxy_faults", "thread_taken"),
+    ("a job that never ends, or needs too much memory", "ended with its deadline (504), or 413; its place is free, and "
+     "the next is answered", "work", "never_ends or too_much_memory"),
+    ("a text with a lone surrogate", "422 at every body: nothing that cannot be listed is kept", "http_api",
+     "cannot_be_stored"),
+    ("MCP: a lone surrogate", "over HTTP an error of its call; over stdio the SDK drops the line; the server goes on",
+     "mcp", "lone_surrogate"),
+    ("proxy: a stream of another form (CR lines, byte order mark, `message`, `refusal`, ...)", "read as a client reads "
+     "it, or refused where the policy blocks", "proxy_streams", "whatever_its_form or too_large"),
+    ("proxy: a body that only lenient servers read", "400 where the policy blocks", "proxy_refusals",
+     "lenient_servers or same_key_twice"),
+    ("proxy: a page whose name was made to lead here", "421", "proxy_refusals", "made_to_lead_here"),
     ("proxy: slow, large or half-sent requests", "408, 413, or closed; nothing reaches the upstream server",
      "proxy_faults", "half_sent"),
 )  # fmt: skip
@@ -95,7 +106,7 @@ def table(found: dict[str, Any] | None) -> str:
     """The table of a page; without results if the tests were not run."""
     lines = ["| fault | what happens | tested by |", "|---|---|---|"]
     for fault, happens, file, _ in SERVER:
-        row = None if found is None else found["rows"][fault]
+        row = None if found is None else found["rows"].get(fault)
         result = "" if row is None else f": {row['result']} ({row['tests']})"
         lines.append(f"| {fault} | {happens} | `test_{file}.py`{result} |")
     return "\n".join(lines) + "\n"
