@@ -38,7 +38,8 @@ ARMS: dict[str, dict[str, Any]] = {
     "structured/split-0-100": {"reward.split": "0/100"},
     "structured/kl-0.01": {"kl": 0.01},  # "beta = .01 over-regularized; beta = 0 admitted format-gaming"
     "structured/kl-0": {"kl": 0.0},
-    "structured/7b": {"model": "runs/structured/7b-lora-128/model", "lora.rank": 128, "power.watts": 400.0},
+    "structured/7b": {"model": "runs/structured/7b-lora-128/model", "lora.rank": 128, "power.watts": 400.0,
+                      "watch.keep": 20},
     "checklist/soft-rlvr-120b": JUDGE_120B,  # Soft-SVeRL Table 1
     "checklist/holistic-20b": {"checklist.holistic": True},
     "checklist/holistic-120b": {**JUDGE_120B, "checklist.holistic": True},

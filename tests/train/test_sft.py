@@ -319,6 +319,11 @@ def test_an_exported_model_has_its_adapters_merged_and_says_how_it_came_to_be(
         assert words in card
     with pytest.raises(InputError, match="not an empty folder"):
         export_run(tmp_path / "run", tmp_path / "model")
+    with pytest.raises(InputError, match=r"no complete checkpoint of step 3, but of \[4\]: raise watch.keep"):
+        export_run(tmp_path / "run", tmp_path / "third", step=3)
+    assert "of step 4 of 4" in (export_run(tmp_path / "run", tmp_path / "fourth", step=4) / "README.md").read_text(
+        "utf-8"
+    )
     # A run that was gone on with has a newer checkpoint than its model; that is what the card is about.
     newer = weights_in(tmp_path / "run/checkpoints/checkpoint-4")
     for path in (tmp_path / "run/model").glob("*.safetensors"):

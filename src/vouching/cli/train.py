@@ -183,13 +183,18 @@ def plot_command(runs: _Runs, report: _Report) -> None:
     write_error(f"written to {report}")
 
 
+_Step = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Step of a kept checkpoint; default: the best one.")
+]
+
+
 @runs_app.command("export", epilog=_epilog("vouch runs export runs/7b-lora-128 --out models/verifier-7b"))
-def export_command(run: _Run, out: _Export) -> None:
+def export_command(run: _Run, out: _Export, step: _Step = None) -> None:
     """Export the model of a run: merge its adapters, and write a model card with data, settings and figures."""
     from vouching.train.export import export_run
 
     with usage_errors():
-        write_error(f"written to {export_run(run, out)}")
+        write_error(f"written to {export_run(run, out, step)}")
 
 
 @diagnosis.command("run", epilog=_epilog("vouch diagnose run runs/grpo"))

@@ -63,11 +63,11 @@ _USES = {
 """What a model is for, by the command that trained it."""
 
 
-def export_run(run: Path, out: Path) -> Path:
+def export_run(run: Path, out: Path, step: int | None = None) -> Path:
     """Write the model of a run, ready for transformers or vLLM, with its card.
 
-    A run that has not ended gives its best checkpoint, or the latest. A run with several policies gives one model each,
-    in folders by role.
+    ``step`` is that of a kept checkpoint (``watch.keep``); None for the best one, or the latest. A run with several
+    policies gives one model each, in folders by role.
 
     Raises:
         InputError: there is no run or no checkpoint, or ``out`` is not empty or cannot be written.
@@ -80,6 +80,11 @@ def export_run(run: Path, out: Path) -> Path:
     # Checkpoints of a run that was resumed, or has not ended, are newer than its model.
     newest = None if known.note.get("kind") == "rank" else best_checkpoint(run)  # a scorer has a head of its own
     weights = newest or run / MODEL
+    if step is not None:
+        weights = run / CHECKPOINTS / f"checkpoint-{step}"
+        if step_of(weights) != step:
+            kept = sorted(filter(None, map(step_of, (run / CHECKPOINTS).glob("checkpoint-*"))))
+            raise InputError(f"{run} has no complete checkpoint of step {step}, but of {kept}: raise watch.keep")
     if not weights.is_dir():
         raise InputError(f"{run} has no complete checkpoint and no model: train first, or continue with --resume")
     fresh = out.with_name(f".{out.name}.{os.getpid()}.part")
@@ -89,7 +94,7 @@ def export_run(run: Path, out: Path) -> Path:
                 merge_adapters(adapters, fresh / place, tokenizer=weights)
         else:
             copy_weights(weights, fresh)
-        (fresh / CARD).write_text(model_card(known, run), encoding="utf-8")
+        (fresh / CARD).write_text(model_card(known, run, step), encoding="utf-8")
         if out.exists():
             out.rmdir()
         fresh.replace(out)
@@ -100,8 +105,8 @@ def export_run(run: Path, out: Path) -> Path:
     return out
 
 
-def model_card(run: Run, folder: Path) -> str:
-    """The model card: base model, data, settings and results.
+def model_card(run: Run, folder: Path, step: int | None = None) -> str:
+    """The model card: base model, data, settings and results; ``step`` is that of its weights, None for the best.
 
     >>> run = Run("runs/sft", {"settings": {"model": "base", "rows": ["sft.jsonl"]}, "units": {"rows": 2}}, {}, True)
     >>> print(model_card(run, Path("runs/sft")).split("## ")[0].strip())
@@ -128,7 +133,7 @@ def model_card(run: Run, folder: Path) -> str:
     ]  # fmt: skip
     chosen = best_checkpoint(folder) if (folder / CHECKPOINTS).is_dir() else None
     if chosen is not None:
-        lines += [f"The weights are those of step {step_of(chosen):,} of {run.steps:,}.", ""]
+        lines += [f"The weights are those of step {step or step_of(chosen):,} of {run.steps:,}.", ""]
     for table in [table for table in run_tables(run) if table.heading not in {run.name, "Alarms"}]:
         lines += [f"## {table.heading}", "", *_markdown(table), ""]
     if run.alarms():

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, MissingExtraError
 from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.input import encode
 from vouching.methods.discriminative.model import ScorerNote
@@ -104,6 +105,8 @@ def margin_loss(better: Any, worse: Any, margin: float) -> Any:
 def training_arguments(config: RankConfig, out: Path) -> Any:
     """The settings as TRL's arguments. Raises MissingExtraError without trl, and ConfigError without the device."""
     torch, trl = imported("torch"), imported("trl")
+    if config.deepspeed and find_spec("deepspeed") is None:
+        raise MissingExtraError("", f"deepspeed={config.deepspeed}", "deepspeed")
     gpu = config.device != "cpu" and torch.cuda.is_available()
     piece, pieces = share_of_process(config.batch_pairs, "batch_pairs", config.micro_batch)
     return trl.RewardConfig(

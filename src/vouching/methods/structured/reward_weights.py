@@ -7,8 +7,9 @@ with the binary reward; by the formula, half of it is diagnosis, so the binary r
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from vouching.errors import ConfigError
 from vouching.types import Label
@@ -17,8 +18,8 @@ Variant: TypeAlias = Literal["paper", "released", "grounded"]
 """The rules that score the parts."""
 Rules: TypeAlias = Literal[Variant, "binary", "binary-format"]
 """The rules of the process reward, the binary reward, or the binary reward with format shaping."""
-Split: TypeAlias = Literal["90/10", "70/30", "50/50", "30/70", "0/100"]
-"""Shares of process and outcome, as in Table 21."""
+Split: TypeAlias = str
+"""Percentages of process and outcome, such as those of Table 21: 90/10, 70/30, 50/50, 30/70 and 0/100."""
 Calibration: TypeAlias = Literal["on", "off", "symmetric", "brier"]
 """Which calibration term is added."""
 
@@ -89,11 +90,12 @@ def structured_weights(
     >>> round(half.format, 4), round(half.chain, 4), half.label, half.right
     (0.0714, 0.2143, 0.25, 0.0)
     """
-    if split not in get_args(Split):
-        raise ConfigError(f"unknown split {split!r}; expected one of {', '.join(get_args(Split))}")
+    shares = [int(share) for share in split.split("/")] if re.fullmatch(r"\d{1,3}/\d{1,3}", split) else []
+    if sum(shares) != 100:
+        raise ConfigError(f"the split must be two percentages of process and outcome, such as 70/30, got {split!r}")
     if calibration not in _CONFIDENCE:
         raise ConfigError(f"unknown calibration {calibration!r}; expected one of {', '.join(_CONFIDENCE)}")
-    process, outcome = (int(share) / 100 for share in split.split("/"))
+    process, outcome = (share / 100 for share in shares)
     right, wrong = _CONFIDENCE[calibration]
     # Rounded so that 70/30 gives exactly .3.
     return StructuredWeights(
