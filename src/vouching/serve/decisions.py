@@ -87,6 +87,14 @@ def add_decisions(app: FastAPI, service: Service, described: Any) -> None:
     """Add the routes. Raises ConfigError for a fallback that is no decision model."""
     fallback = _open(service.policy.serve.decisions_fallback)
     router = APIRouter(route_class=_Route)
+    # Errors of the gate are problem objects, as on every route; the others are in the words of the clients.
+    described = {
+        **described,
+        "responses": {
+            code: {**one, "content": {**one["content"], "application/json": {"schema": {}}}}
+            for code, one in described["responses"].items()
+        },
+    }
 
     @router.post("/v1/systemone", response_model=None, **described)
     async def systemone(body: SystemOneBody, request: Request) -> Response:
