@@ -73,6 +73,10 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
     [
         (("chek",), "unknown command 'chek'; did you mean 'check'? (see vouch --help)"),
         (("search", "x"), "unknown command 'search': use vouch index search to search an index (see vouch --help)"),
+        (
+            ("serve", "--port", "8000"),
+            "unknown option --port: vouch serve and vouch proxy take --address HOST:PORT (see vouch serve --help)",
+        ),
         (("check", "--zzz"), "unknown option --zzz (see vouch check --help)"),
         (("check", "--out", "x"), "unknown option --out; did you mean '--output'? (see vouch check --help)"),
         (

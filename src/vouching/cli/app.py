@@ -301,6 +301,10 @@ _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         "unknown option -; put text that begins with - after --, or in a file that you pass with an option such as "
         "--response",
     ),
+    (
+        r"No such option: (--port|--host)\b.*",
+        r"unknown option \1: vouch serve and vouch proxy take --address HOST:PORT",
+    ),
     (r"No such option: (\S+) \(Possible options: (.*)\)", _no_option),
     (r"No such option: (\S+).*", r"unknown option \1"),
     (
