@@ -250,6 +250,15 @@ def test_too_many_or_too_long_texts_are_refused_with_the_limit() -> None:
                 call()
 
 
+@pytest.mark.parametrize(("name", "text"), [("numbers", "1 2 3 4 5 6"), ("sentences", "A b.\nC d! E f? G.\n")])
+def test_too_many_numbers_or_sentences_are_refused_with_the_limit(name: str, text: str) -> None:
+    with served(policy({name: 5})) as (url, _):
+        few = httpx2.post(f"{url}/v1/check", json={"claim": "It rained.", "sources": ["a"]}, timeout=60)
+        many = httpx2.post(f"{url}/v1/check", json={"claim": "It rained.", "sources": [text]}, timeout=60)
+    assert (few.status_code, many.status_code) == (200, 422)
+    assert f"{name}, but this server accepts 5 per request" in many.json()["detail"]
+
+
 def test_slow_headers_slow_bodies_and_long_headers_end() -> None:
     with served(policy({"body_seconds": 0.3, "header_seconds": 0.3})) as (url, _):
         place = _place(url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -32,6 +33,7 @@ from vouching.text.sentences import sentence_spans
 from vouching.types import Assurance, Claim, Ranking, Report, Source
 from vouching.types.visible import hint, shown_json
 
+_NUMBER, _END = re.compile(r"\d+"), re.compile(r"[.!?。！？]+(?=\s|$)|\n+")
 _SHORT_CLAIM = 10
 """Characters of a short claim."""
 
@@ -240,12 +242,17 @@ class Judges:
         return Source(text, given.id or f"source-{number}", given.title, given.url)
 
     def _short(self, *texts: str) -> None:
-        length, limit = sum(map(len, texts)), self.policy.limits.characters
-        if length > limit:
-            raise InputError(
-                f"the texts have {length:,} characters, but this server accepts {limit:,} per request: send fewer or "
-                "shorter texts"
-            )
+        limits = self.policy.limits
+        numbers, sentences = (sum(len(one.findall(text)) for text in texts) for one in (_NUMBER, _END))
+        for counted, limit, what in (
+            (sum(map(len, texts)), limits.characters, "characters"), (numbers, limits.numbers, "numbers"),
+            (sentences, limits.sentences, "sentences"),
+        ):  # fmt: skip
+            if counted > limit:
+                raise InputError(
+                    f"the texts have {counted:,} {what}, but this server accepts {limit:,} per request: send fewer or "
+                    "shorter texts"
+                )
 
     def _few(self, number: int, what: str) -> None:
         limit = self.policy.limits.claims

@@ -93,6 +93,10 @@ class LimitSettings:
     """Open connections of a worker; further ones are answered with status 503."""
     characters: int = 2_000_000
     """Largest total length of the texts of a request, its sources included."""
+    numbers: int = 100_000
+    """Most numbers in the texts of a request."""
+    sentences: int = 50_000
+    """Most sentences and lines in the texts of a request."""
     sources: int = 100
     """Most sources of a request."""
     claims: int = 500
@@ -108,7 +112,8 @@ class LimitSettings:
     """Requests of each key, in all workers together; 0 for no limit. A key may have its own."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "body_bytes", "connections", "characters", "sources", "claims", "kept_bytes")
+        _at_least(self, 1, "body_bytes", "connections", "characters", "numbers", "sentences")
+        _at_least(self, 1, "sources", "claims", "kept_bytes")
         _at_least(self, 0, "requests_per_minute", "memory_bytes")
         if min(self.body_seconds, self.header_seconds, self.answer_seconds) <= 0:
             raise ConfigError("body_seconds, header_seconds and answer_seconds must be above 0")
