@@ -60,27 +60,26 @@ def train_game(
     if plan is None:
         refuse_missing(config, "rows", "dev")
         plan = config.plan()
-    game = plan.game
     arguments = training_arguments(config, out / CHECKPOINTS)
     main = arguments.process_index == 0
     say = log_to(report, main)
     model, tokenizer = load_policy(config.model, config.lora, arguments.bf16)
-    learned, scored = (_short_enough(game, tokenizer, some, config, say) for some in (plan.rows, plan.dev))
+    learned, scored = (_short_enough(plan.game, tokenizer, some, config, say) for some in (plan.rows, plan.dev))
     with arguments.main_process_first(local=False):
         if main:
             counts = {"rows": len(learned), "dev": len(scored)}
             open_run(out, config, counts, {"rows": _digest(learned), "dev": _digest(scored)}, resume)
     checkpoint = last_checkpoint(out) if resume else None
-    trainer = make_trainer(config, arguments, model, tokenizer, game, learned)
+    trainer = make_trainer(config, arguments, model, tokenizer, plan.game, learned)
     try:
-        log = RunLog(out, step_of(checkpoint) if checkpoint else 0, config.power, arguments.world_size, main,
-                     arguments.device.type)  # fmt: skip
+        done, processes, device = step_of(checkpoint) if checkpoint else 0, arguments.world_size, arguments.device.type
+        log = RunLog(out, done, config.power, processes, main, device)
         dev = Dev(lambda: measure(trainer, scored, config.seed, plan.scored_by), plan.best_by) if scored else None
         watch = Watch(log, config.watch, say, dev)
         on_step(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
         steer(trainer, watch, config.updates)
-        known = also_learnt(learned, scored)
-        say(f"{len(learned):,} rows for training, {len(scored):,} for evaluation{known}; on {arguments.device.type}")
+        also = f"{also_learnt(learned, scored)}; on {device}"
+        say(f"{len(learned):,} rows for training, {len(scored):,} for evaluation{also}")
         with room_for(out):
             train_from(trainer, checkpoint)
         if watch.alarm is not None:
