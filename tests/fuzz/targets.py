@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +13,7 @@ import vouching
 from tests.house.source_tree import ROOT
 from vouching.answering.prompt import read_reply
 from vouching.claims import decompose
+from vouching.claims.citations import citations_in
 from vouching.embedded.scoring import score_model_of
 from vouching.encoder.weights import find_weights
 from vouching.errors import VouchError
@@ -98,6 +99,22 @@ def layout_of(text: str) -> object:
     markdown = as_markdown(as_plain(text).text)
     spans = sentence_spans(markdown)
     return headings(markdown), table_rows(markdown), markup_spans(markdown), find_injections(markdown, spans)
+
+
+def events_read(content: bytes) -> list[bytes]:
+    """The server-sent events in the bytes of a stream."""
+    import asyncio
+
+    from vouching.serve.events import events_of
+
+    async def collected() -> list[bytes]:
+        async def chunks() -> AsyncIterator[bytes]:
+            for start in range(0, len(content), 999):
+                yield content[start : start + 999]
+
+        return [event async for event in events_of(chunks())]
+
+    return asyncio.run(collected())
 
 
 def cached(path: Path) -> object:
@@ -249,6 +266,16 @@ TARGETS: dict[str, Target] = {
         lambda text: pdf_text(BytesIO(raw(text)), "paper"),
         ["%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\ntrailer<</Root 1 0 R>>"],
         share=0.3,
+    ),
+    "citations": Target(citations_in, ["It opened in 1973 [1], as (Smith, 1999) says. [2]: https://example.org/a"]),
+    "events of a stream": Target(lambda text: events_read(raw(text)), [": hello\n\nevent: a\ndata: 1\ndata: 2\n\n"]),
+    "instruction": Target(
+        lambda text: vouching.check_instruction(text, _ANSWER), ["Answer in at most 20 words, in English."], share=0.5
+    ),
+    "response to an instruction": Target(
+        lambda text: vouching.check_instruction("Answer in 20 words and two bullets, without commas.", text),
+        [_ANSWER],
+        share=0.5,
     ),
     "claim": Target(
         lambda text: vouching.Checker("embedded:rules").check(text, _ANSWER), ["It opened in 1937."], share=0.5

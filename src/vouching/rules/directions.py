@@ -17,7 +17,7 @@ from vouching.text.numerals import Numeral, find_numerals
 from vouching.text.sentences import sentence_spans
 from vouching.types import ChecklistItem, Span
 
-QUOTE = r"""(?:"[^"\n]+"|“[^”\n]+”|(?<!\w)'[^'\n]+'(?!\w)|‘[^’\n]+’|`[^`\n]+`)"""
+QUOTE = r"""(?:"[^"\n]+"|“[^“”\n]+”|(?<!\w)'[^'\n]+'(?!\w)|‘[^‘’\n]+’|`[^`\n]+`)"""
 """A stretch in quotation marks, on one line."""
 RESPONSE = (
     r"(?:response|answer|reply|output|essay|article|story|poem|post|blog|letter|e-?mail|text|message|summary|paragraph"
@@ -25,7 +25,7 @@ RESPONSE = (
 )
 """Words with which an instruction refers to the response."""
 
-_LONG_QUOTE = re.compile(r'"[^"\n]*"|“[^”\n]*”|```.*?(?:```|\Z)', re.DOTALL)
+_LONG_QUOTE = re.compile(r'"[^"\n]*"|“[^“”\n]*”|```.*?(?:```|\Z)', re.DOTALL)
 _ASKS = re.compile(
     r"\b(?:should|must|shall|needs? to|ha(?:s|ve) to|please|make sure|ensure|be sure|remember to|try to|allowed"
     r"|required|forbidden|banned|prohibited|I (?:want|need|would like|expect)|you (?:can|may|will)"

@@ -1,0 +1,76 @@
+"""No parser takes longer than n log n for a text that repeats one piece, however often it is repeated."""
+
+from __future__ import annotations
+
+import gc
+import time
+import warnings
+from contextlib import suppress
+
+import pytest
+
+from tests.fuzz.targets import TARGETS, Target
+
+PIECES = (
+    "1,", "1 ", "$1 ", "5 May 1973 ", "(", "[", "{", '"', "“", "and ", "\n", " ", "```\n", '"a":1,', '"k{}":1,', "a. ",
+    "| a ", "- a\n", "<b>", "**", "# a\n", "[1]",
+)  # fmt: skip
+""""{}" stands for the number of the copy."""
+SHORT, LONG = 2_000, 8_000
+"""Characters. Work of n log n takes 4.7 times as long for four times the text, quadratic work 16 times."""
+MOST_GROWTH = 9.0
+QUICK = 0.25
+"""Seconds of processor time below which the growth is noise: quadratic work that is quicker needs seconds for a text of
+40,000 characters, and a server ends it."""
+FOREIGN = {
+    "task in YAML": "PyYAML", "settings of a training": "tomllib", "settings of an evolution": "tomllib",
+    "reply with a safety case": "json-repair, to which at most 10,000 characters are given",
+}  # fmt: skip
+"""Parsers that are not ours: of the user's own files, or within a bound."""
+
+
+def repeated(piece: str, length: int) -> str:
+    """About ``length`` characters of copies of a piece."""
+    return "".join(piece.replace("{}", str(number)) for number in range(length // len(piece)))
+
+
+def seconds(target: Target, text: str) -> float:
+    """Processor time, the less of two measurements if it is not quick."""
+    measured: list[float] = []
+    gc.disable()  # what it takes depends on how much the tests before have left behind
+    try:
+        while not measured or (len(measured) < 2 and measured[0] > QUICK):
+            started = time.process_time()
+            with warnings.catch_warnings(), suppress(*target.allowed):
+                warnings.simplefilter("ignore")
+                target.parse(text)
+            measured.append(time.process_time() - started)
+    finally:
+        gc.enable()
+    return min(measured)
+
+
+def too_slow(target: Target, before: str, piece: str, after: str) -> str:
+    """What is wrong with the time of a text that repeats a piece; empty if nothing."""
+    long = seconds(target, before + repeated(piece, LONG) + after)
+    if long <= QUICK:
+        return ""
+    short = max(seconds(target, before + repeated(piece, SHORT) + after), 0.005)
+    growth = long / short
+    return f"{piece!r} {growth:.0f} times longer, {long:.2f} s" if growth > MOST_GROWTH else ""
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if name not in FOREIGN])
+def test_four_times_the_text_does_not_take_nine_times_as_long(name: str) -> None:
+    target = TARGETS[name]
+    middle = len(target.seeds[0]) // 2
+    around = (("", ""), (target.seeds[0][:middle], target.seeds[0][middle:]))
+    slow = [found for piece in PIECES for before, after in around if (found := too_slow(target, before, piece, after))]
+    assert not slow
+
+
+def test_quadratic_work_is_noticed_and_linear_work_is_not() -> None:
+    quadratic = Target(lambda text: [sum(text[at:].encode() * 2) for at in range(len(text))], ["a"])
+    linear = Target(lambda text: [sum(text.encode()) for _ in range(2_000)], ["a"])
+    assert "times longer" in too_slow(quadratic, "", "a", "")
+    assert not too_slow(linear, "", "a", "")
