@@ -22,7 +22,7 @@ KINDS: dict[str, Any] = {
     "structured": StructuredRunConfig, "checklist": ChecklistRunConfig, "blinded": BlindedRunConfig,
     "assurance": AssuranceRunConfig, "evolve": EvolveConfig,
 }  # fmt: skip
-DAPO = {"loss": "dapo", "clip": (0.2, 0.28), "sampling.resample": 4}
+DAPO = {"updates": 2, "loss": "dapo", "clip": (0.2, 0.28), "sampling.resample": 4}
 BIG = {"model": "Qwen/Qwen3-8B"}
 JUDGE_120B = {"checklist.judge": "http://localhost:8000/v1#openai/gpt-oss-120b"}
 ARMS: dict[str, dict[str, Any]] = {
@@ -65,10 +65,10 @@ ARMS: dict[str, dict[str, Any]] = {
     "blinded/qwen3-8b": BIG,
     "blinded/general-solver-only": {"game.checker_learns": False},
     "assurance/dapo-4b": DAPO,  # DPA-GRPO Table 1
-    "assurance/gspo-4b": {"loss": "gspo"},
+    "assurance/gspo-4b": {"updates": 2, "loss": "gspo"},
     "assurance/grpo-8b": BIG,
     "assurance/dapo-8b": BIG | DAPO,
-    "assurance/gspo-8b": BIG | {"loss": "gspo"},
+    "assurance/gspo-8b": BIG | {"updates": 2, "loss": "gspo"},
     "evolve/paper-budgets": {  # App. L, App. F; Algorithm 2, line 6
         "probes_by_round": (1122, 1122, 1513, 7287), "replay_by_round": (0, 0, 500, 500), "safe_share": 0.0,
         "smoothed": False,

@@ -78,16 +78,16 @@ class InstructionsWorld:
 
 
 def ruled(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with a rule that decides every second item of its checklist.
+    """The row with a rule that decides every second item of its checklist, but for numbers of words, which take two.
 
     >>> [*map(type, ruled(InstructionsWorld(2, 2).rows(1, seed=4)[0])["checklist"])]
     [<class 'dict'>, <class 'str'>]
     """
-    rules = zip(row["checklist"], row["instruction_id_list"], row["kwargs"], strict=True)
-    items = [
-        text if number % 2 else {"text": text, "rule": rule, "arguments": given}
-        for number, (text, rule, given) in enumerate(rules)
-    ]
+    items: list[Any] = []
+    for number, (text, one) in enumerate(zip(row["checklist"], row["constraints"], strict=True)):
+        rules = _rules(*one)
+        decided = len(rules) == 1 and number % 2 == 0
+        items.append({"text": text, "rule": rules[0][0], "arguments": rules[0][1]} if decided else text)
     return {**row, "checklist": items}
 
 
