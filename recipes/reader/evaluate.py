@@ -2,9 +2,9 @@
 
     python recipes/reader/evaluate.py WEIGHTS --encoder MPNET --packs runs/reader/packs [--without-notes]
 
-The encoder alone: P(supported) of each claim, no calibration, no exact comparators. With ``--verifier embedded`` (or
-``embedded:FOLDER``) instead of WEIGHTS, a whole verifier on the sets that choose settings. Figures go to standard
-output as one JSON object.
+The encoder alone, its weights rounded as they ship: P(supported) of each claim, no calibration, no exact comparators.
+With ``--verifier embedded`` (or ``embedded:FOLDER``) instead of WEIGHTS, a whole verifier on the sets that choose
+settings. Figures go to standard output as one JSON object.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from model import ReaderModel, batch_of, load_weights, shape_of
+from model import ReaderModel, batch_of, is_rounded, load_weights, rounded, shape_of
 from packs import chosen_rows
 from train import half_is_faster
 
@@ -87,6 +87,10 @@ def encoded(options: argparse.Namespace) -> Callable[[str], list[tuple[float, in
     """Scores sets of the packs with the encoder alone."""
     model, tokenizer = ReaderModel(shape_of(options.encoder)).eval(), Tokenizer(options.encoder / "tokenizer.json")
     load_weights(model, options.weights)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if is_rounded(name):
+                weight.copy_(rounded(weight))
     model = model.bfloat16() if half_is_faster() else model
 
     def of(name: str) -> list[tuple[float, int]]:
