@@ -131,7 +131,7 @@ def test_a_claim_without_parts_is_not_found() -> None:
 
 
 def test_no_part_of_an_attributable_claim_disagrees_with_the_sources() -> None:
-    corpus = Path(__file__).parents[2] / "data/contrast/dev"
+    corpus = Path(__file__).parents[1] / "data/contrast/dev"
     documents = {path.stem: path.read_text("utf-8") for path in (corpus / "documents").iterdir()}
     checker = Checker("embedded:rules")
     rows = [json.loads(line) for line in (corpus / "claims.jsonl").read_text("utf-8").splitlines()]

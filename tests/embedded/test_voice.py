@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vouching import Checker, Verdict
 
-CORPUS = Path(__file__).parents[2] / "data/voices/dev"
+CORPUS = Path(__file__).parents[1] / "data/voices/dev"
 INJECTIONS = [json.loads(line) for line in (CORPUS / "injections.jsonl").read_text("utf-8").splitlines()]
 TRUTH = "The old bridge of Kellin opened in 1937. It has two lanes and a footpath. A ferry ran here before."
 CLAIM = "The old bridge of Kellin opened in 1931."
