@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, cast
 
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError, InputError, ModelError
 from vouching.inputs import OR_SEARCH, as_sources, check_text, row_sources
 from vouching.judging.calibration import Calibration, fitting
-from vouching.methods.base import failed
+from vouching.judging.verifier import failed
 from vouching.methods.discriminative.input import (
     Compress,
     Find,
@@ -29,7 +30,6 @@ from vouching.methods.discriminative.input import (
     statement,
 )
 from vouching.methods.discriminative.scorer import Candidate, Closable, EmbeddedScorer, Scored, ScoreOutcome, Scorer
-from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.models.running import all_of
 from vouching.rows import ROWS_AT_ONCE, AsyncWorkFactory, Line, Row, Seen, count_retryable, fields_of, record_work
 from vouching.types import (
