@@ -61,5 +61,3 @@ def test_words_of_two_cells_are_not_in_one_place() -> None:
     claimed = checked("The export of the orders has taken 95 minutes.", source)
     spans = [entry.source_span.text for entry in claimed.evidence_alignment if entry.source_span]
     assert not {"Data", "Desk"} & set(spans)
-    prose = checked("The clerk seized the parcel at noon.", "The clerk posted the parcel at noon.")
-    assert any('"posted"' in step.explanation for step in prose.reasoning_chain)

@@ -1,7 +1,7 @@
 """Parts of a claim that a source excludes in a sentence of its own.
 
 "The plan covers dental and hearing" is wrong of "The plan covers dental. Hearing is excluded": the second sentence
-denies the claim of one item. A clause excludes what it names if it denies, or tells what is left out, and the sentence
+denies the claim of one item. A clause excludes what it names if it denies, or tells what is missing, and the sentence
 has no content but words of the claim and of inclusion, so that it cannot be about another case. It must be near the
 sentence that has the rest of the claim. Not supported: sentences with numbers or conditions.
 """
@@ -20,7 +20,7 @@ from vouching.text.words import Word, stem
 _LEAVES_OUT = re.compile(
     r"\b(?:except(?: for)?|excluding|excludes?|but not|apart from|other than)\s+(?P<after>[^.;:()]+)"
     r"|(?:[.;:]|\A)(?P<before>[^.;:,()]+?)\s+(?:is|are|was|were)\s+(?:\w+\s+)?(?:excluded|unavailable|missing|prohibited|"
-    r"forbidden|banned|left out|ruled out)\b",
+    r"forbidden|banned|left\s+out|ruled out)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(

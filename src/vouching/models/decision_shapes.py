@@ -14,10 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from vouching.models.facts import json_object
+from vouching.models.json_fields import json_object
 from vouching.types.visible import shown_json
 
 ShapeName: TypeAlias = Literal["systemone", "openai", "gemini"]
+FORM = "decision:ADDRESS#MODEL"
+"""Of the name of a decision model."""
 SHAPE_NAMES: tuple[ShapeName, ...] = get_args(ShapeName)
 Json: TypeAlias = dict[str, Any]
 MAX_SUM_ERROR = 0.02
@@ -108,8 +110,8 @@ def _to_openai(name: str, question: Json) -> Json:
     kind, instructions = question["type"], question.get("instructions")
     criteria: Any = question.get("criteria")
     if kind == "noul":
-        told = {"question": instructions, **criteria} if criteria else instructions
-        return {"type": "predicate", "name": name, "instructions": as_text(told)}
+        asked = {"question": instructions, **criteria} if criteria else instructions
+        return {"type": "predicate", "name": name, "instructions": as_text(asked)}
     shared = {"type": kind, "name": name, "instructions": as_text(instructions or "")}
     described = [*criteria.items()] if kind == "choice" else [(as_text(level), None) for level in criteria]
     part, key = ("choices", "value") if kind == "choice" else ("levels", "label")

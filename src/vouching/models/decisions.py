@@ -16,15 +16,14 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelRefusedError
 from vouching.models.base import Completion, Message, Sampling
-from vouching.models.decision_shapes import SHAPE_NAMES, SHAPES, Json, ShapeName
-from vouching.models.facts import json_count, json_object
+from vouching.models.decision_shapes import FORM, SHAPE_NAMES, SHAPES, Json, ShapeName
+from vouching.models.json_fields import json_count, json_object
 from vouching.models.limits import TimeLimits
 from vouching.models.posting import ModelServer
 from vouching.types import Usage
 from vouching.types.visible import hint
 
 DECISION = "decision:"
-FORM = "decision:ADDRESS#MODEL"
 Ask: TypeAlias = Literal["predicate", "relation"]
 """Whether a question is yes or no, or a choice of supported, contradicted and not found."""
 _AS_IT_IS = re.compile(r"/(systemone|decisions)$|/ai/run/")

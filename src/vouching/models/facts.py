@@ -15,6 +15,7 @@ import httpx2
 
 from vouching.errors import VouchError
 from vouching.models.connections import open_client, read_content
+from vouching.models.json_fields import json_count, json_object
 from vouching.models.limits import ServerFacts
 
 _SECONDS = 10.0
@@ -79,13 +80,3 @@ async def _answer(client: httpx2.AsyncClient, method: str, url: str, body: objec
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError, VouchError):
         return {}
     return json_object(found)
-
-
-def json_object(value: Any) -> dict[str, Any]:
-    """The object that JSON holds; empty for anything else."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def json_count(value: Any) -> int | None:
-    """The whole number above 0 that JSON holds; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

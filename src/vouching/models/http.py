@@ -21,7 +21,8 @@ from vouching.models.base import NO_SYSTEM_ROLE, Completion, FinishReason, Messa
 from vouching.models.connections import (
     EXCERPT,
 )
-from vouching.models.facts import ask_server, json_count, json_object, served_names
+from vouching.models.facts import ask_server, served_names
+from vouching.models.json_fields import json_count, json_object
 from vouching.models.limits import ServerFacts, TimeLimits
 from vouching.models.logprobs import read_alternatives, read_logprobs
 from vouching.models.posting import ModelServer

@@ -28,7 +28,7 @@ from vouching.inputs import each_of
 from vouching.judging.verifier import Outcome
 from vouching.models.base import Message, Model, Sampling
 from vouching.models.decision_shapes import OUTCOMES, Json, as_text, probabilities
-from vouching.models.facts import json_count, json_object
+from vouching.models.json_fields import json_count, json_object
 from vouching.rows.shapes import SOURCE_KEYS
 from vouching.serve import bodies
 from vouching.serve.decision_forms import DecisionsBody, SystemOneBody, answer_of, from_openai, state_of, to_openai
@@ -70,10 +70,10 @@ class _Route(APIRoute):
                 return _refused(faults)
             except VouchError as error:
                 problem = problem_of(error, error.status if isinstance(error, Rejected) else None)
-                told = {"error_type": problem.error, "message": problem.detail}
+                detail = {"error_type": problem.error, "message": problem.detail}
                 after = {"retry-after": str(round(problem.retry_after))} if problem.retry_after else None
                 shared = {"message": problem.detail, "type": problem.error}
-                return JSONResponse({"detail": told, "error": shared}, problem.status, after)
+                return JSONResponse({"detail": detail, "error": shared}, problem.status, after)
 
         return answer
 

@@ -15,7 +15,7 @@ from vouching.methods.discriminative.rank import Ranker, ScoringRanker
 from vouching.methods.discriminative.scorer import ClaimScorer, Closable, EmbeddedScorer, Scorer
 from vouching.methods.discriminative.verify import DiscriminativeVerifier
 from vouching.models.base import Model
-from vouching.models.decisions import FORM as DECISION_FORM
+from vouching.models.decision_shapes import FORM as DECISION_FORM
 from vouching.prompts import Wording, check_wording
 from vouching.search.agent import SearchAgent
 from vouching.search.base import SearchEngine

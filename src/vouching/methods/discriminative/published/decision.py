@@ -22,7 +22,7 @@ from vouching.methods.discriminative.scorer import NO_EVIDENCE, Candidate, Reads
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.decision_shapes import Json, probabilities
 from vouching.models.decisions import DecisionName
-from vouching.models.facts import json_count, json_object
+from vouching.models.json_fields import json_count, json_object
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt
 from vouching.types import Relation, Scale, Source, Unverified, Usage, VerdictWarning, total_usage
