@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         check_instruction,
         check_many,
         check_response,
+        check_trace,
         open_audit,
         rank,
     )  # fmt: skip
@@ -40,7 +41,7 @@ __all__ = [
     "AsyncClient", "BackendError", "Checker", "Claim", "Client", "ConfigError", "InputError", "MissingExtraError",
     "Ranking", "Report", "Source", "Span", "Unverified", "Verdict", "VouchError", "__version__", "acheck",
     "acheck_many", "acheck_instruction", "acheck_response", "arank", "check", "check_instruction", "check_many",
-    "check_response", "open_audit", "rank", "score_pairs", "with_verdicts",
+    "check_response", "check_trace", "open_audit", "rank", "score_pairs", "with_verdicts",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)

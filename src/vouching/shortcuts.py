@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from vouching.checker import Checker, Judged, run
-from vouching.claims import AnswerLike
+from vouching.claims import AnswerLike, claims_report, decompose
 from vouching.embedded.preference import Preference
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourcesLike, as_sources, check_text
@@ -15,7 +16,8 @@ from vouching.judging.verifier import Outcome
 from vouching.methods.discriminative.open import open_ranker
 from vouching.methods.discriminative.rank import Ranker
 from vouching.repair import Rest
-from vouching.types import Ranking, Report
+from vouching.rows.conversations import ORIGINS, Origin, Turn, read_turns
+from vouching.types import Ranking, Report, Unverified
 from vouching.types.visible import shown_json
 
 if TYPE_CHECKING:
@@ -109,6 +111,64 @@ def check_response(
     (1, 'Sure! It opened in 1973.')
     """
     return _checker(model, threshold, prefer).check_response(response, sources, question, repair_rest)
+
+
+def check_trace(
+    messages: object,
+    *,
+    origins: Sequence[Origin] = ORIGINS,
+    model: str = "embedded",
+    threshold: float = 0.5,
+    prefer: Preference | None = None,
+) -> list[Report]:
+    """Judge each answer of a conversation against what was known when it was given.
+
+    Args:
+        messages: of OpenAI (chat or Responses), Anthropic, LangChain or pydantic-ai, as JSON or as objects of their
+            clients; see :mod:`vouching.rows.conversations`.
+        origins: what counts as evidence: "documents", "tool" (results of tools that did not fail), "system" and "user".
+            An earlier answer never does.
+        model: the verifier.
+        threshold: score from which a claim is Attributable, in [0, 1].
+        prefer: as for :func:`check`.
+
+    Returns:
+        A Report per answer, in order, with the id "turn-N". The spans of its evidence name the result of the tool, such
+        as "call_1 (get_weather)". A claim before any evidence is Unverified(reason="no_evidence").
+
+    Raises:
+        InputError: no answer, or what is no conversation.
+        ConfigError: as for :func:`check`.
+
+    >>> [report] = check_trace([
+    ...     {"role": "user", "content": "When did the bridge open?"},
+    ...     {"role": "tool", "tool_call_id": "call_1", "name": "search", "content": "The bridge opened in 1973."},
+    ...     {"role": "assistant", "content": "The bridge opened in 1973."},
+    ... ])
+    >>> report.id, report.findings[0].label, report.findings[0].evidence_alignment[0].source_span.source_id
+    ('turn-1', 'Attributable', 'call_1 (search)')
+    """
+    return run(judge_turns(_checker(model, threshold, prefer), messages, origins))
+
+
+async def judge_turns(
+    checker: Checker, messages: object, origins: Sequence[Origin] = ORIGINS, repair_rest: Rest | None = None
+) -> list[Report]:
+    """The reports of :func:`check_trace`, by a checker, which may search where nothing was known."""
+    answered = [turn for turn in read_turns(messages, origins) if turn.answer]
+    if not answered:
+        raise InputError("the conversation has no answer of a model: pass all its messages, those of tools included")
+    reports = [await _judge_turn(checker, turn, repair_rest) for turn in answered]
+    return [replace(report, id=f"turn-{number}") for number, report in enumerate(reports, 1)]
+
+
+async def _judge_turn(checker: Checker, turn: Turn, repair_rest: Rest | None) -> Report:
+    if turn.sources or checker.finder is not None:
+        return await checker.acheck_response(turn.answer, turn.sources, turn.question, repair_rest)
+    found = decompose(turn.answer, turn.question)
+    why = "no result of a tool, document or system message was known when this was said"
+    outcomes = [Unverified(claim, "no_evidence", why) for claim in found.claims]
+    return claims_report(turn.answer, (), outcomes, found, None, turn.question)
 
 
 def check_many(

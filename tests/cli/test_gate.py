@@ -169,21 +169,30 @@ def said(text: str) -> tuple[str, Any]:
     return "assistant", [{"type": "text", "text": text}, {"type": "tool_use", "id": "t", "name": "Read", "input": {}}]
 
 
+def answers(text: str) -> tuple[str, Any]:
+    return "assistant", [{"type": "text", "text": text}]
+
+
 def stop(record: str, *options: str) -> Any:
     return vouch("gate", "stop", *MODEL, *options, stdin=record)
 
 
 def test_an_agent_may_not_stop_with_what_its_tools_contradict(tmp_path: Path) -> None:
-    told = [("user", "When did it open?"), said("I look."), result_of_tool(SOURCE), said("The bridge opened in 1937.")]
+    told = [
+        ("user", "When did it open?"),
+        said("I look."),
+        result_of_tool(SOURCE),
+        answers("The bridge opened in 1937."),
+    ]
     done = stop(transcript(tmp_path / "t.jsonl", *told))
     assert (done.exit_code, done.stdout) == (2, "")
     assert "Change 1937 to 1973." in done.stderr
-    right = [*told[:-1], said("The bridge opened in 1973.")]
+    right = [*told[:-1], answers("The bridge opened in 1973.")]
     assert stop(transcript(tmp_path / "t.jsonl", *right)).exit_code == 0
 
 
 def test_an_agent_that_was_sent_back_may_stop(tmp_path: Path) -> None:
-    told = [result_of_tool(SOURCE), said("The bridge opened in 1937.")]
+    told = [result_of_tool(SOURCE), answers("The bridge opened in 1937.")]
     assert stop(transcript(tmp_path / "t.jsonl", *told, stop_hook_active=True)).exit_code == 0
 
 
@@ -191,7 +200,7 @@ def test_errors_of_tools_and_the_agents_own_words_are_no_sources(tmp_path: Path)
     told = [
         said("The bridge opened in 1937."),
         result_of_tool(SOURCE, is_error=True),
-        said("The bridge opened in 1937."),
+        answers("The bridge opened in 1937."),
     ]
     done = stop(transcript(tmp_path / "t.jsonl", *told))
     assert done.exit_code == 0

@@ -9,7 +9,7 @@ from typing import Any
 from tests.house.source_tree import ROOT
 
 GUIDE = ROOT / "docs" / "cli.md"
-CHECK_OPTIONS = 26
+CHECK_OPTIONS = 27
 
 
 def lines_of(command: Any, name: str, depth: int = 0) -> Iterator[str]:

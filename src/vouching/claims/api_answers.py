@@ -10,13 +10,12 @@ answers in one; streams that are not complete.
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias, cast
 
 from vouching.errors import InputError
+from vouching.rows.conversations import as_json
 from vouching.types import Report, Source
 from vouching.types.visible import shown_json
 
@@ -90,7 +89,7 @@ def read_answer(given: AnswerLike) -> Answer:
     >>> answer.text, answer.citations[0].kind, answer.citations[0].end
     ('It is red.', 'char_location', 10)
     """
-    parts = [*_parts(_plain(given))]
+    parts = [*_parts(as_json(given))]
     if isinstance(given, str) and not any(part.holders for part in parts):
         return Answer(given)
     if not parts:
@@ -123,7 +122,7 @@ def with_verdicts(given: AnswerLike, report: Report) -> Any:
     >>> with_verdicts(answer, report)["content"][0]["citations"][0]["vouch"]["outcome"]
     'supports'
     """
-    plain = copy.deepcopy(_plain(given))
+    plain = copy.deepcopy(as_json(given))
     holders = [holder for part in _parts(plain) for holder in part.holders]
     if len(holders) != len(report.citations):
         raise InputError(
@@ -141,7 +140,7 @@ class _Part:
 
     text: str
     holders: list[dict[str, Any]]
-    """The citations, as they stand in the answer."""
+    """The citations, as the answer has them."""
     joined: bool
     """Whether it continues the text before it, and is as a whole what its citations are for: a block of Anthropic."""
 
@@ -178,14 +177,3 @@ def _given(holder: dict[str, Any], start: int, part: _Part) -> GivenCitation:
         given = [fields.get(key, fields.get("index")) for key in ("start_index", "end_index")]
         first, last = sorted(min(max(0, at), len(part.text)) if isinstance(at, int) else len(part.text) for at in given)
     return GivenCitation(fields, start + first, start + last)
-
-
-def _plain(given: Any) -> Any:
-    """An object of a client, or a text that may be JSON, as JSON; anything else as it is."""
-    if isinstance(given, str):
-        with suppress(ValueError, RecursionError):
-            return json.loads(given) if given.lstrip()[:1] in ("{", "[") else given
-    if isinstance(given, list):
-        return [_plain(one) for one in cast("list[Any]", given)]
-    dump = getattr(given, "model_dump", None)
-    return dump(mode="json") if callable(dump) else given

@@ -15,12 +15,12 @@ from vouching.claims.abstentions import abstention_in, without_facts
 from vouching.claims.antecedents import Discourse
 from vouching.claims.no_claims import why_no_claim
 from vouching.claims.short_answers import claim_of_answer, is_short_answer, needs_question
-from vouching.claims.structures import Piece, named, structured_pieces
 from vouching.models.base import spoken, thoughts
 from vouching.text.clauses import Clause, finite_verb, split_clauses, subject_of
 from vouching.text.coordinations import shares
 from vouching.text.layout import as_markdown
 from vouching.text.sentences import FOOTNOTE, LABEL, LIST_MARKER, sentence_spans
+from vouching.text.structures import Piece, named, structured_pieces
 from vouching.types import Claim, NonClaim, Span
 
 _PRONOUN = re.compile(r"[\"“'‘*_(]*(?:he|she|it|they|this|these|his|her|its|their)\b", re.IGNORECASE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -36,14 +37,18 @@ from vouching.cli.options import (
     WebEngines,
     argument_text,
     panel,
+    read_text,
 )
 from vouching.cli.spread import EngineName, Jobs, RayAddress, ShardOf, Spread
-from vouching.cli.streams import Exit, progress, usage_errors, write_error
+from vouching.cli.streams import Exit, progress, usage_errors, write_error, write_result
 from vouching.errors import InputError
+from vouching.models.running import run
 from vouching.rows import BatchSummary, LookIn, RowJob, open_rows
 from vouching.rows.shapes import TEXT_COLUMNS
 from vouching.search.options import SearchOptions
+from vouching.shortcuts import judge_turns
 from vouching.types import Report, Unverified, Verdict
+from vouching.types.visible import visible_line
 
 app = typer.Typer()
 
@@ -63,6 +68,8 @@ curl -s https://example.org/notes.txt | vouch check "It rained." --source - --js
 
 vouch check "It opened in 1937." --index notes --web wikipedia --web pages
 
+vouch check --trace messages.json --fail
+
 vouch check --input rows.jsonl --output verdicts.jsonl --jobs 0 --resume
 
 vouch check "It rained." --source notes.txt --model http://localhost:8000/v1#qwen --votes 3
@@ -79,6 +86,15 @@ _Response = Annotated[
 _Question = Annotated[
     str | None,
     panel(_WHAT, metavar="TEXT", help="The question that the answer responds to; CLAIM may be a short answer to it."),
+]
+_Trace = Annotated[
+    str | None,
+    panel(
+        _WHAT,
+        metavar="PATH|-",
+        help="Messages of a conversation, as JSON or JSON lines: each answer is checked against what tools returned, "
+        "and what documents and system messages said, before it.",
+    ),
 ]
 _Repair = Annotated[
     Literal["mark", "remove", "keep"] | None,
@@ -123,6 +139,7 @@ def check_command(
     claim: _Claim = None,
     response: _Response = None,
     question: _Question = None,
+    trace: _Trace = None,
     source: SourceFiles = None,
     source_text: SourceTexts = None,
     index: Indexes = None,
@@ -159,16 +176,50 @@ def check_command(
         keeping = Keeping("check", ledger)
         subject = Subject("CLAIM", claim, response, source or (), source_text or (), as_json, report, keeping)
         spread = Spread(shard, engine, ray_address, jobs)
-        files, asked_too = (input, output, resume), {"--question": question}
+        files, asked_too = (input, output, resume), {"--question": question, "--trace": trace}
         of_rows = {"--stop-on-error": stop_on_error, **spread.given}
         subject.refuse(files, asked_too, search.record, search.replay, of_rows=of_rows)
         if input is not None and output is not None:
             job = keeping.job(check_job((input, output, resume), judging, stop=stop_on_error))
             raise typer.Exit(_finish(job, fail, RowPage(report, search, threshold), model, spread))
+        if trace is not None:
+            raise typer.Exit(_check_trace(trace, subject, judging, question, fail))
         record = _check_text(subject, judging, question)
     if fail and isinstance(record, Report) and not record.findings:
         write_error(f"no claim was found: {record.without_claims}")
     raise typer.Exit(exit_status(record, fail))
+
+
+def _check_trace(trace: str, subject: Subject, judging: Judging, question: str | None, fail: bool) -> Exit:
+    """Judge each answer of a conversation, print its report, and return the exit status."""
+    given = {"CLAIM": subject.text, "--response": subject.response, "--question": question, "--source": subject.source,
+             "--source-text": subject.source_text, "--report": subject.report}  # fmt: skip
+    if others := [name for name, value in given.items() if value]:
+        raise InputError(f"--trace has its own questions and sources, and its reports are printed: omit {others[0]}")
+    subject.keeping.refuse()
+    messages, checker = read_text(trace, "--trace"), judging.checker()
+    with progress("Checking"):
+        reports = run(judge_turns(checker, messages.text, repair_rest=judging.repair_rest))
+        checker.close()
+    for number, report in enumerate(reports, 1):
+        if not subject.as_json:
+            write_result(f"{'' if number == 1 else chr(10)}Turn {number}: {visible_line(report.question or '')}\n")
+        subject.finish(report, report.sources)
+        if not subject.as_json:
+            write_result("".join(f"  {line}\n" for line in _supporting(report)))
+    findings = tuple(finding for report in reports for finding in report.findings)
+    return exit_status(replace(reports[0], findings=findings), fail)
+
+
+def _supporting(report: Report) -> list[str]:
+    """For each source that supports claims, which claims of the report these are."""
+    claims: dict[str, list[str]] = {}
+    for number, finding in enumerate(report.findings, 1):
+        if isinstance(finding, Verdict) and finding.attributable:
+            spans = [part.source_span for part in finding.evidence_alignment if part.source_span]
+            for name in dict.fromkeys(span.source_id or "" for span in spans):
+                claims.setdefault(name, []).append(str(number))
+    return [f"Supported by {visible_line(name)}: {', '.join(numbers)}" for name, numbers in claims.items()]
 
 
 def _check_text(subject: Subject, judging: Judging, question: str | None) -> Verdict | Unverified | Report:

@@ -18,6 +18,7 @@ from typing import Any, cast
 from vouching.checker import Checker
 from vouching.errors import InputError
 from vouching.inputs import SourceLike, as_sources, row_sources
+from vouching.rows.conversations import read_turns
 from vouching.rows.shapes import as_row
 from vouching.types import Report, Source
 from vouching.types.visible import shown_keys
@@ -91,15 +92,8 @@ def _of_transcript(path: Path) -> tuple[str, list[Source]]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the transcript {path} cannot be read: {error}") from None
-    answer, sources = "", list[Source]()
-    for message in _messages(lines):
-        if message.get("role") == "assistant":
-            said = "\n".join(_texts(message.get("content")))
-            answer = said if said.strip() else answer
-        else:
-            for text in _results(message.get("content")):
-                sources.append(Source(text, f"tool-{len(sources) + 1}"))
-    return answer, sources
+    *turns, now = read_turns([*_messages(lines)], ("documents", "tool"))
+    return turns[-1].answer if turns else "", [*as_sources(now.sources or [""])]
 
 
 def _messages(lines: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -113,23 +107,6 @@ def _messages(lines: Sequence[str]) -> Iterator[Mapping[str, Any]]:
             message = cast("dict[str, Any]", entry).get("message")
             if isinstance(message, dict):
                 yield cast("dict[str, Any]", message)
-
-
-def _texts(content: object) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    return [str(block["text"]) for block in _blocks(content) if block.get("type") == "text" and "text" in block]
-
-
-def _results(content: object) -> Iterator[str]:
-    for block in _blocks(content):
-        if block.get("type") == "tool_result" and block.get("is_error") is not True:
-            yield from _texts(block.get("content"))
-
-
-def _blocks(content: object) -> list[Mapping[str, Any]]:
-    listed = cast("list[object]", content) if isinstance(content, list) else []
-    return [cast("Mapping[str, Any]", block) for block in listed if isinstance(block, Mapping)]
 
 
 def decide_stop(stopping: Stopping, checker: Checker, block_unverified: bool = False) -> StopDecision:

@@ -113,8 +113,9 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in lower_words(text) if word not in _IGNORED)
 
 
-def values_in(text: str) -> list[Value]:
-    """The values of one sentence or cell, in order.
+@lru_cache(maxsize=4096)
+def values_in(text: str) -> tuple[Value, ...]:
+    """The values of one sentence or cell, in order; kept, as the answers of a conversation share most sources.
 
     >>> [(v.kind, v.low) for v in values_in("From 9:30 it costs €4.20 for 2 hours.")]
     [('clock', 570.0), ('currency EUR', 4.2), ('time', 7200.0)]
@@ -122,7 +123,7 @@ def values_in(text: str) -> list[Value]:
     dates = find_dates(text)
     values = [value for mention in dates for value in _of_date(text, mention)]
     values += [value for quantity in find_quantities(text, dates) for value in _of_quantity(text, quantity)]
-    return sorted(values, key=lambda value: value.start)
+    return tuple(sorted(values, key=lambda value: value.start))
 
 
 @lru_cache(maxsize=8)

@@ -2,8 +2,9 @@
 
 A row of ours has ``claim`` or ``response``, ``sources`` and, where known, ``question``, ``label`` and ``spans``. Other
 rows are converted by the first shape whose needed fields they have. Not supported: several turns of a chat (the last
-answer is read), images, contexts of DeepEval's CSV that contain its separator "|", promptfoo's CSV, whose columns have
-the names of prompts, and spans of TruLens's OpenTelemetry tracing, whose records have no contexts.
+answer is read; ``vouching.check_trace`` reads all), images, contexts of DeepEval's CSV that contain its separator "|",
+promptfoo's CSV, whose columns have the names of prompts, and spans of TruLens's OpenTelemetry tracing, whose records
+have no contexts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from vouching.errors import InputError
+from vouching.rows.conversations import read_turns
 from vouching.rows.row import Fields
 from vouching.types.visible import shown_json, shown_names
 
@@ -188,23 +190,10 @@ def _of_cell(text: str) -> Any:
 
 def _chat(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The last answer of a chat, the question before it, and the documents: given, or returned by tools."""
-    given = fields.get("messages")
-    turns = [cast("Mapping[str, Any]", one) for one in _members(given) if isinstance(one, Mapping)]
-    answers = [place for place, turn in enumerate(turns) if turn.get("role") == "assistant" and turn.get("content")]
-    if not answers:
+    if not isinstance(fields.get("messages"), list):
         return {}
-    before = turns[: answers[-1]]
-    said = {role: [_said(turn["content"]) for turn in before if turn.get("role") == role and turn.get("content")]
-            for role in ("user", "tool")}  # fmt: skip
-    documents = fields.get("documents") or said["tool"]
-    question = said["user"][-1] if said["user"] else None
-    return {"answer": _said(turns[answers[-1]]["content"]), "question": question, "documents": documents or None}
-
-
-def _said(content: Any) -> Any:
-    """The text of a message whose content is a text, or a list of parts."""
-    parts = [cast("Mapping[str, Any]", part) for part in _members(content) if isinstance(part, Mapping)]
-    return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str)) if parts else content
+    *_, last = [None, *(turn for turn in read_turns(fields, ("documents", "tool")) if turn.answer)]
+    return {"answer": last.answer, "question": last.question, "documents": [*last.sources]} if last else {}
 
 
 def _returned(calls: Any, output: Any) -> list[str]:

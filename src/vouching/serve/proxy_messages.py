@@ -10,16 +10,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from vouching.inputs import as_sources
-from vouching.serve.proxy_settings import Origin
+from vouching.rows.conversations import Origin, read_turns
 from vouching.types import Source
-
-_ROLES: Mapping[str, Origin] = {
-    "tool": "tool",
-    "function": "tool",
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +21,13 @@ class Asked:
     question: str | None
     """The text of the last message of the user."""
     sources: tuple[Source, ...]
-    """The documents, named by their place."""
+    """The documents and what else the policy counts as such, named by their call or place."""
 
 
 def read_request(body: Mapping[str, Any], origins: Sequence[Origin]) -> Asked:
     """The question and the documents of a request.
 
-    Raises InputError if the field "documents" cannot be read.
+    Raises InputError if the field "documents" cannot be read, or the request is nested too deeply.
 
     >>> body = {"documents": [{"doc_id": "a", "text": "It opened in 1973."}],
     ...     "messages": [{"role": "user", "content": "When?"}]}
@@ -43,42 +35,8 @@ def read_request(body: Mapping[str, Any], origins: Sequence[Origin]) -> Asked:
     >>> asked.question, asked.sources[0].id
     ('When?', 'a')
     """
-    messages = [*_messages(body)]
-    said = [text for role, text in messages if role == "user"]
-    given: list[Any] = []
-    listed = body.get("documents")
-    if "documents" in origins and listed:
-        given += as_sources([_document(one) for one in members(listed)] or listed)
-    for number, (role, text) in enumerate(messages, 1):
-        if _ROLES.get(role) in origins and text.strip():
-            given.append(Source(text, f"message-{number}-{role}"))
-    return Asked(said[-1] if said else None, as_sources(given) if given else ())
-
-
-def _document(value: Any) -> Any:
-    """A document of the field "documents"; Cohere and vLLM put its fields into "data"."""
-    inner = object_of(object_of(value).get("data"))
-    return {"id": object_of(value).get("id"), **inner} if inner else value
-
-
-def _messages(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The role and the text of each message of a request, in order."""
-    if isinstance(body.get("instructions"), str):
-        yield "system", body["instructions"]
-    listed = body.get("messages", body.get("input"))
-    if isinstance(listed, str):
-        yield "user", listed
-    for fields in objects(listed):
-        if fields.get("type") == "function_call_output":
-            yield "tool", _text(fields.get("output"))
-        elif isinstance(fields.get("role"), str):
-            yield fields["role"], _text(fields.get("content"))
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in objects(content) if isinstance(part.get("text"), str))
+    now = read_turns(body, origins)[-1]
+    return Asked(now.question, as_sources(now.sources) if now.sources else ())
 
 
 Replace = Callable[[str, bool], None]

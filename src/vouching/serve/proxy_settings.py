@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, get_args
 
 from vouching.errors import ConfigError
 from vouching.repair import Rest
-
-Origin: TypeAlias = Literal["documents", "tool", "system", "user"]
-"""Where a request has its documents: its field, or messages of a role."""
+from vouching.rows.conversations import ORIGINS, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class ProxySettings:
     """What happens to an answer to a request without documents, which is not checked."""
     abstained: Literal["pass", "block"] = "pass"
     """What happens to an answer that makes no claim and only says that it does not know."""
-    documents: tuple[Origin, ...] = ("documents", "tool", "system")
+    documents: tuple[Origin, ...] = ORIGINS
     """What counts as documents. With "user", whatever the user asserts supports the answer."""
     forward_documents: bool = False
     """Whether the field "documents" of a request is passed on; many servers refuse it."""

@@ -1,4 +1,4 @@
-"""Answers with a structure: tables, code blocks, JSON and YAML, cut into fields with what they belong to.
+"""Texts with a structure: tables, code blocks, JSON and YAML, cut into fields with what they belong to.
 
 A row of a table is one piece whose cells have the heads of their columns; a value of JSON or YAML is one piece with its
 key, and has the keys above it as its path. What code does is not checked. Offsets are those of the answer. Not
@@ -71,6 +71,33 @@ def structured_pieces(answer: str) -> list[Piece]:
     return sorted(pieces, key=lambda piece: piece.start)
 
 
+def json_lines(text: str) -> str | None:
+    """The values of JSON, each on a line after the keys it stands under; None for a text that is no object or list.
+
+    A sentence stands as it is. The whole and the objects of lists are named by their first short text. Empty values are
+    left out.
+
+    >>> print(json_lines('{"city": "Lyon", "forecast": [{"day": "Monday", "high_c": 21}], "note": null}'))
+    city: Lyon.
+    Lyon forecast day: Monday.
+    Lyon forecast Monday high c: 21.
+    """
+    start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    lines = list[str]()
+    for piece in _json(text, start, end, name_whole=True):
+        if piece.kind == "prose":
+            lines.append("\n" + _string(text[piece.start - 1 : piece.end + 1]) + "\n")
+        elif piece.kind == "field":
+            *key, value = (token[0] for token in _TOKEN.finditer(text, piece.start, piece.end))
+            place = " ".join(filter(None, (piece.context.replace(",", ""), named(_string(key[0])) if key else "")))
+            lines.append(f"{f'{place}: ' if place else ''}{' '.join(_string(value).split())}.")
+    return "\n".join(lines).strip() if lines else None
+
+
+def _string(token: str) -> str:
+    return str(json.loads(token)) if token.startswith('"') else token
+
+
 def named(words: str) -> str:
     """Words as they may be written between square brackets."""
     return " ".join(words.translate(_CLOSED).split()).rstrip(" :|")
@@ -105,8 +132,8 @@ def _with_rest(answer: str, start: int, end: int, inner: Sequence[Piece]) -> lis
     return found
 
 
-def _json(answer: str, start: int, end: int) -> list[Piece]:
-    """The values of JSON; none if it is no object or list."""
+def _json(answer: str, start: int, end: int, name_whole: bool = False) -> list[Piece]:
+    """The values of JSON; none if it is no object or list. Objects of lists, and the whole if asked, are named."""
     if answer[start : start + 1] not in ("{", "["):
         return []
     try:
@@ -126,12 +153,21 @@ def _json(answer: str, start: int, end: int) -> list[Piece]:
             path.pop()
         elif following == ":":
             key = token
-            if tokens[at - 1][0] == "{" and len(path) > 1 and not path[-1]:  # what tells one of a list from another
-                path[-1] = tokens[at + 2][0] if tokens[at + 2][0].startswith('"') else ""
+            if tokens[at - 1][0] == "{" and (name_whole or len(path) > 1) and not path[-1]:
+                path[-1] = _first_text(tokens, at)
         elif word not in ",:":
             fields.append(_value(answer, key, token, path))
             key = None
     return fields
+
+
+def _first_text(tokens: Sequence[re.Match[str]], at: int) -> str:
+    """What tells an object from others: its first short text before a nested value; "" without one."""
+    while at + 2 < len(tokens) and tokens[at + 1][0] == ":" and tokens[at + 2][0] not in "{[":
+        if tokens[at + 2][0].startswith('"') and len(tokens[at + 2][0].split()) < _PROSE_WORDS:
+            return tokens[at + 2][0]
+        at += 4
+    return ""
 
 
 def _value(answer: str, key: re.Match[str] | None, value: re.Match[str], path: Sequence[str]) -> Piece:
@@ -141,7 +177,7 @@ def _value(answer: str, key: re.Match[str] | None, value: re.Match[str], path: S
     if len(value[0].split()) >= _PROSE_WORDS and finite_verb(value[0]):
         return Piece(value.start() + 1, value.end() - 1, "prose")
     own = value[0] if key and answer[value.start() : value.end()] in path else ""
-    context = ", ".join(filter(None, (named(one) for one in path[-_DEEPEST:] if one != own)))
+    context = ", ".join(filter(None, (named(_string(one)) for one in path[-_DEEPEST:] if one != own)))
     return Piece(start, value.end(), "field", context)
 
 

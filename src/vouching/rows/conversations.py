@@ -1,0 +1,248 @@
+"""What was said in a conversation: each answer of a model, and what was known when it was given.
+
+Read are messages of OpenAI (chat completions, and items of Responses), Anthropic, LangChain and LangGraph
+(``messages_to_dict``, ``model_dump`` or ``dumpd``) and pydantic-ai (``ModelMessagesTypeAdapter``), as JSON, JSON lines
+or objects of these clients, alone or in the body of a request or an answer. A result of a tool is evidence unless the
+tool failed, and JSON in it is read as lines "place: value". What a model thinks is no answer, nor is what it says
+before it calls a tool. Not supported: images and files, answers in the arguments of a tool (output tools of
+pydantic-ai), streams, results in the notation of Python.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, cast
+
+from vouching.errors import InputError
+from vouching.text.structures import json_lines
+from vouching.types.visible import shown_json
+
+Origin: TypeAlias = Literal["documents", "tool", "system", "user"]
+"""Where evidence stands: the field "documents" and blocks with a document, or messages of a role."""
+ORIGINS: tuple[Origin, ...] = ("documents", "tool", "system")
+"""A user asks, and a model answers: neither is evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """An answer, and what was known when it was given."""
+
+    answer: str
+    """The text of the model; "" for the turn that is still open after the last message."""
+    question: str | None
+    """The text of the last message of the user before it."""
+    sources: tuple[Any, ...]
+    """What stands before it: documents as they were given, and mappings with "text" and "id", such as
+    "call_1 (get_weather)"."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    origin: str
+    """An Origin, "answer" or "call"."""
+    text: str = ""
+    id: str = ""
+    """Of a call or its result."""
+    name: str = ""
+    """Of a tool."""
+    document: Any = None
+
+
+_ROLES: Mapping[str, str] = {
+    "user": "user", "human": "user", "user-prompt": "user", "HumanMessageChunk": "user",
+    "assistant": "answer", "ai": "answer", "response": "answer", "AIMessageChunk": "answer",
+    "system": "system", "developer": "system", "system-prompt": "system", "instruction": "system",
+    "tool": "tool", "function": "tool", "ToolMessageChunk": "tool",
+}  # fmt: skip
+"""By role, ``part_kind``, ``type`` or ``kind``."""
+_CALL = re.compile(r"(?:^|[_-])(?:call|use)$")
+_RESULT = re.compile(r"(?:tool_result|[_-]return|_output)$")
+_DOCUMENTS = ("document", "search_result")
+_SILENT = re.compile(r"thinking|reasoning|compaction|retry|feedback|delta|digest|baseline|approval|list_tools")
+_MEDIA = re.compile(r"image|audio|video|file|base64|url|binary")
+_TEXT_BLOCK = re.compile(r"(?:text|document|logs|resource|search_result|(?:fetch|execution|call_tool)_result)$")
+_PARTS: Mapping[str, str | None] = {
+    "documents": "documents", "system": "system", "instructions": "system", "messages": None, "input": None,
+    "choices": "answer", "message": None, "parts": None, "content": None, "text": None, "output": "answer",
+    "tool_calls": "call", "function_call": "call",
+}  # fmt: skip
+"""The fields of bodies and messages in which something is said, in order, and by whom if that does not depend."""
+_BREAK = "\n\n"
+_ERROR_FIELDS = {"error", "message", "code", "status", "detail", "details", "type"}
+
+
+def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> list[Turn]:
+    """The answers of a conversation in order, each with what was known; then the open turn, without an answer.
+
+    Args:
+        given: messages, or the body of a request or an answer, as JSON or as objects of a client.
+        origins: what counts as evidence. With "user", whatever the user asserts supports the answers.
+
+    Raises:
+        InputError: a text that is not JSON, or is nested too deeply.
+
+    >>> call = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+    >>> answered, _ = read_turns([
+    ...     {"role": "user", "content": "How warm is it?"},
+    ...     {"role": "assistant", "content": None, "tool_calls": [call]},
+    ...     {"role": "tool", "tool_call_id": "call_1", "content": '{"temperature": 18}'},
+    ...     {"role": "assistant", "content": "It is 18 degrees."},
+    ... ])
+    >>> answered.answer, answered.question, answered.sources
+    ('It is 18 degrees.', 'How warm is it?', ({'text': 'temperature: 18.', 'id': 'call_1 (get_weather)'},))
+    """
+    turns, known, tools = list[Turn](), list[Any](), dict[str, str]()
+    question, answer = None, ""
+    try:
+        said = [*_said(_read(given), "user")]
+    except RecursionError:
+        raise InputError("the conversation is nested too deeply to be read: pass its messages alone") from None
+    for one in (*said, _Said("end")):
+        if one.origin == "call":
+            tools[one.id], answer = one.name, ""
+        elif one.origin == "answer":
+            answer += "" if one.text == _BREAK == answer[-2:] else one.text
+        else:
+            if answer.strip():
+                turns.append(Turn(answer.strip(), question, tuple(known)))
+            answer = ""
+            question = one.text if one.origin == "user" else question
+            if one.origin in origins and (one.document is not None or one.text.strip()):
+                source = _source(one, tools)
+                if one.origin != "system" or source not in known:
+                    known.append(source)
+    return [*turns, Turn("", question, tuple(known))]
+
+
+def as_json(given: Any) -> Any:
+    """An object of a client, or a text that may be JSON, as JSON; anything else as it is."""
+    if isinstance(given, str):
+        with suppress(ValueError, RecursionError):
+            return json.loads(given) if given.lstrip()[:1] in ("{", "[") else given
+    if isinstance(given, list):
+        return [as_json(one) for one in cast("list[Any]", given)]
+    dump = getattr(given, "model_dump", None)
+    return dump(mode="json") if callable(dump) else given
+
+
+def _read(given: Any) -> Any:
+    """A conversation as JSON. Raises InputError for another text."""
+    if not isinstance(given, (str, bytes)):
+        return given
+    try:
+        text = given if isinstance(given, str) else given.decode()
+        read = as_json(text)
+        return [json.loads(line) for line in text.splitlines() if line.strip()] if isinstance(read, str) else read
+    except ValueError:
+        raise InputError(
+            f"a conversation must be messages as JSON or JSON lines, got {shown_json(given)}: write them with "
+            "json.dumps, messages_to_dict of LangChain, or all_messages_json of pydantic-ai"
+        ) from None
+
+
+def _source(one: _Said, tools: Mapping[str, str]) -> Any:
+    if one.document is not None:
+        return one.document
+    tool = one.name or tools.get(one.id, "")
+    return {"text": one.text, "id": f"{one.id} ({tool})" if one.id and tool else one.id or tool or one.origin}
+
+
+def _said(given: Any, origin: str) -> Iterator[_Said]:
+    """What is said in a body, a message, a part of one, or a list of them, in order."""
+    if origin == "documents":
+        for one in cast("list[Any]", given) if isinstance(given, list) else [given] if given else []:
+            inner = _object(_object(one).get("data"))  # Cohere and vLLM put the fields there
+            yield _Said(origin, document={"id": _object(one).get("id"), **inner} if inner else one)
+    elif isinstance(given, str):
+        yield _Said(origin, given)
+    elif isinstance(given, list | tuple):
+        for one in cast("Iterable[Any]", given):
+            yield from _said(one, origin)
+    elif fields := _object(as_json(given)):
+        inner = (_object(fields.get(name)) for name in ("data", "kwargs", "function"))
+        yield from _said_in(fields | next(filter(None, inner), fields), origin)
+
+
+def _said_in(fields: dict[str, Any], origin: str) -> Iterator[_Said]:
+    names = (fields.get(name) for name in ("role", "part_kind", "type", "kind"))
+    kind = next((name for name in names if isinstance(name, str)), "")
+    calls = origin == "call" or _CALL.search(kind)
+    if calls:
+        tool = _first(fields, "tool_name", "name") or kind.removesuffix("_call")
+        yield _Said("call", "", _first(fields, "tool_call_id", "call_id", "id"), tool)
+    if kind in _DOCUMENTS:
+        document = {"text": _text(fields), "id": _first(fields, "title", "source") or kind}
+        yield _Said("documents", document=document if document["text"].strip() else None)
+    elif calls or _ROLES.get(kind) == "tool" or _RESULT.search(kind):
+        value = next((fields[name] for name in ("content", "output", "outputs", "results") if fields.get(name)), None)
+        if value is not None or not calls:
+            id = _first(fields, "tool_call_id", "tool_use_id", "call_id") or (_first(fields, "id") if calls else "")
+            text = "" if _failed(fields, value) else _text(value)
+            yield _Said("tool", text, id, _first(fields, "tool_name", "name"))
+    elif not _SILENT.search(kind):
+        speaker = _ROLES.get(kind, origin)
+        for name, other in _PARTS.items():
+            said = _said(fields.get(name), other or speaker)
+            yield from _one_text(said) if name in ("content", "parts") else said
+        if speaker == "answer" and kind != "text":  # blocks of Anthropic are stretches of one text
+            yield _Said("answer", _BREAK)
+
+
+def _one_text(said: Iterable[_Said]) -> Iterator[_Said]:
+    """The parts of a message, of which those of a user or the system that follow each other are one text."""
+    last: _Said | None = None
+    for one in said:
+        if last and one.origin == last.origin and one.origin in ("user", "system"):
+            last = replace(last, text=f"{last.text}\n{one.text}")
+        else:
+            yield from [last] if last else []
+            last = one
+    yield from [last] if last else []
+
+
+def _text(value: Any) -> str:
+    """The text of a result: of its blocks, or the values of its JSON with their places."""
+    if isinstance(value, str):
+        return json_lines(value) or value
+    fields, kind = _object(value), str(_object(value).get("type"))
+    if _MEDIA.search(kind):
+        return ""
+    if _TEXT_BLOCK.search(kind) or _are_blocks(fields.get("content")):
+        names = ("text", "content", "stdout", "logs", "resource", "source", "data")
+        return _text(next((fields[name] for name in names if fields.get(name)), ""))
+    if _are_blocks(value):
+        return "\n".join(filter(None, map(_text, value)))
+    return _text(json.dumps(value, ensure_ascii=False, default=str)) if value else ""
+
+
+def _are_blocks(value: Any) -> bool:
+    """Whether a value is a list of blocks with a type, as the APIs have them, rather than data."""
+    kinds = [str(_object(one).get("type")) for one in cast("list[Any]", value)] if isinstance(value, list) else []
+    return any(_TEXT_BLOCK.search(kind) or _MEDIA.search(kind) for kind in kinds)
+
+
+def _failed(fields: Mapping[str, Any], value: Any) -> bool:
+    """Whether a tool failed, as its client or the tool itself says."""
+    parsed = _object(as_json(value))
+    says_so = parsed.get("error") and {*parsed} <= _ERROR_FIELDS
+    return bool(
+        fields.get("is_error")
+        or fields.get("error")
+        or fields.get("status") in ("error", "failed", "incomplete")
+        or fields.get("outcome") in ("failed", "denied", "interrupted", "retried")
+        or str(parsed.get("type")).endswith("_error")
+        or parsed.get("isError")
+        or says_so
+    )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _first(fields: Mapping[str, Any], *names: str) -> str:
+    return next((fields[name] for name in names if isinstance(fields.get(name), str) and fields[name]), "")
