@@ -33,6 +33,7 @@ from vouching.methods.structured.reply import LabelReply, Reply, parse_reply
 from vouching.models.record import Replay
 from vouching.models.tools import read_tool_calls
 from vouching.reading.plain import as_plain
+from vouching.rows.conversations import read_turns
 from vouching.rows.read import open_rows
 from vouching.search.documents import html_text, pdf_text
 from vouching.search.record import Replay as SearchReplay
@@ -214,6 +215,11 @@ TARGETS: dict[str, Target] = {
     "reply with answers": Target(lambda text: read_answers(text, 3), ['1. Evidence: "It is 6 km." [Answer: 6 km]']),
     "reply with facts": Target(read_facts, ["- It opened.\n- It is long."], (ReplyError,)),
     "reply with places": Target(lambda text: read_places(text, 3), ["[2] > [1] > [3]"], (ReplyError,)),
+    "conversation": Target(
+        lambda text: [*read_turns(text)],
+        [(ROOT / f"tests/data/traces/{name}.json").read_text("utf-8") for name in ("anthropic", "pydantic_ai")],
+        as_json=True,
+    ),
     "reply with points": Target(read_points, ["Score: 7", "<think>x</think> 0.5"], (ReplyError,)),
     "reply with a verdict": Target(verdict_of, ["Verdict: supported."], (ReplyError,)),
     "reply of a writer": Target(read_reply, ["Reasoning: 64 - 18 = 46\nResponse: It is 46 m.\nAnswer: 46 m"]),

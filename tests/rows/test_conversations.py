@@ -135,7 +135,7 @@ def test_json_is_read_as_values_with_the_keys_above_them() -> None:
 @pytest.mark.parametrize("text", ["It is warm.", '{"role": "user"', '{"a": 1}\nb', b"\xff\xfe"])
 def test_what_is_no_conversation_is_refused_in_words(text: str | bytes) -> None:
     with pytest.raises(InputError, match="a conversation must be messages as JSON or JSON lines, got"):
-        read_turns(text)
+        list(read_turns(text))
 
 
 def test_a_conversation_without_an_answer_or_too_deep_is_refused() -> None:
@@ -145,7 +145,7 @@ def test_a_conversation_without_an_answer_or_too_deep_is_refused() -> None:
     for _ in range(5000):
         deep = [deep]
     with pytest.raises(InputError, match="nested too deeply"):
-        read_turns({"messages": deep})
+        list(read_turns({"messages": deep}))
 
 
 _JSON = st.recursive(
@@ -161,7 +161,7 @@ _JSON = st.recursive(
 
 @given(_JSON.filter(lambda value: not isinstance(value, str)))
 def test_any_json_is_read_and_the_sources_only_grow(value: Any) -> None:
-    turns = read_turns(value)
+    turns = [*read_turns(value)]
     assert turns[-1].answer == ""
     for turn, following in pairwise(turns):
         assert turn.answer

@@ -92,8 +92,10 @@ def _of_transcript(path: Path) -> tuple[str, list[Source]]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the transcript {path} cannot be read: {error}") from None
-    *turns, now = read_turns([*_messages(lines)], ("documents", "tool"))
-    return turns[-1].answer if turns else "", [*as_sources(now.sources or [""])]
+    answer, known = "", tuple[Any, ...]()
+    for turn in read_turns([*_messages(lines)], ("documents", "tool")):
+        answer, known = turn.answer or answer, turn.sources
+    return answer, [*as_sources(known or [""])]
 
 
 def _messages(lines: Sequence[str]) -> Iterator[Mapping[str, Any]]:

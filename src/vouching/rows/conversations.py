@@ -75,7 +75,7 @@ _BREAK = "\n\n"
 _ERROR_FIELDS = {"error", "message", "code", "status", "detail", "details", "type"}
 
 
-def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> list[Turn]:
+def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[Turn]:
     """The answers of a conversation in order, each with what was known; then the open turn, without an answer.
 
     Args:
@@ -83,7 +83,7 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> list[Turn]
         origins: what counts as evidence. With "user", whatever the user asserts supports the answers.
 
     Raises:
-        InputError: a text that is not JSON, or is nested too deeply.
+        InputError: at the first turn, for a text that is not JSON, or is nested too deeply.
 
     >>> call = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
     >>> answered, _ = read_turns([
@@ -95,7 +95,7 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> list[Turn]
     >>> answered.answer, answered.question, answered.sources
     ('It is 18 degrees.', 'How warm is it?', ({'text': 'temperature: 18.', 'id': 'call_1 (get_weather)'},))
     """
-    turns, known, tools = list[Turn](), list[Any](), dict[str, str]()
+    known, tools, rules = list[Any](), dict[str, str](), set[str]()
     question, answer = None, ""
     try:
         said = [*_said(_read(given), "user")]
@@ -108,14 +108,14 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> list[Turn]
             answer += "" if one.text == _BREAK == answer[-2:] else one.text
         else:
             if answer.strip():
-                turns.append(Turn(answer.strip(), question, tuple(known)))
+                yield Turn(answer.strip(), question, tuple(known))
             answer = ""
             question = one.text if one.origin == "user" else question
-            if one.origin in origins and (one.document is not None or one.text.strip()):
-                source = _source(one, tools)
-                if one.origin != "system" or source not in known:
-                    known.append(source)
-    return [*turns, Turn("", question, tuple(known))]
+            told = one.origin == "system" and one.text in rules  # pydantic-ai repeats them with each request
+            if one.origin in origins and (one.document is not None or one.text.strip()) and not told:
+                known.append(_source(one, tools))
+            rules |= {one.text} if one.origin == "system" else set[str]()
+    yield Turn("", question, tuple(known))
 
 
 def as_json(given: Any) -> Any:

@@ -192,7 +192,9 @@ def _chat(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The last answer of a chat, the question before it, and the documents: given, or returned by tools."""
     if not isinstance(fields.get("messages"), list):
         return {}
-    *_, last = [None, *(turn for turn in read_turns(fields, ("documents", "tool")) if turn.answer)]
+    last = None
+    for turn in read_turns(fields, ("documents", "tool")):
+        last = turn if turn.answer else last
     return {"answer": last.answer, "question": last.question, "documents": [*last.sources]} if last else {}
 
 

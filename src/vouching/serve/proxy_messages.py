@@ -5,6 +5,7 @@ Only texts are read; tool calls, images and unknown fields pass as they are.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -35,7 +36,7 @@ def read_request(body: Mapping[str, Any], origins: Sequence[Origin]) -> Asked:
     >>> asked.question, asked.sources[0].id
     ('When?', 'a')
     """
-    now = read_turns(body, origins)[-1]
+    [now] = deque(read_turns(body, origins), maxlen=1)
     return Asked(now.question, as_sources(now.sources) if now.sources else ())
 
 
