@@ -13,7 +13,7 @@ from vouching.errors import InputError
 from vouching.models.base import spoken, thoughts
 from vouching.rows.documents import Document, as_document
 from vouching.rows.read import Row, RowReader
-from vouching.rows.shapes import SOURCE_KEYS, as_row
+from vouching.rows.shapes import SOURCE_KEYS, as_row, read_label
 from vouching.types import Claim, Example, Label, Passage, Source, Span
 from vouching.types.visible import shown_json, shown_keys, value_fault
 
@@ -212,11 +212,9 @@ def labelled_row(row: Row) -> LabelledRow:
 
 
 def gold_of(fields: Mapping[str, Any]) -> Label | None:
-    """The label of a row; None without one. Raises InputError for an unknown label."""
-    given: Any = next((fields[key] for key in LABEL_KEYS if fields.get(key) is not None), None)
-    if given not in (None, "Attributable", "Not Attributable"):
-        raise InputError(f"the label must be Attributable or Not Attributable, got {shown_json(given)}")
-    return given
+    """The label of a row, of which 1 is Attributable and 0 is not; None without one. Raises InputError for another."""
+    key = next((key for key in LABEL_KEYS if fields.get(key) is not None), None)
+    return read_label(fields[key], key) if key else None
 
 
 @dataclass(slots=True)

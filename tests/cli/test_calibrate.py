@@ -129,7 +129,7 @@ def test_a_folder_of_what_it_made_is_found_by_the_variable(rows: Path, monkeypat
         ),
         (
             lambda row: {**row, "label": "yes"},
-            "line 1: the label must be Attributable or Not Attributable, got 'yes'",
+            "line 1: \"label\" must be Attributable (or 1) or Not Attributable (or 0), got 'yes'",
         ),
     ],
 )

@@ -73,6 +73,15 @@ def test_the_curve_fits_the_numbers(tmp_path: Path) -> None:
     assert "brier" not in made.measured
 
 
+def test_a_scorer_of_probabilities_has_its_errors_before_and_after(tmp_path: Path) -> None:
+    rows = [{**row, "label": 1 - n % 2} for n, row in enumerate(rows_of(40))]
+    output, _ = scored(written(tmp_path / "rows.jsonl", rows), TableScorer({RIGHT: 0.7, WRONG: 0.4}))
+    made = calibrate_scores("table", "abc", labelled_scores(str(output))[0])
+    # Right at .7 and wrong at .4, 20 each: the error is .3 of the one and .4 of the other.
+    assert made.measured["ece"] == pytest.approx(0.35)
+    assert made.measured["ece_held_out"] < 0.1
+
+
 def test_a_share_of_facts_is_not_calibrated(tmp_path: Path) -> None:
     rows = written(tmp_path / "rows.jsonl", rows_of(2))
     arguments = [

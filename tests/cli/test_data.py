@@ -98,7 +98,7 @@ def test_broken_rows_are_named_and_the_run_ends_with_3(tmp_path: Path, output: P
     named = [line for line in result.stderr.splitlines() if "rows.jsonl, line" in line]
     assert named == [
         'vouch: rows.jsonl, line 2: the row has no "claim"; its keys are id',
-        "vouch: rows.jsonl, line 3: the label must be Attributable or Not Attributable, got 'yes'",
+        "vouch: rows.jsonl, line 3: \"label\" must be Attributable (or 1) or Not Attributable (or 0), got 'yes'",
         "vouch: rows.jsonl, line 4: invalid JSON: Expecting value at character 10",
         'vouch: rows.jsonl, line 5: the row has no "sources"; its keys are claim; pass "source" or "sources", a string '
         "or a list of strings",

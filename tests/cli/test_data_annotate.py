@@ -143,7 +143,8 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_go_on(
     given = AnnotateOptions(written(tmp_path / "more.jsonl", rows), options.output)
     assert annotate_rows(given, ScriptedModel(SCRIPT)) == Exit.INCOMPLETE
     assert (
-        "more.jsonl, line 1: the label must be Attributable or Not Attributable, got 'maybe'" in capsys.readouterr().err
+        'more.jsonl, line 1: "label" must be Attributable (or 1) or Not Attributable (or 0), got '
+        "'maybe'" in capsys.readouterr().err
     )
     assert [row["id"] for row in lines(options.output)] == ["a"]
 

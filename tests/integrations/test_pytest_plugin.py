@@ -69,6 +69,23 @@ def test_an_abstention_fails_unless_it_is_expected(pytester: pytest.Pytester) ->
     result.stdout.fnmatch_lines(['*the text abstains and makes no claim, but the sources have "the fare"*'])
 
 
+def test_what_cannot_be_checked_fails_in_one_line(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_empty(assert_attributable):
+            assert_attributable(" ", "The fare is 3 euros.")
+
+        def test_sources(assert_attributable):
+            assert_attributable("The fare is 3 euros.", 7)
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["E *AssertionError: the text is empty*", "E *InputError: source 1 must be*got 7*"])
+    assert len([line for line in result.outlines if line.startswith("E ")]) == 2
+    assert "checker.py" not in result.stdout.str()
+
+
 def test_accepted_failures_pass_until_the_claim_changes(written: pytest.Pytester) -> None:
     run(written, "--vouch-accept", "-k", "wrong").assert_outcomes(passed=1, deselected=2)
     record = json.loads((written.path / "vouch-accepted.json").read_text(encoding="utf-8"))

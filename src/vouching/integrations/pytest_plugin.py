@@ -178,12 +178,19 @@ class AssertAttributable:
 
         Raises:
             AssertionError: a claim is not attributable and not accepted, could not be verified, or there is none.
+            VouchError: as :func:`vouching.check_response`; the test shows its message alone.
         """
+        from vouching.errors import VouchError
         from vouching.integrations.accepted import accepted
         from vouching.types.serial import to_json
 
         __tracebackhide__ = True
-        report = self._checks.checker(model, threshold).check_response(text, sources, question)
+        if not text.strip():
+            raise AssertionError("the text is empty, so it has no claim that could be checked")
+        try:
+            report = self._checks.checker(model, threshold).check_response(text, sources, question)
+        except VouchError as error:
+            raise error.with_traceback(None) from None
         self._checks.done.append((self._test, to_json(report)))
         lets = {one.key for one in self._checks.known}
         failed = [

@@ -138,9 +138,8 @@ class LabelledScore:
 def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperature") -> Calibration:
     """Fit a calibration on labelled verdicts of one model.
 
-    ``measured`` has rows, ece and brier, and the held-out figures of :func:`calibrate_scores`. Raises InputError also
-    for verdicts of several models, prompts or numbers of votes, and for calibrated ones (the embedded verifier's always
-    are).
+    ``measured`` is that of :func:`calibrate_scores`. Raises InputError also for verdicts of several models, prompts or
+    numbers of votes, and for calibrated ones (the embedded verifier's always are).
     """
     made = {(r.verdict.provenance.model, r.verdict.provenance.prompt_hash, r.verdict.provenance.votes) for r in rows}
     if len(made) != 1:
@@ -156,10 +155,7 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperatu
         )
         raise InputError(f"the verdicts of {model} are already calibrated ({done}): {remedy}")
     plain = [LabelledScore(row.gold, row.verdict.score, row.group) for row in rows]
-    fitted = calibrate_scores(model, prompt_hash, plain, kind, votes)
-    truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in plain]
-    before = {"ece": float(ece(truth, scores)), "brier": float(brier(truth, scores))}
-    return replace(fitted, measured={"rows": float(len(rows)), **before, **fitted.measured}, threshold=None)
+    return replace(calibrate_scores(model, prompt_hash, plain, kind, votes), threshold=None)
 
 
 def calibrate_scores(
@@ -167,8 +163,9 @@ def calibrate_scores(
 ) -> Calibration:
     """Fit a calibration on the numbers of one scorer; "temperature" requires numbers in [0, 1].
 
-    ``measured`` has rows and, by five folds of whole groups, ece_held_out and brier_held_out, unless a fold leaves too
-    little to fit; and confident_from, see :func:`confident_from`. ``threshold`` gives the best balanced accuracy.
+    ``measured`` has rows; ece and brier of the numbers as they are, if all are in [0, 1]; by five folds of whole groups
+    ece_held_out and brier_held_out, unless a fold leaves too little to fit; and confident_from, see
+    :func:`confident_from`. ``threshold`` gives the best balanced accuracy.
     Raises InputError for no rows, too few or with one label only, and numbers that are not finite or all equal.
     """
     truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in rows]
@@ -179,6 +176,8 @@ def calibrate_scores(
             "use a model whose scores differ, or look at its verdicts"
         )
     measured = {"rows": float(len(rows))}
+    if min(scores) >= 0 and max(scores) <= 1:
+        measured |= {"ece": float(ece(truth, scores)), "brier": float(brier(truth, scores))}
     better = calibrator.apply(scores)
     try:
         folds = [int.from_bytes(hashlib.sha256(row.group.encode()).digest()[:4]) % FOLDS for row in rows]

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias, cast
 from vouching.errors import InputError
 from vouching.rows.conversations import read_turns
 from vouching.rows.row import Fields
+from vouching.types import Label
 from vouching.types.visible import shown_json, shown_names
 
 Paths: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -228,15 +229,22 @@ def _texts(value: Any, place: str) -> Any:
     return value.split("|") if place in ("retrieval_context", "context") and "|" in value else [value]
 
 
-_LABELS = {"1": "Attributable", "0": "Not Attributable", "true": "Attributable", "false": "Not Attributable"}
+_LABELS: Mapping[str, Label] = {
+    "1": "Attributable", "0": "Not Attributable", "true": "Attributable", "false": "Not Attributable",
+    "attributable": "Attributable", "not attributable": "Not Attributable",
+}  # fmt: skip
 
 
-def _label(value: Any, place: str) -> str:
-    """1 is Attributable, 0 is not."""
-    label = _LABELS.get(str(value).lower().removesuffix(".0"), value)
-    if label not in _LABELS.values():
-        raise InputError(f'"{place}" must be 1 (supported) or 0, got {shown_json(value)}')
-    return str(label)
+def read_label(value: object, place: str) -> Label:
+    """The label of a row: 1 or true is Attributable, 0 or false is not. Raises InputError for any other value.
+
+    >>> read_label(1, "label"), read_label("Not Attributable", "label")
+    ('Attributable', 'Not Attributable')
+    """
+    label = _LABELS.get(str(value).lower().removesuffix(".0"))
+    if label is None:
+        raise InputError(f'"{place}" must be Attributable (or 1) or Not Attributable (or 0), got {shown_json(value)}')
+    return label
 
 
 def _spans(value: Any, place: str) -> list[dict[str, Any]]:
@@ -250,6 +258,6 @@ def _spans(value: Any, place: str) -> list[dict[str, Any]]:
 
 
 _READ: Mapping[str, Any] = {
-    "claim": _text, "response": _text, "source": _text, "sources": _texts, "label": _label, "spans": _spans,
+    "claim": _text, "response": _text, "source": _text, "sources": _texts, "label": read_label, "spans": _spans,
 }  # fmt: skip
 """How a field of ours is read from that of another tool."""
