@@ -111,8 +111,8 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[T
                 yield Turn(answer.strip(), question, tuple(known))
             answer = ""
             question = one.text if one.origin == "user" else question
-            told = one.origin == "system" and one.text in rules  # pydantic-ai repeats them with each request
-            if one.origin in origins and (one.document is not None or one.text.strip()) and not told:
+            repeated = one.origin == "system" and one.text in rules  # pydantic-ai repeats them with each request
+            if one.origin in origins and (one.document is not None or one.text.strip()) and not repeated:
                 known.append(_source(one, tools))
             rules |= {one.text} if one.origin == "system" else set[str]()
     yield Turn("", question, tuple(known))

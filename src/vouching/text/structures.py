@@ -74,8 +74,8 @@ def structured_pieces(answer: str) -> list[Piece]:
 def json_lines(text: str) -> str | None:
     """The values of JSON, each on a line after the keys it stands under; None for a text that is no object or list.
 
-    A sentence stands as it is. The whole and the objects of lists are named by their first short text. Empty values are
-    left out.
+    A sentence stands as it is. The whole and the objects of lists are named by their first short text. Empty values
+    have no line.
 
     >>> print(json_lines('{"city": "Lyon", "forecast": [{"day": "Monday", "high_c": 21}], "note": null}'))
     city: Lyon.
