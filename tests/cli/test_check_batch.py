@@ -310,7 +310,7 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
         (("--input", "rows.jsonl", "--output", "o.jsonl", "--model", "gpt"), "unknown model 'gpt'"),
         (
             ("--input", "rows.txt", "--output", "o.jsonl"),
-            "expected a file that ends in .jsonl, .jsonl.gz, .csv, .parquet or .json, hf:OWNER",
+            "expected a file that ends in .jsonl, .jsonl.gz, .csv, .tsv, .parquet or .json, hf:OWNER",
         ),
         (("--input", "none.jsonl", "--output", "o.jsonl"), "none.jsonl does not exist"),
         (("--input", "rows.jsonl", "--output", "none/o.jsonl"), "the folder none does not exist; create it first"),

@@ -122,7 +122,7 @@ def test_the_reward_is_a_table_of_the_settings(tmp_path: Path) -> None:
         (["reward.variant=binary-format", "reward.weights={chain=1}"], "can only be format and label"),
         (["reward.weights={chian=1}"], "weights has no 'chian'; expected one of format, alignment, chain, label"),
         (["reward.weights={chain=-1}"], "the weight 'chain' must be a finite number of at least 0"),
-        (["reward.split=60/40"], "reward.split must be '90/10'"),
+        (["reward.split=60/50"], "the split must be two percentages of process and outcome"),
         (["reward.diagnosis_floor=2"], "diagnosis_floor must be at most 1"),
     ],
 )

@@ -138,7 +138,7 @@ def audited(reply: str) -> str:
 
 def reward_of_row(
     row: Mapping[str, Any], *, scale: Scale = PAPER.scale, match: Match = PAPER.match,
-    min_questions: int = PAPER.min_questions, min_numbers: int = PAPER.min_numbers,
+    min_questions: int = PAPER.min_questions, min_numbers: int = PAPER.min_numbers, on_topic: bool = PAPER.on_topic,
 ) -> dict[str, Any]:  # fmt: skip
     """Total and parts of an audit from a file: a report, or a response with pairs that checkers answered.
 
@@ -151,7 +151,7 @@ def reward_of_row(
     >>> reward_of_row({"response": "It has two towers.", "pairs": pairs})["total"]
     0.0
     """
-    rules = BlindedRules(scale, match, min_questions, min_numbers)
+    rules = BlindedRules(scale, match, min_questions, min_numbers, on_topic)
     if row.get("kind") == "unverified":  # vouch check could not use the row
         raise InputError(f"the audit of the row failed: {row.get('message')}")
     if row.get("pairs") is None and row.get("kind") == "report":
