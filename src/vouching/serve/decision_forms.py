@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, StrictBool, StrictStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 from vouching.errors import InputError
 from vouching.inputs import check_texts
@@ -18,6 +18,11 @@ Text: TypeAlias = str | dict[str, Any] | list[Any]
 def _valid(value: Any) -> Any:
     check_texts(value, "a text of the request")
     return value
+
+
+def _example(fields: Json) -> ConfigDict:
+    """The configuration of a request with an example; clients may send fields of their own."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
 class Noul(BaseModel):
@@ -47,6 +52,13 @@ class Score(BaseModel):
 class SystemOneBody(BaseModel):
     """Questions about a state, in the form of System One."""
 
+    model_config = _example(
+        {
+            "model": "vouch",
+            "state": {"sources": ["The bridge opened to traffic in 1973."]},
+            "questions": {"year": {"type": "noul", "instructions": {"claim": "The bridge opened in 1937."}}},
+        }
+    )
     _texts = model_validator(mode="before")(_valid)
     model: str = Field(description="A judge of this server; the defaults of the clients mean the default one.")
     state: Text = Field(description="The sources: a text, or an object with sources, context or retrieval_context.")
@@ -98,6 +110,13 @@ class ScoreOf(BaseModel):
 class DecisionsBody(BaseModel):
     """Questions about an input, in the form of OpenAI's Decisions API."""
 
+    model_config = _example(
+        {
+            "model": "vouch",
+            "input": "The bridge opened to traffic in 1973.",
+            "questions": [{"type": "predicate", "name": "year", "instructions": "Claim: The bridge opened in 1937."}],
+        }
+    )
     _texts = model_validator(mode="before")(_valid)
     model: str
     input: str | list[dict[str, Any]]
