@@ -75,7 +75,7 @@ def test_minicheck_labels_become_ours_also_where_claims_are_labelled() -> None:
     # CSV has numbers as text, Parquet sometimes as floats
     for written in ("0", 0.0, False):
         assert as_row({"doc": "d", "claim": "c", "label": written})["label"] == "Not Attributable"
-    with pytest.raises(InputError, match='"label" must be Attributable .* got 2'):
+    with pytest.raises(InputError, match=r'"label" must be Attributable .* got 2'):
         as_row({"doc": "d", "claim": "c", "label": 2})
 
 

@@ -104,6 +104,39 @@ def test_sources_are_found_in_the_known_fields_of_a_state(url: str, state: Any, 
     assert systemone(url, {"c": noul(TRUE)}, state).json()["answers"]["c"]["x_vouch_verdict"]["label"] == label
 
 
+OPPOSITE = [
+    "Is the claim unsupported?", "Is the claim not supported by the sources?", "Does the source contradict the claim?",
+    "Isn't the claim supported?", "Is this a hallucination? Answer yes or no.", "Answer true if the claim is false.",
+    "Return true if the claim is unsupported, and false if it is supported.", "Does the source fail to support it?",
+    "Is the statement incorrect?", "Is any of it made up?", "Is there no support for the claim in the sources?",
+]  # fmt: skip
+PLAIN = [
+    "Is the claim supported?", "Is it true or false?", "Return true if it is supported, else false.",
+    "Is the claim supported and not contradicted?", "Answer no if it is not in the source. Is the claim grounded?",
+    "Judge this.", "Does it follow from the sources?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *({"type": "noul", "instructions": f"{words}\nClaim: {TRUE}"} for words in OPPOSITE),
+        {"type": "noul", "instructions": {"claim": TRUE, "task": OPPOSITE[0]}},
+        {"type": "noul", "instructions": {"question": {"claim": TRUE, "text": OPPOSITE[0]}}},
+        {"type": "noul", "instructions": {"claim": TRUE}, "criteria": {"true": "contradicted by the source"}},
+    ],
+)
+def test_a_question_whether_a_claim_lacks_support_is_refused_with_the_reason(url: str, question: Any) -> None:
+    reply = systemone(url, {"q": question})
+    assert (reply.status_code, "subtract the answer from 1" in reply.text) == (422, True)
+
+
+def test_a_question_whether_a_claim_is_supported_is_answered(url: str) -> None:
+    asked = {words: {"type": "noul", "instructions": f"{words}\nClaim: {TRUE} It is not false."} for words in PLAIN}
+    reply = systemone(url, asked).json()
+    assert list(reply["answers"]) == PLAIN, reply
+
+
 @pytest.mark.parametrize(
     ("question", "state"),
     [

@@ -142,6 +142,10 @@ _Undocumented = Annotated[
     Literal["pass", "block"] | None,
     panel(HOW, "--undocumented", help="What happens to an answer to a request without documents; default: pass."),
 ]
+_Abstained = Annotated[
+    Literal["pass", "block"] | None,
+    panel(HOW, "--abstained", help="What happens to an answer that only says that it does not know; default: pass."),
+]
 _Stream = Annotated[
     Literal["after", "held"] | None,
     panel(HOW, "--stream", help="Streams end with the verdict (after), or are held until checked; default: after."),
@@ -170,6 +174,7 @@ def proxy_command(
     action: _Action = None,
     unverified: _Unverified = None,
     undocumented: _Undocumented = None,
+    abstained: _Abstained = None,
     stream: _Stream = None,
     model: _ProxyModel = None,
     ledger: _Ledger = None,
@@ -185,7 +190,8 @@ def proxy_command(
     with usage_errors():
         given = {
             "upstream": upstream, "address": address, "action": action, "unverified": unverified, "stream": stream,
-            "undocumented": undocumented, "documents": json.dumps(documents) if documents else None,
+            "undocumented": undocumented, "abstained": abstained,
+            "documents": json.dumps(documents) if documents else None,
         }  # fmt: skip
         overrides = [f"proxy.{name}={value}" for name, value in given.items() if value is not None]
         policy = read_policy(config, [*overrides, *([] if ledger is None else [f"serve.ledger={ledger}"])])

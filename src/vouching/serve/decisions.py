@@ -4,8 +4,8 @@ A question whose instructions have a claim is answered with the verifier's proba
 support it, whatever else the instructions say, and with the whole record in ``x_vouch_verdict``. Every other question
 goes to the model of ``serve.decisions_fallback``; without one it is refused and never guessed: with status 422 in the
 form of System One, as ``refusal`` in that of OpenAI. Errors have what the clients of both read: ``detail`` and
-``error``. Not supported: images; scores (without a fallback), since a claim has no levels; the
-criteria of a question about a claim, which are not read.
+``error``. Not supported: images; scores (without a fallback), since a claim has no levels; yes/no
+questions whether a claim lacks support, which are refused if they are in English; other criteria, which are not read.
 """
 
 from __future__ import annotations
@@ -54,6 +54,18 @@ _RELATIONS: dict[str, set[str]] = {
     "unsupported": {"unsupported", "not_supported", "not_attributable", "ungrounded", "hallucinated", "false", "no"},
 }
 """The options of a choice that a verdict answers. Without a place for what is not found, it answers none."""
+_SUPPORT = "support|entail|attribut|ground|faithful|follow|true|correct|accura|consistent|verif|confirm|found|back"
+_POLARITY = re.compile(
+    rf"(?P<opposite>(?:\bnot|n't|\bnever|\bno|\bnor|\bfails? to|\blacks?|\bwithout)\b[^.?!;]{{0,40}}?\b(?:{_SUPPORT})"
+    rf"|\b(?:un|in|dis|mis)-?(?:{_SUPPORT})|\b(?:contra|refut|hallucinat|false|wrong|fabricat|conflict|invented|made.up"
+    rf"|erroneous|mistake|disprove))|\b(?:{_SUPPORT})",
+    re.IGNORECASE,
+)
+_ANSWER_WORDS = re.compile(
+    r"\b(?:answer|return|say|reply|output|respond|choose|else|otherwise)(?: with)? \W?(?:true|false|yes|no)\b"
+    r"|\b(?:true|false|yes|no)\W? (?=if\b|when\b|where\b|means\b|otherwise\b|else\b)",
+    re.IGNORECASE,
+)
 
 
 class _Route(APIRoute):
@@ -186,7 +198,7 @@ class _Decision:
             by = by if claims else str(reply.get("model"))
             found |= reply["answers"]
         else:
-            found |= dict.fromkeys(others, _NO_CLAIM if self._evidence else _NO_SOURCES)
+            found |= {name: self._why_not(one) for name, one in others.items()}
         return _Answers(by, {name: found[name] for name in self._questions}, tokens)
 
     async def _judged(self, claims: list[str], request: Request) -> list[Outcome]:
@@ -198,13 +210,23 @@ class _Decision:
 
     def _claim(self, question: Json) -> str | None:
         """The claim that a question is about, if the verifier can answer it."""
-        if not self._evidence or question["type"] == "score":
+        if not self._evidence or question["type"] == "score" or asks_the_opposite(question):
             return None
         if question["type"] == "choice" and relations_of(question["criteria"]) is None:
             return None
         return claim_of(question.get("instructions"))
 
+    def _why_not(self, question: Json) -> str:
+        """Why the verifier does not answer a question."""
+        if not self._evidence:
+            return _NO_SOURCES
+        return _OPPOSITE if claim_of(question.get("instructions")) and asks_the_opposite(question) else _NO_CLAIM
 
+
+_OPPOSITE = (
+    "the question is whether the claim lacks support, and the answer of this server is the probability that the "
+    "sources support it: ask whether the claim is supported, and subtract the answer from 1"
+)
 _NO_CLAIM = (
     "this server answers questions about a claim: give instructions an object with claim, and a choice the options "
     "supported, contradicted and not_found, or set serve.decisions_fallback for other questions"
@@ -258,6 +280,27 @@ def claim_of(instructions: Any) -> str | None:
     if isinstance(claim, str) and claim.strip():
         return claim
     return claim_of(given["question"]) if isinstance(given.get("question"), dict) else None
+
+
+def asks_the_opposite(question: Json) -> bool:
+    r"""Whether "true" to a yes/no question would mean that the claim is not supported, by its first such word.
+
+    >>> asks_the_opposite({"type": "noul", "instructions": "Is the claim unsupported?\nClaim: It opened."})
+    True
+    >>> asks_the_opposite({"type": "noul", "instructions": "Is it true or false?\nClaim: It is not true."})
+    False
+    """
+    if question["type"] != "noul":
+        return False
+    given = question.get("instructions")
+    if isinstance(given, str):
+        given = _object(given) or _CLAIM.sub("", given)
+    if fields := json_object(given):
+        words = [*fields.values(), *json_object(fields.get("question")).values()]
+        given = [one for one in words if isinstance(one, str) and one != claim_of(fields)]
+    said = (json_object(question.get("criteria")).get("true"), given)
+    firsts = (_POLARITY.search(_ANSWER_WORDS.sub("", as_text(one))) for one in said if one)
+    return any(first is not None and first["opposite"] is not None for first in firsts)
 
 
 def relations_of(options: Mapping[str, Any]) -> dict[str, str] | None:
