@@ -26,6 +26,9 @@ class OutputBusyError(InputError):
 class ConfigError(VouchError, ValueError):
     """A setting is wrong; a retry cannot help."""
 
+    status: int | None = None
+    """The HTTP status by which a server says so; None if none did."""
+
 
 class NoLanguageModelError(ConfigError):
     """Settings that need a language model, given with a model that is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -11,13 +12,14 @@ import pytest
 
 from tests.models.decision_server import responding
 from tests.models.fault_server import Answer, FaultServer, Request, of_json
-from vouching.errors import ConfigError, ModelContextError, ModelUnavailableError
+from vouching.errors import ConfigError, ModelContextError, ModelRefusedError, ModelUnavailableError
 from vouching.models.base import Message, Sampling
 from vouching.models.connections import error_of_status, retry_after
 from vouching.models.decision_shapes import SHAPES, probabilities
 from vouching.models.decisions import PROVIDERS, DecisionModel, DecisionName
-from vouching.models.limits import TimeLimits
+from vouching.models.limits import TimeLimits, context_of
 from vouching.models.open import open_model
+from vouching.models.wrappers import Wrapper
 
 QUESTIONS: dict[str, Any] = {
     "c1": {"type": "noul", "instructions": {"claim": "It opened."}, "criteria": {"true": "It did.", "false": "No."}},
@@ -116,9 +118,99 @@ def test_a_form_that_a_server_does_not_know_is_tried_once() -> None:
     assert replies[0] == replies[1]
 
 
-def test_a_server_that_knows_neither_form_gives_the_first_error() -> None:
-    with pytest.raises(ConfigError, match="404 Not Found: no route"):
-        against([of_json({"detail": "no route"}, status=404), of_json({"detail": "other"}, status=405)])
+@pytest.mark.parametrize(
+    ("statuses", "error", "match", "asked"),
+    [
+        ((404, 405), ConfigError, "404 Not Found", 2), ((404, 400), ModelRefusedError, "400 Bad Request", 2),
+        ((400, 404), ModelRefusedError, "400 Bad Request", 2), ((422, 501), ModelRefusedError, "422", 2),
+        ((404, 401), ConfigError, "401 Unauthorized", 2), ((400, 413), ModelContextError, "413", 2),
+        ((401, 400), ConfigError, "401", 1), ((402, 400), ConfigError, "402", 1), ((403, 400), ConfigError, "403", 1),
+        ((501, 400), ConfigError, "501", 1), ((301, 400), ConfigError, "has moved", 1),
+        ((413, 400), ModelContextError, "413", 1),
+    ],
+)  # fmt: skip
+def test_another_form_is_tried_only_if_the_status_may_mean_it_and_the_route_that_exists_has_the_last_word(
+    statuses: tuple[int, int], error: type[Exception], match: str, asked: int
+) -> None:
+    served: list[Request] = []
+
+    def script(request: Request) -> Answer:
+        served.append(request)
+        return of_json({"detail": "no"}, status=statuses[len(served) - 1])
+
+    with pytest.raises(error, match=match):
+        against(script)
+    assert len(served) == asked
+
+
+def test_a_form_is_kept_only_after_a_reply_in_it() -> None:
+    told: list[Request] = []
+
+    def script(request: Request) -> Answer:
+        told.append(request)
+        if "state" in request.body:  # at first, something in between answers
+            return of_json({"note": "starting"}) if len(told) == 1 else of_json({}, status=404)
+        return responding("openai")(request)
+
+    requests, replies = against(script, times=3)
+    paths = [request.path.rpartition("/")[2] for request in requests]
+    assert paths == ["systemone", "systemone", "decisions", "decisions"]
+    assert replies[0] == {"note": "starting"}
+    assert replies[1] == replies[2]
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_the_key_that_is_passed_beats_the_environment_and_advice_names_its_variable(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> tuple[list[Request], ConfigError]:
+        async with FaultServer([of_json({"detail": "key"}, status=status)]) as server:
+            monkeypatch.setitem(PROVIDERS, "typesafe", replace(PROVIDERS["typesafe"], address=server.url))
+            model = open_model("decision:typesafe#jev", api_key="passed")
+            with pytest.raises(ConfigError) as caught:
+                await model.generate([Message("user", json.dumps(ONE))], Sampling())
+            await model.aclose()
+            return server.requests, caught.value
+
+    monkeypatch.setenv("TYPESAFE_API_KEY", "of the environment")
+    monkeypatch.setenv("VOUCH_API_KEY", "of another server")
+    [request], error = asyncio.run(main())
+    assert request.headers["authorization"] == "Bearer passed"
+    assert "TYPESAFE_API_KEY" in str(error)
+    assert "VOUCH_API_KEY" not in str(error)
+
+
+def test_the_key_of_one_server_is_not_sent_to_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VOUCH_API_KEY", "of another server")
+    monkeypatch.setenv("TYPESAFE_API_KEY", "its own")
+    model = open_model("decision:typesafe#jev")
+    while isinstance(model, Wrapper):
+        model = model.model
+    assert isinstance(model, DecisionModel)
+    assert model._server.headers == {"authorization": "Bearer its own"}  # pyright: ignore[reportPrivateUsage]
+
+
+def test_null_in_the_fields_for_every_request_removes_a_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> Request:
+        async with FaultServer(responding("systemone")) as server:
+            model = open_model(f"decision:{server.url}#kev;shape=systemone")
+            await model.generate([Message("user", json.dumps(ONE))], Sampling())
+            await model.aclose()
+            return server.requests[0]
+
+    monkeypatch.setenv("VOUCH_EXTRA", '{"model": null, "seed": 1}')
+    assert asyncio.run(main()).body == {**ONE, "seed": 1}
+
+
+def test_a_server_that_says_its_context_is_asked_once() -> None:
+    async def main() -> tuple[list[str], list[int | None]]:
+        async with FaultServer([of_json({"default_generation_settings": {"n_ctx": 8192}})]) as server:
+            model = DecisionModel(f"decision:{server.url}/systemone#kev", None, TimeLimits())
+            found = [await context_of(model), await context_of(model)]
+            await model.aclose()
+            return [request.path for request in server.requests], found
+
+    assert asyncio.run(main()) == (["/props"], [8192, 8192])
 
 
 def test_an_address_that_is_a_route_is_used_as_it_is() -> None:

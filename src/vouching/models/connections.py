@@ -51,6 +51,8 @@ MAX_ANSWER = 64 << 20
 """Bytes of an answer with status 2xx, decompressed; a longer one is an error. ``transport`` limits those of errors."""
 EXCERPT = 300
 """Characters of an answer that an error message shows."""
+KEY = "VOUCH_API_KEY"
+"""The variable of the environment that has the key of a model's server."""
 _BUSY = {408, 425, 429}
 _MISCONFIGURED = {401, 402, 403, 404, 405, 501}
 _TOO_LARGE = 413
@@ -149,7 +151,7 @@ def checked_address(address: str, owner: str, example: str, key_variable: str = 
 
 
 def error_of_status(
-    response: httpx2.Response, content: bytes, where: str, advice: str | None = None
+    response: httpx2.Response, content: bytes, where: str, advice: str | None = None, key: str = KEY
 ) -> VouchError | None:
     """The error that a status means; None for success.
 
@@ -158,6 +160,7 @@ def error_of_status(
         content: the body.
         where: the server, for messages.
         advice: what to do about a wrong key, address or name; None has the advice for language models.
+        key: the variable of the environment that has the key, for that advice.
 
     >>> print(error_of_status(httpx2.Response(429, headers={"retry-after": "2"}), b"slow down", "http://host"))
     http://host returned 429 Too Many Requests: slow down
@@ -168,7 +171,9 @@ def error_of_status(
     message = f"{where} returned {status} {response.reason_phrase}".rstrip()
     message += f": {excerpt(content.decode(errors='replace'))}"
     if status in _MISCONFIGURED:
-        return ConfigError(f"{message}; {advice or _check_the_model(status)}")
+        wrong = ConfigError(f"{message}; {advice or _check_the_model(status, key)}")
+        wrong.status = status
+        return wrong
     too_long = status not in _BUSY and (_TOO_LONG.search(message) or b'"context_length_exceeded"' in content)
     if status == _TOO_LARGE or too_long:
         return ModelContextError(message, status)
@@ -179,9 +184,9 @@ def error_of_status(
     return ModelRefusedError(message, status)
 
 
-def _check_the_model(status: int) -> str:
+def _check_the_model(status: int, key: str) -> str:
     hint = " (most end in /v1)" if status == 404 else ""
-    return f"check the address{hint}, the model's name and VOUCH_API_KEY"
+    return f"check the address{hint}, the model's name and {key}"
 
 
 def error_of_transport(error: BaseException, where: str) -> VouchError:

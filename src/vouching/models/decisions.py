@@ -16,9 +16,10 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelRefusedError
 from vouching.models.base import Completion, Message, Sampling
+from vouching.models.connections import KEY
 from vouching.models.decision_shapes import FORM, SHAPE_NAMES, SHAPES, Json, ShapeName
 from vouching.models.json_fields import json_count, json_object
-from vouching.models.limits import TimeLimits
+from vouching.models.limits import ServerFacts, TimeLimits
 from vouching.models.posting import ModelServer
 from vouching.types import Usage
 from vouching.types.visible import hint
@@ -26,9 +27,12 @@ from vouching.types.visible import hint
 DECISION = "decision:"
 Ask: TypeAlias = Literal["predicate", "relation"]
 """Whether a question is yes or no, or a choice of supported, contradicted and not found."""
-_AS_IT_IS = re.compile(r"/(systemone|decisions)$|/ai/run/")
+_ROUTE = re.compile(r"/(systemone|decisions)$")
+_AS_IT_IS = re.compile(rf"{_ROUTE.pattern}|/ai/run/")
 _VERSION = re.compile(r"/v\d\w*$")
-_UNKNOWN_FORM = {400, 422}
+_NO_ROUTE = {404, 405}
+_OTHER_FORM = {400, 422} | _NO_ROUTE
+"""Statuses by which a server may not know the form of a request, but another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class Provider:
 
     address: str
     shape: ShapeName
-    key: str = "VOUCH_API_KEY"
+    key: str = KEY
     """The variable of the environment that has its key."""
     most: int = 64
     """Questions of one request."""
@@ -105,7 +109,7 @@ class DecisionModel:
 
     Args:
         name: as ``FORM``; the setting ``ask`` is not the model's.
-        api_key: sent if the provider's own variable of the environment is not set.
+        api_key: sent; None takes that of the provider's own variable of the environment.
         time: limits for each phase of a request.
 
     Raises:
@@ -118,9 +122,10 @@ class DecisionModel:
     def __init__(self, name: str, api_key: str | None, time: TimeLimits) -> None:
         parts = DecisionName.parse(name)
         self.name = name
-        self._model, self._shapes = parts.model, parts.shapes
-        key = os.environ.get(parts.provider.key) or api_key
-        self._server = ModelServer(parts.provider.address, key, time, parts.provider.key_header)
+        self._model, self._shapes, self._hosted = parts.model, parts.shapes, parts.provider.key != KEY
+        provider = parts.provider
+        key = api_key or os.environ.get(provider.key)
+        self._server = ModelServer(provider.address, key, time, provider.key_header, provider.key)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """The reply to the request in the last message.
@@ -129,21 +134,30 @@ class DecisionModel:
             ModelError, ConfigError: see ``connections``; also for a reply that answers a question twice.
         """
         asked = cast("Json", json.loads(messages[-1].content))
-        first: ModelRefusedError | ConfigError | None = None
+        refused: ModelRefusedError | ConfigError | None = None
         for shape in self._shapes:
-            form = SHAPES[shape]
+            body = {**SHAPES[shape].ask(self._model, asked), **sampling.extra}
+            body = {key: value for key, value in body.items() if value is not None}
             try:
-                body = {**form.ask(self._model, asked), **sampling.extra}
-                found, seconds = await self._server.post(self._url(form.path), body, self.name)
+                found, seconds = await self._server.post(self._url(SHAPES[shape].path), body, self.name)
+            except ModelContextError:
+                raise
             except (ModelRefusedError, ConfigError) as error:
-                if not _may_be_the_form(error):
-                    raise
-                first = first or error
-                continue
-            self._shapes = (shape,)
-            return [self._completion(found, asked, shape, seconds)]
-        assert first
-        raise first
+                # A route that exists says more than one that does not.
+                if refused is None or (refused.status in _NO_ROUTE and error.status not in _NO_ROUTE):
+                    refused = error
+                if error.status not in _OTHER_FORM:
+                    break
+            else:
+                return [self._completion(found, asked, shape, seconds)]
+        assert refused
+        raise refused
+
+    async def facts(self) -> ServerFacts:
+        """What the server says about itself; providers by name do not say it, and are not asked."""
+        if self._hosted:
+            return ServerFacts()
+        return await self._server.facts(_ROUTE.sub("", self._url("decisions")), self._model)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -161,13 +175,8 @@ class DecisionModel:
             text = json.dumps(reply)
         except (ValueError, RecursionError) as error:
             raise ModelAnswerError(f"the reply of {self.name} cannot be used: {error}") from None
+        if json_object(reply.get("answers")).keys() & asked["questions"].keys():
+            self._shapes = (shape,)
         used = json_object(reply.get("usage"))
         tokens = (json_count(used.get(f"{side}_tokens")) or 0 for side in ("input", "output"))
         return Completion(text, "stop", Usage(seconds, *tokens, calls=1))
-
-
-def _may_be_the_form(error: ModelRefusedError | ConfigError) -> bool:
-    """Whether a server may know another form: it has no such route, or finds the body invalid."""
-    if isinstance(error, ModelContextError):
-        return False
-    return isinstance(error, ConfigError) or error.status in _UNKNOWN_FORM

@@ -10,7 +10,6 @@ they do not know. Not supported: streaming; retries and limits, which are wrappe
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -21,12 +20,11 @@ from vouching.models.base import NO_SYSTEM_ROLE, Completion, FinishReason, Messa
 from vouching.models.connections import (
     EXCERPT,
 )
-from vouching.models.facts import ask_server, served_names
+from vouching.models.facts import served_names
 from vouching.models.json_fields import json_count, json_object
 from vouching.models.limits import ServerFacts, TimeLimits
 from vouching.models.logprobs import read_alternatives, read_logprobs
 from vouching.models.posting import ModelServer
-from vouching.models.running import PerLoop
 from vouching.models.tools import ToolCall
 from vouching.types import Usage
 from vouching.types.visible import shown_json
@@ -220,8 +218,6 @@ class HttpModel:
         self._many = True
         self._form: Format = _FORMATS[0]
         self._refused: frozenset[str] = frozenset()
-        self._asking = PerLoop(asyncio.Lock)
-        self._facts: ServerFacts | None = None
 
     @property
     def name(self) -> str:
@@ -242,10 +238,7 @@ class HttpModel:
 
     async def facts(self) -> ServerFacts:
         """What the server says about itself; it is asked once."""
-        async with self._asking.get():
-            if self._facts is None:
-                self._facts = await ask_server(self.base_url, self.model, self._server.headers, self._server.proxy)
-        return self._facts
+        return await self._server.facts(self.base_url, self.model)
 
     async def served(self) -> tuple[str, ...]:
         """The names of the models on the server; empty if it does not list them."""

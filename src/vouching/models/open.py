@@ -79,7 +79,8 @@ def open_model(
 
     Args:
         spec: its name, see ``FORMS``; None takes ``VOUCH_MODEL``.
-        api_key: key of the server; None takes ``VOUCH_API_KEY``, and for ``openai/name`` also ``OPENAI_API_KEY``.
+        api_key: key of the server; None takes ``VOUCH_API_KEY``, and for ``openai/name`` also ``OPENAI_API_KEY``;
+            for a decision model that of its provider.
         at_once: the maximum number of concurrent calls to a server; None takes ``VOUCH_MAX_CALLS``, or 64.
         per_minute: calls to a server in a minute; None takes ``VOUCH_CALLS_PER_MINUTE``, or has no limit.
         attempts: calls in all while a server is unavailable.
@@ -107,8 +108,7 @@ def open_model(
         model = Deadline(_in_process(kind, rest), time.reply)
         traced = Traced(model, "vllm" if kind == "vllm" else "transformers")
     else:
-        key = api_key or os.environ.get("VOUCH_API_KEY")
-        server = _of_file(rest, time) if is_gguf else _on_server(spec, key, time)
+        server = _of_file(rest, time) if is_gguf else _on_server(spec, api_key, time)
         limits = CallLimits.given()
         limited = Limited(server, limits.at_once if at_once is None else at_once, per_minute or limits.per_minute)
         traced = Traced(Retrying(limited, attempts), "openai")
@@ -163,6 +163,7 @@ def _on_server(spec: str, api_key: str | None, time: TimeLimits) -> Model:
         from vouching.models.decisions import DecisionModel
 
         return DecisionModel(spec, api_key, time)
+    api_key = api_key or os.environ.get("VOUCH_API_KEY")
     if (found := re.fullmatch(r"openai/(\S+)", spec)) is not None:
         # This key is sent only to the server that the caller means by "openai".
         key = api_key or os.environ.get("OPENAI_API_KEY")

@@ -17,6 +17,7 @@ from openai import APIStatusError, AsyncStream, Omit, OpenAIError
 
 from vouching.errors import ConfigError, ModelDeadlineError, ModelRefusedError
 from vouching.models.connections import (
+    KEY,
     checked_address,
     error_of_status,
     error_of_transport,
@@ -25,8 +26,9 @@ from vouching.models.connections import (
     read_content,
     read_object,
 )
-from vouching.models.limits import TimeLimits
-from vouching.models.running import OpenPerLoop
+from vouching.models.facts import ask_server
+from vouching.models.limits import ServerFacts, TimeLimits
+from vouching.models.running import OpenPerLoop, PerLoop
 from vouching.models.transport import openai_client
 
 _UNSENT = {"x-stainless-retry-count": Omit(), "x-stainless-read-timeout": Omit()}
@@ -41,6 +43,7 @@ class ModelServer:
         api_key: sent as a bearer token; None sends none.
         time: seconds for a reply, or limits for each phase of a request.
         key_header: another header for the key, which is then sent without "Bearer".
+        key_name: the variable of the environment that has the key, for messages.
 
     Raises:
         ConfigError: the address is malformed, or the key cannot be sent in a header.
@@ -49,8 +52,10 @@ class ModelServer:
     'http://localhost:8000/v1'
     """
 
-    def __init__(self, address: str, api_key: str | None, time: TimeLimits, key_header: str = "") -> None:
-        self.address = checked_address(address, "a model", "http://host:8000/v1", "VOUCH_API_KEY")
+    def __init__(
+        self, address: str, api_key: str | None, time: TimeLimits, key_header: str = "", key_name: str = KEY
+    ) -> None:
+        self.address = checked_address(address, "a model", "http://host:8000/v1", key_name)
         key = (api_key or "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(
@@ -62,8 +67,10 @@ class ModelServer:
         # The client takes a key from the environment where it gets none: that one is for OpenAI alone.
         self._headers = {"authorization": Omit(), **_UNSENT, **self.headers}
         self.proxy = proxy_of(self.address)
-        self._time = time
+        self._time, self._key_name = time, key_name
         self._clients = OpenPerLoop(lambda: openai_client(self.address, self.proxy, self._time))
+        self._asking = PerLoop(asyncio.Lock)
+        self._facts: ServerFacts | None = None
 
     async def post(self, url: str, body: dict[str, Any], name: str) -> tuple[dict[str, Any], float]:
         """The JSON object that answers a body, and the seconds that it took; ``name`` is the model's, for messages.
@@ -85,12 +92,19 @@ class ModelServer:
                 finally:
                     await response.aclose()
         except APIStatusError as error:
-            raise error_of_status(error.response, error.response.content, name) or error from None
+            raise error_of_status(error.response, error.response.content, name, key=self._key_name) or error from None
         except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
             if scope.expired() or is_read_timeout(error):
                 raise _too_slow(name, time.perf_counter() - started) from None
             raise error_of_transport(error, name) from error
         return read_object(response, answer, name), time.perf_counter() - started
+
+    async def facts(self, base_url: str, model: str) -> ServerFacts:
+        """What the server says about itself and a model; it is asked once. ``base_url`` includes the version."""
+        async with self._asking.get():
+            if self._facts is None:
+                self._facts = await ask_server(base_url, model, self.headers, self.proxy)
+        return self._facts
 
     async def aclose(self) -> None:
         """Close the connections."""
