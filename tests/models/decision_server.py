@@ -65,8 +65,8 @@ def responding(shape: str, support: Mapping[str, float] | None = None) -> Callab
 
 def _first(reply: Reply) -> Reply:
     answers: Any = reply["answers"]
-    key: Any = 0 if isinstance(answers, list) else next(iter(answers))
-    return answers[key]
+    found: Reply = answers[0] if type(answers) is list else answers[next(iter(answers))]
+    return found
 
 
 def _with(key: str, value: Any) -> Callable[[Reply], Any]:
@@ -120,6 +120,12 @@ WRONG: dict[str, Callable[[Reply], Any]] = {
     "a bare number": _replaced(0.9), "nothing": _replaced(None),
     "no answers": lambda reply: {**reply, "answers": None}, "empty": lambda reply: {},
     "a list for all": lambda reply: [reply], "an error with 200": lambda reply: {"error": {"message": "overloaded"}},
+    "a probability beside a refusal": _with("refusal", "I will not."),
+    "a probability beside an error": _with("error", {"message": "filtered"}),
+    "an incomplete answer": _with("status", "incomplete"),
+    "answers beside an error": lambda reply: {**reply, "error": {"message": "overloaded"}},
+    "a failed reply": lambda reply: {**reply, "status": "failed"},
+    "an incomplete reply": lambda reply: {**reply, "incomplete_details": {"reason": "content_filter"}},
     "another form": lambda reply: {**reply, "answers": {"c1": 0.9, "c2": 0.9}},
 }  # fmt: skip
 """What a reply with status 200 may hold instead of a probability of its first question."""

@@ -26,6 +26,8 @@ MAX_SUM_ERROR = 0.02
 """By which the probabilities of a choice may miss 1: servers round to two or four decimals."""
 OUTCOMES: tuple[str, str] = ("true", "false")
 """The options of a yes/no question."""
+_FAULTS = ("error", "refusal", "incomplete_details", "incomplete_reason", "status")
+_UNFINISHED = {"failed", "incomplete", "cancelled", "error"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,35 @@ class DecisionShape:
     """From the model's name and a request in the form of System One, with ``state`` and ``questions``, to the body."""
     read: Callable[[Json, Json], Json]
     """From a reply and that request to the reply in the form of System One; what it cannot read is left as it is."""
+
+
+def failure_of(fields: Mapping[str, Any]) -> str:
+    """What a reply or an answer says went wrong, whatever probability it has beside; empty if it says nothing of it.
+
+    >>> failure_of({"noul": 0.9, "refusal": "I will not."}), failure_of({"noul": 0.9, "error": None})
+    ("refusal 'I will not.'", '')
+    """
+    given = ((key, value) for key in _FAULTS if (value := fields.get(key)))
+    return next((f"{key} {shown_json(one)}" for key, one in given if key != "status" or str(one) in _UNFINISHED), "")
+
+
+def is_refusal(answer: Any) -> bool:
+    """Whether a model refused to answer a question."""
+    given = json_object(answer)
+    return given.get("type") == "refusal" or bool(given.get("refusal"))
+
+
+def answers_of(reply: Json) -> Json:
+    """The answers of a reply in the form of System One, by name.
+
+    Raises:
+        ValueError: it has none, or says that it failed or is not complete.
+    """
+    if failure := failure_of(reply):
+        raise ValueError(f"the reply says {failure}")
+    if not (answers := json_object(reply.get("answers"))):
+        raise ValueError(f"expected answers by the names of the questions, got {shown_json(reply)}")
+    return answers
 
 
 def probabilities(question: Mapping[str, Any], answer: Any) -> dict[str, float]:
@@ -56,8 +87,10 @@ def probabilities(question: Mapping[str, Any], answer: Any) -> dict[str, float]:
     if answer is None:
         raise ValueError("the reply has no answer to it")
     given, kind = json_object(answer), question["type"]
-    if given.get("type") == "refusal":
+    if is_refusal(given):
         raise ValueError("the model refused to answer")
+    if failure := failure_of(given):
+        raise ValueError(f"the answer says {failure}")
     if given.get("type") != kind:
         raise ValueError(f"expected an answer of the type {kind}, got {shown_json(answer)}")
     if kind == "noul":
@@ -76,7 +109,7 @@ def probabilities(question: Mapping[str, Any], answer: Any) -> dict[str, float]:
 def _probability(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValueError(f"expected a probability from 0 to 1, got {shown_json(value)}")
-    return float(value)
+    return float(value) + 0.0  # -0.0 becomes 0.0
 
 
 def _options(question: Mapping[str, Any]) -> list[str]:
@@ -134,7 +167,8 @@ def from_openai(reply: Json, asked: Json) -> Json:
 def _from_openai(answer: Json, question: Json | None) -> Json:
     kind = answer.get("type")
     if kind == "predicate":
-        return {"type": "noul", "noul": answer.get("probability")}
+        said = {key: answer[key] for key in _FAULTS if key in answer}
+        return {"type": "noul", "noul": answer.get("probability"), **said}
     listed = answer.get("probabilities")
     if kind not in ("choice", "score") or not isinstance(listed, list):
         return answer
@@ -187,6 +221,8 @@ def from_gemini(reply: Json, asked: Json) -> Json:
 
 def _same(reply: Json, asked: Json) -> Json:
     # Cloudflare puts the reply into an envelope.
+    if reply.get("success") is False:
+        return {"error": reply.get("errors") or "no success"}
     return cast("Json", reply["result"]) if isinstance(reply.get("result"), dict) else reply
 
 

@@ -75,7 +75,7 @@ def test_what_is_no_probability_is_unverified_and_no_score(shape: str, fault: st
     assert second == 0.9 or isinstance(second, str)
     if fault in ("above 1", "a text", "not a number", "a refusal", "no answer", "deleted"):
         assert second == 0.9  # only the question with the fault has no answer
-    assert (first == "refused") == (fault == "a refusal")
+    assert (first == "refused") == (fault in ("a refusal", "a probability beside a refusal"))
 
 
 @pytest.mark.parametrize("shape", SHAPE_NAMES)
@@ -86,6 +86,21 @@ def test_a_failure_of_the_server_is_an_error_or_unverified_and_no_score(shape: s
             scored_by([STATUSES[fault]], f"shape={shape}", seconds=0.3)
     else:
         assert scores(scored_by([STATUSES[fault]], f"shape={shape}")[0]) == ["backend", "backend"]
+
+
+def test_half_of_a_choice_is_not_more_likely_than_not_and_minus_zero_is_zero() -> None:
+    def script(request: Request) -> Answer:
+        reply = systemone_reply(request.body)
+        for name, values in {"c1": (0.5, 0.5, 0.0), "c2": (-0.0, 1.0, 0.0)}.items():
+            options = ("supported", "contradicted", "not_found")
+            reply["answers"][name]["probabilities"] = dict(zip(options, values, strict=True))
+        return of_json(reply)
+
+    half, zero = scored_by(script, "shape=systemone;ask=relation")[0]
+    assert isinstance(half, Scored)
+    assert isinstance(zero, Scored)
+    assert (half.value < 0.5, half.value) == (True, pytest.approx(0.5))
+    assert str(zero.value) == "0.0"
 
 
 @pytest.mark.parametrize("values", [(0.9, 0.05, 0.02), (0.9, 0.2, 0.1), (0.9, 0.1), (1.1, -0.1, 0.0)])

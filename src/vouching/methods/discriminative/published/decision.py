@@ -9,6 +9,7 @@ half the length, and questions that do not fit are divided. Not supported: quest
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +21,12 @@ from vouching.judging.windows import SHORTEST, ScreenedSources, Window, window_l
 from vouching.methods.discriminative.input import Shown
 from vouching.methods.discriminative.scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome
 from vouching.models.base import Completion, Message, Model, Sampling
-from vouching.models.decision_shapes import Json, probabilities
+from vouching.models.decision_shapes import Json, answers_of, is_refusal, probabilities
 from vouching.models.decisions import DecisionName
 from vouching.models.json_fields import json_count, json_object
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt
 from vouching.types import Relation, Scale, Source, Unverified, Usage, VerdictWarning, total_usage
-from vouching.types.visible import shown_json
 
 WINDOW = 90_000
 """Characters of the sources in one request: about 30,000 tokens."""
@@ -175,9 +175,12 @@ class DecisionScorer:
         if "contradicted" in best.options:
             likeliest = {max(answer.options, key=answer.options.__getitem__) for answer in answers}
             against = "contradicted" if "contradicted" in likeliest else "not_found"
+        value = best.options[self._support]
+        if against and value == 0.5:  # of three options, one half is not more likely than not
+            value = math.nextafter(value, 0.0)
         reason = ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in best.options.items())
         return Scored(
-            best.options[self._support],
+            value,
             self._warnings(answers, best.by),
             usage=usage,
             reason=reason if against else "",
@@ -200,9 +203,10 @@ class DecisionScorer:
 def read_answers(asked: Json, text: str) -> list[_Answered | Unread]:
     """What a reply says of each question. Raises ReplyError for a reply without answers."""
     reply: Json = json_object(json.loads(text))
-    answers = json_object(reply.get("answers"))
-    if not answers:
-        raise ReplyError(f"expected answers by the names of the questions, got {shown_json(reply)}")
+    try:
+        answers = answers_of(reply)
+    except ValueError as error:
+        raise ReplyError(str(error)) from None
     by = reply.get("model") if isinstance(reply.get("model"), str) else ""
     tokens = json_count(json_object(reply.get("usage")).get("input_tokens"))
     sent = sum(len("".join(one["text"].split())) for one in asked["state"]["sources"])
@@ -212,6 +216,5 @@ def read_answers(asked: Json, text: str) -> list[_Answered | Unread]:
             options = probabilities(question, answers.get(name))
             found.append(_Answered(options, str(by), tokens is not None and sent > _DENSEST * tokens))
         except ValueError as error:
-            refused = json_object(answers.get(name)).get("type") == "refusal"
-            found.append(Unread("refused" if refused else "unparsable", str(error)))
+            found.append(Unread("refused" if is_refusal(answers.get(name)) else "unparsable", str(error)))
     return found
