@@ -65,8 +65,8 @@ def responding(shape: str, support: Mapping[str, float] | None = None) -> Callab
 
 def _first(reply: Reply) -> Reply:
     answers: Any = reply["answers"]
-    found: Reply = answers[0] if type(answers) is list else answers[next(iter(answers))]
-    return found
+    key: Any = 0 if type(answers) is list else next(iter(answers))
+    return reply["answers"][key]
 
 
 def _with(key: str, value: Any) -> Callable[[Reply], Any]:

@@ -180,6 +180,12 @@ def test_the_key_that_is_passed_beats_the_environment_and_advice_names_its_varia
     assert "VOUCH_API_KEY" not in str(error)
 
 
+def test_a_provider_without_its_key_says_so_before_it_connects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TYPESAFE_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="requires a key, and none is set: set TYPESAFE_API_KEY"):
+        open_model("decision:typesafe#jev")
+
+
 def test_the_key_of_one_server_is_not_sent_to_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOUCH_API_KEY", "of another server")
     monkeypatch.setenv("TYPESAFE_API_KEY", "its own")

@@ -272,10 +272,13 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, seconds) if seconds < float("inf") else None
 
 
-def read_object(response: httpx2.Response, content: bytes, where: str) -> dict[str, Any]:
-    """The JSON object that an answer holds. Raises ModelAnswerError if it holds none."""
+def read_object(response: httpx2.Response, content: bytes, where: str, strict: bool = False) -> dict[str, Any]:
+    """The JSON object that an answer holds.
+
+    Raises ModelAnswerError if it holds none; with ``strict``, also if a key occurs twice in one object.
+    """
     try:
-        body: Any = json.loads(content)
+        body: Any = json.loads(content, object_pairs_hook=_once if strict else None)
     except (ValueError, RecursionError):
         kind = response.headers.get("content-type", "no content type")
         text = excerpt(content.decode(errors="replace"))
@@ -283,6 +286,12 @@ def read_object(response: httpx2.Response, content: bytes, where: str) -> dict[s
     if not isinstance(body, dict):
         raise ModelAnswerError(f"expected a JSON object from {where}, got {shown_json(body, EXCERPT)}")
     return cast("dict[str, Any]", body)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(fields := dict(pairs)) < len(pairs):
+        raise ModelAnswerError(f"a key occurs twice in one object of the reply: {', '.join(key for key, _ in pairs)}")
+    return fields
 
 
 def excerpt(text: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
-from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelRefusedError
+from vouching.errors import ConfigError, ModelContextError, ModelRefusedError
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.connections import KEY
 from vouching.models.decision_shapes import FORM, SHAPE_NAMES, SHAPES, Json, ShapeName
@@ -113,7 +113,7 @@ class DecisionModel:
         time: limits for each phase of a request.
 
     Raises:
-        ConfigError: a malformed name, address or key.
+        ConfigError: a malformed name, address or key, or no key for a provider that requires one.
 
     >>> DecisionModel("decision:http://localhost:8000/v1#kev", None, TimeLimits()).name
     'decision:http://localhost:8000/v1#kev'
@@ -125,13 +125,15 @@ class DecisionModel:
         self._model, self._shapes, self._hosted = parts.model, parts.shapes, parts.provider.key != KEY
         provider = parts.provider
         key = api_key or os.environ.get(provider.key)
+        if self._hosted and not key:
+            raise ConfigError(f"{name} requires a key, and none is set: set {provider.key}")
         self._server = ModelServer(provider.address, key, time, provider.key_header, provider.key)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """The reply to the request in the last message.
 
         Raises:
-            ModelError, ConfigError: see ``connections``; also for a reply that answers a question twice.
+            ModelError, ConfigError: see ``connections``.
         """
         asked = cast("Json", json.loads(messages[-1].content))
         refused: ModelRefusedError | ConfigError | None = None
@@ -139,7 +141,7 @@ class DecisionModel:
             body = {**SHAPES[shape].ask(self._model, asked), **sampling.extra}
             body = {key: value for key, value in body.items() if value is not None}
             try:
-                found, seconds = await self._server.post(self._url(SHAPES[shape].path), body, self.name)
+                found, seconds = await self._server.post(self._url(SHAPES[shape].path), body, self.name, strict=True)
             except ModelContextError:
                 raise
             except (ModelRefusedError, ConfigError) as error:
@@ -173,8 +175,9 @@ class DecisionModel:
         try:
             reply = SHAPES[shape].read(found, asked)
             text = json.dumps(reply)
-        except (ValueError, RecursionError) as error:
-            raise ModelAnswerError(f"the reply of {self.name} cannot be used: {error}") from None
+        except (ValueError, RecursionError) as error:  # unusable, but it was paid for
+            reply = {"error": str(error), "usage": found.get("usage")}
+            text = json.dumps({"error": str(error)})
         if json_object(reply.get("answers")).keys() & asked["questions"].keys():
             self._shapes = (shape,)
         used = json_object(reply.get("usage"))

@@ -72,8 +72,12 @@ class ModelServer:
         self._asking = PerLoop(asyncio.Lock)
         self._facts: ServerFacts | None = None
 
-    async def post(self, url: str, body: dict[str, Any], name: str) -> tuple[dict[str, Any], float]:
+    async def post(
+        self, url: str, body: dict[str, Any], name: str, strict: bool = False
+    ) -> tuple[dict[str, Any], float]:
         """The JSON object that answers a body, and the seconds that it took; ``name`` is the model's, for messages.
+
+        ``strict`` refuses an object in which a key occurs twice.
 
         Raises ModelError and ConfigError, see ``connections``.
         """
@@ -97,7 +101,7 @@ class ModelServer:
             if scope.expired() or is_read_timeout(error):
                 raise _too_slow(name, time.perf_counter() - started) from None
             raise error_of_transport(error, name) from error
-        return read_object(response, answer, name), time.perf_counter() - started
+        return read_object(response, answer, name, strict), time.perf_counter() - started
 
     async def facts(self, base_url: str, model: str) -> ServerFacts:
         """What the server says about itself and a model; it is asked once. ``base_url`` includes the version."""

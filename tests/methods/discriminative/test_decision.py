@@ -114,6 +114,24 @@ def test_a_choice_must_be_a_distribution_over_its_options(values: Sequence[float
     assert scores(scored_by(script, "shape=systemone;ask=relation")[0]) == ["unparsable", 0.9]
 
 
+def test_a_reply_that_is_unusable_as_a_whole_counts_what_it_cost() -> None:
+    def twice(request: Request) -> Answer:
+        reply = openai_reply(request.body)
+        return of_json({**reply, "answers": reply["answers"] * 2})
+
+    for script, shape in ((twice, "openai"), (wrong("systemone", "answers beside an error"), "systemone")):
+        first, second = scored_by(script, f"shape={shape}")[0]
+        assert (first.usage.calls, first.usage.prompt_tokens, second.usage.calls) == (1, 100, 0)
+
+
+def test_a_reply_in_which_a_key_occurs_twice_is_no_answer() -> None:
+    def script(request: Request) -> Answer:
+        text = json.dumps(systemone_reply(request.body)).replace('"noul": 0.9', '"noul": 0.1, "noul": 0.9')
+        return Answer(body=text.encode(), headers={"content-type": "application/json"})
+
+    assert scores(scored_by(script, "shape=systemone")[0]) == ["backend", "backend"]
+
+
 def test_two_answers_of_one_name_are_no_answer() -> None:
     def script(request: Request) -> Answer:
         reply = openai_reply(request.body)
@@ -121,7 +139,7 @@ def test_two_answers_of_one_name_are_no_answer() -> None:
             {**reply, "answers": [*reply["answers"], {"type": "predicate", "name": "c1", "probability": 0.1}]}
         )
 
-    assert scores(scored_by(script, "shape=openai")[0]) == ["backend", "backend"]
+    assert scores(scored_by(script, "shape=openai")[0]) == ["unparsable", "unparsable"]
 
 
 def test_an_answer_of_twenty_sentences_is_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
