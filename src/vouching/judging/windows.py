@@ -9,11 +9,13 @@ calls grows with the length of the sources; ``search`` selects passages. The enc
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import TypeAlias
 
 from vouching.models.base import Message, Model
@@ -79,6 +81,30 @@ async def window_limit(
     foreign = sum(not letter.isascii() for letter in sample) / len(sample)
     left = context - min(reply, context // 2) - sum(len(message.content) for message in prompt) / _CHARACTERS
     return max(SHORTEST, min(most, int(left * (_CHARACTERS - (_CHARACTERS - 1) * foreign))))
+
+
+def halves(window: Window) -> tuple[Window, Window] | None:
+    """Two windows of about half the length, between sentences; None for one of a single sentence, or that is short.
+
+    The second repeats the last sentences of the first, as windows do.
+
+    >>> first, second = halves((Excerpt(1, "It opened in 1973. " * 30),))
+    >>> len(first[0].text), len(second[0].text), halves(first[:1]) is None
+    (284, 417, True)
+    """
+    units = [(excerpt, start, end) for excerpt in window for start, end in sentence_spans(excerpt.text)]
+    ends = [*accumulate(end - start for _, start, end in units)]
+    if len(units) < 2 or ends[-1] < 2 * SHORTEST:
+        return None
+    middle = start = min(bisect_left(ends, ends[-1] / 2) + 1, len(units) - 1)
+    while start > 1 and ends[middle - 1] - ends[start - 2] <= min(_OVERLAP, ends[-1] // 4):
+        start -= 1
+    return _joined(units[:middle]), _joined(units[start:])
+
+
+def _joined(sentences: Sequence[tuple[Excerpt, int, int]]) -> Window:
+    parts = ((excerpt, [*of]) for excerpt, of in groupby(sentences, key=itemgetter(0)))
+    return tuple(replace(excerpt, text=excerpt.text[of[0][1] : of[-1][2]]) for excerpt, of in parts)
 
 
 class ScreenedSources:

@@ -21,7 +21,7 @@ ELSEWHERE = "occurs elsewhere in the sources"
 WarningKind = Literal[
     "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "search", "engine",
     "encoding", "ungrounded", "uncalibrated", "unchecked", "checklist", "unasked", "citation", "misattributed",
-    "mentioned",
+    "mentioned", "unpinned",
 ]  # fmt: skip
 UnverifiedReason = Literal[
     "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence", "unasked"

@@ -21,6 +21,7 @@ from vouching.types import (
     Span,
     Trajectory,
     Unverified,
+    Usage,
 )
 
 QUESTION = "When did the bridge open?"
@@ -45,7 +46,7 @@ class TableScorer:
     async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
         self.read += candidates
         return [
-            Scored(self.table[one.answer])
+            Scored(self.table[one.answer], usage=Usage(calls=1))
             if one.answer in self.table
             else Unverified(one.claim, "undecided", "not in the table")
             for one in candidates

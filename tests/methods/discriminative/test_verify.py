@@ -81,6 +81,14 @@ def test_a_revised_claim_that_the_scorer_itself_does_not_pass_is_not_offered(tab
     assert (verdict.revised_claim, verdict.fix_suggestion, verdict.error_type) == (None, None, "temporal_shift")
 
 
+def test_a_fix_is_scored_only_for_a_claim_that_does_not_pass_and_its_cost_counts() -> None:
+    scorer = TableScorer({WRONG: -1.0, RIGHT: 2.0, "It has six towers.": 1.0})
+    judge = DiscriminativeVerifier(claims_of(scorer), calibration=calibrated(scorer))
+    failing, passing = judged(judge, WRONG, "It has six towers.")
+    assert [one.answer for one in scorer.read] == [WRONG, "It has six towers.", RIGHT]
+    assert (failing.usage.calls, passing.usage.calls) == (2, 1)
+
+
 def test_where_aligner_and_scorer_disagree_the_scorer_decides_and_that_is_told() -> None:
     high, low = judged(verifier({WRONG: 3.0, RIGHT: -3.0}), WRONG, RIGHT)
     assert isinstance(high, Verdict)

@@ -184,6 +184,8 @@ class ClaimScorer:
         if self.shown in ("compressed", "facts") and compress is None:
             raise ConfigError(f"a scorer that reads the sources as {shown} requires a compressor")
         self._compress = compress
+        self.one_request: bool = getattr(scorer, "one_request", False)
+        """Whether the scorer asks all about the same sources in one request."""
 
     def digest(self, question: bool = False) -> str:
         """SHA-256 of the form of its input, with or without a question."""

@@ -16,7 +16,7 @@ from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError
 from vouching.judging.calibration import VARIABLE, Calibration, find_calibration
 from vouching.judging.verifier import Outcome
-from vouching.methods.discriminative.scorer import ClaimScorer, EmbeddedScorer, Scored
+from vouching.methods.discriminative.scorer import ClaimScorer, EmbeddedScorer, Scored, ScoreOutcome
 from vouching.types import (
     NOT_FOUND,
     Alignment,
@@ -30,6 +30,7 @@ from vouching.types import (
     Unverified,
     Verdict,
     VerdictWarning,
+    total_usage,
 )
 from vouching.version import __version__
 
@@ -83,18 +84,18 @@ class DiscriminativeVerifier:
         """
         started = time.perf_counter()
         explained = await self._aligner.verify(claims, sources)
-        revised = {
+        fixes = {
             place: replace(claim, text=one.revised_claim)
             for place, (claim, one) in enumerate(zip(claims, explained, strict=True))
             if isinstance(one, Verdict) and one.revised_claim is not None
         }
-        # The fixes are scored with the claims: a model on a server answers all about one text in one request.
-        scored = await self.scorer.score([*claims, *revised.values()], sources)
-        fit = {
-            place
-            for place, one in zip(revised, scored[len(claims) :], strict=True)
-            if isinstance(one, Scored) and self._probability(one) >= self.threshold
-        }
+        # Where all questions about a text are one request, those about the fixes cost little more in it.
+        together = fixes if self.scorer.one_request else {}
+        scored = await self.scorer.score([*claims, *together.values()], sources)
+        if not together:
+            fixes = {place: fix for place, fix in fixes.items() if self._passes(scored[place]) is False}
+            scored += await self.scorer.score([*fixes.values()], sources) if fixes else []
+        fixed = dict(zip(fixes, scored[len(claims) :], strict=True))
         seconds = (time.perf_counter() - started) / max(1, len(claims))
         verdicts: list[Outcome] = []
         for place, (one, why) in enumerate(zip(scored, explained, strict=False)):
@@ -103,8 +104,10 @@ class DiscriminativeVerifier:
             elif isinstance(why, Unverified):
                 verdicts.append(replace(why, usage=one.usage))
             else:
-                verdict = self._verdict(one, why, place in fit)
-                verdicts.append(replace(verdict, usage=replace(one.usage, seconds=seconds)))
+                fix = fixed.get(place)
+                verdict = self._verdict(one, why, fix is not None and self._passes(fix) is True)
+                used = total_usage([one, fix] if fix else [one])
+                verdicts.append(replace(verdict, usage=replace(used, seconds=seconds)))
         return verdicts
 
     async def support(self, text: str, sources: Sequence[Source]) -> float | None:
@@ -117,6 +120,10 @@ class DiscriminativeVerifier:
 
     def _probability(self, scored: Scored) -> float:
         return self._calibration.calibrator(scored.value) if self._calibration else scored.value
+
+    def _passes(self, scored: ScoreOutcome) -> bool | None:
+        """Whether a score reaches the threshold; None without one."""
+        return self._probability(scored) >= self.threshold if isinstance(scored, Scored) else None
 
     def _verdict(self, scored: Scored, explained: Verdict, fits: bool) -> Verdict:
         """The scorer's number with the aligner's explanation, and its fix if it fits."""

@@ -1,9 +1,10 @@
 """Decision models as judges: one request about a text has all claims about it as questions.
 
 A question is yes or no, or a choice of supported, contradicted and not found, which has to be an option since these
-models always answer. The score is the probability of support in the best window; a failure in any window leaves the
-claim Unverified. Each claim is judged alone, and its id is not shown. Sources that do not fit are read in windows of
-half the length, and questions that do not fit are divided. Not supported: questions about images.
+models always answer. Score, reason and relation are those of the window with the highest probability of support; a
+failure in any window leaves the claim Unverified. Each claim is judged alone, and its id is not shown. What a server
+finds too long is divided, between sentences of the sources or between questions, whichever are longer; a claim that
+fits with no part of them is Unverified. Not supported: questions about images.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TypeAlias
 
-from vouching.errors import ModelContextError
 from vouching.judging.ask import ReplyError, Unread, ask
-from vouching.judging.windows import SHORTEST, ScreenedSources, Window, window_limit
+from vouching.judging.windows import ScreenedSources, Window, halves, window_limit
 from vouching.methods.discriminative.input import Shown
 from vouching.methods.discriminative.scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome
 from vouching.models.base import Completion, Message, Model, Sampling
@@ -49,6 +50,10 @@ class _Answered:
     """Whether the server read less than it was sent."""
 
 
+_Answers: TypeAlias = list[_Answered | Unread]
+"""What is said of one claim by each window."""
+
+
 class DecisionScorer:
     """A scorer on a decision model.
 
@@ -63,6 +68,7 @@ class DecisionScorer:
     scale: Scale = "unit"
     reads: Reads = "passages"
     shown: Shown | None = None
+    one_request = True
 
     def __init__(self, name: str, model: Model, window: int = WINDOW) -> None:
         parts = DecisionName.parse(name)
@@ -103,34 +109,19 @@ class DecisionScorer:
             return [Unverified(one.claim, "no_evidence", NO_EVIDENCE) for one in group]
         spent: list[Completion] = []
         limit = await window_limit(self._model, self._limit, group[0].sources, [self._request((), group)], 0)
-        while True:
-            windows = evidence.windows(limit)
-            try:
-                read = await all_of(self._read(window, group, spent) for window in windows)
-                break
-            except ModelContextError as error:
-                longest = max(sum(len(excerpt.text) for excerpt in window) for window in windows)
-                self._limit = limit = min(limit, longest) // 2
-                if limit < SHORTEST:
-                    message = f"{error}; send fewer or shorter claims, or choose a model with a longer context"
-                    read = [[Unread("backend", message)] * len(group)]
-                    break
+        read = await all_of(self._read(window, group, spent) for window in evidence.windows(limit))
         usage = replace(total_usage(spent), seconds=time.perf_counter() - started)
         costs = [usage, *(Usage() for _ in group[1:])]
-        answers = zip(*read, strict=True)
+        answers = ([*chain.from_iterable(of_one)] for of_one in zip(*read, strict=True))
         return [self._outcome(one, found, cost) for one, found, cost in zip(group, answers, costs, strict=True)]
 
-    async def _read(
-        self, window: Window, group: Sequence[Candidate], spent: list[Completion]
-    ) -> list[_Answered | Unread]:
+    async def _read(self, window: Window, group: Sequence[Candidate], spent: list[Completion]) -> list[_Answers]:
         """What is said of each claim by one window, in as many requests as the server's limit on questions requires."""
         parts = [group[start : start + self._most] for start in range(0, len(group), self._most)]
         return [*chain.from_iterable(await all_of(self._ask(window, part, spent) for part in parts))]
 
-    async def _ask(
-        self, window: Window, group: Sequence[Candidate], spent: list[Completion]
-    ) -> list[_Answered | Unread]:
-        """One request. Raises ModelContextError if it does not fit and has few questions beside its sources."""
+    async def _ask(self, window: Window, group: Sequence[Candidate], spent: list[Completion]) -> list[_Answers]:
+        """One request, or those for its parts if it does not fit; a claim without an answer is not asked again."""
         request = self._request(window, group)
 
         def read(replies: Sequence[Completion]) -> list[_Answered | Unread]:
@@ -138,13 +129,23 @@ class DecisionScorer:
 
         [found] = await ask(self._model, [request], Sampling(), read, spent=spent)
         if not isinstance(found, Unread):
-            return found
+            return [[one] for one in found]
         if not found.too_long:
-            return [found] * len(group)
-        if len(group) == 1 or 2 * sum(len(excerpt.text) for excerpt in window) > len(request.content):
-            raise ModelContextError(found.fault)
-        halves = group[: len(group) // 2], group[len(group) // 2 :]
-        return [*chain.from_iterable([await self._ask(window, half, spent) for half in halves])]
+            return [[found] for _ in group]
+        mostly_sources = 2 * sum(len(excerpt.text) for excerpt in window) > len(request.content)
+        parts = halves(window) if mostly_sources or len(group) == 1 else None
+        if parts is None and len(group) > 1:
+            middle = len(group) // 2
+            return [one for half in (group[:middle], group[middle:]) for one in await self._ask(window, half, spent)]
+        if parts is None:
+            fault = f"{found.fault}; send a shorter claim, or choose a model with a longer context"
+            return [[replace(found, fault=fault)]]
+        answers = await self._ask(parts[0], group, spent)
+        answered = [place for place, ones in enumerate(answers) if not any(isinstance(one, Unread) for one in ones)]
+        more = await self._ask(parts[1], [group[place] for place in answered], spent) if answered else []
+        for place, ones in zip(answered, more, strict=True):
+            answers[place] += ones
+        return answers
 
     def _request(self, window: Window, group: Sequence[Candidate]) -> Message:
         sources = [
@@ -173,8 +174,7 @@ class DecisionScorer:
         best = max(answers, key=lambda answer: answer.options[self._support])
         against: Relation | None = None
         if "contradicted" in best.options:
-            likeliest = {max(answer.options, key=answer.options.__getitem__) for answer in answers}
-            against = "contradicted" if "contradicted" in likeliest else "not_found"
+            against = max(("contradicted", "not_found"), key=best.options.__getitem__)
         value = best.options[self._support]
         if against and value == 0.5:  # of three options, one half is not more likely than not
             value = math.nextafter(value, 0.0)
@@ -191,12 +191,12 @@ class DecisionScorer:
     def _warnings(self, answers: Sequence[_Answered], by: str) -> tuple[VerdictWarning, ...]:
         notes: list[VerdictWarning] = []
         if any(answer.cut for answer in answers):
-            message = "The server counted far fewer tokens than the sources have: it may have cut them off."
+            message = "The server counted far fewer tokens than the request has: it may have cut it off."
             notes.append(VerdictWarning("truncated", message))
         if self._asked_for.endswith(_MOVES):
             now = f" ({by} today)" if by and by != self._asked_for else ""
             message = f"{self._asked_for} names another model from time to time{now}: name a version for equal scores."
-            notes.append(VerdictWarning("uncalibrated", message))
+            notes.append(VerdictWarning("unpinned", message))
         return tuple(notes)
 
 
@@ -209,7 +209,7 @@ def read_answers(asked: Json, text: str) -> list[_Answered | Unread]:
         raise ReplyError(str(error)) from None
     by = reply.get("model") if isinstance(reply.get("model"), str) else ""
     tokens = json_count(json_object(reply.get("usage")).get("input_tokens"))
-    sent = sum(len("".join(one["text"].split())) for one in asked["state"]["sources"])
+    sent = len("".join(json.dumps(asked, ensure_ascii=False).split()))
     found: list[_Answered | Unread] = []
     for name, question in asked["questions"].items():
         try:
