@@ -256,3 +256,14 @@ def test_waits_of_milliseconds_are_read_and_what_cannot_succeed_is_not_retried()
     assert retry_after({"retry-after-ms": "9" * 400}) is None
     assert isinstance(error_of_status(httpx2.Response(501), b"no logprobs", "host"), ConfigError)
     assert isinstance(error_of_status(httpx2.Response(413), b"", "host"), ModelContextError)
+
+
+def test_a_sum_that_is_off_by_exactly_two_hundredths_is_a_distribution() -> None:
+    # As floats, .68 + .34 - 1 is a little more than .02.
+    question = {"type": "choice", "criteria": {"a": None, "b": None}}
+    assert probabilities(question, {"type": "choice", "probabilities": {"a": 0.68, "b": 0.34}}) == {
+        "a": 0.68,
+        "b": 0.34,
+    }
+    with pytest.raises(ValueError, match=r"add up to 1, got 1\.021"):
+        probabilities(question, {"type": "choice", "probabilities": {"a": 0.68, "b": 0.341}})

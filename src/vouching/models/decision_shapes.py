@@ -101,7 +101,7 @@ def probabilities(question: Mapping[str, Any], answer: Any) -> dict[str, float]:
         got = shown_json(given.get("probabilities"))
         raise ValueError(f"expected a probability of each of {', '.join(options)}, got {got}")
     values = {option: _probability(found[option]) for option in options}
-    if abs((total := math.fsum(values.values())) - 1) > MAX_SUM_ERROR:
+    if abs((total := math.fsum(values.values())) - 1) > MAX_SUM_ERROR + 1e-9:
         raise ValueError(f"expected probabilities that add up to 1, got {total:.3f}")
     return values
 
@@ -160,11 +160,11 @@ def from_openai(reply: Json, asked: Json) -> Json:
     for one in listed:
         if (name := str(one.get("name"))) in found:
             raise ValueError(f"it answers {name!r} twice")
-        found[name] = _from_openai(one, asked["questions"].get(name))
+        found[name] = _from_openai(one)
     return {**reply, "answers": found}
 
 
-def _from_openai(answer: Json, question: Json | None) -> Json:
+def _from_openai(answer: Json) -> Json:
     kind = answer.get("type")
     if kind == "predicate":
         said = {key: answer[key] for key in _FAULTS if key in answer}
@@ -174,18 +174,12 @@ def _from_openai(answer: Json, question: Json | None) -> Json:
         return answer
     entries = [json_object(one) for one in cast("list[Any]", listed)]
     named = {option_name(one.get("value")): one.get("probability") for one in entries}
-    return {**answer, "probabilities": named if len(named) == len(entries) else listed, **_legend(question)}
+    return {**answer, "probabilities": named if len(named) == len(entries) else listed}
 
 
 def option_name(value: Any) -> str:
     """The name of an option of OpenAI's, which may be a boolean; of a level, its place."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _legend(question: Json | None) -> Json:
-    if question is None or question.get("type") != "score":
-        return {}
-    return {"legend": {str(number): level for number, level in enumerate(question["criteria"])}}
 
 
 def to_gemini(model: str, asked: Json) -> Json:
