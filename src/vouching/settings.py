@@ -49,7 +49,7 @@ def read_settings(kind: type[Config], path: Path | None, overrides: Sequence[str
         first = error.errors()[0]
         name = reduce(_place, first["loc"], "")
         if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
-            raise ConfigError(_placed(str(cause), name, kind)) from None
+            raise ConfigError(_placed(str(cause), name, first["loc"], kind)) from None
         raise ConfigError(f"{name} {_refused(first['type'], first['msg'], shown_json(first['input']), name)}") from None
 
 
@@ -158,11 +158,13 @@ def _entry_of(kind: Any) -> Any:
     return get_args(kind)[1] if get_origin(kind) is dict else None
 
 
-def _placed(message: str, table: str, kind: Any) -> str:
-    """The message of a table's own check with the name of the table added."""
+def _placed(message: str, table: str, parts: Sequence[str | int], kind: Any) -> str:
+    """The message of a table's own check with the name of the table, which has these parts, added."""
     if not table or message.startswith(f"{table}."):
         return message
-    begins = message.split(" ", 1)[0] in [f.name for f in fields(get_type_hints(kind)[table])]
+    for part in parts:
+        kind = _entry_of(kind) or get_type_hints(kind)[part]
+    begins = message.split(" ", 1)[0] in [f.name for f in fields(kind)]
     return f"{table}{'.' if begins else ': '}{message}"
 
 

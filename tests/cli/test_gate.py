@@ -229,3 +229,35 @@ def test_a_judge_that_fails_blocks_only_if_asked() -> None:
         done = vouch("gate", "stop", "--model", name, "--block-unverified", stdin=record)
     assert done.exit_code == 2
     assert "Unverified (unparsable)" in done.stderr
+
+
+def test_a_policy_decides_what_fails_and_what_goes_to_review(folder: Path) -> None:
+    Path("outcomes.toml").write_text('[rules.dates]\noutcome = "review"\nkind = "date"\n', encoding="utf-8")
+    reviewed = gate("--policy", "outcomes.toml", "--report", "out.xml")
+    assert reviewed.exit_code == 3
+    assert reviewed.stdout.startswith("docs/bad.md:3:1: to review: temporal shift: The bridge opened in 1937.")
+    assert "2 claims judged, 0 failed (0.0%, 0.0% allowed), 1 to review" in reviewed.stderr
+    [error] = ElementTree.parse("out.xml").getroot().iter("error")
+    assert error.get("type") == "policy"
+    accepted = gate("--policy", "outcomes.toml", "--baseline", "accepted.json", "--accept")
+    assert (accepted.exit_code, gate("--policy", "outcomes.toml", "--baseline", "accepted.json").exit_code) == (0, 0)
+
+    Path("outcomes.toml").write_text('[rules.words]\noutcome = "fail"\nlabel = "Attributable"\n', encoding="utf-8")
+    both = gate("--policy", "outcomes.toml", "--report", "out.sarif")
+    assert (both.exit_code, both.stdout.splitlines()[0]) == (
+        1, "docs/good.md:1:1: fails by the policy: attributable: The bridge has two towers.",
+    )  # fmt: skip
+    found = json.loads(Path("out.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert [one["ruleId"] for one in found] == ["policy", "temporal_shift"]
+
+    Path("outcomes.toml").write_text('[rules.all]\noutcome = "pass"\n', encoding="utf-8")
+    assert gate("--policy", "outcomes.toml").exit_code == 0
+    wrong = gate("--policy", "missing.toml")
+    assert (wrong.exit_code, "cannot read missing.toml" in wrong.stderr) == (2, True)
+
+
+def test_no_policy_lets_a_failed_judge_pass(folder: Path) -> None:
+    Path("outcomes.toml").write_text('[rules.all]\noutcome = "pass"\n', encoding="utf-8")
+    with chat_server(lambda prompt: "who knows") as name:
+        options = ("docs/good.md", "--source", "facts", "--model", name, "--policy", "outcomes.toml")
+        assert vouch("gate", "docs", *options).exit_code == 3

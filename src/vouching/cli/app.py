@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "check", "windows", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
-    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "serve", "mcp", "proxy", "ledger", "review", "policy",
-    "schema", "rows",
+    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "measure", "replay", "serve", "mcp", "proxy", "ledger",
+    "review", "policy", "schema", "rows",
 )  # fmt: skip
 """The commands, of which only one is loaded if it is the first argument."""
 
@@ -240,6 +240,10 @@ def _guards(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | No
         from vouching.cli import gate
 
         yield gate.app, "gate"
+    if wanted("measure", "replay"):
+        from vouching.cli import measure
+
+        yield measure.app, None
     if wanted("serve"):
         from vouching.cli import serve
 

@@ -123,7 +123,8 @@ def calibrate_command(
             asking = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
             calibration = calibrate(_judged((rows, output), model, verdicts, method, asking), kind or "temperature")
         else:
-            calibration = calibrate(_reviewed((str(from_ledger), reviewers, every), model), kind or "temperature")
+            found = reviewed_verdicts((str(from_ledger), reviewers, every), model)
+            calibration = calibrate(found, kind or "temperature")
         try:
             calibration.save(output)
         except OSError as error:
@@ -174,8 +175,8 @@ _Reviews: TypeAlias = tuple[str, int, bool]
 """A ledger, how many people decide each verdict, and whether every review counts."""
 
 
-def _reviewed(reviews: _Reviews, model: str | None) -> list[judging.LabelledVerdict]:
-    """The reviewed verdicts of a ledger, of one model or of all."""
+def reviewed_verdicts(reviews: _Reviews, model: str | None = None) -> list[judging.LabelledVerdict]:
+    """The reviewed verdicts of a ledger, of one model or of all. Raises InputError if there is none."""
     from vouching.ledger import open_ledger
     from vouching.review.gold import labelled_verdicts
     from vouching.review.queue import ReviewQueue

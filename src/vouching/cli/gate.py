@@ -28,8 +28,10 @@ vouch gate docs README.md docs/guide.md --source facts.md
 
 vouch gate docs docs --source facts/ --baseline accepted.json --allowed 0.02 --report vouch.sarif
 
-**Exit status**: 0 passed; 1 more claims failed than allowed; 2 invalid command line or file; 3 a claim could not be
-judged, or a language model could not be reached; 130 interrupted.
+vouch gate docs docs --source facts/ --policy outcomes.toml
+
+**Exit status**: 0 passed; 1 more claims failed than allowed; 2 invalid command line or file; 3 a claim goes to review
+or could not be judged, or a language model could not be reached; 130 interrupted.
 """
 _STOP_EPILOG = """
 **Examples**
@@ -59,6 +61,10 @@ _Allowed = Annotated[float, panel(HOW, metavar="SHARE", help="Share of the claim
 _Baseline = Annotated[
     str | None, panel(HOW, metavar="PATH", help="JSON file of accepted failures; it need not exist yet.")
 ]
+OutcomesFile = Annotated[
+    str | None,
+    panel(HOW, "--policy", metavar="PATH", help="TOML file of rules for what passes, goes to review and fails."),
+]
 _Accept = Annotated[
     bool, panel(HOW, "--accept", metavar="", help="Write the failures of these documents to --baseline, and pass.")
 ]
@@ -87,6 +93,7 @@ def docs_command(
     model: _Model = "embedded",
     threshold: _Threshold = 0.5,
     allowed: _Allowed = 0.0,
+    policy: OutcomesFile = None,
     baseline: _Baseline = None,
     accept: _Accept = False,
     report: _Report = None,
@@ -99,6 +106,7 @@ def docs_command(
     are not checked.
     """
     from vouching.report.ci import ci_target, is_ci
+    from vouching.report.outcomes import read_outcomes
     from vouching.report.skeleton import page_target
 
     with usage_errors():
@@ -106,6 +114,7 @@ def docs_command(
             raise InputError("--accept requires --baseline: pass the file to write")
         if report is not None:
             (ci_target if is_ci(report) else page_target)(report)
+        outcomes = read_outcomes(policy)
         known = read_accepted(baseline) if baseline is not None else []
         sources, warnings = given_sources(_files(source or (), "--source"), source_text or ())
         for warning in warnings:
@@ -113,7 +122,7 @@ def docs_command(
         files = [(path, read_text(path, "DOCUMENTS").text) for path in _files(documents, "DOCUMENTS", _PROSE)]
         with kept_in(ledger) as kept:
             checker = Checker(model, threshold, ledger=kept)
-            found = gate(files, sources, checker, known, allowed)
+            found = gate(files, sources, checker, known, allowed, outcomes)
             checker.close()
         if report is not None:
             _write_report(report, found, sources)
@@ -150,14 +159,14 @@ def _write_report(path: str, found: Gated, sources: Sequence[Source | str]) -> N
     if is_ci(path):
         write_ci(path, found.texts)
     else:
-        problems = [finding for _, finding in (*found.failed, *found.unverified)]
+        problems = [finding for _, finding in (*found.failed, *found.review, *found.unverified)]
         entries = [Entry(one, [*sources]) for one in problems if isinstance(one, Verdict | Unverified)]
         write_report(path, entries, title="Documents")
 
 
 def _show(found: Gated, accept: bool) -> None:
     """The problems on standard output, and the sum on standard error."""
-    problems = [*(() if accept else found.failed), *found.unverified]
+    problems = [*(() if accept else (*found.failed, *found.review)), *found.unverified]
     write_result("".join(f"{problem_line(text, finding)}\n" for text, finding in problems))
     for one in () if accept else found.stale:
         write_error(f"accepted, but no longer failing: {one.place}: {one.claim}")
@@ -166,6 +175,7 @@ def _show(found: Gated, accept: bool) -> None:
         f"{len(found.failed):,} failed ({found.share:.1%}, {found.allowed:.1%} allowed)",
     ]
     parts += [f"{len(found.accepted):,} accepted"] if found.accepted else []
+    parts += [f"{len(found.review):,} to review"] if found.review else []
     parts += [f"{len(found.unverified):,} not verified"] if found.unverified else []
     parts += [f"{found.abstained:,} abstentions"] if found.abstained else []
     write_error(

@@ -2,7 +2,8 @@
 
 For pre-commit, GitHub Actions and other pipelines. A claim that fails and is not accepted counts; the gate passes while
 their share of all judged claims is at most the allowed one. A claim that could not be judged keeps the gate from
-passing, because a failed judge is no judgement. Code blocks and front matter are not claims.
+passing, because a failed judge is no judgement, and so does one that the policy sends to review. Code blocks and front
+matter are not claims.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from vouching.errors import ConfigError
 from vouching.inputs import SourcesLike, as_sources
 from vouching.integrations.accepted import Accepted, accepted
 from vouching.report.ci import CheckedText, region
+from vouching.report.outcomes import OutcomePolicy
 from vouching.types import Finding, Report
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?=\r?\n|\Z)")
@@ -31,6 +33,8 @@ class Gated:
     """Every file with its findings."""
     failed: tuple[tuple[CheckedText, Finding], ...]
     """Claims that failed and are not accepted."""
+    review: tuple[tuple[CheckedText, Finding], ...]
+    """Claims that the policy sends to review and that are not accepted."""
     unverified: tuple[tuple[CheckedText, Finding], ...]
     """Claims that could not be judged."""
     accepted: tuple[Accepted, ...]
@@ -54,17 +58,20 @@ class Gated:
 
     @property
     def passed(self) -> bool | None:
-        """False above the allowed share; None if a claim could not be judged; else True."""
+        """False above the allowed share; None if a claim could not be judged or goes to review; else True."""
         if self.share > self.allowed:
             return False
-        return None if self.unverified else True
+        return None if self.unverified or self.review else True
 
     @property
     def entries(self) -> tuple[Accepted, ...]:
-        """What a new baseline would accept in these files: every claim that fails now."""
-        return tuple(
-            accepted(text.name, finding) for text in self.texts for finding in text.findings if finding.passed is False
-        )
+        """What a new baseline would accept in these files: every claim that was judged and does not pass now."""
+        return tuple(accepted(text.name, finding) for text, finding in _stopped(self.texts))
+
+
+def _stopped(texts: Iterable[CheckedText]) -> list[tuple[CheckedText, Finding]]:
+    """The claims that were judged and do not pass, accepted ones too."""
+    return [(text, one) for text in texts for one in text.findings if one.passed is not None and not text.passes(one)]
 
 
 def gate(
@@ -73,6 +80,7 @@ def gate(
     checker: Checker,
     known: Sequence[Accepted] = (),
     allowed: float = 0.0,
+    policy: OutcomePolicy | None = None,
 ) -> Gated:
     """Check files against sources.
 
@@ -82,6 +90,7 @@ def gate(
         checker: judges the claims.
         known: accepted failures.
         allowed: share of the judged claims that may fail, in [0, 1].
+        policy: what passes, goes to review and fails; None: what is Attributable passes, the rest fails.
 
     Raises:
         ConfigError: a share outside [0, 1].
@@ -94,7 +103,7 @@ def gate(
     """
     if not 0.0 <= allowed <= 1.0:
         raise ConfigError(f"the allowed share must be in [0, 1], got {allowed}")
-    given, lets = as_sources(sources), {one.key for one in known}
+    given, lets, passes = as_sources(sources), {one.key for one in known}, (policy or OutcomePolicy()).passes
     texts: list[CheckedText] = []
     abstained = 0
     for path, text in files:
@@ -103,13 +112,14 @@ def gate(
         report = checker.check_response(prose, given) if prose.strip() else Report("", given, ())
         findings, abstained = report.findings, abstained + len(report.abstained)
         let = frozenset(one.subject for one in findings if accepted(name, one).key in lets)
-        texts.append(CheckedText(name, findings, name, text, accepted=let))
-    failing = [(text, finding) for text in texts for finding in text.findings if finding.passed is False]
-    needed = {accepted(text.name, finding).key for text, finding in failing}
+        texts.append(CheckedText(name, findings, name, text, accepted=let, passes=passes))
+    stopped = _stopped(texts)
+    needed = {accepted(text.name, finding).key for text, finding in stopped}
     names = {text.name for text in texts}
     return Gated(
         tuple(texts),
-        tuple((text, finding) for text, finding in failing if not text.lets(finding)),
+        tuple((text, one) for text, one in stopped if passes(one) is False and not text.lets(one)),
+        tuple((text, one) for text, one in stopped if passes(one) is None and not text.lets(one)),
         tuple((text, finding) for text in texts for finding in text.findings if finding.passed is None),
         tuple(one for one in known if one.key in needed),
         tuple(one for one in known if one.place in names and one.key not in needed),
@@ -126,4 +136,6 @@ def problem_line(text: CheckedText, finding: Finding) -> str:
         at = f":{where['startLine']}:{where['startColumn']}"
     fix = getattr(finding, "fix_suggestion", None)
     why = getattr(finding, "problem", "") or finding.label.lower()
+    if (passed := text.passes(finding)) != finding.passed:
+        why = f"{'to review' if passed is None else 'fails by the policy'}: {why}"
     return f"{text.name}{at}: {why}: {' '.join(finding.subject.split())}{f' - {fix}' if fix else ''}"

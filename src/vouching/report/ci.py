@@ -12,9 +12,10 @@ import json
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -40,6 +41,7 @@ _RULES = {
     "conflict": "The sources disagree.",
     "not_supported": "The sources do not support it.",
     "unverified": "The judge failed; this is no judgement.",
+    "policy": "A rule of the policy decides otherwise than the verdict.",
 }
 
 
@@ -57,11 +59,13 @@ class CheckedText:
     line: int | None = None
     """The line of the row, from 1."""
     accepted: frozenset[str] = frozenset()
-    """Claims whose failure a person has accepted: they are skipped in JUnit XML and suppressed in SARIF."""
+    """Claims that a person has accepted although they did not pass: skipped in JUnit XML and suppressed in SARIF."""
+    passes: Callable[[Finding], bool | None] = attrgetter("passed")
+    """Whether a finding passes, None if unknown: by itself, or by a policy (:mod:`vouching.report.outcomes`)."""
 
     def lets(self, finding: Finding) -> bool:
-        """Whether a finding that did not pass is accepted."""
-        return finding.passed is False and finding.subject in self.accepted
+        """Whether a finding that was judged and did not pass is accepted."""
+        return finding.passed is not None and not self.passes(finding) and finding.subject in self.accepted
 
 
 def is_ci(path: str | Path) -> bool:
@@ -109,13 +113,12 @@ def junit_xml(texts: Iterable[CheckedText]) -> str:
     """
     root = ElementTree.Element("testsuites", name="vouch")
     for checked in texts:
-        accepted = sum(checked.lets(finding) for finding in checked.findings)
-        failed = sum(finding.passed is False for finding in checked.findings) - accepted
-        unknown = sum(finding.passed is None for finding in checked.findings)
+        counted = [checked.passes(finding) for finding in checked.findings if not checked.lets(finding)]
+        accepted = len(checked.findings) - len(counted)
         seconds = f"{sum(_seconds(finding) for finding in checked.findings):.3f}"
         suite = ElementTree.SubElement(
-            root, "testsuite", name=_xml(checked.name), tests=str(len(checked.findings)), failures=str(failed),
-            errors=str(unknown), skipped=str(accepted), time=seconds,
+            root, "testsuite", name=_xml(checked.name), tests=str(len(checked.findings)),
+            failures=str(counted.count(False)), errors=str(counted.count(None)), skipped=str(accepted), time=seconds,
         )  # fmt: skip
         for finding in checked.findings:
             case = ElementTree.SubElement(
@@ -126,9 +129,11 @@ def junit_xml(texts: Iterable[CheckedText]) -> str:
                 case.set("file", _xml(checked.path))
             if checked.lets(finding):
                 ElementTree.SubElement(case, "skipped", message=_xml(f"accepted: {_message(finding)}"))
-            elif not finding.passed:
-                kind = "failure" if finding.passed is False else "error"
-                problem = ElementTree.SubElement(case, kind, message=_xml(_message(finding)), type=_rule(finding))
+            elif not (passed := checked.passes(finding)):
+                kind = "error" if passed is None else "failure"
+                problem = ElementTree.SubElement(
+                    case, kind, message=_xml(_message(finding)), type=_rule(checked, finding)
+                )
                 problem.text = _xml(str(finding))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
@@ -144,7 +149,9 @@ def sarif(texts: Iterable[CheckedText]) -> str:
     >>> log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startColumn"]
     12
     """
-    results = [_result(checked, finding) for checked in texts for finding in checked.findings if not finding.passed]
+    results = [
+        _result(checked, finding) for checked in texts for finding in checked.findings if not checked.passes(finding)
+    ]
     rules = [{"id": name, "shortDescription": {"text": words}} for name, words in _RULES.items()]
     driver = {"name": "vouch", "semanticVersion": __version__, "rules": rules}
     log = {
@@ -156,11 +163,11 @@ def sarif(texts: Iterable[CheckedText]) -> str:
 
 
 def _result(checked: CheckedText, finding: Finding) -> dict[str, Any]:
-    rule = _rule(finding)
+    rule = _rule(checked, finding)
     found: dict[str, Any] = {
         "ruleId": rule,
         "ruleIndex": [*_RULES].index(rule),
-        "level": "warning" if finding.passed is None else "error",
+        "level": "warning" if checked.passes(finding) is None else "error",
         "message": {"text": f"{_message(finding)}: {finding.subject}"},
         "partialFingerprints": {"vouchClaim/v1": fingerprint(checked.path or checked.name, finding.subject)},
     }
@@ -214,9 +221,11 @@ def _edit(verdict: Verdict) -> str | None:
     return verdict.revised_claim if span is not None and span.text == verdict.claim.text else None
 
 
-def _rule(finding: Finding) -> str:
+def _rule(checked: CheckedText, finding: Finding) -> str:
     if finding.passed is None:
         return "unverified"
+    if checked.passes(finding) != finding.passed:
+        return "policy"
     if isinstance(finding, Verdict):
         return "conflict" if finding.relation == "conflicting" else finding.error_type or "not_supported"
     return "not_supported"

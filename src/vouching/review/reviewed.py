@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -92,9 +92,9 @@ def read_reviewed(queue: ReviewQueue, filters: QueueFilters | None = None, every
     ]
 
 
-def share_of(rows: Iterable[tuple[int, bool]]) -> Interval:
+def share_of(rows: Iterable[tuple[Hashable, bool]]) -> Interval:
     """The share of rows that count, as (group, whether it counts), with an interval that treats groups as the units."""
-    counts: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+    counts: dict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
     for group, hit in rows:
         counts[group][0] += hit
         counts[group][1] += 1
