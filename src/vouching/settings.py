@@ -163,7 +163,7 @@ def _placed(message: str, table: str, parts: Sequence[str | int], kind: Any) -> 
     if not table or message.startswith(f"{table}."):
         return message
     for part in parts:
-        kind = _entry_of(kind) or get_type_hints(kind)[part]
+        kind = _entry_of(kind) or get_type_hints(kind)[str(part)]
     begins = message.split(" ", 1)[0] in [f.name for f in fields(kind)]
     return f"{table}{'.' if begins else ': '}{message}"
 
