@@ -43,7 +43,7 @@ class DecisionShape:
 
 
 def failure_of(fields: Mapping[str, Any]) -> str:
-    """What a reply or an answer says went wrong, whatever probability it has beside; empty if it says nothing of it.
+    """What a reply or an answer says went wrong, whatever probability it has beside; empty if nothing did.
 
     >>> failure_of({"noul": 0.9, "refusal": "I will not."}), failure_of({"noul": 0.9, "error": None})
     ("refusal 'I will not.'", '')
