@@ -104,6 +104,27 @@ def test_which_messages_count_as_documents_is_policy(upstream: Upstream) -> None
         assert chat(url, extra_body={}).choices[0].message.content == "No."
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_was_taken_as_a_document_is_in_the_header_and_the_log(
+    upstream: Upstream, stream: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = {"role": "system", "content": "You are a helpful assistant. Answer only from the context."}
+    asked = {"role": "user", "content": f"Context: {RIGHT}\n\nQuestion: When did it open?"}
+    caplog.set_level("INFO", "vouching.serve")
+    with proxy_before(upstream.url) as url:
+        for messages, more, named in (
+            ([rules, asked], {}, "context"), ([rules, *ASKED], DOCUMENTS, "bridge.txt"), ([rules, *ASKED], {}, "none"),
+            ([rules, *ASKED], {}, "none"),
+        ):  # fmt: skip
+            body = {"messages": messages, "stream": stream, **more}
+            answered = httpx2.post(f"{url}/chat/completions", json=body)
+            assert answered.headers.get_list("x-vouch-documents") == [named]
+            assert ('"unchecked"' in answered.text) == (named == "none")
+    assert [one.getMessage().startswith("a request has no documents") for one in caplog.records] == [
+        False, False, False, True, False,
+    ]  # fmt: skip
+
+
 def test_an_answer_that_could_not_be_judged_passes_or_is_blocked_by_policy(upstream: Upstream) -> None:
     for judge in ("who knows", 503):
         with chat_server(lambda prompt, judge=judge: judge) as name:

@@ -133,9 +133,10 @@ _From = Annotated[
     panel(
         AGAINST,
         "--documents",
-        metavar="documents|tool|system|user",
-        help="Where a request has its documents: in its field, or in messages of a role; default: documents, tool and "
-        "system. With user, whatever the user asserts supports the answer. Repeat it for each; others do not count.",
+        metavar="documents|tool|system|context|user",
+        help="Where a request has its documents: in its field, in messages of a role, or in the marked context of a "
+        "user's message; default: all but user. With user, whatever the user asserts supports the answer. Repeat it "
+        "for each; others do not count.",
     ),
 ]
 _Undocumented = Annotated[

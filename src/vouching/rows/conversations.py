@@ -18,13 +18,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, cast
 
 from vouching.errors import InputError
+from vouching.text.prompts import given_context, only_instructs
 from vouching.text.structures import json_lines
 from vouching.types.visible import shown_json
 
-Origin: TypeAlias = Literal["documents", "tool", "system", "user"]
-"""Where evidence stands: the field "documents" and blocks with a document, or messages of a role."""
-ORIGINS: tuple[Origin, ...] = ("documents", "tool", "system")
-"""A user asks, and a model answers: neither is evidence."""
+Origin: TypeAlias = Literal["documents", "tool", "system", "context", "user"]
+"""Where evidence stands: the field "documents" and blocks with a document, messages of a role, or the marked context
+in a message of the user (:func:`vouching.text.prompts.given_context`)."""
+ORIGINS: tuple[Origin, ...] = ("documents", "tool", "system", "context")
+"""What a user asks and what a model answers are no evidence, nor is a system message that only instructs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Turn:
     answer: str
     """The text of the model; "" for the turn that is still open after the last message."""
     question: str | None
-    """The text of the last message of the user before it."""
+    """The text of the last message of the user before it, without a context that counts as evidence."""
     sources: tuple[Any, ...]
     """What stands before it: documents as they were given, and mappings with "text" and "id", such as
     "call_1 (get_weather)"."""
@@ -97,6 +99,7 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[T
     """
     known, tools, rules = list[Any](), dict[str, str](), set[str]()
     question, answer = None, ""
+    asks = "context" in origins and "user" not in origins
     try:
         said = [*_said(_read(given), "user")]
     except RecursionError:
@@ -110,9 +113,12 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[T
             if answer.strip():
                 yield Turn(answer.strip(), question, tuple(known))
             answer = ""
-            question = one.text if one.origin == "user" else question
-            repeated = one.origin == "system" and one.text in rules  # pydantic-ai repeats them with each request
-            if one.origin in origins and (one.document is not None or one.text.strip()) and not repeated:
+            if one.origin == "user":
+                context, question = given_context(one.text) if asks else ("", one.text)
+                known += [{"text": context, "id": "context"}] if context else []
+            # pydantic-ai repeats the system message with each request.
+            idle = one.origin == "system" and (one.text in rules or only_instructs(one.text))
+            if one.origin in origins and (one.document is not None or one.text.strip()) and not idle:
                 known.append(_source(one, tools))
             rules |= {one.text} if one.origin == "system" else set[str]()
     yield Turn("", question, tuple(known))

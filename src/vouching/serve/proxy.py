@@ -1,16 +1,18 @@
 """The guard proxy: an OpenAI-compatible server before another one, that checks answers against their documents.
 
 Chat completions and responses are checked (:mod:`~vouching.serve.proxy_guard`); everything else, and every error of the
-upstream server, passes unchanged. A checked answer has the field ``vouch`` and the headers ``x-vouch-outcome`` and
-``x-vouch-action``. The proxy also answers LiteLLM's Generic Guardrail API and promptfoo's webhook
-(:mod:`~vouching.serve.proxy_hooks`). Not supported: web sockets; compressed answers, which are asked for uncompressed;
-responses that run in the background, which are fetched unchecked.
+upstream server, passes unchanged. A checked answer has the field ``vouch`` and the headers ``x-vouch-outcome``,
+``x-vouch-action`` and ``x-vouch-documents``: what was taken as a document, also in the log. The proxy also answers
+LiteLLM's Generic Guardrail API and promptfoo's webhook (:mod:`~vouching.serve.proxy_hooks`). Not supported: web
+sockets; compressed answers, which are asked for uncompressed; responses that run in the background, which are fetched
+unchecked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -42,8 +44,12 @@ _NOT_FORWARDED = {
 _NOT_RETURNED = _NOT_FORWARDED | {"content-encoding"}
 _Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 _GUARDED = ("/v1/chat/completions", "/v1/responses")
-_OWN = {"x-vouch-outcome", "x-vouch-action"}
+_DOCUMENTS = "x-vouch-documents"
+_OWN = {"x-vouch-outcome", "x-vouch-action", _DOCUMENTS}
 """Headers of a checked answer, which no other server may set."""
+
+
+_log = logging.getLogger("vouching.serve")
 
 
 class Proxy:
@@ -55,6 +61,7 @@ class Proxy:
         self.blocking = Blocking(policy)
         self.guard = Guard(settings, policy.judges[settings.judge], pool, self.blocking, policy.limits)
         self._limits = policy.limits
+        self._warned = False
         self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(settings.upstream_seconds, connect=10.0))
 
     async def aclose(self) -> None:
@@ -86,6 +93,7 @@ class Proxy:
                 asked = read_request(body, self.settings.documents)
             except InputError as error:
                 raise RefusedError(400, f"the documents of the request cannot be read: {error}") from None
+            self._note(asked)
             if "documents" in body and not self.settings.forward_documents:
                 del body["documents"]
                 raw = json.dumps(body).encode()
@@ -95,8 +103,17 @@ class Proxy:
         if asked is None or answer.status_code != 200 or not kind.startswith(("application/json", "text/event-stream")):
             return _with_headers(StreamingResponse(_passed(answer), answer.status_code), headers)
         if kind.startswith("text/event-stream"):
-            return _with_headers(StreamingResponse(kept_alive(self._guarded_stream(answer, asked, path))), headers)
+            stream = StreamingResponse(kept_alive(self._guarded_stream(answer, asked, path)))
+            return _with_headers(stream, headers, {_DOCUMENTS: asked.named})
         return await self._guarded(answer, asked, headers)
+
+    def _note(self, asked: Asked) -> None:
+        """Log what was taken as a document; the first request without any says so once."""
+        _log.info("documents of a request: %s", asked.named)
+        if not asked.sources and not self._warned:
+            self._warned = True
+            origins = ", ".join(self.settings.documents)
+            _log.warning("a request has no documents (%s), so its answer is not checked; said only once", origins)
 
     def _path(self, request: Request) -> str:
         """The path of a request, as the upstream server will read it. Raises RefusedError for one not below /v1/.
@@ -143,7 +160,7 @@ class Proxy:
         if body is None:
             if self.settings.blocks_unverified:
                 raise RefusedError(502, "the answer of the upstream server cannot be read", "upstream_error")
-            return _with_headers(Response(raw), headers, {"x-vouch-outcome": "unchecked"})
+            return _with_headers(Response(raw), headers, {"x-vouch-outcome": "unchecked", _DOCUMENTS: asked.named})
         decisions: list[Decision] = []
         for text, replace in [*answers_of(body)]:
             decision = await self.guard.decide(text, asked)
@@ -151,7 +168,9 @@ class Proxy:
             if decision.action != "none":
                 replace(decision.text, decision.blocked)
         record = annotation(decisions)
-        noted = {"x-vouch-outcome": record["outcome"], "x-vouch-action": record["action"]}
+        noted = {
+            "x-vouch-outcome": record["outcome"], "x-vouch-action": record["action"], _DOCUMENTS: asked.named,
+        }  # fmt: skip
         if not decisions:  # tool calls, or no text
             return _with_headers(Response(raw), headers, noted)
         checked = json.dumps({**body, "vouch": record}, ensure_ascii=False)

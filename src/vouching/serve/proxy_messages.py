@@ -9,10 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
+from urllib.parse import quote
 
 from vouching.inputs import as_sources
 from vouching.rows.conversations import Origin, read_turns
 from vouching.types import Source
+
+_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,17 @@ class Asked:
     """The text of the last message of the user."""
     sources: tuple[Source, ...]
     """The documents and what else the policy counts as such, named by their call or place."""
+
+    @property
+    def named(self) -> str:
+        """What counts as documents, for a header: at most ten names, or "none".
+
+        >>> read_request({"messages": [{"role": "system", "content": "It opened in 1973."}]}, ("system",)).named
+        'system'
+        """
+        names = [quote(str(one.id), safe=" ()/:.") for one in self.sources]
+        more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
+        return ", ".join([*names[:_NAMED], *more]) or "none"
 
 
 def read_request(body: Mapping[str, Any], origins: Sequence[Origin]) -> Asked:
