@@ -17,10 +17,12 @@ import httpx2
 import openai
 
 import vouching
-from tests.models.decision_server import responding
+from tests.models.decision_server import MODEL, responding, systemone_reply
 from tests.models.fault_server import Answer, FaultServer, of_json
 from tests.serve.served import policy, served
 from vouching.checker import Checker
+from vouching.serve.claim_questions import asked_claim
+from vouching.serve.decision_forms import evidence_of
 
 SOURCE = "The bridge opened to traffic in 1973. It has three towers."
 FALSE, TRUE = "The bridge opened in 1937.", "The bridge has three towers."
@@ -104,37 +106,90 @@ def test_sources_are_found_in_the_known_fields_of_a_state(url: str, state: Any, 
     assert systemone(url, {"c": noul(TRUE)}, state).json()["answers"]["c"]["x_vouch_verdict"]["label"] == label
 
 
-OPPOSITE = [
+OTHER = [
     "Is the claim unsupported?", "Is the claim not supported by the sources?", "Does the source contradict the claim?",
     "Isn't the claim supported?", "Is this a hallucination? Answer yes or no.", "Answer true if the claim is false.",
     "Return true if the claim is unsupported, and false if it is supported.", "Does the source fail to support it?",
     "Is the statement incorrect?", "Is any of it made up?", "Is there no support for the claim in the sources?",
+    "Answer no if it is supported.", "Is the claim supported by nothing?", "Does the claim support the source?",
+    # Not about support: tone, length, another field, another claim, a quotation.
+    "Is the claim polite?", "Is it longer than 500 words?", "It cost 9 billion.", "Claim: The bridge opened in 1950.",
+    "Is this rude?\nSource text:", "Judge this.", "Is it true?",
 ]  # fmt: skip
 PLAIN = [
-    "Is the claim supported?", "Is it true or false?", "Return true if it is supported, else false.",
-    "Is the claim supported and not contradicted?", "Answer no if it is not in the source. Is the claim grounded?",
-    "Judge this.", "Does it follow from the sources?",
+    "", "Is the claim supported?", "Return true if it is supported, else false.", "Does it follow from the sources?",
+    "Answer no if it is not in the source. Is the claim grounded?", "Do the sources support the claim?",
+    "Is the statement true to the documents?", "Can the claim be inferred from the context?",
+    "Is `claim` supported by the facts in `retrieval_context`? Answer no if it contradicts them.",
 ]  # fmt: skip
+CRITERIA = {"true": "The claim is supported by the sources.", "false": "The claim is not supported by the sources."}
 
 
 @pytest.mark.parametrize(
     "question",
     [
-        *({"type": "noul", "instructions": f"{words}\nClaim: {TRUE}"} for words in OPPOSITE),
-        {"type": "noul", "instructions": {"claim": TRUE, "task": OPPOSITE[0]}},
-        {"type": "noul", "instructions": {"question": {"claim": TRUE, "text": OPPOSITE[0]}}},
+        *({"type": "noul", "instructions": f"{words}\nClaim: {TRUE}"} for words in OTHER),
+        *({"type": "noul", "instructions": {"claim": TRUE, "question": words}} for words in OTHER[:17]),
+        {"type": "noul", "instructions": {"question": {"claim": TRUE, "task": OTHER[0]}}},
         {"type": "noul", "instructions": {"claim": TRUE}, "criteria": {"true": "contradicted by the source"}},
+        {"type": "noul", "instructions": {"claim": TRUE, "true": CRITERIA["false"]}},
+        {"type": "noul", "instructions": {"claim": TRUE}, "criteria": {"false": CRITERIA["true"]}},
+        {"type": "choice", "instructions": {"claim": TRUE}, "criteria": {"yes": "claim is hallucinated", "no": None}},
+        {"type": "choice", "instructions": {"claim": TRUE, "task": OTHER[0]}, "criteria": {"yes": None, "no": None}},
+        {"type": "choice", "instructions": {"claim": TRUE}, "criteria": {**THREE, "supported": "It backs my thesis."}},
+        {"type": "noul", "instructions": f"Claim: {TRUE} Context: {SOURCE}"},
     ],
 )
-def test_a_question_whether_a_claim_lacks_support_is_refused_with_the_reason(url: str, question: Any) -> None:
-    reply = systemone(url, {"q": question})
-    assert (reply.status_code, "subtract the answer from 1" in reply.text) == (422, True)
+def test_only_a_question_for_support_is_answered(question: Any) -> None:
+    assert asked_claim(question) is None
+
+
+def test_what_is_refused_says_which_questions_are_accepted(url: str) -> None:
+    reply = systemone(url, {"q": {"type": "noul", "instructions": f"{OTHER[0]}\nClaim: {TRUE}"}})
+    assert (reply.status_code, "not for its opposite" in reply.text) == (422, True)
 
 
 def test_a_question_whether_a_claim_is_supported_is_answered(url: str) -> None:
-    asked = {words: {"type": "noul", "instructions": f"{words}\nClaim: {TRUE} It is not false."} for words in PLAIN}
+    asked = {
+        words: {"type": "noul", "instructions": f"{words}\nClaim: {TRUE}", "criteria": CRITERIA} for words in PLAIN
+    }
     reply = systemone(url, asked).json()
     assert list(reply["answers"]) == PLAIN, reply
+    assert {one["x_vouch_verdict"]["claim"]["text"] for one in reply["answers"].values()} == {TRUE}
+
+
+@pytest.mark.parametrize(
+    ("state", "sources"),
+    [
+        ([{"role": "system", "content": TRUE}, {"role": "user", "content": SOURCE}], [SOURCE]),
+        ([{"role": "user", "content": "It rained."}, {"role": "assistant", "content": TRUE}], ["It rained."]),
+        (json.dumps([{"role": "assistant", "content": TRUE}, {"role": "user", "content": SOURCE}]), [SOURCE]),
+        ([{"type": "function_call", "arguments": TRUE}, {"type": "function_call_output", "output": SOURCE}], [SOURCE]),
+        ([{"role": "user", "content": {"answer": TRUE, "context": SOURCE}}], [SOURCE]),
+        ({"context": [{"role": "assistant", "content": TRUE}, {"role": "tool", "content": SOURCE}]}, [SOURCE]),
+        ({"sources": ["It rained."], "documents": [SOURCE], "answer": TRUE}, ["It rained.", SOURCE]),
+        ({"context": SOURCE, "contexts": [SOURCE, "It rained."]}, [SOURCE, "It rained."]),
+    ],
+)
+def test_sources_are_what_users_and_tools_say_in_every_field_and_no_answer(state: Any, sources: list[str]) -> None:
+    found = evidence_of(state)
+    assert found is not None
+    assert found[0] == sources
+
+
+def test_messages_without_a_source_are_refused(url: str) -> None:
+    given = [{"role": "developer", "content": TRUE}, {"role": "assistant", "content": TRUE}]
+    body = {"model": "vouch", "input": given, "questions": [{"type": "predicate", "instructions": f"Claim: {TRUE}"}]}
+    [answer] = httpx2.post(f"{url}/v1/decisions", json=body, timeout=SECONDS).json()["answers"]
+    assert (answer["type"], "no text as source" in answer["x_vouch_reason"]) == ("refusal", True)
+
+
+def test_a_key_that_occurs_twice_is_refused(url: str) -> None:
+    text = json.dumps({"model": "vouch", "state": SOURCE, "questions": {"c": noul(TRUE)}})
+    text = text.replace('"state":', '"state": "It rained.", "state":')
+    reply = httpx2.post(f"{url}/v1/systemone", content=text, headers={"content-type": "application/json"})
+    assert reply.status_code == 422
+    assert 'the key "state" occurs twice' in reply.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +247,7 @@ def test_other_questions_go_to_the_fallback_together() -> None:
     ):
         questions = {"spam": {"type": "noul", "instructions": "Is this spam?"}, "c": noul(TRUE)}
         reply = systemone(url, questions).json()
-        assert reply["answers"]["spam"] == {"type": "noul", "noul": 0.2}
+        assert reply["answers"]["spam"] == {"type": "noul", "noul": 0.2, "x_vouch_answered_by": MODEL}
         assert "x_vouch_verdict" in reply["answers"]["c"]
         assert list(reply["answers"]) == ["spam", "c"]
 
@@ -211,6 +266,32 @@ def test_a_fallback_that_gives_no_probability_is_an_error_and_no_answer() -> Non
         reply = systemone(url, {"q": {"type": "noul", "instructions": "Is this spam?"}})
         assert reply.status_code == 502
         assert "expected a probability from 0 to 1, got 7" in reply.json()["error"]["message"]
+
+
+def test_one_unusable_answer_of_the_fallback_refuses_that_question_only() -> None:
+    def script(request: Any) -> Answer:
+        reply = systemone_reply(request.body)
+        reply["answers"]["1"]["noul"] = "0.9"
+        return of_json(reply)
+
+    texts = (f"Claim: {TRUE}", "Is this spam?", "Is this rude?")
+    questions = [{"type": "predicate", "instructions": text} for text in texts]
+    with fallback(script) as address, with_fallback(address) as (url, _):
+        body = {"model": "vouch", "input": SOURCE, "questions": questions}
+        answers = httpx2.post(f"{url}/v1/decisions", json=body, timeout=SECONDS).json()["answers"]
+    assert [one["type"] for one in answers] == ["predicate", "refusal", "predicate"]
+    assert "got '0.9'" in answers[1]["x_vouch_reason"]
+    assert ["x_vouch_answered_by" in one for one in answers] == [False, False, True]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_key_of_the_fallback_is_no_fault_of_the_client(status: int) -> None:
+    with (
+        fallback([of_json({"detail": "key"}, status=status)]) as address,
+        with_fallback(address) as (url, _),
+    ):
+        reply = systemone(url, {"q": {"type": "noul", "instructions": "Is this spam?"}})
+    assert (reply.status_code, str(status) in reply.json()["error"]["message"]) == (502, True)
 
 
 def test_the_client_of_openai_reads_answers_refusals_models_and_errors(url: str) -> None:
@@ -255,6 +336,7 @@ def test_a_server_of_vouch_is_a_judge_of_vouch(url: str) -> None:
         there = checker.check(FALSE, SOURCE)
         checker.close()
         assert (there.score, there.label) == (here.score, here.label)
+        assert there.provenance
         assert there.provenance.answered_by == "embedded:rules"
 
 

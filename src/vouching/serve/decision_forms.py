@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 from vouching.errors import InputError
-from vouching.inputs import check_texts
+from vouching.inputs import check_texts, each_of
 from vouching.models.decision_shapes import Json, as_text, option_name
+from vouching.models.json_fields import json_object
+from vouching.rows.shapes import SOURCE_KEYS
+from vouching.serve.bodies import GivenSource
+from vouching.serve.claim_questions import json_of
 
 Text: TypeAlias = str | dict[str, Any] | list[Any]
 """What may be a text or any JSON."""
+EVIDENCE = (*SOURCE_KEYS, "retrieval_context")
+"""Fields of a state that have sources."""
 
 
 def _valid(value: Any) -> Any:
@@ -30,7 +36,7 @@ class Noul(BaseModel):
 
     type: Literal["noul"]
     instructions: Text | None = Field(None, description="An object with `claim`, or a text with a line `Claim: ...`.")
-    criteria: dict[Literal["true", "false"], Text | None] | None = Field(None, description="Not read.")
+    criteria: dict[Literal["true", "false"], Text | None] | None = Field(None, description="What the outcomes mean.")
 
 
 class Choice(BaseModel):
@@ -134,20 +140,67 @@ def _part(part: Mapping[str, Any]) -> Any:
     raise InputError(f"a part has the type {str(part.get('type'))[:80]!r}: send text or JSON, images are not supported")
 
 
-def _said(content: str | Sequence[Mapping[str, Any]]) -> Any:
+def _said(content: Any) -> Any:
     """A content as a text, or as JSON if that is all it has."""
-    if isinstance(content, str):
+    if not isinstance(content, list):
         return content
-    parts = [_part(part) for part in content]
+    parts = [_part(json_object(part)) for part in cast("list[Any]", content)]
     return parts[0] if len(parts) == 1 else "\n".join(map(as_text, parts))
 
 
 def state_of(given: str | Sequence[Mapping[str, Any]]) -> Any:
-    """An input as a state: a text, or what each message or tool says."""
+    """An input as a state: a text, what the only message of a user says, or all messages with their texts."""
     if isinstance(given, str):
         return given
-    said = [_said(one.get("content") or one.get("output") or as_text(dict(one))) for one in given]
-    return said[0] if len(said) == 1 else said
+    said = [{key: _said(one[key]) if key in ("content", "output") else one[key] for key in one} for one in given]
+    return said[0].get("content") if len(said) == 1 and said[0].get("role") == "user" else said
+
+
+def evidence_of(state: Any) -> tuple[list[str | GivenSource], str | None] | None:
+    """The sources of a state, and the question if it has one; None without any.
+
+    Sources are a text, the entries of a list, and the texts in all known fields of an object. Of messages, sources are
+    those of users and what tools returned, and never what an assistant, a system or a developer says.
+
+    >>> evidence_of({"retrieval_context": ["It opened in 1973."], "claims": ["It opened in 1937."]})
+    (['It opened in 1973.'], None)
+    >>> evidence_of([{"role": "user", "content": "It opened in 1973."}, {"role": "assistant", "content": "In 1937."}])
+    (['It opened in 1973.'], None)
+    >>> evidence_of({"message": "I was charged twice."}) is None
+    True
+    """
+    sources = _sources(state)
+    question = json_object(json_of(state) if isinstance(state, str) else state).get("question")
+    if not any((one if isinstance(one, str) else one.text or "").strip() for one in sources):
+        return None
+    return sources, question if isinstance(question, str) else None
+
+
+def _sources(held: Any) -> list[str | GivenSource]:
+    """The sources in a state, or in what a message says."""
+    given: Any = json_of(held) if isinstance(held, str) else held
+    if isinstance(given, list):
+        return _entries(given)
+    if isinstance(held, str) and given is None:
+        return [held]
+    fields = json_object(given)
+    sources = [one for key in EVIDENCE if key in fields for one in _entries(fields[key])]
+    return [one for place, one in enumerate(sources) if one not in sources[:place]]
+
+
+def _entries(held: Any) -> list[str | GivenSource]:
+    """The sources in a field or a list, whose entries may be texts, documents and messages."""
+    found: list[str | GivenSource] = []
+    for one in each_of(held):
+        entry, kind = json_object(one), str(json_object(one).get("type"))
+        if kind.endswith("_output") or entry.get("role") in ("user", "tool"):
+            found += _sources(_said(entry.get("content") or entry.get("output")))
+        elif isinstance(text := entry.get("text"), str) and "role" not in entry:
+            kept = {key: value for key in ("id", "title", "url") if isinstance(value := entry.get(key), str)}
+            found.append(GivenSource(text=text, **kept))
+        elif "role" not in entry and kind != "reasoning" and not kind.endswith("_call"):
+            found.append(as_text(one))
+    return found
 
 
 def from_openai(question: Predicate | ChoiceOf | ScoreOf) -> Json:
