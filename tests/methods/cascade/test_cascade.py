@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from vouching.checker import Checker
 from vouching.cli.app import app
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, ModelUnavailableError
 from vouching.judging.calibration import VARIABLE, Calibration
 from vouching.judging.verifier import Outcome
 from vouching.methods.cascade.summary import cascade_words
@@ -83,6 +83,20 @@ def test_a_model_that_fails_hands_over_and_the_last_failure_is_unverified_and_no
     assert failed.verdict.provenance.model == "1"
 
 
+class Away(Told):
+    """A verifier whose server is out of reach."""
+
+    async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
+        raise ModelUnavailableError("no answer from the server")
+
+
+def test_a_model_out_of_reach_hands_over_unless_it_is_the_last() -> None:
+    found = judged(Stage("1", Away("1")), Stage("2", Told("2", a=0.6, b=0.4)), claims="ab")
+    assert [one.score for one in found if isinstance(one, Verdict)] == [0.6, 0.4]
+    with pytest.raises(ModelUnavailableError):
+        judged(Stage("1", Told("1", a=0.6)), Stage("2", Away("2")), claims="a")
+
+
 def test_all_models_are_closed_and_the_support_is_the_first_ones() -> None:
     first, second = Told("1"), Told("2")
     cascade = CascadeVerifier([Stage("1", first), Stage("2", second)])
@@ -120,11 +134,12 @@ def test_share_cost_and_expected_loss_are_summed_up_by_the_model_that_decided() 
         return {"kind": "verdict", "confidence": confidence, "usage": usage, "provenance": {"model": model}}
 
     lines = [line("rules", 0.9, 0), {"kind": "report", "findings": [line("rules", 0.8, 0), line("llm", 0.7, 90)]}]
-    # rules: 2 of 3, (.1 + .2) / 2 = .15; llm: 1 of 3, .3; all: (.1 + .2 + .3) / 3 = .2 and 90 / 3 = 30 tokens
+    # rules: 2 of 4, (.1 + .2) / 2 = .15; llm: 1 of 4, .3; all: (.1 + .2 + .3) / 3 = .2 and 90 / 3 = 30 tokens
     assert cascade_words([*lines, {"kind": "unverified"}]) == [
-        "rules decided 2 of 3 claims (67%): 0.500 s and 0 tokens a claim, expected loss 0.150",
-        "llm decided 1 of 3 claims (33%): 0.500 s and 90 tokens a claim, expected loss 0.300",
-        "all models decided 3 of 3 claims (100%): 0.500 s and 30 tokens a claim, expected loss 0.200",
+        "rules decided 2 of 4 claims (50%): 0.500 s and 0 tokens a claim, expected loss 0.150",
+        "llm decided 1 of 4 claims (25%): 0.500 s and 90 tokens a claim, expected loss 0.300",
+        "all models decided 3 of 4 claims (75%): 0.500 s and 30 tokens a claim, expected loss 0.200",
+        "no model verified 1 of 4 claims (25%)",
     ]
 
 

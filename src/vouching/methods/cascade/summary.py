@@ -16,7 +16,7 @@ class _Decided:
 
 
 def cascade_words(lines: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A line for each model that decided claims, and one for all.
+    """A line for each model that decided claims, and one for all and one for the claims not verified, if there are any.
 
     The expected loss is the mean of 1 - confidence: the expected share of wrong labels, if the confidences are
     calibrated. The cost of a claim is that of all models that were asked for it.
@@ -27,8 +27,10 @@ def cascade_words(lines: Iterable[Mapping[str, Any]]) -> list[str]:
     'embedded:rules decided 1 of 1 claims (100%): 0.500 s and 8 tokens a claim, expected loss 0.100'
     """
     models: dict[str, _Decided] = {}
+    failed = 0
     for line in lines:
         for finding in line.get("findings", [line]):
+            failed += finding.get("kind") == "unverified"
             if finding.get("kind") != "verdict":
                 continue
             one = models.setdefault(finding["provenance"]["model"], _Decided())
@@ -36,17 +38,19 @@ def cascade_words(lines: Iterable[Mapping[str, Any]]) -> list[str]:
             one.seconds += finding["usage"]["seconds"]
             one.tokens += finding["usage"]["prompt_tokens"] + finding["usage"]["completion_tokens"]
             one.loss += 1.0 - finding["confidence"]
-    total = sum(one.claims for one in models.values())
+    decided = sum(one.claims for one in models.values())
+    total = decided + failed
     whole = _Decided(
-        total,
+        decided,
         sum(one.seconds for one in models.values()),
         sum(one.tokens for one in models.values()),
         sum(one.loss for one in models.values()),
     )
     listed = [*models.items(), *([("all models", whole)] if len(models) > 1 else [])]
-    return [
+    said = [
         f"{name} decided {one.claims:,} of {total:,} claims ({one.claims / total:.0%}): "
         f"{one.seconds / one.claims:.3f} s and {one.tokens / one.claims:,.0f} tokens a claim, "
         f"expected loss {one.loss / one.claims:.3f}"
         for name, one in listed
     ]
+    return [*said, *([f"no model verified {failed:,} of {total:,} claims ({failed / total:.0%})"] if failed else [])]

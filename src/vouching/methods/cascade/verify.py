@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, ModelError
 from vouching.judging.calibration import find_calibration
 from vouching.judging.verifier import ClaimVerifier, Outcome, ThresholdConfig
 from vouching.types import Claim, Source, Unverified, Verdict, total_usage
@@ -66,13 +66,19 @@ class CascadeVerifier:
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One outcome per claim, in order; its usage is that of all models that were asked.
 
-        Where the last model fails, the outcome is its Unverified, with the last verdict that was not sure enough.
-        Raises ModelError if a model is out of reach, and the same call may succeed later.
+        Where the last model fails, the outcome is its Unverified, with the last verdict that was not sure enough. A
+        model that is out of reach hands over as one that fails does; raises ModelError if that is the last one.
         """
         found: list[list[Outcome]] = [[] for _ in claims]
         left = list(range(len(claims)))
         for stage in self.stages:
-            outcomes = await stage.verifier.verify([claims[place] for place in left], sources) if left else []
+            asked = [claims[place] for place in left]
+            try:
+                outcomes = await stage.verifier.verify(asked, sources) if asked else []
+            except ModelError as error:
+                if stage is self.stages[-1]:
+                    raise
+                outcomes = [Unverified(claim, "backend", str(error)) for claim in asked]
             for place, outcome in zip(left, outcomes, strict=True):
                 found[place].append(outcome)
             left = [
