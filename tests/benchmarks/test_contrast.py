@@ -17,6 +17,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import contrast  # noqa: E402
 
+import vouching  # noqa: E402
+
 PARTS = ("dev", "test")
 
 
@@ -95,3 +97,21 @@ def test_the_claims_for_training_are_sound_and_not_in_the_corpus() -> None:
     assert not {row["claim"] for row in learned if len(row["claim"]) > 25} & {row["claim"] for row in measured}
     assert all(row["evidence"] in texts[row["document"]] and row["decisive"] in row["claim"] for row in learned)
     assert len(learned) == 14_162
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("name", ["contrast_{}", "contrast_before_{}"])
+def test_a_kept_result_is_of_the_part_that_its_name_says(part: str, name: str) -> None:
+    kept = json.loads((ROOT / f"benchmarks/results/{name.format(part)}.json").read_text("utf-8"))
+    assert kept["command"] == f"python benchmarks/contrast.py --part {part}"
+    for model in kept["models"].values():
+        assert model["by_construction"]["all"]["claims"] == len(rows(part))
+
+
+def test_no_right_claim_gets_a_fix() -> None:
+    checker, documents = vouching.Checker("embedded:rules"), contrast.documents_of("dev")
+    right = [row for row in contrast.rows_of("dev", "claims") if row["label"] == "Attributable"]
+    chosen = right[:: len(right) // 200][:200]
+    assert len(chosen) == 200
+    judged = [contrast.judge(checker, row, documents[row["document"]]) for row in chosen]
+    assert [(one.row["claim"], one.fix) for one in judged if one.fix] == []
