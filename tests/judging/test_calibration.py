@@ -22,7 +22,7 @@ from vouching.judging.calibration import (
 )
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.methods.structured.verify import StructuredVerifier
-from vouching.metrics.calibrators import Calibrator
+from vouching.metrics.calibrators import Calibrator, CalibratorKind
 from vouching.models import ScriptedModel
 from vouching.types import Claim, Provenance, Source, Verdict
 
@@ -122,10 +122,21 @@ def test_one_document_is_never_on_both_sides_of_the_measurement() -> None:
     assert "ece_held_out" not in calibrate(one).measured
 
 
-def test_scores_that_are_all_equal_are_refused() -> None:
-    rows = [LabelledScore("Not Attributable" if n < 20 else "Attributable", 0.51, str(n)) for n in range(40)]
-    with pytest.raises(InputError, match=r"the 40 scores of m are all 0\.51"):
-        calibrate_scores("m", "h", rows, "temperature")
+@pytest.mark.parametrize("kind", ["temperature", "platt", "isotonic"])
+@pytest.mark.parametrize(
+    ("scores", "fault"),
+    [
+        ((0.51, 0.51), r"all 0\.51"), ((0.8, 0.2), r"not higher for supported claims \(AUROC 0\.000\)"),
+        ((0.5, 0.5, 0.7, 0.7), r"AUROC 0\.500"),
+    ],
+)  # fmt: skip
+def test_scores_that_rank_no_better_than_chance_are_refused(
+    scores: tuple[float, ...], fault: str, kind: CalibratorKind
+) -> None:
+    labels = ("Not Attributable", "Attributable")
+    rows = [LabelledScore(labels[n % 2], scores[n % len(scores)], str(n)) for n in range(40)]
+    with pytest.raises(InputError, match=f"the 40 scores of m are {fault}" if "all" in fault else fault):
+        calibrate_scores("m", "h", rows, kind)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vouching.errors import ConfigError, InputError
-from vouching.metrics import brier, ece
+from vouching.metrics import auroc, brier, ece
 from vouching.metrics.calibrators import MIN_ROWS, Calibrator, CalibratorKind, fit_calibrator, held_out_scores
 from vouching.types import Label, Verdict, VerdictWarning
 
@@ -166,14 +166,16 @@ def calibrate_scores(
     ``measured`` has rows; ece and brier of the numbers as they are, if all are in [0, 1]; by five folds of whole groups
     ece_held_out and brier_held_out, unless a fold leaves too little to fit; and confident_from, see
     :func:`confident_from`. ``threshold`` gives the best balanced accuracy.
-    Raises InputError for no rows, too few or with one label only, and numbers that are not finite or all equal.
+    Raises InputError for no rows, too few or with one label only, numbers that are not finite, and numbers that rank
+    claims no better than chance (AUROC .5 or less), such as equal ones.
     """
     truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in rows]
     calibrator = fit_calibrator(kind, truth, scores)
-    if np.ptp(scores) == 0:
+    if (ranked := float(auroc(truth, scores))) <= 0.5:
+        equal = f"all {scores[0]:g}" if np.ptp(scores) == 0 else f"not higher for supported claims (AUROC {ranked:.3f})"
         raise InputError(
-            f"the {len(rows):,} scores of {model} are all {scores[0]:g}: no calibration can be fitted; "
-            "use a model whose scores differ, or look at its verdicts"
+            f"the {len(rows):,} scores of {model} are {equal}: no calibration can be fitted; use a model whose scores "
+            "differ with the label, or look at its verdicts"
         )
     measured = {"rows": float(len(rows))}
     if min(scores) >= 0 and max(scores) <= 1:
