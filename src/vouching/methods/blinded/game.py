@@ -82,7 +82,8 @@ class PolicyChecker:
     max_at_once = MAX_QUESTIONS
 
     def __init__(self, sampler: Sampler, votes: int, wording: Wording = "ours") -> None:
-        self._sampler, self._votes, self._wording = sampler, votes, wording
+        self._sampler, self._votes = sampler, votes
+        self._wording: Wording = wording
         self.checks: list[Checks] = []
         """The answers of the last call, by response."""
 
