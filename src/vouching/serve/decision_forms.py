@@ -12,7 +12,7 @@ from vouching.inputs import check_texts, each_of
 from vouching.models.decision_shapes import Json, as_text, option_name
 from vouching.models.json_fields import json_object
 from vouching.rows.shapes import SOURCE_KEYS
-from vouching.serve.bodies import GivenSource
+from vouching.serve.bodies import GivenSource, Judge
 from vouching.serve.claim_questions import json_of
 
 Text: TypeAlias = str | dict[str, Any] | list[Any]
@@ -66,7 +66,7 @@ class SystemOneBody(BaseModel):
         }
     )
     _texts = model_validator(mode="before")(_valid)
-    model: str = Field(description="A judge of this server; the defaults of the clients mean the default one.")
+    model: Judge = Field(description="A judge of this server; the defaults of the clients mean the default one.")
     state: Text = Field(description="The sources: a text, or an object with sources, context or retrieval_context.")
     questions: dict[str, Annotated[Noul | Choice | Score, Field(discriminator="type")]] = Field(
         min_length=1, max_length=400
@@ -124,7 +124,7 @@ class DecisionsBody(BaseModel):
         }
     )
     _texts = model_validator(mode="before")(_valid)
-    model: str
+    model: Judge
     input: str | list[dict[str, Any]]
     questions: list[Annotated[Predicate | ChoiceOf | ScoreOf, Field(discriminator="type")]] = Field(
         min_length=1, max_length=400
@@ -141,9 +141,11 @@ def _part(part: Mapping[str, Any]) -> Any:
 
 
 def _said(content: Any) -> Any:
-    """A content as a text, or as JSON if that is all it has."""
+    """A content as a text, or as JSON if that is all it has. Raises InputError for one in another form."""
+    if not isinstance(content, str | list | dict | None):
+        raise InputError(f"a message has the content {as_text(content)}: send a text, or a list of parts")
     if not isinstance(content, list):
-        return content
+        return cast("Any", content)
     parts = [_part(json_object(part)) for part in cast("list[Any]", content)]
     return parts[0] if len(parts) == 1 else "\n".join(map(as_text, parts))
 
@@ -203,7 +205,18 @@ def _entries(held: Any) -> list[str | GivenSource]:
     return found
 
 
-def from_openai(question: Predicate | ChoiceOf | ScoreOf) -> Json:
+def questions_of(body: DecisionsBody) -> tuple[dict[str, Json], dict[str, str]]:
+    """The questions in the form of System One, and what is wrong with the others, by their numbers."""
+    questions, faults = dict[str, Json](), dict[str, str]()
+    for number, one in enumerate(body.questions):
+        try:
+            questions[str(number)] = _from_openai(one)
+        except InputError as error:
+            faults[str(number)] = str(error)
+    return questions, faults
+
+
+def _from_openai(question: Predicate | ChoiceOf | ScoreOf) -> Json:
     """A question in the form of System One. Raises InputError for two options of one name."""
     instructions = _said(question.instructions)
     if isinstance(question, Predicate):

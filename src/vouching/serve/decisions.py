@@ -10,7 +10,8 @@ form of System One, as ``refusal`` in that of OpenAI. Errors have what the clien
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,21 +22,20 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
 from vouching.client.problems import problem_of
-from vouching.errors import ConfigError, ModelAnswerError, VouchError
+from vouching.errors import ModelAnswerError, VouchError
 from vouching.judging.verifier import Outcome
-from vouching.models.base import Message, Model, Sampling
-from vouching.models.decision_shapes import Json, answers_of, probabilities
-from vouching.models.json_fields import json_count, json_object
+from vouching.models.decision_shapes import Json
 from vouching.rows.row import read_json
 from vouching.serve import bodies
 from vouching.serve.claim_questions import ACCEPTED, asked_claim
+from vouching.serve.decision_fallback import Fallback
 from vouching.serve.decision_forms import (
     EVIDENCE,
     DecisionsBody,
     SystemOneBody,
     answer_of,
     evidence_of,
-    from_openai,
+    questions_of,
     state_of,
     to_openai,
 )
@@ -95,13 +95,14 @@ def _refused(faults: Sequence[Mapping[str, Any]]) -> Response:
 
 def add_decisions(app: FastAPI, service: Service, described: Any) -> None:
     """Add the routes. Raises ConfigError for a fallback that is no decision model."""
-    fallback = _open(service.policy.serve.decisions_fallback)
-    router = APIRouter(route_class=_Route)
+    serve = service.policy.serve
+    fallback = Fallback(serve.decisions_fallback, serve.timeout_seconds) if serve.decisions_fallback else None
+    router = APIRouter(route_class=_Route, lifespan=lambda _: _closing(fallback))
     # Errors of the gate are problem objects, as on every route; the others are in the words of the clients.
     documented: Any = {
         **described,
         "responses": {
-            code: {**one, "content": {**one["content"], "application/json": {"schema": {}}}}
+            code: {**one, "content": {**one["content"], "application/json": {"schema": dict[str, Any]()}}}
             for code, one in described["responses"].items()
         },
     }
@@ -126,9 +127,10 @@ def add_decisions(app: FastAPI, service: Service, described: Any) -> None:
     @router.post("/v1/decisions", response_model=None, **documented)
     async def decisions(body: DecisionsBody, request: Request) -> Response:
         """Answer questions about claims, in the form of OpenAI's Decisions API."""
-        questions = {str(number): from_openai(one) for number, one in enumerate(body.questions)}
+        questions, faults = questions_of(body)
         found = await _Decision(service, fallback, body.model, state_of(body.input), questions).answers(request)
-        answers = [to_openai(one, found.answers[str(number)]) for number, one in enumerate(body.questions)]
+        said = found.answers | faults
+        answers = [to_openai(one, said[str(number)]) for number, one in enumerate(body.questions)]
         tokens = {
             "input_tokens": found.tokens[0], "output_tokens": found.tokens[1], "total_tokens": sum(found.tokens),
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -150,14 +152,11 @@ def add_decisions(app: FastAPI, service: Service, described: Any) -> None:
     app.include_router(router)
 
 
-def _open(fallback: str) -> Model | None:
-    if not fallback:
-        return None
-    from vouching.models.decisions import DecisionName
-    from vouching.models.open import open_model
-
-    DecisionName.parse(fallback)
-    return open_model(fallback)
+@asynccontextmanager
+async def _closing(fallback: Fallback | None) -> AsyncGenerator[None]:
+    yield
+    if fallback is not None:
+        await fallback.aclose()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +174,7 @@ class _Decision:
     """One request: which questions the verifier answers, and which the fallback."""
 
     def __init__(
-        self, service: Service, fallback: Model | None, model: str, state: Any, questions: dict[str, Json]
+        self, service: Service, fallback: Fallback | None, model: str, state: Any, questions: dict[str, Json]
     ) -> None:
         self._service, self._fallback, self._state, self._questions = service, fallback, state, questions
         self._judge = DEFAULT_JUDGE if model in _CLIENTS_DEFAULTS else model
@@ -190,21 +189,19 @@ class _Decision:
             name: _answer(self._questions[name], options, outcome)
             for (name, (_, options)), outcome in zip(claims.items(), outcomes, strict=True)
         }
-        by = next((one.provenance.model for one in outcomes if isinstance(one, Verdict)), "vouch")
         usage = total_usage(outcomes)
-        tokens = (usage.prompt_tokens, usage.completion_tokens)
+        by = next((one.provenance.model for one in outcomes if isinstance(one, Verdict)), "vouch")
         others = {name: one for name, one in self._questions.items() if name not in claims}
         if others and self._fallback is not None:
-            reply = await _asked(self._fallback, self._state, others)
-            used = json_object(reply.get("usage"))
-            more = [json_count(used.get(f"{side}_tokens")) or 0 for side in ("input", "output")]
-            tokens = (tokens[0] + more[0], tokens[1] + more[1])
-            by = by if claims else str(reply.get("model"))
-            found |= reply["answers"]
+            more = await self._fallback.answers(self._state, others)
+            usage = total_usage([*outcomes, more])
+            by = by if claims else more.model
+            found |= more.answers
         else:
             found |= dict.fromkeys(others, ACCEPTED if self._evidence else _NO_SOURCES)
         missing = {name for name, one in found.items() if isinstance(one, str)}
         fallback_failed = self._fallback is not None and missing <= others.keys()
+        tokens = (usage.prompt_tokens, usage.completion_tokens)
         return _Answers(by, {name: found[name] for name in self._questions}, tokens, fallback_failed)
 
     async def _judged(self, claims: list[str], request: Request) -> list[Outcome]:
@@ -229,24 +226,3 @@ def _answer(question: Json, options: Mapping[str, str], outcome: Outcome) -> Jso
     other = options.get("unsupported") or options.get(against) or options["not_found"]
     values = dict.fromkeys(options.values(), 0.0) | {options["supported"]: outcome.score, other: 1 - outcome.score}
     return {**answer_of(question, values), "x_vouch_verdict": json.loads(to_json(outcome))}
-
-
-async def _asked(fallback: Model, state: Any, questions: dict[str, Json]) -> Json:
-    """The reply of the fallback, with an answer to each question, or why there is none.
-
-    Raises ModelAnswerError for a reply without answers, and where the settings of the fallback are wrong.
-    """
-    request = Message("user", json.dumps({"state": state, "questions": questions}, ensure_ascii=False))
-    try:
-        [said] = await fallback.generate([request], Sampling())
-        reply = json_object(json.loads(said.text))
-        given, answers = answers_of(reply), dict[str, Any]()
-    except (ConfigError, ValueError) as error:
-        raise ModelAnswerError(f"{fallback.name}, which answers other questions, failed: {error}") from None
-    by = {"x_vouch_answered_by": str(reply.get("model") or fallback.name)}
-    for name, question in questions.items():
-        try:
-            answers[name] = {**answer_of(question, probabilities(question, given.get(name))), **by}
-        except ValueError as error:
-            answers[name] = f"{fallback.name}, question {name}: {error}"
-    return {**reply, "answers": answers}
