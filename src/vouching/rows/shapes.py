@@ -196,7 +196,7 @@ def _chat(fields: Mapping[str, Any]) -> dict[str, Any]:
     last = None
     for turn in read_turns(fields, ("documents", "tool")):
         last = turn if turn.answer else last
-    return {"answer": last.answer, "question": last.question, "documents": [*last.sources]} if last else {}
+    return {"answer": last.answer, "question": last.question, "documents": [*last.sources] or None} if last else {}
 
 
 def _returned(calls: Any, output: Any) -> list[str]:
