@@ -127,6 +127,13 @@ ENVIRONMENTS = {
     "litellm": Environment(
         "guardrail of the proxy", ("litellm==1.110.2", *GATEWAY), ("test_litellm.py",), extras="serve"
     ),
+    "decision-models": Environment(
+        "clients of a decision model, conformance",
+        ("typesafe-sdk==0.7.5", "jevcompat==0.1.1", "litellm==1.110.2", "deepeval==4.3.1"),
+        ("test_decision_clients.py",),
+        relaxed=("rich", "click"),
+        extras="serve",
+    ),
     "trl": Environment(
         "rewards",
         ("trl==1.16.0", "torch==2.13.0", "transformers==5.23.0"),
