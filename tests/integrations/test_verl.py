@@ -43,8 +43,8 @@ def test_the_grounded_rules_read_claim_and_source_of_the_row() -> None:
 
 def test_settings_of_the_configuration_are_checked() -> None:
     assert structured_score("anli", supported(), "Attributable", calibration="off")["score"] == 1.0
-    with pytest.raises(ConfigError, match="unknown split '60/40'; expected one of 90/10"):
-        structured_score("anli", "{}", "Attributable", split="60/40")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ConfigError, match="the split must be two percentages"):
+        structured_score("anli", "{}", "Attributable", split="60/50")
     with pytest.raises(InputError, match="the gold label must be Attributable or Not Attributable, got '1'"):
         structured_score("anli", "{}", "1")
     with pytest.raises(InputError, match='the row has no "sources"'):

@@ -117,7 +117,7 @@ def test_what_was_taken_as_a_document_is_in_the_header_and_the_log(
             ([rules, *ASKED], {}, "none"),
         ):  # fmt: skip
             body = {"messages": messages, "stream": stream, **more}
-            answered = httpx2.post(f"{url}/chat/completions", json=body)
+            answered = httpx2.post(f"{url}/chat/completions", json=body, timeout=60)
             assert answered.headers.get_list("x-vouch-documents") == [named]
             assert ('"unchecked"' in answered.text) == (named == "none")
     assert [one.getMessage().startswith("a request has no documents") for one in caplog.records] == [
@@ -263,7 +263,7 @@ def test_headers_that_are_there_twice_stay_so_and_no_server_speaks_for_the_proxy
     twice = [("x-tag", "one"), ("x-tag", "two"), ("authorization", "Bearer secret")]
     with proxy_before(upstream.url) as url:
         body = {"messages": ASKED, "stream": stream, **DOCUMENTS}
-        answered = httpx2.post(f"{url}/chat/completions", json=body, headers=twice)
+        answered = httpx2.post(f"{url}/chat/completions", json=body, headers=twice, timeout=60)
         listed = httpx2.get(f"{url}/models", headers=twice)
     assert upstream.asked[0][1]["x-tag"] == "one, two"
     assert answered.headers.get_list("set-cookie") == listed.headers.get_list("set-cookie") == ["a=1", "b=2"]

@@ -94,7 +94,7 @@ def test_measuring_replays_nothing(model: Path, tmp_path: Path) -> None:
     trainer = trainer_of(settings(model), tmp_path, which, rows(), scripted(model))
     figures = measure(trainer, rows(3))
     assert figures["reward/generator/total"] > 0
-    assert which.state_dict() == {"played": 0, "replay": []}
+    assert which.state_dict() == {"played": 0, "replay": [], "exact": []}
 
 
 def test_responses_can_become_right_by_a_rule_that_training_does_not_watch(tmp_path: Path) -> None:
