@@ -83,17 +83,16 @@ class DiscriminativeVerifier:
         Raises ModelError if a model is out of reach, and the same call may succeed later.
         """
         started = time.perf_counter()
-        explained = await self._aligner.verify(claims, sources)
-        fixes = {
-            place: replace(claim, text=one.revised_claim)
-            for place, (claim, one) in enumerate(zip(claims, explained, strict=True))
-            if isinstance(one, Verdict) and one.revised_claim is not None
-        }
-        # Where all questions about a text are one request, those about the fixes cost little more in it.
-        together = fixes if self.scorer.one_request else {}
-        scored = await self.scorer.score([*claims, *together.values()], sources)
-        if not together:
-            fixes = {place: fix for place, fix in fixes.items() if self._passes(scored[place]) is False}
+        if self.scorer.one_request:  # questions about the fixes cost little more in it
+            explained = await self._aligner.verify(claims, sources)
+            fixes = _fixes(claims, explained)
+            scored = await self.scorer.score([*claims, *fixes.values()], sources)
+        else:
+            scored = await self.scorer.score(claims, sources)
+            explained = await self._explained(claims, scored, sources)
+            fixes = {
+                place: fix for place, fix in _fixes(claims, explained).items() if self._passes(scored[place]) is False
+            }
             scored += await self.scorer.score([*fixes.values()], sources) if fixes else []
         fixed = dict(zip(fixes, scored[len(claims) :], strict=True))
         seconds = (time.perf_counter() - started) / max(1, len(claims))
@@ -117,6 +116,15 @@ class DiscriminativeVerifier:
     async def aclose(self) -> None:
         """Close the scorer."""
         await self.scorer.aclose()
+
+    async def _explained(
+        self, claims: Sequence[Claim], scored: Sequence[ScoreOutcome], sources: Sequence[Source]
+    ) -> list[Outcome]:
+        """The scorer's own explanation of each claim, else the aligner's; a claim without a score needs none."""
+        own: list[Outcome | None] = [one if isinstance(one, Unverified) else one.verdict for one in scored]
+        rest = [claim for claim, one in zip(claims, own, strict=True) if one is None]
+        more = iter(await self._aligner.verify(rest, sources) if rest else [])
+        return [next(more) if one is None else one for one in own]
 
     def _probability(self, scored: Scored) -> float:
         return self._calibration.calibrator(scored.value) if self._calibration else scored.value
@@ -166,6 +174,15 @@ class DiscriminativeVerifier:
         if scored.reason:
             judgment: Judgment = "supported" if attributable else "not_supported"
             yield ReasoningStep(claim.text, NOT_FOUND, judgment, f"{name}: {scored.reason}")
+
+
+def _fixes(claims: Sequence[Claim], explained: Sequence[Outcome]) -> dict[int, Claim]:
+    """The claims as the explanations correct them, by place."""
+    return {
+        place: replace(claim, text=one.revised_claim)
+        for place, (claim, one) in enumerate(zip(claims, explained, strict=True))
+        if isinstance(one, Verdict) and one.revised_claim is not None
+    }
 
 
 def _fitting(
