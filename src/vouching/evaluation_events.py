@@ -59,6 +59,11 @@ def evaluation_attributes(kind: EntryKind, result: Result, response_id: str | No
     return attributes | ({"gen_ai.response.id": response_id} if response_id else {})
 
 
+def has_listeners() -> bool:
+    """Whether OpenTelemetry is installed, so that an event may be heard."""
+    return _logger() is not None
+
+
 def emit_evaluation(kind: EntryKind, result: Result, response_id: str | None = None) -> None:
     """Emit the event on the current span; see :func:`evaluation_attributes`."""
     if (logger := _logger()) is not None:
