@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, cast
 
 from vouching.errors import InputError
+from vouching.models.json_fields import json_object
 from vouching.text.prompts import given_context, only_instructs
 from vouching.text.structures import json_lines
 from vouching.types.visible import shown_json
@@ -161,15 +162,15 @@ def _said(given: Any, origin: str) -> Iterator[_Said]:
     """What is said in a body, a message, a part of one, or a list of them, in order."""
     if origin == "documents":
         for one in cast("list[Any]", given) if isinstance(given, list) else [given] if given else []:
-            inner = _object(_object(one).get("data"))  # Cohere and vLLM put the fields there
-            yield _Said(origin, document={"id": _object(one).get("id"), **inner} if inner else one)
+            inner = json_object(json_object(one).get("data"))  # Cohere and vLLM put the fields there
+            yield _Said(origin, document={"id": json_object(one).get("id"), **inner} if inner else one)
     elif isinstance(given, str):
         yield _Said(origin, given)
     elif isinstance(given, list | tuple):
         for one in cast("Iterable[Any]", given):
             yield from _said(one, origin)
-    elif fields := _object(as_json(given)):
-        inner = (_object(fields.get(name)) for name in ("data", "kwargs", "function"))
+    elif fields := json_object(as_json(given)):
+        inner = (json_object(fields.get(name)) for name in ("data", "kwargs", "function"))
         yield from _said_in(fields | next(filter(None, inner), fields), origin)
 
 
@@ -214,7 +215,7 @@ def _text(value: Any) -> str:
     """The text of a result: of its blocks, or the values of its JSON with their places."""
     if isinstance(value, str):
         return json_lines(value) or value
-    fields, kind = _object(value), str(_object(value).get("type"))
+    fields, kind = json_object(value), str(json_object(value).get("type"))
     if _MEDIA.search(kind):
         return ""
     if _TEXT_BLOCK.search(kind) or _are_blocks(fields.get("content")):
@@ -227,13 +228,13 @@ def _text(value: Any) -> str:
 
 def _are_blocks(value: Any) -> bool:
     """Whether a value is a list of blocks with a type, as the APIs have them, rather than data."""
-    kinds = [str(_object(one).get("type")) for one in cast("list[Any]", value)] if isinstance(value, list) else []
+    kinds = [str(json_object(one).get("type")) for one in cast("list[Any]", value)] if isinstance(value, list) else []
     return any(_TEXT_BLOCK.search(kind) or _MEDIA.search(kind) for kind in kinds)
 
 
 def _failed(fields: Mapping[str, Any], value: Any) -> bool:
     """Whether a tool failed, as its client or the tool itself says."""
-    parsed = _object(as_json(value))
+    parsed = json_object(as_json(value))
     says_so = parsed.get("error") and {*parsed} <= _ERROR_FIELDS
     return bool(
         fields.get("is_error")
@@ -244,10 +245,6 @@ def _failed(fields: Mapping[str, Any], value: Any) -> bool:
         or parsed.get("isError")
         or says_so
     )
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _first(fields: Mapping[str, Any], *names: str) -> str:

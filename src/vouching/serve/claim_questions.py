@@ -7,13 +7,13 @@ Not supported: wording in languages other than English, several claims in one qu
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from vouching.models.decision_shapes import OUTCOMES, Json
 from vouching.models.json_fields import json_object
+from vouching.rows.conversations import as_json
 
 Stance: TypeAlias = Literal["supported", "unsupported", "contradicted", "relation"]
 """What a sentence says of a claim, or asks; "relation" asks which of them holds."""
@@ -118,14 +118,14 @@ def asked_claim(question: Json) -> tuple[str, dict[str, str]] | None:
 
 def _fields(given: Any) -> dict[str, str] | None:
     """The claim and what is said beside it, by name; None if there is not one claim, or an unknown field."""
-    if isinstance(given, str) and not isinstance(json_of(given), dict):
+    if isinstance(given, str) and not isinstance(as_json(given), dict):
         lines = given.splitlines()
         claims = [(place, said[1]) for place, line in enumerate(lines) if (said := _LINE.fullmatch(line))]
         if len(claims) != 1 or _FIELD.search(claims[0][1]):
             return None
         [(place, claim)] = claims
         return {"claim": claim, "question": "\n".join(lines[:place] + lines[place + 1 :])}
-    found = json_object(json_of(given) if isinstance(given, str) else given)
+    found = json_object(as_json(given))
     inner = json_object(found.get("question"))
     if inner:
         found = {key: value for key, value in found.items() if key != "question"}
@@ -171,16 +171,6 @@ def _stance(said: str) -> Stance | None:
     if found == {"unsupported", "contradicted"}:
         return "unsupported"
     return found.pop() if len(found) == 1 else None
-
-
-def json_of(text: str) -> Any:
-    """The JSON object or list that a text is; None for any other text."""
-    if not text.lstrip().startswith(("{", "[")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def relations_of(options: Mapping[str, Any]) -> dict[str, str] | None:

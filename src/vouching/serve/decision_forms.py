@@ -11,9 +11,9 @@ from vouching.errors import InputError
 from vouching.inputs import check_texts, each_of
 from vouching.models.decision_shapes import Json, as_text, option_name
 from vouching.models.json_fields import json_object
+from vouching.rows.conversations import as_json
 from vouching.rows.shapes import SOURCE_KEYS
 from vouching.serve.bodies import GivenSource, Judge
-from vouching.serve.claim_questions import json_of
 
 Text: TypeAlias = str | dict[str, Any] | list[Any]
 """What may be a text or any JSON."""
@@ -172,7 +172,7 @@ def evidence_of(state: Any) -> tuple[list[str | GivenSource], str | None] | None
     True
     """
     sources = _sources(state)
-    question = json_object(json_of(state) if isinstance(state, str) else state).get("question")
+    question = json_object(as_json(state)).get("question")
     if not any((one if isinstance(one, str) else one.text or "").strip() for one in sources):
         return None
     return sources, question if isinstance(question, str) else None
@@ -180,11 +180,11 @@ def evidence_of(state: Any) -> tuple[list[str | GivenSource], str | None] | None
 
 def _sources(held: Any) -> list[str | GivenSource]:
     """The sources in a state, or in what a message says."""
-    given: Any = json_of(held) if isinstance(held, str) else held
+    given: Any = as_json(held) if isinstance(held, str) else held
     if isinstance(given, list):
         return _entries(given)
-    if isinstance(held, str) and given is None:
-        return [held]
+    if isinstance(given, str):
+        return [given]
     fields = json_object(given)
     sources = [one for key in EVIDENCE if key in fields for one in _entries(fields[key])]
     return [one for place, one in enumerate(sources) if one not in sources[:place]]
