@@ -10,6 +10,8 @@ import pytest
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.loop import config_of
 from vouching.methods.discriminative.model import ScorerNote, read_note
+from vouching.settings import read_settings, settings_text
+from vouching.train.sft import SftConfig
 
 
 def test_a_scorer_with_a_setting_of_another_name_is_refused_and_not_read_with_the_default_length(
@@ -28,3 +30,11 @@ def test_an_evolution_with_a_setting_of_another_name_is_refused_with_the_file(tm
     (tmp_path / "run.json").write_text(json.dumps(settings), encoding="utf-8")
     with pytest.raises(InputError, match=r"run\.json: unknown setting 'most_loss'; did you mean 'max_loss'"):
         config_of(tmp_path)
+
+
+def test_settings_written_as_a_file_are_read_again_also_those_that_are_none(tmp_path: Path) -> None:
+    settings = SftConfig(rows=("a.jsonl", "b.jsonl"), model="hub/model", binary=("c.jsonl",))
+    assert settings.power.watts is None  # TOML has no word for None
+    file = tmp_path / "run.toml"
+    file.write_text(settings_text(settings), encoding="utf-8")
+    assert read_settings(SftConfig, file) == settings

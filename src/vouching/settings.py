@@ -98,19 +98,23 @@ def _refused(type: str, message: str, got: str, name: str) -> str:
 
 
 def settings_text(settings: Any) -> str:
-    r"""Settings as the text of a TOML file that :func:`read_settings` reads.
+    r"""Settings as the text of a TOML file that :func:`read_settings` reads. None, which TOML lacks, is left out.
 
     >>> from vouching.methods.training import PowerSettings
-    >>> settings_text(PowerSettings(watts=400.0))
-    'watts = 400.0\npue = 1.4\nintensity = 0.41\n'
+    >>> settings_text(PowerSettings())
+    'pue = 1.4\nintensity = 0.41\n'
     """
     record: dict[str, Any] = asdict(settings)
-    tables = [name for name, value in record.items() if isinstance(value, dict)]
-    # JSON's texts, numbers, lists and booleans are TOML's too.
-    lines = [f"{name} = {json.dumps(value)}" for name, value in record.items() if name not in tables]
-    for table in tables:
-        lines += ["", f"[{table}]", *(f"{name} = {json.dumps(value)}" for name, value in record[table].items())]
+    tables = {name: value for name, value in record.items() if isinstance(value, dict)}
+    lines = _toml_lines({name: value for name, value in record.items() if name not in tables})
+    for name, table in tables.items():
+        lines += ["", f"[{name}]", *_toml_lines(table)]
     return "\n".join(lines) + "\n"
+
+
+def _toml_lines(values: dict[str, Any]) -> list[str]:
+    """JSON's texts, numbers, lists and booleans are TOML's too."""
+    return [f"{name} = {json.dumps(value)}" for name, value in values.items() if value is not None]
 
 
 def recorded_settings(kind: type[Config], record: dict[str, Any]) -> Config:
