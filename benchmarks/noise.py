@@ -34,14 +34,13 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from recipes.theory.checklist import relaxation_gap, strict_success  # noqa: E402
 from recipes.worlds.effects import decide, effect_of  # noqa: E402
 from recipes.worlds.instructions import InstructionsWorld, follow, followed  # noqa: E402
-from vouching.methods.checklist.theory import (  # noqa: E402
+from vouching.methods.checklist.quality import (  # noqa: E402
     VerifierQuality,
     mse_checklist,
     mse_single,
-    relaxation_gap,
-    strict_success,
     theorem_1,
 )
 

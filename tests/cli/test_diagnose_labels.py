@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from tests.methods.checklist.judged_completions import simulated
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
-from vouching.methods.checklist.theory import VerifierQuality
+from vouching.methods.checklist.quality import VerifierQuality
 
 FAIR_ITEMS = VerifierQuality(p=0.6, q=0.6, p_item=0.95, q_item=0.9)
 

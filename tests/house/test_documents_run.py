@@ -1,10 +1,10 @@
-"""Every example in README.md, docs/ and recipes/taxes/README.md runs and prints what the page says.
+"""Every example in README.md, docs/ and the READMEs of two recipes runs and prints what the page says.
 
 A ```python block runs in the names its page has made so far: as a doctest if it holds ``>>>``, else as a script whose
 output must be the ```text block right after it, if there is one. In a ```console block every ``$`` line that calls
-``vouch`` or recipes/taxes runs in a shell beside copies of that folder and of examples/, and must print the lines below
-it, where ``...`` stands for anything; lines of progress, which a slow machine prints, are left out. Installing and
-making are not run.
+``vouch`` or a recipe runs in a shell beside copies of that folder and of examples/, and must print the lines
+below it, where ``...`` stands for anything; lines of progress, which a slow machine prints, are left out. Installing
+and making are not run.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tests.house.source_tree import ROOT
 PAGES = [
     ROOT / "README.md",
     ROOT / "recipes/taxes/README.md",
+    ROOT / "recipes/theory/README.md",
     *sorted(path for path in (ROOT / "docs").glob("**/*.md") if path.is_file()),
 ]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -81,7 +82,8 @@ def commands_of(body: str) -> Iterator[tuple[str, str]]:
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a copy of examples/, the current one while the test runs, with ``vouch`` on the path."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    shutil.copytree(ROOT / "recipes/taxes", tmp_path / "recipes/taxes")
+    for recipe in ("taxes", "theory"):
+        shutil.copytree(ROOT / "recipes" / recipe, tmp_path / "recipes" / recipe)
     shim = tmp_path / "bin" / "vouch"
     shim.parent.mkdir()
     for name, text in {"vouch": SHIM, "python": f'#!/bin/sh\nexec {sys.executable!r} "$@"\n'}.items():
@@ -109,7 +111,7 @@ def test_the_commands_of_a_page_print_what_the_page_says(path: Path, workplace: 
         if block.language != "console":
             continue
         for command, shown in commands_of(block.body):
-            if not re.search(r"\bvouch\b|recipes/taxes", command):
+            if not re.search(r"\bvouch\b|recipes/(taxes|theory)", command):
                 continue
             if "vouch bench run" in command and "VOUCH_DATA" not in os.environ:
                 pytest.skip(f"{command!r} needs public data: VOUCH_DATA is not set")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from vouching.methods.assurance.game import AssuranceGame
     from vouching.methods.assurance.model import AssuranceConfig, AssuranceVerifier, ModelGenerator
     from vouching.methods.assurance.task import as_proposal, as_task
-    from vouching.methods.assurance.theory import TabularGame, even_logits, soft_best_response, worse_action_bound
     from vouching.methods.assurance.verify import challenge, fill
     from vouching.methods.base import ScriptedSampler
     from vouching.methods.blinded.game import BlindedGame
@@ -28,16 +27,8 @@ if TYPE_CHECKING:
     from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
     from vouching.methods.checklist.game import ChecklistGame
     from vouching.methods.checklist.lint import encoder_similarity, lint
-    from vouching.methods.checklist.partition import generator_gradient, generator_objective, gibbs_policy
+    from vouching.methods.checklist.quality import VerifierQuality, bias_condition, mse_checklist, mse_single
     from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
-    from vouching.methods.checklist.theory import (
-        VerifierQuality,
-        bias_condition,
-        mse_checklist,
-        mse_single,
-        no_size_helps,
-        size_needed,
-    )
     from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
     from vouching.methods.discriminative.open import open_ranker, open_scorer
     from vouching.methods.discriminative.reward import best_of, ranking_rewards
@@ -128,13 +119,11 @@ __all__ = [
     "METHODS", "RULES", "AssuranceConfig", "AssuranceGame", "AssuranceVerifier", "BlindedGame", "BlindedRules",
     "BlindedVerifier", "ChecklistConfig", "ChecklistGame", "ChecklistVerifier", "ClaimVerifier", "EmbeddedVerifier",
     "LabelScale", "Method", "ModelChecker", "ModelGenerator", "ModelProposer", "ScriptedSampler", "SelfVerification",
-    "SelfVerifyGame", "StructuredGame", "StructuredVerifier", "TabularGame", "UnitState", "VerifierQuality",
-    "as_proposal", "as_task", "best_of", "bias_condition", "binary_reward", "bind", "case_quality", "challenge",
-    "encoder_similarity", "even_logits", "evidence_fault", "expected_variances", "fill", "find_rules", "followed",
-    "generator_gradient", "generator_objective", "gibbs_policy", "levels", "lint", "method_for", "mse_checklist",
-    "mse_single", "no_size_helps", "open_blinded", "open_embedded", "open_ranker", "open_scorer", "ranking_rewards",
-    "report_reward", "rules_report", "size_needed", "soft_best_response", "structured_reward", "structured_weights",
-    "worse_action_bound",
+    "SelfVerifyGame", "StructuredGame", "StructuredVerifier", "UnitState", "VerifierQuality", "as_proposal", "as_task",
+    "best_of", "bias_condition", "binary_reward", "bind", "case_quality", "challenge", "encoder_similarity",
+    "evidence_fault", "expected_variances", "fill", "find_rules", "followed", "levels", "lint", "method_for",
+    "mse_checklist", "mse_single", "open_blinded", "open_embedded", "open_ranker", "open_scorer", "ranking_rewards",
+    "report_reward", "rules_report", "structured_reward", "structured_weights",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vouching.methods.checklist.rates import JudgedCompletion
-from vouching.methods.checklist.theory import VerifierQuality
+from vouching.methods.checklist.quality import VerifierQuality
 
 
 def simulated(

@@ -18,8 +18,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from vouching.methods.checklist.rates import Judged, JudgedCompletion, judged
-from vouching.methods.checklist.theory import (
+from vouching.methods.checklist.quality import (
     VerifierQuality,
     bias_checklist,
     bias_condition,
@@ -29,6 +28,7 @@ from vouching.methods.checklist.theory import (
     mse_single,
     theorem_1,
 )
+from vouching.methods.checklist.rates import Judged, JudgedCompletion, judged
 from vouching.metrics.arrays import FloatArray, quotient
 from vouching.metrics.intervals import Interval, Statistic, bca_each, wilson
 
@@ -76,7 +76,7 @@ class SizePoint:
 
 @dataclass(frozen=True, slots=True)
 class VerificationPlan:
-    """What labelled completions say about both ways of verifying. MSEs are those of the reward, see ``theory``."""
+    """What labelled completions say about both ways of verifying. MSEs are those of the reward, see ``quality``."""
 
     completions: int
     groups: int

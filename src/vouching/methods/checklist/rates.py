@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vouching.errors import InputError
 from vouching.judging.votes import Votes
-from vouching.methods.checklist.theory import VerifierQuality, yes_rate
+from vouching.methods.checklist.quality import VerifierQuality, yes_rate
 from vouching.metrics.arrays import FloatArray
 from vouching.metrics.groups import document_numbers
 

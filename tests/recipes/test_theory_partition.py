@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from recipes.theory.partition import generator_gradient, generator_objective, gibbs_policy
 from vouching.errors import InputError
-from vouching.methods.checklist.partition import generator_gradient, generator_objective, gibbs_policy
 
 PROMPTS, RESPONSES, ITEMS, PARAMETERS = 3, 4, 5, 6
 

@@ -1,5 +1,7 @@
 """The game in tabular form, small enough to solve (DPA-GRPO, section 3 and App. D).
 
+    python recipes/theory/game.py --revision-wrong 0.6 --revision-right 0.9 --revision-cost 0.05
+
 In a context m the generator proposes something right (x = 1) or wrong (x = 0); the verifier, seeing m and x, raises a
 case or stays silent; after a case the generator keeps or revises, and a revision is right with a probability that
 depends on (m, x). Every policy is a logit: its probability is ``sigmoid(logit)``. The module has the objectives J_f and
@@ -14,13 +16,16 @@ approver sees it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError, InputError, VouchError
+from vouching.methods.assurance.reward import AssuranceCosts
 from vouching.metrics.arrays import FloatArray
 
 
@@ -251,3 +256,40 @@ def _kl(logit: FloatArray, reference: FloatArray) -> FloatArray:
 def _gain(gap: FloatArray, probability: FloatArray) -> FloatArray:
     """Best reward minus expected reward of a two-way choice whose first action is better by ``gap``."""
     return np.where(gap > 0, gap * (1 - probability), -gap * probability)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the probabilities of the choices in a game with one context; 0, or 2 for payoffs out of range."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    for name, value, words in _PAYOFFS:
+        parser.add_argument(name, type=float, default=value, required=value is None, help=words)
+    given = parser.parse_args(arguments)
+    try:
+        AssuranceCosts(given.intervention_cost, given.revision_cost)
+        revisions = np.array([[given.revision_wrong, given.revision_right]])
+        start = even_logits(1)
+        game = TabularGame(np.ones(1), revisions, start, given.beta, given.intervention_cost, given.revision_cost)
+        found = outlook(game, given.time)
+    except VouchError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{'':16}{'start':>8}{f'after {given.time:g}':>12}{'equilibrium':>13}{'gain from deviating':>21}")
+    for choice, values in found.items():
+        print(
+            f"{choice:16}{values['start']:8.3f}{values['time']:12.3f}{values['equilibrium']:13.3f}{values['gain']:21.3f}"
+        )
+    return 0
+
+
+_PAYOFFS = (
+    ("--revision-wrong", None, "probability that the revision of a wrong value is right"),
+    ("--revision-right", None, "probability that the revision of a right value is right"),
+    ("--beta", 0.04, "weight of the KL terms that keep both players near their initial policies; above 0"),
+    ("--intervention-cost", 0.0, "cost of a case for the verifier"),
+    ("--revision-cost", 0.0, "cost of a revision for the generator"),
+    ("--time", 200.0, "duration of the dynamics, which start from uniform policies"),
+)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

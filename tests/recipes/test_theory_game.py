@@ -8,19 +8,20 @@ from math import exp
 import numpy as np
 import pytest
 
-from vouching.errors import ConfigError, InputError
-from vouching.methods.assurance.theory import (
+from recipes.theory.game import (
     Logits,
     TabularGame,
     alternating_updates,
     even_logits,
     flow,
     generator_gap,
+    main,
     outlook,
     soft_best_response,
     verifier_gap,
     worse_action_bound,
 )
+from vouching.errors import ConfigError, InputError
 from vouching.metrics.arrays import BoolArray, FloatArray
 
 NAMES = ("proposal_M", "revise_MX", "sac_MX")
@@ -182,3 +183,11 @@ def test_the_outlook_of_a_game_starts_even_and_comes_near_the_equilibrium() -> N
     assert late["revise if right"]["equilibrium"] == pytest.approx(1 / (1 + np.exp(0.75)))
     with pytest.raises(ConfigError, match="beta must be above 0, got 0"):
         outlook(TabularGame(np.ones(1), np.zeros((1, 2)), even_logits(1), beta=0.0))
+
+
+def test_the_command_prints_the_outlook_and_refuses_payoffs_out_of_range(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--revision-wrong", "0.6", "--revision-right", "0.9"]) == 0
+    # without KL pressure to speak of (beta .04), a case against a wrong proposal is all but certain: e^25 to 1
+    assert capsys.readouterr().out.splitlines()[2].split() == "case if wrong 0.500 0.839 1.000 0.002".split()
+    assert main(["--revision-wrong", "1.6", "--revision-right", "0.9"]) == 2
+    assert "revisions must be in [0, 1]" in capsys.readouterr().err

@@ -12,25 +12,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.errors import InputError
-from vouching.methods.checklist.theory import (
-    VerifierQuality,
-    bias_checklist,
-    bias_condition,
+from recipes.theory.checklist import (
     bias_single,
-    effective_items,
-    min_size,
-    mse_checklist,
-    mse_single,
     no_size_helps,
     relaxation_gap,
     size_by_bias,
     size_enough,
     size_needed,
     strict_success,
-    theorem_1,
     variance_checklist,
     variance_single,
+)
+from vouching.errors import InputError
+from vouching.methods.checklist.quality import (
+    VerifierQuality,
+    bias_checklist,
+    bias_condition,
+    effective_items,
+    min_size,
+    mse_checklist,
+    mse_single,
+    theorem_1,
     yes_rate,
 )
 
