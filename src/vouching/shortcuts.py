@@ -155,14 +155,20 @@ async def judge_turns(
     checker: Checker, messages: object, origins: Sequence[Origin] = ORIGINS, repair_rest: Rest | None = None
 ) -> list[Report]:
     """The reports of :func:`check_trace`, by a checker, which may search where nothing was known."""
+    turns = enumerate(answered_turns(messages, origins), 1)
+    return [replace(await judge_turn(checker, turn, repair_rest), id=f"turn-{number}") for number, turn in turns]
+
+
+def answered_turns(messages: object, origins: Sequence[Origin] = ORIGINS) -> list[Turn]:
+    """The turns of a conversation that have an answer. Raises InputError if there is none."""
     answered = [turn for turn in read_turns(messages, origins) if turn.answer]
     if not answered:
         raise InputError("the conversation has no answer of a model: pass all its messages, those of tools included")
-    reports = [await _judge_turn(checker, turn, repair_rest) for turn in answered]
-    return [replace(report, id=f"turn-{number}") for number, report in enumerate(reports, 1)]
+    return answered
 
 
-async def _judge_turn(checker: Checker, turn: Turn, repair_rest: Rest | None) -> Report:
+async def judge_turn(checker: Checker, turn: Turn, repair_rest: Rest | None = None) -> Report:
+    """The report on an answer of a conversation; Unverified claims if nothing was known and nothing can be searched."""
     if turn.sources or checker.finder is not None:
         return await checker.acheck_response(turn.answer, turn.sources, turn.question, repair_rest)
     found = decompose(turn.answer, turn.question)

@@ -99,6 +99,30 @@ def test_sentences_are_checked_once_each_while_a_response_is_written(url: str) -
     ]
 
 
+MESSAGES = [
+    {"role": "assistant", "content": "It has three towers."},
+    {"role": "user", "content": "When did the bridge open?"},
+    {"role": "tool", "tool_call_id": "call_1", "name": "search", "content": BRIDGE["text"]},
+    {"role": "assistant", "content": "The bridge opened in 1937."},
+]
+
+
+def test_a_conversation_has_the_reports_of_the_library_and_each_answer_a_row_in_the_ledger(
+    client: Client, url: str
+) -> None:
+    def kept() -> int:
+        return len(httpx2.get(f"{url}/v1/verdicts", params={"kind": "check-response"}).json()["rows"])
+
+    before = kept()
+    here = vouching.check_trace(MESSAGES, model="embedded:rules")
+    for there in (client.check_trace(MESSAGES), client.check_trace("\n".join(map(json.dumps, MESSAGES)))):
+        assert [untimed(report) for report in there] == [untimed(report) for report in here]
+    assert [finding.kind for report in here for finding in report.findings] == ["unverified", "verdict"]
+    assert kept() == before + 4
+    with pytest.raises(InputError, match="has no answer of a model"):
+        client.check_trace([{"role": "user", "content": "When?"}])
+
+
 def test_every_other_method_answers_as_its_command_does(client: Client) -> None:
     assert client.follow("Use no commas.", "So it is.").score == 1.0
     audited = client.audit("The bridge has 2 towers.", BRIDGE)

@@ -35,6 +35,14 @@ COMMAND = ("-c", "import sys; sys.argv[0] = 'vouch'; from vouching.cli.app impor
 CALLS: dict[str, dict[str, Any]] = {
     "verify_claim": {"claim": "The bridge opened in 1937.", "sources": [BRIDGE]},
     "verify_response": {"response": "It opened in 1937. It has three towers.", "sources": [BRIDGE], "repair": "mark"},
+    "verify_conversation": {
+        "messages": [
+            {"role": "tool", "tool_call_id": "call_1", "name": "search", "content": BRIDGE["text"]},
+            {"role": "assistant", "content": "The bridge opened to traffic in 1973."},
+            {"role": "user", "content": "And its towers?"},
+            {"role": "assistant", "content": "It has 2 towers."},
+        ]
+    },
     "check_instructions": {"instruction": "Use no commas.", "response": "So it is."},
     "audit_numbers": {"response": "The bridge has 2 towers.", "sources": [BRIDGE]},
     "find_evidence": {"claim": "The bridge opened in 1937.", "sources": ["It rained.", BRIDGE]},
@@ -60,7 +68,14 @@ def test_what_the_tools_judge_is_kept_in_a_ledger_if_one_is_named(tmp_path: Path
     with open_ledger(target) as ledger:
         kinds = sorted(row.kind for row in ledger.rows())
         assert ledger.verify().intact
-    assert kinds == ["audit", "check", "check-response", "follow"]  # passages of find_evidence are no verdict
+    assert kinds == [
+        "audit",
+        "check",
+        "check-response",
+        "check-response",
+        "check-response",
+        "follow",
+    ]  # passages of find_evidence are no verdict
 
 
 def test_every_tool_publishes_a_schema_that_its_result_has() -> None:

@@ -89,6 +89,10 @@ serve is running
         """As :func:`vouching.check_response`."""
         return self._send(requests.response_call(response, sources, repair_rest, self._more(question=question)))
 
+    def check_trace(self, messages: object, repair_rest: Rest | None = None) -> list[Report]:
+        """As :func:`vouching.check_trace`."""
+        return self._send(requests.trace_call(messages, repair_rest, self._more()))
+
     def score_pairs(
         self, docs: Sequence[SourceLike | KeptSource], claims: Sequence[ClaimLike], max_words: int | None = None
     ) -> list[ScoredPair]:
@@ -204,6 +208,10 @@ serve is running
     ) -> Report:
         """As :func:`vouching.check_response`."""
         return await self._send(requests.response_call(response, sources, repair_rest, self._more(question=question)))
+
+    async def check_trace(self, messages: object, repair_rest: Rest | None = None) -> list[Report]:
+        """As :meth:`Client.check_trace`."""
+        return await self._send(requests.trace_call(messages, repair_rest, self._more()))
 
     async def score_pairs(
         self, docs: Sequence[SourceLike | KeptSource], claims: Sequence[ClaimLike], max_words: int | None = None

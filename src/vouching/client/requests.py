@@ -13,6 +13,7 @@ from vouching.evidence_windows import ScoredPair, check_pairs
 from vouching.inputs import ClaimLike, SourceLike, SourcesLike, as_claim, as_sources, each_of
 from vouching.judging.verifier import Outcome
 from vouching.repair import Rest
+from vouching.rows.conversations import as_json, read_messages
 from vouching.types import Assurance, Claim, Ranking, Report, Source, Unverified, Verdict
 from vouching.types.serial import from_json
 
@@ -67,6 +68,12 @@ def response_call(
 ) -> Call[Report]:
     """A whole response."""
     return Call("/v1/check-response", _body({"response": response, "repair": repair_rest}, sources, more), _report)
+
+
+def trace_call(messages: object, repair_rest: Rest | None, more: Mapping[str, Any]) -> Call[list[Report]]:
+    """A conversation."""
+    body = {"messages": as_json(read_messages(messages)), "repair": repair_rest, **_given(more)}
+    return Call("/v1/check-trace", body, lambda raw: [_report(json.dumps(one).encode()) for one in json.loads(raw)])
 
 
 def pairs_call(

@@ -39,8 +39,8 @@ class Turn:
     question: str | None
     """The text of the last message of the user before it, without a context that counts as evidence."""
     sources: tuple[Any, ...]
-    """What stands before it: documents as they were given, and mappings with "text" and "id", such as
-    "call_1 (get_weather)"."""
+    """What stands before it: first the documents, as they were given, then what else is evidence, as mappings with
+    "text" and "id", such as "call_1 (get_weather)"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[T
     >>> answered.answer, answered.question, answered.sources
     ('It is 18 degrees.', 'How warm is it?', ({'text': 'temperature: 18.', 'id': 'call_1 (get_weather)'},))
     """
-    known, tools, rules = list[Any](), dict[str, str](), set[str]()
+    documents, known, tools, rules = list[Any](), list[Any](), dict[str, str](), set[str]()
     question, answer = None, ""
     asks = "context" in origins and "user" not in origins
     try:
-        said = [*_said(_read(given), "user")]
+        said = [*_said(read_messages(given), "user")]
     except RecursionError:
         raise InputError("the conversation is nested too deeply to be read: pass its messages alone") from None
     for one in (*said, _Said("end")):
@@ -112,7 +112,7 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[T
             answer += "" if one.text == _BREAK == answer[-2:] else one.text
         else:
             if answer.strip():
-                yield Turn(answer.strip(), question, tuple(known))
+                yield Turn(answer.strip(), question, (*documents, *known))
             answer = ""
             if one.origin == "user":
                 context, question = given_context(one.text) if asks else ("", one.text)
@@ -120,9 +120,9 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[T
             # pydantic-ai repeats the system message with each request.
             idle = one.origin == "system" and (one.text in rules or only_instructs(one.text))
             if one.origin in origins and (one.document is not None or one.text.strip()) and not idle:
-                known.append(_source(one, tools))
+                (known if one.document is None else documents).append(_source(one, tools))
             rules |= {one.text} if one.origin == "system" else set[str]()
-    yield Turn("", question, tuple(known))
+    yield Turn("", question, (*documents, *known))
 
 
 def as_json(given: Any) -> Any:
@@ -136,8 +136,11 @@ def as_json(given: Any) -> Any:
     return dump(mode="json") if callable(dump) else given
 
 
-def _read(given: Any) -> Any:
-    """A conversation as JSON. Raises InputError for another text."""
+def read_messages(given: Any) -> Any:
+    """A conversation whose text is JSON or JSON lines as values, any other object as it is.
+
+    Raises InputError for another text.
+    """
     if not isinstance(given, (str, bytes)):
         return given
     try:
@@ -182,13 +185,14 @@ def _said_in(fields: dict[str, Any], origin: str) -> Iterator[_Said]:
         tool = _first(fields, "tool_name", "name") or kind.removesuffix("_call")
         yield _Said("call", "", _first(fields, "tool_call_id", "call_id", "id"), tool)
     if kind in _DOCUMENTS:
-        document = {"text": _text(fields), "id": _first(fields, "title", "source") or kind}
-        yield _Said("documents", document=document if document["text"].strip() else None)
+        yield _Said("documents", document=_document(fields))
     elif calls or _ROLES.get(kind) == "tool" or _RESULT.search(kind):
         value = next((fields[name] for name in ("content", "output", "outputs", "results") if fields.get(name)), None)
         if value is not None or not calls:
             id = _first(fields, "tool_call_id", "tool_use_id", "call_id") or (_first(fields, "id") if calls else "")
-            text = "" if _failed(fields, value) else _text(value)
+            found = [] if _failed(fields, value) else _found(value, kind)
+            yield from (_Said("tool", document=_document(one)) for one in found)
+            text = "" if found or _failed(fields, value) else _text(value)
             yield _Said("tool", text, id, _first(fields, "tool_name", "name"))
     elif not _SILENT.search(kind):
         speaker = _ROLES.get(kind, origin)
@@ -197,6 +201,19 @@ def _said_in(fields: dict[str, Any], origin: str) -> Iterator[_Said]:
             yield from _one_text(said) if name in ("content", "parts") else said
         if speaker == "answer" and kind != "text":  # blocks of Anthropic are stretches of one text
             yield _Said("answer", _BREAK)
+
+
+def _found(value: Any, kind: str) -> list[dict[str, Any]]:
+    """The search results among the results of a tool, each of which is a document."""
+    blocks = [json_object(one) for one in cast("list[Any]", value)] if isinstance(value, list) else []
+    return [one for one in blocks if kind == "file_search_call" or one.get("type") == "search_result"]
+
+
+def _document(fields: Mapping[str, Any]) -> dict[str, str] | None:
+    """A document or a search result with its text and names; None for one without a text."""
+    text = _text({"type": "document", **fields})
+    names = {"id": _first(fields, "source", "filename", "title", "type"), "title": _first(fields, "title")}
+    return {"text": text, **names} if text.strip() else None
 
 
 def _one_text(said: Iterable[_Said]) -> Iterator[_Said]:

@@ -130,6 +130,26 @@ class ResponseBody(Body):
     judge: Judge = "default"
 
 
+class TraceBody(Body):
+    """A conversation with an agent: each answer is checked against what was known when it was given."""
+
+    model_config = example(
+        {
+            "messages": [
+                {"role": "user", "content": "When did the bridge open?"},
+                {"role": "tool", "tool_call_id": "call_1", "name": "search", "content": BRIDGE["text"]},
+                {"role": "assistant", "content": "It opened in 1937."},
+            ]
+        }
+    )
+    messages: list[Any] | dict[str, Any] = Field(
+        description="Messages of OpenAI (chat or Responses), Anthropic, LangChain or pydantic-ai, or the body of a "
+        "request or an answer that has them. Results of tools, documents and the system's text are the evidence."
+    )
+    repair: Rest | None = Field(None, description="Apply verified fixes; mark, remove or keep claims that have none.")
+    judge: Judge = "default"
+
+
 class StreamBody(Body):
     """A response that is still being written, as far as it goes."""
 

@@ -35,7 +35,7 @@ ROUTE_SCOPES: dict[str, Scope] = {
     "/v1/pairs": "check", "/v1/follow": "check", "/v1/rank": "check", "/v1/challenge": "check", "/v1/sources": "check",
     "/v1/reward": "reward", "/v1/verdicts": "read", "/v1/reviews": "review", "/v1/queue": "review",
     "/v1/dashboard": "read", "/v1/page": "check", "/metrics": "metrics",
-    "/v1/systemone": "check", "/v1/decisions": "check", "/v1/models": "check",
+    "/v1/systemone": "check", "/v1/decisions": "check", "/v1/models": "check", "/v1/check-trace": "check",
 }  # fmt: skip
 """The scope of each path, and of the paths below it."""
 PAGES = ("/", "/history", "/review", "/dashboard", "/v1/session")
@@ -56,8 +56,6 @@ def scope_of(path: str) -> Scope | None:
         return None
     if path.startswith("/v1/queue/") and path.endswith("/object"):
         return "check"  # a caller objects to a verdict of its own
-    if path == "/v1/queue/assign":
-        return "lead"
     if (route := route_of(path)) in ROUTE_SCOPES:
         return ROUTE_SCOPES[route]
     raise Rejected(f"there is no {path[:100]!r}: see /openapi.json", HTTPStatus.NOT_FOUND)

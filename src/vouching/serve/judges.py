@@ -18,17 +18,18 @@ from vouching.claims import decompose, read_answer
 from vouching.embedded.verify import is_embedded
 from vouching.errors import ConfigError, InputError
 from vouching.evidence_windows import ScoredPair, check_pairs, judge_pair
-from vouching.inputs import check_text
+from vouching.inputs import as_sources, check_text
 from vouching.judging.verifier import Outcome
 from vouching.methods import METHODS
 from vouching.methods.rewards import reward_work
 from vouching.models.running import run
 from vouching.rows import Row
+from vouching.rows.conversations import Turn
 from vouching.serve import bodies
 from vouching.serve.policy import JudgeSettings, Policy
 from vouching.serve.shared_folder import KeptSources
 from vouching.serve.work import Deadline
-from vouching.shortcuts import rank
+from vouching.shortcuts import answered_turns, judge_turn, rank
 from vouching.text.sentences import sentence_spans
 from vouching.types import Assurance, Claim, Ranking, Report, Source
 from vouching.types.visible import hint, shown_json
@@ -119,6 +120,33 @@ class Judges:
             deadline.look()
         watched = watch if one_by_one else None
         return run(checker.acheck_response(body.response, sources, body.question, body.repair, watched))
+
+    def turns(self, body: bodies.TraceBody, deadline: Deadline) -> list[bodies.ResponseBody]:
+        """Each answer of a conversation, with what was known when it was given, as a request of its own."""
+        turns = answered_turns(body.messages)
+        self._few(len(turns), "answers")
+        deadline.look()
+        requests: list[bodies.ResponseBody] = []
+        for turn in turns:
+            sources = as_sources(turn.sources) if turn.sources else ()
+            given: list[Any] = [
+                bodies.GivenSource(text=one.text, digest=None, id=one.id, title=one.title, url=one.url)
+                for one in sources
+            ]
+            requests.append(
+                bodies.ResponseBody(
+                    response=turn.answer, question=turn.question, sources=given, repair=body.repair, judge=body.judge
+                )
+            )
+        return requests
+
+    def check_turn(self, body: bodies.ResponseBody, deadline: Deadline) -> Report:
+        """The report on such an answer."""
+        if body.sources or (checker := self._checker(body.judge)).finder is not None:
+            return self.check_response(body, deadline)
+        answer = str(body.response)
+        self._short(answer)
+        return run(judge_turn(checker, Turn(answer, body.question, ()), body.repair))
 
     def check_written(self, body: bodies.StreamBody, deadline: Deadline, show: Show) -> tuple[list[Outcome], int]:
         """The outcomes of the sentences that are complete, and the number of characters that are now checked."""

@@ -81,6 +81,14 @@ class ResponseAnswer(BaseModel):
         )
 
 
+class ConversationAnswer(BaseModel):
+    """The outcome of each answer of a conversation."""
+
+    turns: list[ResponseAnswer] = Field(
+        description="One per answer of the model, in order; the spans of evidence name the result of the tool."
+    )
+
+
 class FoundPassage(BaseModel):
     """A passage and what it says about the claim."""
 

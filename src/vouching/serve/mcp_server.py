@@ -9,6 +9,7 @@ stdio an answer to a line that is not valid JSON, as with a lone surrogate, whic
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +26,15 @@ from vouching.judging.verifier import ThresholdConfig
 from vouching.repair import Rest
 from vouching.search.base import SearchEngine, search_engines
 from vouching.search.open import open_engine
-from vouching.serve.mcp_records import ClaimAnswer, EvidenceAnswer, FoundPassage, ResponseAnswer, SourceText
+from vouching.serve.mcp_records import (
+    ClaimAnswer,
+    ConversationAnswer,
+    EvidenceAnswer,
+    FoundPassage,
+    ResponseAnswer,
+    SourceText,
+)
+from vouching.shortcuts import judge_turns
 from vouching.types import Report, Source
 from vouching.version import __version__
 
@@ -41,6 +50,7 @@ Sources = Annotated[
 _INSTRUCTIONS = """\
 Check statements against documents before you make them. A verdict says whether the given documents support a claim,
 not whether it is true. verify_claim checks one statement, verify_response a whole answer, audit_numbers its numbers;
+verify_conversation every answer of a conversation against what its tools had returned;
 check_instructions checks the format that an instruction asks for; find_evidence shows which passages speak about a
 claim. Unverified means that the judge failed: it is no judgement, so do not treat it as support."""
 _MAX_PASSAGES = 50
@@ -101,6 +111,11 @@ class Tools:
     ) -> Report:
         """The report on a response, claim by claim."""
         return self._checker.check_response(response, self._given(sources, response, question), question, repair)
+
+    def verify_conversation(self, messages: Sequence[Any], repair: Rest | None) -> list[Report]:
+        """A report on each answer of a conversation, against what was known when it was given."""
+        self._refuse_long(json.dumps(messages, ensure_ascii=False))
+        return run(judge_turns(self._checker, messages, repair_rest=repair))
 
     def audit_numbers(self, response: str, sources: Sequence[str | SourceText], question: str | None) -> Report:
         """The numbers of a response, asked again blind."""
@@ -191,7 +206,8 @@ def _tools(tools: Tools) -> Iterator[Callable[..., Any]]:
 
     answers: dict[Callable[..., Any], type[BaseModel]] = dict.fromkeys(_response_tools(tools), ResponseAnswer)
     verify_claim, find_evidence = _claim_tools(tools)
-    for tool, answer in {verify_claim: ClaimAnswer, **answers, find_evidence: EvidenceAnswer}.items():
+    answers |= {find_evidence: EvidenceAnswer, _conversation_tool(tools): ConversationAnswer}
+    for tool, answer in {verify_claim: ClaimAnswer, **answers}.items():
         # The SDK evaluates annotations in the names of this module, which lack the types of an optional dependency.
         tool.__annotations__["return"] = Annotated[CallToolResult, answer]
         yield tool
@@ -258,6 +274,26 @@ def _response_tools(tools: Tools) -> tuple[Callable[..., Any], ...]:
         return _result(ResponseAnswer.of(report), str(report))
 
     return verify_response, check_instructions, audit_numbers
+
+
+def _conversation_tool(tools: Tools) -> Callable[..., Any]:
+    def verify_conversation(
+        messages: Annotated[
+            list[dict[str, Any]],
+            Field(description="All messages, those of tools included, as OpenAI, Anthropic or LangChain has them."),
+        ],
+        repair: Annotated[
+            Literal["mark", "remove", "keep"] | None,
+            Field(description="Apply verified fixes; mark, remove or keep the claims that have none."),
+        ] = None,
+    ) -> CallToolResult:
+        """Check each answer of a conversation against the results of tools and the documents that stood before it."""
+        with _tool_errors():
+            reports = tools.verify_conversation(messages, repair)
+        words = (f"Turn {number}: {report}" for number, report in enumerate(reports, 1))
+        return _result(ConversationAnswer(turns=[*map(ResponseAnswer.of, reports)]), "\n\n".join(words))
+
+    return verify_conversation
 
 
 def _result(answer: BaseModel, words: str) -> CallToolResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +17,6 @@ from vouching.client.problems import MEDIA_TYPE, Problem, problem_of
 from vouching.errors import VouchError
 from vouching.judging.verifier import Outcome
 from vouching.serve import bodies
-from vouching.serve.assigning import add_assigning
 from vouching.serve.dashboard import add_dashboard, allow_unknown
 from vouching.serve.decisions import add_decisions
 from vouching.serve.events import kept_alive
@@ -83,7 +83,6 @@ def add_routes(app: FastAPI, service: Service) -> None:
     add_sessions(app, service, described)
     add_history_page(app, service)
     add_reviewing(app, service, described)
-    add_assigning(app, service, described)
     add_review_page(app, service)
     add_dashboard(app, service, described)
     add_page(app, service, described)
@@ -135,6 +134,22 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
             return _json(await service.judge(job, asked, body.judge))
         service.pool.refuse_if_full()  # while the status can still say so
         return _events(lambda show: service.judge(job, asked, body.judge, show), to_json)
+
+    @app.post("/v1/check-trace", response_model=list[Report], **described)
+    async def check_trace(body: bodies.TraceBody, request: Request) -> Response:
+        """Check each answer of a conversation against what was known when it was given: a report per answer.
+
+        An answer is judged and kept like a request to /v1/check-response, with its own limits.
+        """
+        turns = await service.judge(partial(service.judges.turns, body), record=lambda _: list[Outcome]())
+        reports = [
+            await service.judge(
+                partial(service.judges.check_turn, turn), _asked(request, "check-response", turn), turn.judge
+            )
+            for turn in turns
+        ]
+        named = (replace(report, id=f"turn-{number}") for number, report in enumerate(reports, 1))
+        return Response(f"[{','.join(map(to_json, named))}]", media_type="application/json")
 
     streamed: Any = {**described, "responses": {**PROBLEMS, **_EVENTS}}
 
