@@ -74,6 +74,8 @@ class BackendError(VouchError):
     """An endpoint failed after bounded retries; trying later may help."""
 
     can_retry = True
+    others_answered: bool = False
+    """Whether it answered other calls while it failed this one, again and again: the cause is in the call."""
 
 
 class ModelError(BackendError):

@@ -1,4 +1,4 @@
-"""A server on a real socket that speaks OpenAI's chat completions and answers by a function."""
+"""A server on a real socket that speaks OpenAI's chat completions, and System One, and answers by a function."""
 
 from __future__ import annotations
 
@@ -9,24 +9,36 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 Answer = Callable[[str], str | int]
-"""From the last message to the reply, or to a status to fail with."""
+"""From the last message to the reply, or to a status to fail with; 0 hangs up. From the questions of a decision model,
+as JSON, to the probability that it gives to each."""
 
 
 @contextmanager
-def chat_server(answer: Answer) -> Iterator[str]:
-    """The name of a model on the server, which ends with the context."""
+def chat_server(answer: Answer, retry_after: int = 3600) -> Iterator[str]:
+    """The name of a model on the server, which ends with the context.
+
+    Failures ask to be retried after the seconds; 3600 is longer than anyone waits, so that they show at once.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            said = answer(asked["messages"][-1]["content"])
+            chats = "messages" in asked
+            said = answer(asked["messages"][-1]["content"] if chats else json.dumps(asked["questions"]))
             status = said if isinstance(said, int) else 200
+            if status == 0:
+                self.close_connection = True
+                return
             choices = [{"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]
-            body = json.dumps({"choices": choices, "usage": {"prompt_tokens": 9, "completion_tokens": 5}}).encode()
+            reply = {"choices": choices, "usage": {"prompt_tokens": 9, "completion_tokens": 5}}
+            if not chats:
+                reply = {"model": "tiny-1", "usage": {"input_tokens": 900, "output_tokens": 5}}
+                reply["answers"] = {name: {"type": "noul", "noul": float(said)} for name in asked["questions"]}
+            body = json.dumps(reply).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
             if status != 200:
-                self.send_header("retry-after", "3600")  # longer than anyone waits: the failure shows at once
+                self.send_header("retry-after", str(retry_after))
             self.send_header("content-length", str(len(body)))
             self.end_headers()
             with suppress(ConnectionError):  # the client is gone

@@ -95,11 +95,13 @@ def test_rows_are_asked_about_at_the_same_time_and_written_in_order(rows: Path) 
     ]
 
 
-def test_a_server_that_goes_away_stops_the_run_and_resume_ends_it(rows: Path) -> None:
-    output, down = rows.with_name("out.jsonl"), [True]
+@pytest.mark.parametrize("status", [503, 0], ids=["busy", "killed"])
+def test_a_server_that_goes_away_stops_the_run_and_resume_ends_it(rows: Path, status: int) -> None:
+    output, down, repaired = rows.with_name("out.jsonl"), list[str](), list[bool]()
 
     def answer(asked: str) -> str | int:
-        return 503 if down[0] and "page 20" in asked else reply(RIGHT)
+        down.extend(["down"] * ("page 15" in asked))
+        return status if down and not repaired else reply(RIGHT)
 
     with chat_server(answer) as model:
         arguments: list[Any] = ["check", "--input", rows, "--output", output, "--model", model]
@@ -107,10 +109,35 @@ def test_a_server_that_goes_away_stops_the_run_and_resume_ends_it(rows: Path) ->
         assert stopped.exit_code == Exit.INCOMPLETE
         assert "stopped: " in stopped.stderr
         assert "--resume" in stopped.stderr
-        assert len(output.read_text().splitlines()) == 21
-        down[0] = False
+        assert len(output.read_text().splitlines()) <= 16  # fifteen pages and the row without a claim
+        repaired.append(True)
         assert "30 attributable" in vouch(*arguments, "--resume").stderr
     assert len(output.read_text().splitlines()) == 31
+
+
+@pytest.mark.parametrize(("status", "kind"), [(500, ""), (0, "decision:")], ids=["error", "hang-up"])
+def test_rows_that_a_server_never_answers_have_lines_of_their_own_and_the_others_their_verdicts(
+    rows: Path, status: int, kind: str
+) -> None:
+    output, failing = rows.with_name("out.jsonl"), [True]
+
+    def answer(asked: str) -> str | int:  # eight rows: more than fail in a row if a server is out of reach
+        fails = failing[0] and re.search(r"page [0-7]\.", asked)
+        return status if fails else "0.9" if kind else reply(RIGHT)
+
+    with chat_server(answer, retry_after=0) as model:
+        arguments: list[Any] = ["check", "--input", rows, "--output", output, "--model", f"{kind}{model}"]
+        done = vouch(*arguments)
+        lines = [json.loads(line) for line in output.read_text().splitlines()]
+        failing[0] = False
+        assert "30 attributable" in vouch(*arguments, "--resume").stderr
+    assert done.exit_code == Exit.INCOMPLETE
+    assert "stopped" not in done.stderr
+    assert "could not verify 8 rows because of temporary failures: retry with --resume" in done.stderr
+    assert [line["id"] for line in lines] == [*(f"r{n}" for n in range(10)), "bad", *(f"r{n}" for n in range(10, 30))]
+    assert [line["id"] for line in lines if line.get("reason") == "backend"] == [f"r{n}" for n in range(8)]
+    assert all(("returned 500" if status else "no answer from") in line["message"] for line in lines[:8])
+    assert sum(line["kind"] == "verdict" for line in lines) == 22
 
 
 def test_a_model_that_is_not_there_ends_the_command_as_incomplete() -> None:

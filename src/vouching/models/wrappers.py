@@ -229,25 +229,29 @@ class Retrying(Wrapper):
     """
 
     def __init__(
-        self,
-        model: Model,
-        attempts: int = 5,
-        *,
-        first_wait: float = 0.5,
-        longest_wait: float = 60.0,
+        self, model: Model, attempts: int = 5, *, first_wait: float = 0.5, longest_wait: float = 60.0,
         seed: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if attempts < 1:
             raise ConfigError(f"attempts must be at least 1, got {attempts}")
         super().__init__(model)
         self._attempts, self._first_wait, self._longest_wait = attempts, first_wait, longest_wait
         self._random = random.Random(seed)
+        self._answers = 0
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """The completions of the model inside. Raises its last error when the attempts are used up."""
+        before: list[int] = []
 
         async def call() -> list[Completion]:
-            return await self.model.generate(messages, sampling)
+            try:
+                completions = await self.model.generate(messages, sampling)
+            except ModelUnavailableError as error:
+                before.append(self._answers)
+                error.others_answered = before[-1] > before[0]
+                raise
+            self._answers += 1
+            return completions
 
         return await retried(call, self._attempts, self._first_wait, self._longest_wait, self._random)
 
@@ -315,7 +319,7 @@ def read_fields(text: str) -> dict[str, Any]:
     """
     try:
         fields: Any = json.loads(text) if text.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
         raise ConfigError(f'VOUCH_EXTRA must be a JSON object such as {{"reasoning_effort": "low"}}, got {text[:80]!r}')

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from queue import SimpleQueue
 from typing import TypeAlias, cast
@@ -31,7 +31,8 @@ ROWS_AT_ONCE = 256
 Keep: TypeAlias = Callable[[Row, str], None]
 """Keeps the line of a row until its turn."""
 MAX_FAILURES = 6
-"""Rows that fail for now, not because of their time, with no answer in between: the model is out of reach."""
+"""Rows that fail for now with no answer in between: the model is out of reach. Not counted are rows that fail because
+of their time, or while the model answers others."""
 MAX_TIMES = 3
 """How often a row that fails for now is asked while others are answered."""
 GRACE = 1.0
@@ -51,9 +52,9 @@ class AsyncWorkFactory:
     def in_order(self, rows: Iterable[Row], keep: Keep = lambda row, line: None) -> Generator[tuple[Row, str]]:
         """Yield every row with its line, in order; an error in one stops those after it.
 
-        A row that fails for now is asked again once all others in flight are answered. If it never gets its answer in
-        time though others do, its line is that of a row with a problem (``Row.again``). ``keep`` gets every line as
-        soon as it is there, whether or not its turn comes.
+        A row that fails for now is asked again once all others in flight are answered. If it never gets its answer
+        though others do, its line is that of a row with a problem (``Row.again``). ``keep`` gets every line as soon as
+        it is there, whether or not its turn comes.
         """
         waiting = iter(rows)
         with asyncio.Runner() as runner:
@@ -83,13 +84,15 @@ class AsyncWorkFactory:
 @dataclass(slots=True)
 class _InFlight:
     row: Row
-    task: asyncio.Task[str]
-    times: int = 1
+    task: asyncio.Task[str] = field(init=False)
+    times: int = 0
+    by_itself: bool = False
+    """Whether it failed while the model answered others."""
 
     @property
-    def failed_for_now(self) -> bool:
+    def failed_for_now(self) -> BackendError | None:
         error = self.task.exception() if self.task.done() and not self.task.cancelled() else None
-        return isinstance(error, BackendError) and error.can_retry
+        return error if isinstance(error, BackendError) and error.can_retry else None
 
 
 class _Flight:
@@ -99,11 +102,12 @@ class _Flight:
         self.rows = deque[_InFlight]()
         self._work, self._keep, self._loop = work, keep, loop
         self._answers = 0
-        self._failures = 0
+        self._failed = set[int]()
         self._trouble: asyncio.Future[Exception] = loop.create_future()
 
     def start(self, row: Row) -> None:
-        self.rows.append(_InFlight(row, self._loop.create_task(self._answer(row))))
+        self.rows.append(_InFlight(row))
+        self._ask(self.rows[-1])
 
     async def first(self) -> str:
         """The line of the first row."""
@@ -113,14 +117,16 @@ class _Flight:
             if not first.failed_for_now or first.times == MAX_TIMES:
                 return await self._result(first)
             await self._wait(self.rows)
-            self._failures = 0
             for one in self.rows:
                 if one.failed_for_now and one.times < MAX_TIMES:
-                    one.task, one.times = self._loop.create_task(self._answer(one.row)), one.times + 1
+                    self._ask(one)
+
+    def _ask(self, one: _InFlight) -> None:
+        one.task, one.times = self._loop.create_task(self._answer(one)), one.times + 1
 
     async def _result(self, one: _InFlight) -> str:
-        error = one.task.exception()
-        if self._answers and isinstance(error, ModelDeadlineError):
+        error = one.failed_for_now
+        if error and (one.by_itself or self._answers):
             late = replace(one.row, fields=None, problem=str(error), unnamed=one.row.name, again=True)
             return await self._work(late)
         return one.task.result()
@@ -145,17 +151,20 @@ class _Flight:
         if self._trouble.done():
             raise self._trouble.result()
 
-    async def _answer(self, row: Row) -> str:
+    async def _answer(self, one: _InFlight) -> str:
         try:
-            line = await _line(self._work, row)
+            line = await _line(self._work, one.row)
         except BackendError as error:
-            self._failures += error.can_retry and not isinstance(error, ModelDeadlineError)
-            if self._failures == MAX_FAILURES:
+            one.by_itself = one.by_itself or error.others_answered
+            if error.can_retry and not isinstance(error, ModelDeadlineError) and not one.by_itself:
+                self._failed.add(one.row.number)
+            if len(self._failed) == MAX_FAILURES:
                 self._stop(error)
             raise
-        self._failures, self._answers = 0, self._answers + 1
+        self._failed.clear()
+        self._answers += 1
         try:
-            self._keep(row, line)
+            self._keep(one.row, line)
         except OSError as error:
             self._stop(error)
         return line
