@@ -114,10 +114,10 @@ def test_tools_that_a_server_runs_and_documents_in_messages_are_sources() -> Non
     ]  # fmt: skip
     [turn] = answered({"documents": [{"doc_id": "d", "data": {"text": "It is 90 m long."}}], "input": items})
     assert turn.question == "Tell me."
-    assert [source["id"] for source in turn.sources] == [None, "fs (file_search)", "towers.txt", "Deck"]
+    assert [source["id"] for source in turn.sources] == [None, "bridge.pdf", "towers.txt", "https://a.example"]
     assert [source["text"] for source in turn.sources] == [
         "It is 90 m long.",
-        "filename: bridge.pdf.\n\nThe bridge opened in 1973 to all traffic.\n\nbridge.pdf score: 0.9.",
+        "The bridge opened in 1973 to all traffic.",
         "It has two towers.",
         "The deck is steel.",
     ]

@@ -1,11 +1,11 @@
 """The guard proxy: an OpenAI-compatible server before another one, that checks answers against their documents.
 
-Chat completions and responses are checked (:mod:`~vouching.serve.proxy_guard`); everything else, and every error of the
-upstream server, passes unchanged. A checked answer has the field ``vouch`` and the headers ``x-vouch-outcome``,
-``x-vouch-action`` and ``x-vouch-documents``: what was taken as a document, also in the log. The proxy also answers
-LiteLLM's Generic Guardrail API and promptfoo's webhook (:mod:`~vouching.serve.proxy_hooks`). Not supported: web
-sockets; compressed answers, which are asked for uncompressed; responses that run in the background, which are fetched
-unchecked.
+Chat completions, responses and messages of Anthropic are checked (:mod:`~vouching.serve.proxy_guard`), with their
+citations; everything else, and every error of the upstream server, passes unchanged. A checked answer has the field
+``vouch`` and the headers ``x-vouch-outcome``, ``x-vouch-action`` and ``x-vouch-documents``: what was taken as a
+document, also in the log. The proxy also answers LiteLLM's Generic Guardrail API and promptfoo's webhook
+(:mod:`~vouching.serve.proxy_hooks`). Not supported: web sockets; compressed answers, which are asked for uncompressed;
+responses that run in the background, which are fetched unchecked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vouching.serve.events import kept_alive
 from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard
 from vouching.serve.proxy_hooks import LITELLM, PROMPTFOO, Hooks
-from vouching.serve.proxy_messages import Asked, answers_of, parsed_object, read_request
+from vouching.serve.proxy_messages import Asked, answers_of, members, parsed_object, read_request
 from vouching.serve.proxy_refusals import RefusedError, read_body, refuse_foreign
 from vouching.serve.proxy_streams import HeldChat, annotation, held_responses, stream_after
 from vouching.serve.work import Pool
@@ -43,7 +43,7 @@ _NOT_FORWARDED = {
 }  # fmt: skip
 _NOT_RETURNED = _NOT_FORWARDED | {"content-encoding"}
 _Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
-_GUARDED = ("/v1/chat/completions", "/v1/responses")
+_GUARDED = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
 _DOCUMENTS = "x-vouch-documents"
 _OWN = {"x-vouch-outcome", "x-vouch-action", _DOCUMENTS}
 """Headers of a checked answer, which no other server may set."""
@@ -162,8 +162,10 @@ class Proxy:
                 raise RefusedError(502, "the answer of the upstream server cannot be read", "upstream_error")
             return _with_headers(Response(raw), headers, {"x-vouch-outcome": "unchecked", _DOCUMENTS: asked.named})
         decisions: list[Decision] = []
-        for text, replace in [*answers_of(body)]:
-            decision = await self.guard.decide(text, asked)
+        answers = [*answers_of(body)]
+        asked = self.guard.with_found(asked, members(body.get("output")), [given for given, _ in answers])
+        for given, replace in answers:
+            decision = await self.guard.decide(given, asked)
             decisions.append(decision)
             if decision.action != "none":
                 replace(decision.text, decision.blocked)
@@ -173,7 +175,7 @@ class Proxy:
         }  # fmt: skip
         if not decisions:  # tool calls, or no text
             return _with_headers(Response(raw), headers, noted)
-        checked = json.dumps({**body, "vouch": record}, ensure_ascii=False)
+        checked = json.dumps({**body, "vouch": record})
         return _with_headers(Response(checked), headers, noted)
 
     async def _guarded_stream(self, answer: httpx2.Response, asked: Asked, path: str) -> AsyncGenerator[bytes]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
+from vouching.claims import read_answer
 from vouching.errors import ConfigError, ModelDeadlineError, VouchError
 from vouching.serve.blocking import Blocking
 from vouching.serve.bodies import GivenSource, ResponseBody
 from vouching.serve.judges import Judges
 from vouching.serve.policy import DEFAULT_JUDGE, JudgeSettings, LimitSettings, Policy
-from vouching.serve.proxy_messages import Asked
+from vouching.serve.proxy_messages import Asked, Given, with_found
 from vouching.serve.proxy_settings import ProxySettings
 from vouching.serve.work import Deadline, Pool
 from vouching.types import Report
@@ -47,13 +49,13 @@ class Decision:
         return self.action == "blocked"
 
     def record(self) -> dict[str, Any]:
-        """The annotation, as JSON: outcome, action, one finding per claim, and where the answer abstains."""
-        findings = [finding_json(finding) for finding in self.report.findings] if self.report is not None else []
-        abstained = [one.span.text for one in self.report.abstained] if self.report is not None else []
-        return {
-            "outcome": self.outcome, "action": self.action, "message": self.message, "findings": findings,
-            "abstained": abstained,
-        }  # fmt: skip
+        """The annotation, as JSON: outcome, action, a finding per claim and per citation, and abstentions."""
+        found: dict[str, Any] = {"findings": [], "abstained": [], "citations": []}
+        if self.report is not None:
+            found["findings"] = [finding_json(finding) for finding in self.report.findings]
+            found["abstained"] = [one.span.text for one in self.report.abstained]
+            found["citations"] = [asdict(one) for one in self.report.citations]
+        return {"outcome": self.outcome, "action": self.action, "message": self.message, **found}
 
 
 class Guard:
@@ -81,12 +83,16 @@ class Guard:
         if judge.search:
             raise ConfigError(f"proxy.judge {settings.judge!r} must not search")
 
-    async def decide(self, text: str, asked: Asked) -> Decision:
-        """The decision on an answer; a fault of the check or of the ledger counts as not verified, never as passed."""
-        return replace(await self._decide(text, asked), warning=await self._blocking.awarning())
+    def with_found(self, asked: Asked, items: Sequence[Any], given: Sequence[Given]) -> Asked:
+        """What a request asks, with what was found for its answer; see :func:`with_found` of the messages."""
+        return with_found(asked, items, given, self.settings.documents)
 
-    async def _decide(self, text: str, asked: Asked) -> Decision:
-        settings = self.settings
+    async def decide(self, given: Given, asked: Asked) -> Decision:
+        """The decision on an answer; a fault of the check or of the ledger counts as not verified, never as passed."""
+        return replace(await self._decide(given, asked), warning=await self._blocking.awarning())
+
+    async def _decide(self, given: Given, asked: Asked) -> Decision:
+        settings, text = self.settings, given if isinstance(given, str) else read_answer(given).text
         if not asked.sources:
             return self._final(
                 "unchecked", settings.undocumented == "block", text, None, "the request has no documents"
@@ -94,7 +100,7 @@ class Guard:
         deadline = Deadline(settings.check_seconds)
         started = time.perf_counter()
         try:
-            report = await self._checked(text, asked, deadline)
+            report = await self._checked(given, asked, deadline)
             async with asyncio.timeout(max(deadline.remaining, _LEAST_SECONDS)):
                 await self._blocking.keep(text, asked, report, time.perf_counter() - started)
         except (ModelDeadlineError, TimeoutError):
@@ -117,13 +123,13 @@ class Guard:
         """The decision on a text that cannot be checked, by the policy for unverified answers."""
         return self._final("unverified", self.settings.blocks_unverified, text, None, message)
 
-    async def _checked(self, text: str, asked: Asked, deadline: Deadline) -> Report:
+    async def _checked(self, answer: Given, asked: Asked, deadline: Deadline) -> Report:
         """The report. The embedded verifier looks at the deadline, and whether the caller left, after each claim."""
         rest = self.settings.rest if self.settings.action == "repair" else None
         given = [
             GivenSource(text=one.text, digest=None, id=one.id, title=one.title, url=one.url) for one in asked.sources
         ]
-        body = ResponseBody(response=text, sources=[*given], question=asked.question, repair=rest)
+        body = ResponseBody(response=answer, sources=[*given], question=asked.question, repair=rest)
         job = partial(self._judges.check_response, body)
         if self._judges.computes(DEFAULT_JUDGE):
             return await self.pool.run_apart(job, deadline)

@@ -1,21 +1,26 @@
-"""What the proxy reads in requests and answers of chat completions and responses, and where it writes.
+"""What the proxy reads in requests and answers of chat completions, responses and messages, and where it writes.
 
-Only texts are read; tool calls, images and unknown fields pass as they are.
+Only texts are read, with their citations; tool calls, images and unknown fields pass as they are.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, cast
 from urllib.parse import quote
 
+from vouching.claims import read_answer
+from vouching.errors import InputError
 from vouching.inputs import as_sources
 from vouching.rows.conversations import Origin, read_turns
 from vouching.types import Source
 
 _NAMED = 10
+Given: TypeAlias = str | dict[str, Any] | list[dict[str, Any]]
+"""A text of an answer; with citations, as :func:`vouching.claims.read_answer` reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +59,30 @@ def read_request(body: Mapping[str, Any], origins: Sequence[Origin]) -> Asked:
     return Asked(now.question, as_sources(now.sources) if now.sources else ())
 
 
+def with_found(asked: Asked, items: Sequence[Any], given: Sequence[Given], origins: Sequence[Origin]) -> Asked:
+    """What a request asks, with what tools of the server found for its answer, if results of tools count.
+
+    Args:
+        asked: what the request has.
+        items: what came before the text, such as a ``file_search_call`` with its results.
+        given: the texts of the answer. If there is nothing else, what their citations quote is what was found.
+        origins: what counts as documents.
+    """
+    if "tool" not in origins:
+        return asked
+    found: list[Any] = []
+    with suppress(InputError):  # nested too deeply
+        found += deque(read_turns({"output": [*items]}, ("tool",)), maxlen=1)[0].sources
+    if not found and not asked.sources:
+        found += [source for one in given if not isinstance(one, str) for source in read_answer(one).quoted_sources()]
+    return replace(asked, sources=as_sources([*asked.sources, *found])) if found else asked
+
+
 Replace = Callable[[str, bool], None]
 """Writes another text in place of an answer; True if it was blocked."""
 
 
-def answers_of(body: Mapping[str, Any]) -> Iterator[tuple[str, Replace]]:
+def answers_of(body: Mapping[str, Any]) -> Iterator[tuple[Given, Replace]]:
     """The texts of an answer, each with a function that replaces it in place.
 
     >>> body = {"choices": [{"message": {"content": "In 1937."}, "finish_reason": "stop"}]}
@@ -71,15 +95,27 @@ def answers_of(body: Mapping[str, Any]) -> Iterator[tuple[str, Replace]]:
         message = object_of(choice.get("message"))
         for holder, name in ((message, "content"), (message, "refusal"), (choice, "text"), (choice, "message")):
             if isinstance(holder.get(name), str) and holder[name].strip():
-                yield holder[name], _in_choice(choice, holder, name)
+                yield cited(holder[name], holder), _in_choice(choice, holder, name)
         for _, part, name in texts_of_item(message):
             if part is not message:
-                yield part[name], _in_part(part, name)
+                yield cited(part[name], part), _in_part(part, name)
     for item in objects(body.get("output")):
         for _, part, name in texts_of_item(item):
-            yield part[name], _in_part(part, name)
+            yield cited(part[name], part), _in_part(part, name)
     if isinstance(body.get("output_text"), str) and body["output_text"].strip():
         yield body["output_text"], _in_part(cast("dict[str, Any]", body), "output_text")
+    blocks = [one for one in objects(body.get("content")) if isinstance(one.get("text"), str)]
+    text = "".join(one["text"] for one in blocks)
+    if text.strip():
+        has_citations = any(objects(one.get("citations")) for one in blocks)
+        yield blocks if has_citations else text, _in_message(cast("dict[str, Any]", body), blocks)
+
+
+def cited(text: str, holder: Mapping[str, Any]) -> Given:
+    """A text with the citations of the object that has it; the text alone if there are none."""
+    found = [*objects(holder.get("citations")), *objects(holder.get("annotations"))]
+    kind = "text" if holder.get("type") == "text" else "output_text"
+    return {"type": kind, "text": text, "annotations": found} if found else text
 
 
 def texts_of_item(item: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], str]]:
@@ -126,6 +162,18 @@ def _in_part(part: dict[str, Any], name: str) -> Replace:
         part[name] = text
         part.update({listed: [] for listed in ("annotations",) if listed in part})
         part.pop("logprobs", None)
+
+    return replace
+
+
+def _in_message(body: dict[str, Any], blocks: Sequence[dict[str, Any]]) -> Replace:
+    """Replaces the blocks of text of a message by the first one, without citations."""
+
+    def replace(text: str, blocked: bool) -> None:
+        blocks[0].update({"text": text, "citations": None})
+        body["content"] = [one for one in body["content"] if one is blocks[0] or one not in blocks[1:]]
+        if blocked:
+            body["stop_reason"] = "refusal"
 
     return replace
 

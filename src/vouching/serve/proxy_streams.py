@@ -4,39 +4,34 @@ Server-sent events are read by the parser of httpx2 and written anew, so that no
 see. Where a policy blocks, an event that cannot be read, or that has a text where the standard has none, ends a
 held stream: the verdict is "unverified". A stream that breaks off, or reports an error, ends with the verdict
 "unverified"; what is still held then passes or is blocked by the policy for unverified answers. In a held stream no
-event overtakes the text before it. Not supported: in a held stream of chat completions each
-sentence is checked on its own, so "it" may not be understood, and has no logprobs; in a held stream of responses
-everything from the first text on is held. The thoughts of a model ("reasoning_content") are not checked.
+event overtakes the text before it. Not supported: in a held stream of chat completions each sentence is checked on
+its own, so "it" may not be understood, has no logprobs, and its citations are not checked; in a held stream of
+responses or messages everything from the first text on is held. The thoughts of a model ("reasoning_content") are not
+checked.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from vouching.models.base import spoken
 from vouching.serve.events import data_of, event_with, events_of, payload_of
 from vouching.serve.proxy_guard import Decision, Guard, worst
-from vouching.serve.proxy_messages import Asked, members, object_of, objects, texts_of_item
+from vouching.serve.proxy_messages import Asked, members, object_of, objects
+from vouching.serve.proxy_said import PLAIN, Heard, Key, index_of, normalise, said_in, strange_chunk, with_texts
 from vouching.text.sentences import sentence_spans
 
-_COMPLETED = ("response.completed", "response.incomplete")
+_COMPLETED = ("response.completed", "response.incomplete", "message_stop")
 _FAILED = ("response.failed", "error")
-_PLAIN = ("index", "delta", "finish_reason", "logprobs")
-"""Fields that every choice has."""
-_SILENT = {"role", "tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details"}
-"""Fields of a delta, besides its text, that the reader does not see."""
-_AROUND = {
-    "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "error",
-    "obfuscation", "prompt_filter_results", "provider",
-}  # fmt: skip
-"""Fields of a chunk."""
+_KNOWN = ("response.", "error", "message_", "content_block_", "ping")
+"""How the types of the events of responses and of messages begin."""
 
 
 def verdict_event(record: dict[str, Any], model: dict[str, Any] | None) -> bytes:
-    """The verdict as an event: a chunk without choices for chat completions, an event of its own for responses."""
+    """The verdict as an event: a chunk without choices for chat completions, else an event of its own."""
     if model is None:
         return event_with({"type": "vouch.verdict", "vouch": record}, "vouch.verdict")
     kept = {key: model[key] for key in ("id", "created", "model") if key in model}
@@ -72,7 +67,7 @@ class _Ending:
     def look(self, data: dict[str, Any]) -> None:
         """Read an event."""
         for choice in objects(data.get("choices")):
-            index = _index(choice)
+            index = index_of(choice)
             self.choices[index] = self.choices.get(index, False) or choice.get("finish_reason") is not None
         self.completed = self.completed or data.get("type") in _COMPLETED
         self.failed = self.failed or bool(data.get("error")) or data.get("type") in _FAILED
@@ -91,80 +86,41 @@ class _Ending:
 
 async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked, chat: bool) -> AsyncIterator[bytes]:
     """Pass a stream on, and add the verdict before its end."""
-    said: defaultdict[object, str] = defaultdict(str)
+    heard, ending = Heard(), _Ending()
     first: dict[str, Any] = {}
-    ending = _Ending()
+    closing: list[bytes] = []
     async for event in events_of(chunks):
         if payload_of(event) == b"[DONE]":
             ending.last = event
             break
         data = data_of(event) or {}
         first = first or (data if "choices" in data else {})
-        for choice in objects(data.get("choices")):
-            said[_index(choice)] += _said(object_of(choice.get("delta")).get("content"))
-        for key, part, name in _places(data):
-            said[key] = said[key] + part[name] if name == "delta" else part[name]
+        heard.hear(data)
         ending.look(data)
-        yield event
-    texts = [text for text in said.values() if text.strip()]
-    problem = ending.problem
+        if closing or data.get("type") == "message_delta":
+            closing.append(event)
+        else:
+            yield event
+    given, problem = heard.given(), ending.problem
     # The text is out already, so nothing is done to it.
     if problem:
-        decisions = [Decision("unverified", "none", text, None, problem) for text in texts or [""]]
+        texts = [heard.texts[key] for key in given] or [""]
+        decisions = [Decision("unverified", "none", text, None, problem) for text in texts]
     else:
-        decisions = [replace(await guard.decide(text, asked), action="none", text=text) for text in texts]
-    yield verdict_event(annotation(decisions), first if chat else None)
+        asked = guard.with_found(asked, heard.items, [*given.values()])
+        found = [(await guard.decide(one, asked), heard.texts[key]) for key, one in given.items()]
+        decisions = [replace(decision, action="none", text=text) for decision, text in found]
+    for event in _closed(closing, annotation(decisions), first if chat else None):
+        yield event
     if ending.last:
         yield ending.last
 
 
-def _index(choice: dict[str, Any]) -> int:
-    index = choice.get("index")
-    return index if isinstance(index, int) else 0
-
-
-def _said(content: Any) -> str:
-    """The text of a delta's content, which a few servers send in parts."""
-    if isinstance(content, str):
-        return content
-    return "".join(str(part.get("text", "")) for part in objects(content) if part.get("type") == "text")
-
-
-def _normalise(choice: dict[str, Any]) -> None:
-    """Put the text of a choice where a delta has it, wherever it is."""
-    message, text = choice.pop("message", None), choice.pop("text", None)
-    delta = {**object_of(message), **object_of(choice.get("delta"))}
-    said = [delta.get("content"), delta.pop("refusal", None), text, message if isinstance(message, str) else None]
-    said = [one for one in said if one]
-    if len(said) > 1 or (said and not isinstance(delta.get("content"), list)):
-        delta["content"] = "".join(map(_said, said))
-    choice["delta"] = delta
-
-
-def _strange_chunk(data: dict[str, Any]) -> str:
-    """What an event has that cannot be checked; empty if nothing."""
-    if not data:
-        return "an event that is not a JSON object"
-    if unknown := sorted(data.keys() - _AROUND):
-        return f"an event with the field {unknown[0]!r}"
-    for choice in objects(data.get("choices")):
-        delta = object_of(choice.get("delta"))
-        for name, value in delta.items():
-            if name not in _SILENT and value and not (name == "content" and isinstance(value, str | list)):
-                return f"a delta with the field {name!r}"
-        for part in members(delta.get("content")) if isinstance(delta.get("content"), list) else ():
-            if object_of(part).get("type") not in ("text", "thinking", "reasoning"):
-                return "a part of a text that is not of the type text"
-        for name, value in choice.items():
-            if name not in _PLAIN and _has_text(value):
-                return f"a choice with the field {name!r}"
-    return ""
-
-
-def _has_text(value: Any) -> bool:
-    """Whether a value has a text of several words, which a client may show."""
-    within = [*object_of(value).values(), *members(value)]
-    return any(map(_has_text, within)) or (isinstance(value, str) and " " in value.strip())
+def _closed(closing: list[bytes], record: dict[str, Any], model: dict[str, Any] | None = None) -> list[bytes]:
+    """The last events of a stream with the verdict: in the one with the reason to stop of a message, or of its own."""
+    if not closing:
+        return [verdict_event(record, model)]
+    return [event_with({**(data_of(closing[0]) or {}), "vouch": record}, "message_delta"), *closing[1:]]
 
 
 class HeldChat:
@@ -190,8 +146,8 @@ class HeldChat:
                 break
             data = data_of(event) or {}
             for choice in objects(data.get("choices")):
-                _normalise(choice)
-            if self._guard.settings.blocks and (strange := _strange_chunk(data)):
+                normalise(choice)
+            if self._guard.settings.blocks and (strange := strange_chunk(data)):
                 ending.strange = strange
                 break
             ending.look(data)
@@ -220,23 +176,23 @@ class HeldChat:
         rest: list[dict[str, Any]] = []
         choices = objects(data["choices"])
         for choice in choices:
-            index, finished = _index(choice), choice.get("finish_reason") is not None
+            index, finished = index_of(choice), choice.get("finish_reason") is not None
             delta = self._without_text(index, choice)
             async for made in self._release(index, whole=finished):
                 yield made
             if index in self._blocked and finished:
                 choice["finish_reason"] = "content_filter"
-            if delta or finished or any(choice[name] is not None for name in choice if name not in _PLAIN):
+            if delta or finished or any(choice[name] is not None for name in choice if name not in PLAIN):
                 rest.append({**choice, "delta": delta})
         if rest or not choices or data.get("usage"):
-            after = {_index(choice) for choice in choices} or {*self._came}
+            after = {index_of(choice) for choice in choices} or {*self._came}
             waits = Counter({index: self._came[index] for index in after})
             self._waiting.append((waits, event_with({**data, "choices": rest})))
 
     def _without_text(self, index: int, choice: dict[str, Any]) -> dict[str, Any]:
         """The delta of a choice without its text, which is held."""
         delta = object_of(choice.get("delta"))
-        text = _said(delta.get("content"))
+        text = said_in(delta.get("content"))
         if text or isinstance(delta.get("content"), str):
             others = [part for part in members(delta.pop("content")) if object_of(part).get("type") != "text"]
             delta |= {"content": others} if others else {}
@@ -277,84 +233,46 @@ class HeldChat:
         return event_with({**kept, "choices": [{"index": index, "delta": {"content": text}, "finish_reason": None}]})
 
 
-_Key: TypeAlias = tuple[object, object]
-"""Place of a text in a response: the index of its item, and of its part."""
-
-
 async def held_responses(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked) -> AsyncIterator[bytes]:
-    """A stream of the Responses API, held from its first text on and changed where the decision changes a text."""
+    """A stream of responses or messages, held from its first text on and changed where the decision changes a text."""
     held: list[bytes] = []
-    texts: dict[_Key, str] = {}
-    ending = _Ending()
+    heard, ending = Heard(), _Ending()
     async for event in events_of(chunks):
-        payload = payload_of(event)
-        if payload == b"[DONE]":
+        if payload_of(event) == b"[DONE]":
             ending.last = event
             break
         data = data_of(event) or {}
-        if guard.settings.blocks and not str(data.get("type", "")).startswith(("response.", "error")):
+        if guard.settings.blocks and not str(data.get("type", "")).startswith(_KNOWN):
             ending.strange = "an event that is not one of a response"
             break
         ending.look(data)
-        for key, part, name in _places(data):
-            texts[key] = texts.get(key, "") + part[name] if name == "delta" else part[name]
-        if held or any(map(str.strip, texts.values())):
+        heard.hear(data)
+        if held or data.get("type") == "message_delta" or heard.begun:
             held.append(event)
         else:
             yield event
-    problem = ending.problem
+    given, problem = heard.given(), ending.problem
+    asked = guard.with_found(asked, heard.items, [*given.values()])
     decisions: list[Decision] = []
-    new: dict[_Key, str] = {}
-    for key, text in texts.items():
-        if text.strip():
-            decision = guard.undecided(text, problem) if problem else await guard.decide(text, asked)
-            decisions.append(decision)
-            new |= {key: decision.text} if decision.action != "none" else {}
+    new: dict[Key, str] = {}
+    for key, one in given.items():
+        decision = guard.undecided(heard.texts[key], problem) if problem else await guard.decide(one, asked)
+        decisions.append(decision)
+        new |= {key: decision.text} if decision.action != "none" else {}
     if problem and not decisions:
         decisions.append(Decision("unverified", "none", "", None, problem))
-    written: set[_Key] = set()
-    for event in held:
-        if made := _with_texts(event, new, written):
-            yield made
-    yield verdict_event(annotation(decisions), None)
+    written: set[Key] = set()
+    made = [one for event in held if (one := with_texts(event, new, written))]
+    ends = next((at for at, one in enumerate(made) if (data_of(one) or {}).get("type") == "message_delta"), len(made))
+    for event in [*made[:ends], *_closed(_refused(made[ends:], decisions), annotation(decisions))]:
+        yield event
     if ending.last:
         yield ending.last
 
 
-def _places(data: dict[str, Any]) -> Iterator[tuple[_Key, dict[str, Any], str]]:
-    """Where an event of the Responses API has text: the place in the response, and the object with the field."""
-    at = (data.get("output_index"), data.get("content_index"))
-    kind = str(data.get("type"))
-    name = {
-        "response.output_text.delta": "delta", "response.output_text.done": "text",
-        "response.refusal.delta": "delta", "response.refusal.done": "refusal",
-    }.get(kind)  # fmt: skip
-    found = [(at, data, name)] if name else []
-    found += [(at, object_of(data.get("part")), one) for one in ("text", "refusal")]
-    items = [(data.get("output_index"), data.get("item"))]
-    items += [*enumerate(members(object_of(data.get("response")).get("output")))]
-    for number, item in items:
-        found += [((number, place), part, one) for place, part, one in texts_of_item(object_of(item))]
-    for key, part, field_name in found:
-        text = part.get(field_name)
-        known = not str(part.get("type")).startswith(("reasoning", "summary"))
-        if known and isinstance(text, str) and (field_name == "delta" or text.strip()):
-            yield key, part, field_name
-
-
-def _with_texts(event: bytes, new: dict[_Key, str], written: set[_Key]) -> bytes | None:
-    """An event with changed texts; None for one that is dropped, since the first delta has the whole text."""
-    data = data_of(event) if new else None
+def _refused(closing: list[bytes], decisions: list[Decision]) -> list[bytes]:
+    """The last events of a message, which stops by a refusal if its text was blocked."""
+    data = data_of(closing[0]) if closing and any(decision.blocked for decision in decisions) else None
     if data is None:
-        return event
-    if data.get("type") == "response.output_text.annotation.added":
-        return None if (data.get("output_index"), data.get("content_index")) in new else event
-    changed = [(key, part, name) for key, part, name in _places(data) if key in new]
-    for key, part, name in changed:
-        if name == "delta":
-            if key in written:
-                return None
-            written.add(key)
-        part[name] = new[key]
-        part.update({listed: [] for listed in ("annotations", "logprobs") if listed in part})
-    return event_with(data, str(data.get("type", ""))) if changed else event
+        return closing
+    return [event_with({**data, "delta": {**object_of(data.get("delta")), "stop_reason": "refusal"}}), *closing[1:]]
