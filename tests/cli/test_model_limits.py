@@ -20,7 +20,7 @@ CLAIM = "The bridge opened in 1973."
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("VOUCH_TIMEOUT", "VOUCH_CONTEXT", "VOUCH_CACHE"):
+    for name in ("VOUCH_TIMEOUT", "VOUCH_CONTEXT", "VOUCH_PROGRESS", "VOUCH_CACHE"):
         monkeypatch.setenv(name, "")
 
 
@@ -63,3 +63,21 @@ def test_the_context_that_is_given_cuts_the_windows(tmp_path: Path) -> None:
     assert len(asked) > 3
     assert max(asked[1:]) < 3_000 * 4
     assert os.environ["VOUCH_CONTEXT"] == "3000"
+
+
+def test_a_command_that_waits_for_its_judge_says_so_again_and_again(tmp_path: Path) -> None:
+    def answer(prompt: str) -> str:
+        time.sleep(2)
+        return reply(RIGHT)
+
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"claim": CLAIM, "source": SOURCE}) + "\n", encoding="utf-8")
+    with chat_server(answer) as model:
+        alone = ["check", CLAIM, "--source-text", SOURCE, "--model", model, "--progress", "0.6"]
+        batch = ["check", "--input", str(rows), "--output", str(tmp_path / "out.jsonl"), "--model", model]
+        said = CliRunner().invoke(app, alone).stderr.splitlines()
+        told = CliRunner().invoke(app, ["--progress", "0.6", *batch]).stderr.splitlines()
+        quiet = CliRunner().invoke(app, [*alone[:-1], "60"]).stderr
+    assert said[:2] == ["vouch: checking: no answer for 1 s", "vouch: checking: no answer for 1 s"]
+    assert told[:2] == ["vouch: 0 rows, no further one for 1 s", "vouch: 0 rows, no further one for 1 s"]
+    assert quiet == ""

@@ -60,8 +60,8 @@ class _Everywhere(TyperGroup):
         return super().parse_args(ctx, [*own, *others])
 
 
-_OF_MODELS = {"--timeout": "VOUCH_TIMEOUT", "--context": "VOUCH_CONTEXT"}
-"""The variables from which language models take options, in worker processes too."""
+_OF_MODELS = {"--timeout": "VOUCH_TIMEOUT", "--context": "VOUCH_CONTEXT", "--progress": "VOUCH_PROGRESS"}
+"""The variables from which language models, and what waits for them, take options, in worker processes too."""
 
 
 def vouch(
@@ -87,9 +87,18 @@ def vouch(
             "VOUCH_CONTEXT, or what the server says. Also after a command.",
         ),
     ] = None,
+    progress: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.01,
+            help="Seconds between signs of life without a terminal; default: VOUCH_PROGRESS, or 10. Also after a "
+            "command.",
+        ),
+    ] = None,
 ) -> None:
     """Check what language models say against the evidence, and explain the verdicts."""
-    for variable, value in zip(_OF_MODELS.values(), (timeout, context_tokens), strict=True):
+    for variable, value in zip(_OF_MODELS.values(), (timeout, context_tokens, progress), strict=True):
         if value is not None:
             os.environ[variable] = str(value)
     if context.invoked_subcommand is None:

@@ -11,7 +11,7 @@ import typer
 
 from vouching.answering.prompt import Style
 from vouching.cli.options import Indexes, WebEngines, given_here, panel
-from vouching.cli.streams import LINE_SECONDS, Exit, RowProgress, draw, usage_errors, write_error
+from vouching.cli.streams import Exit, RowProgress, draw, line_seconds, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.methods.structured.prompt import Wording
 from vouching.shortcuts import AuditMethod
@@ -251,9 +251,6 @@ class RunProgress(RowProgress):
         self._begin = time.monotonic()
         super().__init__(lambda: self._share_done)
 
-    def __enter__(self) -> RunProgress:
-        return self
-
     def row(self, share: float, problem: str | None) -> None:
         """Count a row."""
         self._share_done = share
@@ -263,7 +260,7 @@ class RunProgress(RowProgress):
 
     def phase(self, words: str) -> None:
         """Show what is computed after the rows, if the run takes long."""
-        if time.monotonic() - self._begin > LINE_SECONDS:
+        if time.monotonic() - self._begin > line_seconds():
             write_error(words)
 
 

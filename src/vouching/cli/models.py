@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vouching.cli.options import HOW, Json, panel
-from vouching.cli.streams import LINE_SECONDS, Exit, usage_errors, write_error, write_json, write_result
+from vouching.cli.streams import Exit, line_seconds, usage_errors, write_error, write_json, write_result
 from vouching.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -143,11 +143,11 @@ async def _test(model: Model, style: Literal["label", "structured"], max_tokens:
 
 def _occasionally() -> Callable[[str], None]:
     """Shows the step that begins, if it is a while since the last one that was shown."""
-    last = time.monotonic()
+    last, every = time.monotonic(), line_seconds()
 
     def show(step: str) -> None:
         nonlocal last
-        if time.monotonic() - last >= LINE_SECONDS:
+        if time.monotonic() - last >= every:
             write_error(f"testing {step}")
             last = time.monotonic()
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import typer
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 PATIENCE = 1.0
 """Seconds before progress is shown."""
 LINE_SECONDS = 10.0
-"""Seconds between two progress lines without a terminal."""
+"""Seconds between two progress lines without a terminal, unless ``VOUCH_PROGRESS`` says otherwise."""
 BAR_SECONDS = 0.2
 """Seconds between two updates of the bar."""
 MAX_NAMED = 100
@@ -199,11 +199,39 @@ def interruptible(again: str) -> Generator[None]:
         raise
 
 
+def line_seconds() -> float:
+    """Seconds between two progress lines. Raises ConfigError for a ``VOUCH_PROGRESS`` that is no number above 0."""
+    from vouching.models.limits import number_of
+
+    return number_of("VOUCH_PROGRESS", 0) or LINE_SECONDS
+
+
+@contextmanager
+def _signs_of_life(words: Callable[[], str | None]) -> Generator[None]:
+    """Write what ``words`` returns, unless it is None, every :func:`line_seconds` until the end of the context."""
+    every, ended = line_seconds(), threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(every):
+            if said := words():
+                write_error(said)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
 @contextmanager
 def progress(message: str) -> Generator[None]:
-    """Show a spinner on standard error if it is a terminal and the work takes longer than ``PATIENCE``."""
+    """Show on standard error that the work is not done: a spinner, or lines without a terminal."""
     if not sys.stderr.isatty():
-        yield
+        start = time.monotonic()
+        with _signs_of_life(lambda: f"{message.lower()}: no answer for {time.monotonic() - start:.0f} s"):
+            yield
         return
 
     from rich.console import Console
@@ -267,7 +295,7 @@ def _rows(number: int) -> str:
 
 
 class RowProgress:
-    """Shows how many rows are done, the rate, and the remaining time.
+    """Shows how many rows are done, the rate, and the remaining time; or that no row was done for a while.
 
     Args:
         share: returns the share of the input read so far, from 0 to 1, or None if unknown.
@@ -280,35 +308,46 @@ class RowProgress:
         self._terminal = sys.stderr.isatty()
         self._rows = 0
         self._named = 0
-        self._start = time.monotonic()
-        self._next = self._start + (PATIENCE if self._terminal else LINE_SECONDS)
+        self._start = self._last = time.monotonic()
+        self._every = line_seconds()
+        self._next = self._start + (PATIENCE if self._terminal else self._every)
         self._first_share: float | None = None
         self._bar: Progress | None = None
 
-    def __enter__(self) -> RowProgress:
+    def __enter__(self) -> Self:
+        self._signs = _signs_of_life(self._waited)
+        self._signs.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._signs.__exit__(None, None, None)
         if self._bar is not None:
             self._bar.stop()
 
     def advance(self, share: Callable[[], float | None] | None = None, rows: int = 1) -> None:
         """Count rows; ``share`` replaces the function given at the start."""
         self._share = share or self._share
-        now = time.monotonic()
+        now = self._last = time.monotonic()
         if self._rows == 0:
             # Rows of an earlier run were only read; the rate covers the new ones.
             self._start, self._first_share = now, self._share()
         self._rows += rows
         if now < self._next:
             return
-        self._next = now + (BAR_SECONDS if self._terminal else LINE_SECONDS)
+        self._next = now + (BAR_SECONDS if self._terminal else self._every)
         read = self._share()
         words = progress_words(self._rows, now - self._start, read, self._first_share, self._what)
         if self._terminal:
             self._draw(words, read)
         else:
             write_error(words)
+
+    def _waited(self) -> str | None:
+        """That no row was done for a while; None if one was, or a bar shows it."""
+        waited = time.monotonic() - self._last
+        if waited < self._every or self._bar is not None:
+            return None
+        return f"{progress_words(self._rows, 0, None, what=self._what)}, no further one for {waited:.0f} s"
 
     def name(self, problem: str) -> None:
         """Report a row that cannot be used."""

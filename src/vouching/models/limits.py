@@ -44,8 +44,8 @@ class CallLimits:
     @classmethod
     def given(cls) -> CallLimits:
         """The limits of ``VOUCH_MAX_CALLS`` and ``VOUCH_CALLS_PER_MINUTE``. Raises ConfigError."""
-        at_once = _number(_AT_ONCE, 1)
-        return cls(AT_ONCE if at_once is None else int(at_once), _number(_PER_MINUTE, 0))
+        at_once = number_of(_AT_ONCE, 1)
+        return cls(AT_ONCE if at_once is None else int(at_once), number_of(_PER_MINUTE, 0))
 
     def most(self, processes: int) -> int:
         """How many of these processes can have a share: each may make at least one call."""
@@ -205,7 +205,7 @@ async def context_of(model: Model) -> int | None:
 
 def context_given() -> int | None:
     """The tokens of ``VOUCH_CONTEXT``; None if it is not set. Raises ConfigError."""
-    given = _number(_CONTEXT, 1)
+    given = number_of(_CONTEXT, 1)
     return None if given is None else int(given)
 
 
@@ -244,8 +244,11 @@ def price_given() -> Price | None:
     return Price(prompt, completion)
 
 
-def _number(name: str, least: int) -> float | None:
-    """The number in a variable of the environment; None if it is not set or empty."""
+def number_of(name: str, least: int) -> float | None:
+    """The number in a variable of the environment; None if it is not set or empty.
+
+    Raises ConfigError for a number below ``least`` (1: a whole number), or that is not above 0.
+    """
     text = os.environ.get(name, "").strip()
     if not text:
         return None
