@@ -3,67 +3,84 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from random import Random
 from typing import Any
 
-from hypothesis import HealthCheck
-from hypothesis import strategies as st
+from tests.fuzz.target import Target
+from tests.text.hostile import HOSTILE_PIECES
 
-from tests.text.hostile import ANY_TEXT
-
-NO_HEALTH_CHECKS = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
-"""Some targets read files, and some texts are long."""
-PIECES = st.one_of(
-    st.sampled_from(
-        ["\0", "\ud800", "\\ud800", "\\u0000", "\ufeff", "\n", "\r", "\t", " ", '"', "'", "{", "}", "[", "]", ":", ",",
-         "|", "<", "</", "<!--", "&#x0;", "&amp", "- ", "# ", "```", "---", "...", "*a", "&a", "!!python/none", "<<: ",
-         "null", "true", "NaN", "Infinity", "-1", "1e999", "9" * 5000, "[" * 3000, '{"a":' * 500, "<b>" * 300,
-         "١٢٣", "İ", "\u202e", "=1+1", "\x1b[31m"]
-    ),
-    st.text(max_size=8),
+_PIECES = (
+    "\0", "\ud800", "\\ud800", "\\u0000", "\ufeff", "\n", "\r", "\t", " ", '"', "'", "{", "}", "[", "]", ":", ",",
+    "|", "<", "</", "<!--", "&#x0;", "&amp", "- ", "# ", "```", "---", "...", "*a", "&a", "!!python/none", "<<: ",
+    "null", "true", "NaN", "Infinity", "-1", "1e999", "9" * 5000, "[" * 3000, '{"a":' * 500, "<b>" * 300,
+    "١٢٣", "İ", "\u202e", "=1+1", "\x1b[31m",
 )  # fmt: skip
-JSON_VALUES = st.recursive(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.just("\ud800"), st.just(10**400)
-    ),
-    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=5), inside, max_size=3),
-    max_leaves=5,
-)
+_LEAVES = (None, True, False, 0, -1, 2**70, 10**400, 0.5, -0.0, 1e308, float("nan"), float("inf"), "", "a", "\ud800")
 
 
-@st.composite
-def damaged(draw: st.DrawFn, seeds: Sequence[str]) -> str:
-    """A seed with up to four stretches replaced by a hostile piece, or copied to another place."""
-    text = draw(st.sampled_from(seeds))
-    for _ in range(draw(st.integers(0, 4))):
-        start = draw(st.integers(0, len(text)))
-        end = min(len(text), start + draw(st.sampled_from([0, 0, 1, 2, 5, 20, 100])))
-        piece = draw(PIECES) if draw(st.booleans()) else text[draw(st.integers(0, len(text))) :][:30]
+def text_for(target: Target, seed: str) -> str:
+    """The text for a target that belongs to a seed: any text, or damage to one of its valid inputs."""
+    random = Random(seed)
+    kinds = [_damaged, _damaged, _any] + ([_with_other_types] * 2 if target.as_json else [])
+    return random.choice(kinds)(random, target)
+
+
+def _any(random: Random, target: Target) -> str:
+    """Any string at all, lone surrogates included, or a string of the pieces that rules look at."""
+    if random.random() < 0.5:
+        return "".join(random.choices(HOSTILE_PIECES, k=random.randrange(40)))
+    return "".join(_character(random) for _ in range(random.randrange(80)))
+
+
+def _character(random: Random) -> str:
+    return chr(random.randrange(random.choice((128, 0x800, 0x10000, 0x110000))))
+
+
+def _damaged(random: Random, target: Target) -> str:
+    """A valid input with up to four stretches replaced by a hostile piece, or copied to another place."""
+    text = random.choice(target.seeds)
+    for _ in range(random.randrange(5)):
+        start = random.randint(0, len(text))
+        end = min(len(text), start + random.choice((0, 0, 1, 2, 5, 20, 100)))
+        kind = random.randrange(4)
+        if kind < 2:
+            at = random.randint(0, len(text))
+            piece = text[at : at + 30]
+        else:
+            piece = random.choice(_PIECES) if kind == 2 else _any(random, target)[:8]
         text = text[:start] + piece + text[end:]
     return text
 
 
-@st.composite
-def with_other_types(draw: st.DrawFn, seeds: Sequence[str]) -> str:
-    """A JSON seed in which up to three values are replaced, removed or added."""
-    record = json.loads(draw(st.sampled_from([text for text in seeds if text.startswith(("{", "["))])))
-    for _ in range(draw(st.integers(1, 3))):
+def _with_other_types(random: Random, target: Target) -> str:
+    """A JSON input in which up to three values are replaced, removed or added."""
+    record = json.loads(random.choice([text for text in target.seeds if text.startswith(("{", "["))]))
+    for _ in range(random.randint(1, 3)):
         holders = [inside for inside in _inside(record) if inside]
         if not holders:
             break
-        holder = holders[draw(st.integers(0, len(holders) - 1))]
+        holder = random.choice(holders)
         keys: list[Any] = [*holder] if isinstance(holder, dict) else [*range(len(holder))]
-        key = keys[draw(st.integers(0, len(keys) - 1))]
-        action = draw(st.sampled_from(["replace", "replace", "remove", "add"]))
+        key = random.choice(keys)
+        action = random.choice(("replace", "replace", "remove", "add"))
         if action == "replace":
-            holder[key] = draw(JSON_VALUES)
+            holder[key] = _value(random)
         elif action == "remove":
             del holder[key]
         elif isinstance(holder, dict):
-            holder[draw(st.text(max_size=5))] = draw(JSON_VALUES)
+            holder[random.choice((_character(random), random.choice(keys)))] = _value(random)
         else:
-            holder.append(draw(JSON_VALUES))
-    return json.dumps(record, ensure_ascii=draw(st.booleans()))
+            holder.append(_value(random))
+    return json.dumps(record, ensure_ascii=random.random() < 0.5)
+
+
+def _value(random: Random, levels: int = 2) -> Any:
+    """Any JSON value."""
+    kind = random.randrange(6) if levels else 0
+    if kind < 4:
+        return random.choice(_LEAVES)
+    inside = [_value(random, levels - 1) for _ in range(random.randrange(4))]
+    return inside if kind == 4 else {_character(random): one for one in inside}
 
 
 def _inside(value: Any) -> list[Any]:
@@ -75,9 +92,3 @@ def _inside(value: Any) -> list[Any]:
     for part in parts:
         found += _inside(part)
     return found
-
-
-def texts(seeds: Sequence[str], as_json: bool) -> st.SearchStrategy[str]:
-    """Texts for a target with these valid inputs."""
-    kinds = [damaged(seeds), damaged(seeds), ANY_TEXT]
-    return st.one_of(*kinds, *([with_other_types(seeds)] * 2 if as_json else ()))

@@ -20,7 +20,9 @@ from functools import cache
 from typing import Literal
 
 from vouching.errors import WeightsError
+from vouching.models.json_fields import json_number
 from vouching.reading.evidence import shipped_table
+from vouching.types.visible import shown_json
 
 WEIGHTS_FORMAT = 1
 ORDER_KEPT = 0.3
@@ -116,6 +118,6 @@ def score_model_of(raw: bytes) -> ScoreModel:
 
 
 def _number(value: object) -> float:
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is not a finite number")
-    return value
+    if (number := json_number(value)) is None:
+        raise ValueError(f"{shown_json(value)} is not a finite number")
+    return number

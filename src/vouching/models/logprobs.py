@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import exp, isfinite, log
+from math import exp, log1p
 from typing import Any, cast
+
+from vouching.models.json_fields import json_number, json_object
+
+_ROUNDING = 0.01
+"""By which a logarithm may miss 0 above; servers compute it in half precision."""
 
 
 def read_logprobs(found: Mapping[str, Any]) -> tuple[float, ...] | None:
     """Those of the tokens, from {"content": [{"logprob": x}]} (chat) or {"token_logprobs": [x]} (text).
 
-    None if there are none, or one is not a finite number.
+    None if there are none, or one is not the logarithm of a probability.
 
     >>> read_logprobs({"content": [{"logprob": -0.5}]}), read_logprobs({"token_logprobs": [None]})
     ((-0.5,), None)
@@ -20,10 +25,10 @@ def read_logprobs(found: Mapping[str, Any]) -> tuple[float, ...] | None:
         return None
     values: list[float] = []
     for one in cast("list[Any]", tokens):
-        value: Any = cast("dict[str, Any]", one).get("logprob") if isinstance(one, dict) else one
-        if not isinstance(value, int | float) or not isfinite(value):
+        value = _logprob(cast("dict[str, Any]", one).get("logprob") if isinstance(one, dict) else one)
+        if value is None:
             return None
-        values.append(float(value))
+        values.append(value)
     return tuple(values) or None
 
 
@@ -44,12 +49,22 @@ def read_alternatives(found: Mapping[str, Any]) -> tuple[Mapping[str, float], ..
         listed: Any = cast("dict[str, Any]", token).get("top_logprobs") if isinstance(token, dict) else None
         step: dict[str, float] = {}
         for one in cast("list[Any]", listed) if isinstance(listed, list) else ():
-            entry = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
-            text, value = entry.get("token"), entry.get("logprob")
-            if not isinstance(text, str) or not isinstance(value, int | float) or not isfinite(value):
+            entry = json_object(one)
+            text, value = entry.get("token"), _logprob(entry.get("logprob"))
+            if not isinstance(text, str) or value is None:
                 return ()
-            step[text] = float(value) if text not in step else log(exp(step[text]) + exp(value))
+            step[text] = value if text not in step else _added(step[text], value)
         if not step:
             return ()
         steps.append(step)
     return tuple(steps)
+
+
+def _logprob(value: Any) -> float | None:
+    """The logarithm of a probability; None for anything else."""
+    number = json_number(value)
+    return None if number is None or number > _ROUNDING else min(number, 0.0)
+
+
+def _added(one: float, other: float) -> float:
+    return max(one, other) + log1p(exp(-abs(one - other)))

@@ -22,6 +22,7 @@ from vouching.methods.structured.diagnostics import (
     group_standard_deviations,
 )
 from vouching.methods.structured.reward_scale import Equal, equal_by_label
+from vouching.models.json_fields import json_number
 from vouching.report import charts
 from vouching.report.skeleton import write_page
 from vouching.rows import Row, fields_of, read_rows
@@ -230,7 +231,7 @@ def _replies(row: Row) -> list[ScoredReply]:
 
 def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
     """A rewarded reply. Raises InputError if it is none."""
-    total, given = _number(fields.get("total")), fields.get("parts")
+    total, given = json_number(fields.get("total")), fields.get("parts")
     if "total" not in fields:
         raise InputError(
             f'the row has no "total" or "totals"; {shown_keys(fields)}; use the output of vouch reward '
@@ -244,7 +245,7 @@ def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
     for name, value in cast("dict[str, Any]", given or {}).items():
         if isinstance(value, list):
             continue  # a number for each item, such as the votes behind a checklist's reward, is no part of a sum
-        part = _number(value)
+        part = json_number(value)
         if part is None:
             raise InputError(f'the part "{name}" must be a number, got {shown_json(value)}')
         parts[name] = part
@@ -258,10 +259,3 @@ def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
             raise InputError(f'"{key}" must be Attributable or Not Attributable, got {shown_json(fields[key])}')
     reward = Reward(total, parts)
     return ScoredReply(name, str(fields["group"]), reward, fields.get("gold"), fields.get("predicted"))
-
-
-def _number(value: object) -> float | None:
-    """A finite number as it is, None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)

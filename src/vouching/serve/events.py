@@ -72,6 +72,6 @@ def data_of(event: bytes) -> dict[str, Any] | None:
 
 
 def event_with(data: dict[str, Any], name: str = "") -> bytes:
-    """An event with a JSON object."""
+    """An event with a JSON object, in ASCII: a text may hold half of a character, which UTF-8 cannot."""
     head = f"event: {name}\n" if name else ""
-    return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+    return f"{head}data: {json.dumps(data)}\n\n".encode()

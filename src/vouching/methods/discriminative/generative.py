@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError
@@ -28,6 +28,7 @@ from vouching.methods.discriminative.input import Find, gather, search_warnings,
 from vouching.methods.discriminative.rank import check_asked, explained, placed, usage_since
 from vouching.methods.discriminative.scorer import Closable
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
+from vouching.models.json_fields import json_object
 from vouching.models.running import all_of
 from vouching.prompts import Wording, check_wording, load_prompt
 from vouching.search.history import history_text
@@ -105,9 +106,10 @@ def worded(reply: str) -> str:
     """
     found = json_fields(reply)
     verdict = found.get("points")
-    if isinstance(places := found.get("places"), dict):
+    places = json_object(found.get("places"))
+    if places and all(isinstance(place, int | str) for place in places.values()):
         tied: dict[str, list[str]] = {}
-        for name, place in cast("dict[str, Any]", places).items():
+        for name, place in places.items():
             tied.setdefault(f"{place:>9}", []).append(name)
         verdict = " > ".join(" = ".join(names) for _, names in sorted(tied.items()))
     return reply if verdict is None else f"{found.get('explanation', '')} <verdict>{verdict}</verdict>"
