@@ -61,7 +61,7 @@ class Environment:
     """How the packages are installed: with their dependencies, without, or by npm."""
 
 
-OLDER_CLIENTS = ("openai", "rich", "typer")
+OLDER_CLIENTS = ("rich", "typer")
 GATEWAY = (
     "backoff", "orjson", "apscheduler", "fastapi-sso", "pyjwt", "python-multipart", "cryptography", "pynacl",
     "websockets", "rq", "uvloop", "gunicorn", "semver", "restrictedpython", "expression", "soundfile",
@@ -104,7 +104,6 @@ ENVIRONMENTS = {
         "rewards, environment",
         ("verifiers==0.4.0",),
         ("test_verifiers.py", "test_verl_checklist.py", "test_verifiers_environment.py"),
-        relaxed=("openai",),
     ),
     "label-studio": Environment(
         "review tasks",
@@ -131,7 +130,7 @@ ENVIRONMENTS = {
         "clients of a decision model, conformance",
         ("typesafe-sdk==0.7.5", "jevcompat==0.1.1", "litellm==1.110.2", "deepeval==4.3.1"),
         ("test_decision_clients.py",),
-        relaxed=("rich", "click"),
+        relaxed=("rich",),
         extras="serve",
     ),
     "trl": Environment(
@@ -143,7 +142,7 @@ ENVIRONMENTS = {
     ),
     "transformers": Environment(
         "server behind the proxy",
-        ("transformers==5.23.0", "torch==2.13.0", "accelerate"),
+        ("transformers==5.23.0", "torch==2.13.0", "accelerate", "openai"),
         ("test_transformers_serve.py",),
         extras="serve",
     ),

@@ -78,6 +78,6 @@ def test_every_package_is_pinned() -> None:
 
 
 def test_newer_dependencies_are_those_that_the_package_needs() -> None:
-    [openai, rich] = newer(replace(ENVIRONMENTS["ragas"], relaxed=("openai", "rich")))
-    assert openai.startswith("openai[aiohttp]>=")
+    [numpy, rich] = newer(replace(ENVIRONMENTS["ragas"], relaxed=("numpy", "rich")))
+    assert numpy.startswith("numpy>=")
     assert rich.startswith("rich>=")

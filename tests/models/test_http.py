@@ -241,7 +241,7 @@ def test_a_status_decides_whether_a_retry_can_help(status: int, kind: type[Vouch
         (of_json({"choices": [None]}), "has a choice without text"),
         (Answer(body=b"[" * 200_000), "expected JSON"),
         (Answer(body=b'{"choices": [' + b"1" * 5_000 + b"]}"), "expected JSON"),
-        (Answer(raw=b"SSH-2.0-OpenSSH_9.6\r\n"), "cannot be read"),
+        (Answer(raw=b"SSH-2.0-OpenSSH_9.6\r\n\r\n"), "cannot be read"),
         (Answer(status=204), "expected JSON: an empty body"),
     ],
 )
@@ -279,7 +279,7 @@ def test_fields_of_the_wrong_type_beside_a_text_say_nothing(odd: dict[str, Any])
 
 @pytest.mark.parametrize("sent", [0, 20])
 def test_a_connection_that_closes_in_the_middle_of_a_body_can_be_tried_again(sent: int) -> None:
-    with pytest.raises(ModelUnavailableError, match="not completed"):
+    with pytest.raises(ModelUnavailableError, match="closed connection without sending complete message body"):
         ask([says("Yes.", send=sent)])
 
 

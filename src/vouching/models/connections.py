@@ -1,8 +1,7 @@
-"""What HTTP clients here share: addresses, proxies, certificates, answers of bounded size, what failures mean.
+"""What HTTP clients here share: addresses, proxies, certificates, what failures mean.
 
 Proxies are those of the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY). Certificates are checked against
-those of the system and of Mozilla. Cookies are not kept: a cookie of a load balancer would send all calls to one of its
-servers. Redirects are not followed, so that keys go nowhere else.
+those of the system and of Mozilla. ``transport`` sends the requests.
 
 | what happened | error | retry |
 |---|---|---|
@@ -25,12 +24,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 import certifi
 import httpx2
 
@@ -47,8 +44,6 @@ from vouching.types.visible import shown_json
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to open a connection."""
-MAX_ANSWER = 64 << 20
-"""Bytes of an answer with status 2xx, decompressed; a longer one is an error. ``transport`` limits those of errors."""
 EXCERPT = 300
 """Characters of an answer that an error message shows."""
 KEY = "VOUCH_API_KEY"
@@ -56,40 +51,12 @@ KEY = "VOUCH_API_KEY"
 _BUSY = {408, 425, 429}
 _MISCONFIGURED = {401, 402, 403, 404, 405, 501}
 _TOO_LARGE = 413
+_HUNG_UP = re.compile("disconnected|closed connection")
+"""In the messages of httpx2 about a server that closed a connection before the end of its answer."""
 _TOO_LONG = re.compile(
     r"context[ _](?:size|length|window)|max_new_tokens|(?:prompt|input|state) is too long", re.IGNORECASE
 )
 """In the messages of llama.cpp, vLLM and SGLang; of text-generation-inference; of Anthropic."""
-
-
-def open_client(
-    timeout: float, proxy: str | None, connect: float = CONNECT_TIMEOUT, **settings: Any
-) -> httpx2.AsyncClient:
-    """A client for one event loop, to be closed by the caller.
-
-    Args:
-        timeout: seconds without a byte after which a request is given up.
-        proxy: from ``proxy_of``.
-        connect: seconds to open a connection.
-        settings: any other of httpx2.
-    """
-    patience = httpx2.Timeout(timeout, connect=connect, pool=None)
-    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-    settings = {"verify": certificates(), "proxy": proxy, **settings}
-    return httpx2.AsyncClient(timeout=patience, trust_env=False, follow_redirects=False, cookies=cookies, **settings)
-
-
-async def read_content(response: httpx2.Response, where: str) -> bytes:
-    """The body of an answer. Raises ModelAnswerError if it is longer than ``MAX_ANSWER``."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in response.aiter_bytes():
-        parts.append(part)
-        size += len(part)
-        if size > MAX_ANSWER:
-            begun = b"".join(parts)[: 4 * EXCERPT].decode(errors="replace")
-            raise ModelAnswerError(f"{where} returned more than {MAX_ANSWER:,} bytes: {excerpt(begun)}")
-    return b"".join(parts)
 
 
 @cache
@@ -195,32 +162,21 @@ def error_of_transport(error: BaseException, where: str) -> VouchError:
     >>> print(error_of_transport(ConnectionResetError("the server hung up"), "http://host"))
     no answer from http://host: ConnectionResetError, the server hung up
     """
-    causes = [*_causes(error)]
-    # Clients wrap each other's errors; the innermost of theirs says best what happened.
-    first = [one for one in causes if isinstance(one, aiohttp.ClientError | httpx2.HTTPError)][-1:] or causes
-    reason = transport_reason(first[0])
-    if any(isinstance(one, httpx2.InvalidURL | ssl.SSLCertVerificationError) for one in causes):
+    reason = transport_reason(error)
+    if any(isinstance(one, httpx2.InvalidURL | ssl.SSLCertVerificationError) for one in _causes(error)):
         return ConfigError(f"{where} cannot be reached: {reason}")
-    if isinstance(first[0], httpx2.DecodingError | aiohttp.ClientResponseError):
+    is_no_http = isinstance(error, httpx2.RemoteProtocolError) and not _HUNG_UP.search(str(error))
+    if is_no_http or isinstance(error, httpx2.DecodingError):
         return ModelAnswerError(f"the answer from {where} cannot be read: {reason}")
     return ModelUnavailableError(f"no answer from {where}: {reason}")
 
 
-def is_read_timeout(error: BaseException) -> bool:
-    """Whether a connection was open, but the server sent nothing for too long."""
-    return any(isinstance(one, aiohttp.SocketTimeoutError | httpx2.ReadTimeout) for one in _causes(error))
-
-
 def transport_reason(error: BaseException) -> str:
-    """A failure of the connection in words, without the settings that aiohttp adds.
+    """A failure of the connection in words.
 
     >>> transport_reason(TimeoutError()), transport_reason(ConnectionResetError("the server hung up"))
     ('TimeoutError', 'ConnectionResetError, the server hung up')
     """
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"cannot connect to {error.host}:{error.port} ({error.certificate_error})"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return f"cannot connect to {error.host}:{error.port} ({_reason(error.os_error)})"
     if isinstance(error, httpx2.ConnectError):
         with suppress(RuntimeError):  # it has no request
             url = error.request.url

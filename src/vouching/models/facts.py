@@ -6,17 +6,14 @@ Ollama's ``/api/show`` has the context that its model is set to. Hosted servers 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-import httpx2
-
 from vouching.errors import VouchError
-from vouching.models.connections import open_client, read_content
 from vouching.models.json_fields import json_count, json_object
 from vouching.models.limits import ServerFacts
+from vouching.models.transport import Connections
 
 _SECONDS = 10.0
 _OLLAMA_CONTEXT = 4096
@@ -33,16 +30,16 @@ async def ask_server(base_url: str, model: str, headers: Mapping[str, str], prox
         proxy: from ``proxy_of``.
     """
     root = re.sub(r"/v\d+$", "", base_url)
-    async with open_client(_SECONDS, proxy, headers=dict(headers)) as client:
-        props = await _answer(client, "GET", f"{root}/props")
+    async with Connections(proxy, _SECONDS, headers=headers) as server:
+        props = await _answer(server, "GET", f"{root}/props")
         if props:
             settings = json_object(props.get("default_generation_settings"))
             return ServerFacts(json_count(settings.get("n_ctx")), json_count(props.get("total_slots")))
-        for one in await _listed(client, base_url):
+        for one in await _listed(server, base_url):
             if one.get("id") != model:
                 continue
             if one.get("owned_by") == "library":
-                return ServerFacts(_of_ollama(await _answer(client, "POST", f"{root}/api/show", {"model": model})))
+                return ServerFacts(_of_ollama(await _answer(server, "POST", f"{root}/api/show", {"model": model})))
             return ServerFacts(
                 json_count(one.get("max_model_len")) or json_count(json_object(one.get("meta")).get("n_ctx_train"))
             )
@@ -51,12 +48,12 @@ async def ask_server(base_url: str, model: str, headers: Mapping[str, str], prox
 
 async def served_names(base_url: str, headers: Mapping[str, str], proxy: str | None) -> tuple[str, ...]:
     """The names in a server's list of models, for messages; empty if it has no such list."""
-    async with open_client(_SECONDS, proxy, headers=dict(headers)) as client:
-        return tuple(name for one in await _listed(client, base_url) if isinstance(name := one.get("id"), str))
+    async with Connections(proxy, _SECONDS, headers=headers) as server:
+        return tuple(name for one in await _listed(server, base_url) if isinstance(name := one.get("id"), str))
 
 
-async def _listed(client: httpx2.AsyncClient, base_url: str) -> list[dict[str, Any]]:
-    found = (await _answer(client, "GET", f"{base_url}/models")).get("data")
+async def _listed(server: Connections, base_url: str) -> list[dict[str, Any]]:
+    found = (await _answer(server, "GET", f"{base_url}/models")).get("data")
     return [json_object(one) for one in cast("list[Any]", found)] if isinstance(found, list) else []
 
 
@@ -72,11 +69,8 @@ def _of_ollama(shown: dict[str, Any]) -> int | None:
     return min(_OLLAMA_CONTEXT, *(value for value in trained if value)) if any(trained) else None
 
 
-async def _answer(client: httpx2.AsyncClient, method: str, url: str, body: object = None) -> dict[str, Any]:
-    content = None if body is None else json.dumps(body).encode()
+async def _answer(server: Connections, method: str, url: str, body: object = None) -> dict[str, Any]:
     try:
-        async with client.stream(method, url, content=content) as response:
-            found = json.loads(await read_content(response, url)) if response.is_success else None
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError, VouchError):
+        return await server.ask(method, url, url, json=body)
+    except VouchError:
         return {}
-    return json_object(found)

@@ -1,7 +1,6 @@
-"""Requests to the server of a model: JSON there and back, through the ``openai`` client, each failure in our words.
+"""Requests to the server of a model: JSON there and back, each failure in our words.
 
-Bodies are built and read by the callers, not by the client's typed models: servers send fields of wrong types, and
-building the models takes longer than the rest of a call.
+Bodies are built and read by the callers: servers send fields of wrong types.
 """
 
 from __future__ import annotations
@@ -9,30 +8,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any, cast
+from typing import Any
 
-import aiohttp
 import httpx2
-from openai import APIStatusError, AsyncStream, Omit, OpenAIError
 
-from vouching.errors import ConfigError, ModelDeadlineError, ModelRefusedError
-from vouching.models.connections import (
-    KEY,
-    checked_address,
-    error_of_status,
-    error_of_transport,
-    is_read_timeout,
-    proxy_of,
-    read_content,
-    read_object,
-)
+from vouching.errors import ConfigError, ModelDeadlineError, ModelRefusedError, ModelUnavailableError
+from vouching.models.connections import KEY, checked_address, proxy_of
 from vouching.models.facts import ask_server
 from vouching.models.limits import ServerFacts, TimeLimits
 from vouching.models.running import OpenPerLoop, PerLoop
-from vouching.models.transport import openai_client
-
-_UNSENT = {"x-stainless-retry-count": Omit(), "x-stainless-read-timeout": Omit()}
-"""Headers that the client would add to each request; its others are replaced by those of ``openai_client``."""
+from vouching.models.transport import Connections
 
 
 class ModelServer:
@@ -64,11 +49,10 @@ class ModelServer:
         named = {key_header: key} if key_header else {"authorization": f"Bearer {key}"}
         self.headers = named if key else {}
         """With the key."""
-        # The client takes a key from the environment where it gets none: that one is for OpenAI alone.
-        self._headers = {"authorization": Omit(), **_UNSENT, **self.headers}
         self.proxy = proxy_of(self.address)
         self._time, self._key_name = time, key_name
-        self._clients = OpenPerLoop(lambda: openai_client(self.address, self.proxy, self._time))
+        sent = {"content-type": "application/json", **self.headers}
+        self._opened = OpenPerLoop(lambda: Connections(self.proxy, time.first_byte, time.connect, sent))
         self._asking = PerLoop(asyncio.Lock)
         self._facts: ServerFacts | None = None
 
@@ -82,26 +66,17 @@ class ModelServer:
         Raises ModelError and ConfigError, see ``connections``.
         """
         content = encode_body(body)
-        client = await self._clients.get()
+        connections = await self._opened.get()
         started = time.perf_counter()
-        scope = asyncio.timeout(self._time.reply)
         try:
-            # A stream, so that the body is read below, where its size is limited.
-            options: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": AsyncStream[Any]}
-            async with scope:
-                sent = client.post(url, content=content, options={"headers": self._headers}, **options)
-                response = cast("httpx2.Response", await sent)
-                try:
-                    answer = await read_content(response, name)
-                finally:
-                    await response.aclose()
-        except APIStatusError as error:
-            raise error_of_status(error.response, error.response.content, name, key=self._key_name) or error from None
-        except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
-            if scope.expired() or is_read_timeout(error):
-                raise _too_slow(name, time.perf_counter() - started) from None
-            raise error_of_transport(error, name) from error
-        return read_object(response, answer, name, strict), time.perf_counter() - started
+            async with asyncio.timeout(self._time.reply):
+                found = await connections.ask("POST", url, name, key=self._key_name, strict=strict, content=content)
+        except (TimeoutError, ModelUnavailableError) as error:
+            seconds = time.perf_counter() - started
+            if isinstance(error, TimeoutError) or isinstance(error.__cause__, httpx2.ReadTimeout):
+                raise _too_slow(name, seconds) from None
+            raise
+        return found, time.perf_counter() - started
 
     async def facts(self, base_url: str, model: str) -> ServerFacts:
         """What the server says about itself and a model; it is asked once. ``base_url`` includes the version."""
@@ -112,7 +87,7 @@ class ModelServer:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._clients.aclose()
+        await self._opened.aclose()
 
 
 def encode_body(body: dict[str, Any]) -> bytes:

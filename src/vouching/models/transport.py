@@ -1,129 +1,156 @@
-"""The ``openai`` client and the transport below it, with a limit on the bodies of errors.
+"""Requests to servers that answer in JSON, through httpx2.
 
-The client reads the whole body of a response whose status is not 2xx. Here at most ``MAX_ERROR`` bytes of such a body
-are read and at most as many decompressed; the rest is not read, and the connection is closed. Bodies with status 2xx
-pass through unchanged. Not supported: error bodies in encodings other than gzip and deflate,
-which no request accepts; they stay as they are.
+Cookies are not kept: a cookie of a load balancer would send all calls to one of its servers. Redirects are not
+followed, so that keys go nowhere else. Not supported: HTTP/2, and bodies in encodings other than gzip and deflate,
+which no request accepts.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import cast
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, Self
 
-import aiohttp
 import httpx2
-from openai import AsyncOpenAI, Omit
-from openai._vendor.httpx_aiohttp import AiohttpTransport
 
-from vouching.models.connections import certificates, open_client
-from vouching.models.limits import TimeLimits
+from vouching.errors import ModelAnswerError
+from vouching.models.connections import (
+    CONNECT_TIMEOUT,
+    EXCERPT,
+    KEY,
+    certificates,
+    error_of_status,
+    error_of_transport,
+    excerpt,
+    read_object,
+)
 from vouching.version import __version__
 
+MAX_ANSWER = 64 << 20
+"""Bytes of an answer with status 2xx, decompressed; a longer one is an error."""
 MAX_ERROR = 64 << 10
-"""Bytes of the body of an error, before and after it is decompressed; the rest is ignored."""
-ENCODINGS = "gzip, deflate"
-"""The encodings that a request accepts."""
-_HEADERS: dict[str, str | Omit] = {
+"""Bytes of any other answer, decompressed; the rest is not read, and the connection is closed."""
+_IDLE_SECONDS = 15.0
+"""Seconds for which a connection that is not used is kept."""
+_HEADERS = {
     "accept": "application/json",
-    "accept-encoding": ENCODINGS,
-    "content-type": "application/json",
+    "accept-encoding": "gzip, deflate",
     "user-agent": f"vouching/{__version__}",
 }
 
 
-def openai_client(base_url: str, proxy: str | None, time: TimeLimits) -> AsyncOpenAI:
-    """A client for one event loop, which sends no key and retries nothing.
+class Connections:
+    """Connections to one server, for one event loop: as many as there are requests at once, kept for the next ones.
+
+    Each has a transport of its own: a pool of httpx2 examines all of its idle connections at the beginning and at the
+    end of every request, which takes longer than the request where there are many.
 
     Args:
-        base_url: the address of the server, including the version.
         proxy: from ``proxy_of``.
-        time: the limits of the phases; the caller limits the whole reply.
+        silence: seconds without a byte after which a request is given up.
+        connect: seconds to open a connection.
+        headers: of every request.
     """
-    through = httpx2.Proxy(proxy) if proxy else None
-    transport = ErrorLimit(verify=certificates(), proxy=through, client=_session)
-    return _Client(
-        api_key="none",
-        base_url=base_url,
-        max_retries=0,
-        http_client=open_client(time.first_byte, None, time.connect, transport=transport),
-    )
+
+    def __init__(
+        self,
+        proxy: str | None,
+        silence: float,
+        connect: float = CONNECT_TIMEOUT,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._proxy = proxy
+        self._headers = _HEADERS | dict(headers or {})
+        self._timeout = httpx2.Timeout(silence, connect=connect, pool=None).as_dict()
+        self._all: list[httpx2.AsyncHTTPTransport] = []
+        self._idle: list[httpx2.AsyncHTTPTransport] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        while self._all:
+            await self._all.pop().aclose()
+
+    async def ask(
+        self,
+        method: str,
+        url: str,
+        where: str,
+        *,
+        advice: str | None = None,
+        key: str = KEY,
+        strict: bool = False,
+        headers: Mapping[str, str] | None = None,
+        **what: Any,
+    ) -> dict[str, Any]:
+        """The JSON object that answers a request.
+
+        Args:
+            method: GET or POST.
+            url: where it is sent.
+            where: the server, for messages.
+            advice: see ``error_of_status``.
+            key: likewise.
+            strict: refuse an object in which a key occurs twice.
+            headers: of this request.
+            what: any other argument of ``httpx2.Request``.
+
+        Raises:
+            ModelError, ConfigError: see ``connections``.
+        """
+        try:
+            what |= {"headers": {**self._headers, **(headers or {})}, "extensions": {"timeout": self._timeout}}
+            request = httpx2.Request(method, url, **what)
+            response, content = await self._exchange(request, where)
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise error_of_transport(error, f"{where} through a proxy" if self._proxy else where) from error
+        if wrong := error_of_status(response, content, where, advice, key):
+            raise wrong
+        return read_object(response, content, where, strict)
+
+    async def _exchange(self, request: httpx2.Request, where: str) -> tuple[httpx2.Response, bytes]:
+        if self._idle:
+            transport = self._idle.pop()
+        else:
+            transport = one_connection(self._proxy)
+            self._all.append(transport)
+        try:
+            async with sent(transport, request) as response:
+                return response, await _read(response, where)
+        finally:
+            self._idle.append(transport)
 
 
-class _Client(AsyncOpenAI):
-    """Sends no headers that the environment has for OpenAI (organization, project, OPENAI_CUSTOM_HEADERS)."""
-
-    @property
-    def default_headers(self) -> dict[str, str | Omit]:
-        return dict(_HEADERS)
+def one_connection(proxy: str | None = None) -> httpx2.AsyncHTTPTransport:
+    """A transport of one connection, to be closed by the caller."""
+    limits = httpx2.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS)
+    return httpx2.AsyncHTTPTransport(verify=certificates(), trust_env=False, proxy=proxy, limits=limits)
 
 
-def _session() -> aiohttp.ClientSession:
-    """Connections without a limit on their number (``Limited`` sets one) and without cookies."""
-    connector = aiohttp.TCPConnector(limit=0, ssl=certificates())
-    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-
-
-class ErrorLimit(AiohttpTransport):
-    """Sends requests with aiohttp; the bodies of errors are limited."""
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The response, whose body is read by the caller."""
-        response = await super().handle_async_request(request)
-        if not response.is_success:
-            encodings = response.headers.get("content-encoding", "").lower().split(",")
-            response.stream = _Beginning(cast("httpx2.AsyncByteStream", response.stream), encodings)
-            for header in ("content-encoding", "content-length"):
-                response.headers.pop(header, None)
-        return response
-
-
-class _Beginning(httpx2.AsyncByteStream):
-    """The beginning of a body, decompressed."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, encodings: list[str]) -> None:
-        self._stream = stream
-        self._encodings = encodings
-
-    async def __aiter__(self) -> AsyncGenerator[bytes]:
-        body = bytearray()
-        async with aclosing(cast("AsyncGenerator[bytes]", aiter(self._stream))) as parts:
-            async for part in parts:
-                body += part
-                if len(body) >= MAX_ERROR:
-                    break
-        found = bytes(body[:MAX_ERROR])
-        for encoding in reversed(self._encodings):
-            found = decompressed(found, encoding.strip())
-        yield found
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-def decompressed(body: bytes, encoding: str) -> bytes:
-    """At most ``MAX_ERROR`` bytes of a body, which may be cut off; other encodings than gzip and deflate are ignored.
-
-    Raises:
-        httpx2.DecodingError: the body does not match its encoding.
-
-    >>> decompressed(zlib.compress(b"busy"), "deflate")
-    b'busy'
-    """
-    if encoding not in {"gzip", "deflate"}:
-        return body
+@asynccontextmanager
+async def sent(transport: httpx2.AsyncHTTPTransport, request: httpx2.Request) -> AsyncGenerator[httpx2.Response]:
+    """The response to a request, its body not yet read. At the end, a connection with some of it left is closed."""
     try:
-        return _inflated(body, zlib.MAX_WBITS | 16 if encoding == "gzip" else zlib.MAX_WBITS)
-    except zlib.error as error:
-        if encoding == "gzip":
-            raise httpx2.DecodingError(str(error)) from error
-    try:
-        return _inflated(body, -zlib.MAX_WBITS)  # some servers send deflate without its header
-    except zlib.error as error:
-        raise httpx2.DecodingError(str(error)) from error
+        response = await transport.handle_async_request(request)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+    except httpx2.RequestError as error:
+        error.request = request
+        raise
 
 
-def _inflated(body: bytes, bits: int) -> bytes:
-    return zlib.decompressobj(bits).decompress(body, MAX_ERROR)
+async def _read(response: httpx2.Response, where: str) -> bytes:
+    """The body of a response, as far as ``MAX_ANSWER`` and ``MAX_ERROR`` allow."""
+    body = bytearray()
+    async with aclosing(response.aiter_bytes()) as parts:
+        async for part in parts:
+            body += part
+            if not response.is_success and len(body) >= MAX_ERROR:
+                break
+            if len(body) > MAX_ANSWER:
+                begun = body[: 4 * EXCERPT].decode(errors="replace")
+                raise ModelAnswerError(f"{where} returned more than {MAX_ANSWER:,} bytes: {excerpt(begun)}")
+    return bytes(body)

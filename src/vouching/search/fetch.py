@@ -14,18 +14,18 @@ import asyncio
 import socket
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from email.message import Message
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from yarl import URL
+import httpx2
+from httpx2 import URL
 
 from vouching.errors import ConfigError, FetchError
-from vouching.models.connections import CONNECT_TIMEOUT, certificates, transport_reason
+from vouching.models.connections import CONNECT_TIMEOUT, transport_reason
 from vouching.models.running import PerLoop
+from vouching.models.transport import one_connection, sent
 from vouching.search.web import USER_AGENT
 
 Address = IPv4Address | IPv6Address
@@ -81,6 +81,9 @@ CONTENT_TYPES = ("text/html", "application/xhtml+xml", "text/plain", "applicatio
 """Kinds of pages that are read."""
 _LONGEST_URL = 4096
 _REDIRECTS = {301, 302, 303, 307, 308}
+_HEADERS = {"user-agent": USER_AGENT, "accept": ", ".join(CONTENT_TYPES), "accept-encoding": "gzip"}
+_CONNECT = {"connect": CONNECT_TIMEOUT}
+_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +141,14 @@ class Fetcher:
                 return await self._follow(url)
         except TimeoutError:
             raise FetchError(f"{url} could not be read within {self._seconds:g} seconds") from None
-        except (aiohttp.ClientError, OSError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise FetchError(f"{url} cannot be read: {transport_reason(error)}") from error
 
     async def _follow(self, url: str) -> Page:
         target = checked_url(url)
         for _ in range(self._redirects + 1):
             async with self._get(target) as answer:
-                if answer.status not in _REDIRECTS:
+                if answer.status_code not in _REDIRECTS:
                     return await self._read(target, answer)
                 location = answer.headers.get("location", "").strip()
             if not location:
@@ -154,24 +157,29 @@ class Fetcher:
         raise FetchError(f"{url} redirects more than {self._redirects} times")
 
     @asynccontextmanager
-    async def _get(self, target: URL) -> AsyncGenerator[aiohttp.ClientResponse]:
+    async def _get(self, target: URL) -> AsyncGenerator[httpx2.Response]:
         """The response of one server, its body not yet read, over a new connection."""
-        host, port = str(target.host), target.port or 0
-        pinned = _Pinned(await resolve(host, port, self._allow))
-        headers = {"user-agent": USER_AGENT, "accept": ", ".join(CONTENT_TYPES), "accept-encoding": "gzip"}
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
-        connector = aiohttp.TCPConnector(ssl=certificates(), resolver=pinned, use_dns_cache=False, force_close=True)
-        async with (
-            aiohttp.ClientSession(
-                connector=connector, timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
-            ) as session,
-            session.get(target, headers=headers, allow_redirects=False) as answer,
-        ):
+        addresses = await resolve(target.raw_host.decode(), _port(target), self._allow)
+        # The certificate must be that of the host, although an address is connected to.
+        asked = {
+            "headers": {**_HEADERS, "host": target.netloc.decode()},
+            "extensions": {"timeout": _CONNECT, "sni_hostname": target.raw_host.decode().rstrip(".")},
+        }
+        async with AsyncExitStack() as opened:
+            while True:
+                request = httpx2.Request("GET", target.copy_with(host=addresses.pop(0)), **asked)
+                transport = await opened.enter_async_context(one_connection())
+                try:
+                    answer = await opened.enter_async_context(sent(transport, request))
+                    break
+                except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                    if not addresses:
+                        raise
             yield answer
 
-    async def _read(self, target: URL, answer: aiohttp.ClientResponse) -> Page:
-        if answer.status != 200:
-            raise FetchError(f"{target} returned status {answer.status}")
+    async def _read(self, target: URL, answer: httpx2.Response) -> Page:
+        if answer.status_code != 200:
+            raise FetchError(f"{target} returned status {answer.status_code}")
         content_type, charset = _kind(answer.headers.get("content-type", "").strip())
         if content_type not in CONTENT_TYPES:
             got = f"the content type {content_type}" if content_type else "no content type"
@@ -186,14 +194,14 @@ class Fetcher:
         if size > self._max_bytes:
             raise FetchError(f"{target} is larger than {self._max_bytes:,} bytes")
 
-    async def _decompressed(self, target: URL, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    async def _decompressed(self, target: URL, answer: httpx2.Response) -> AsyncIterator[bytes]:
         """The body in chunks, to the end of the compressed data; at most ``max_bytes`` are decompressed."""
         encoding = answer.headers.get("content-encoding", "").strip().lower() or "identity"
         if encoding not in {"identity", "gzip", "x-gzip"}:
             raise FetchError(f"{target} is compressed with {encoding}, expected gzip")
         unpack = None if encoding == "identity" else zlib.decompressobj(16 + zlib.MAX_WBITS)
         sent = 0
-        async for chunk in answer.content.iter_any():
+        async for chunk in answer.aiter_raw():
             sent += len(chunk)
             self._check_size(target, sent)
             try:
@@ -204,28 +212,6 @@ class Fetcher:
                 return
         if unpack is not None and not unpack.eof:
             raise FetchError(f"the response of {target} was cut off")
-
-
-class _Pinned(AbstractResolver):
-    """Returns the addresses that were checked, without a lookup."""
-
-    def __init__(self, addresses: Sequence[str]) -> None:
-        self._addresses = addresses
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """The checked addresses, whatever the host. Not called if the host is written as an address."""
-        return [
-            ResolveResult(
-                hostname=host, host=address, port=port, proto=0, flags=socket.AI_NUMERICHOST,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-            )
-            for address in self._addresses
-        ]  # fmt: skip
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
 
 def checked_url(url: str, base: URL | None = None) -> URL:
@@ -240,16 +226,19 @@ def checked_url(url: str, base: URL | None = None) -> URL:
         raise FetchError(f"{shown!r} is not a valid address: it contains a space or a control character")
     try:
         target = base.join(URL(url)) if base else URL(url)
-        host, port = target.host, target.port
-    except (ValueError, TypeError) as error:
+    except (ValueError, httpx2.InvalidURL) as error:
         raise FetchError(f"{shown!r} is not a valid address: {error}") from None
-    if target.scheme not in {"http", "https"}:
+    if target.scheme not in _PORTS:
         raise FetchError(f"expected an http or https address, got {shown!r}")
-    if not host or not port or not 0 < port < 65536:
+    if not target.host or not 0 < _port(target) < 65536:
         raise FetchError(f"expected an address with a host and a port between 1 and 65535, got {shown!r}")
-    if target.user is not None or target.password is not None:
+    if target.userinfo:
         raise FetchError("an address must not contain a user name or a password")
-    return target.with_fragment(None)
+    return target.copy_with(fragment=None)
+
+
+def _port(target: URL) -> int:
+    return _PORTS[target.scheme] if target.port is None else target.port
 
 
 def _kind(content_type: str) -> tuple[str, str]:

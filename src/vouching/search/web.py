@@ -13,19 +13,10 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
-import httpx2
-
 from vouching.errors import ConfigError, ModelError, SearchError, needed
-from vouching.models.connections import (
-    checked_address,
-    error_of_status,
-    error_of_transport,
-    open_client,
-    proxy_of,
-    read_content,
-    read_object,
-)
+from vouching.models.connections import checked_address, proxy_of
 from vouching.models.running import OpenPerLoop, PerLoop
+from vouching.models.transport import Connections
 from vouching.models.wrappers import retried
 from vouching.search.web_apis import Body, Hit, Request, WebApi, hit, plain_query
 from vouching.types import Passage, Span
@@ -51,9 +42,8 @@ class SearchServer:
     def __init__(self, label: str, address: str, advice: str, at_once: int = 4, seconds: float = 60.0) -> None:
         self._address, self._advice, self._seconds = address, advice, seconds
         self._where = f"{label} at {address}"
-        headers = {"user-agent": USER_AGENT, "accept": "application/json"}
         proxy = proxy_of(address)
-        self._clients = OpenPerLoop(lambda: open_client(TIMEOUT, proxy, headers=headers))
+        self._opened = OpenPerLoop(lambda: Connections(proxy, TIMEOUT, headers={"user-agent": USER_AGENT}))
         self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
         self._random = random.Random()
 
@@ -73,21 +63,14 @@ class SearchServer:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._clients.aclose()
+        await self._opened.aclose()
 
     async def _body(self, request: Request) -> Body:
-        client = await self._clients.get()
+        connections = await self._opened.get()
         method = "GET" if request.json is None else "POST"
-        url = f"{self._address}{request.path}"
         what: dict[str, Any] = {"params": request.params, "json": request.json, "headers": request.headers}
-        try:
-            async with client.stream(method, url, **what) as response:
-                content = await read_content(response, self._where)
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            raise error_of_transport(error, self._where) from error
-        if error := error_of_status(response, content, self._where, self._advice):
-            raise error
-        return read_object(response, content, self._where)
+        url = f"{self._address}{request.path}"
+        return await connections.ask(method, url, self._where, advice=self._advice, **what)
 
 
 class WebEngine:
