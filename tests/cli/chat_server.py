@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 Answer = Callable[[str], str | int]
 """From the last message to the reply, or to a status to fail with; 0 hangs up. From the questions of a decision model,
@@ -30,7 +31,7 @@ def chat_server(answer: Answer, retry_after: int = 3600) -> Iterator[str]:
                 self.close_connection = True
                 return
             choices = [{"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]
-            reply = {"choices": choices, "usage": {"prompt_tokens": 9, "completion_tokens": 5}}
+            reply: dict[str, Any] = {"choices": choices, "usage": {"prompt_tokens": 9, "completion_tokens": 5}}
             if not chats:
                 reply = {"model": "tiny-1", "usage": {"input_tokens": 900, "output_tokens": 5}}
                 reply["answers"] = {name: {"type": "noul", "noul": float(said)} for name in asked["questions"]}
