@@ -17,7 +17,7 @@ import argilla as rg
 from tests.review.kept import keep
 from vouching.ledger import open_ledger
 from vouching.review import ReviewQueue
-from vouching.review.argilla import export_records, import_records
+from vouching.review.argilla import ARGILLA
 
 ANN = "00000000-0000-0000-0000-000000000001"
 
@@ -48,7 +48,7 @@ def test_its_settings_and_records_read_the_files_and_write_what_is_imported(tmp_
     with open_ledger(tmp_path / "ledger.db") as ledger:
         keep(ledger, [0.6, 0.1])
         queue = ReviewQueue(ledger)
-        export_records(queue, tmp_path / "out", "sampled")
+        ARGILLA.export(queue, tmp_path / "out", "sampled")
         settings = rg.Settings.from_json(tmp_path / "out" / "settings.json")
         assert [field.name for field in settings.fields] == ["claim", "sources", "question"]
         kinds = {question.name: type(question).__name__ for question in settings.questions}
@@ -65,7 +65,7 @@ def test_its_settings_and_records_read_the_files_and_write_what_is_imported(tmp_
             records[0].responses.add(rg.Response(question, value, ANN))
         exported = tmp_path / "export.json"
         exported.write_text(json.dumps([record.to_dict() for record in records]), encoding="utf-8")
-        assert import_records(queue, exported, {ANN: "ann"}).decided == 1
+        assert ARGILLA.take(queue, exported, {ANN: "ann"}).decided == 1
         [review] = queue.audit()
         assert (review.reviewer, review.label, review.span) == ("ann", "Not Attributable", (0, 5))
         assert review.policy == "sampled"

@@ -15,7 +15,7 @@ from label_studio_sdk.label_interface.objects import AnnotationValue, Prediction
 from tests.review.kept import keep
 from vouching.ledger import open_ledger
 from vouching.review import Decision, ReviewQueue
-from vouching.review.label_studio import export_tasks, import_tasks, label_config
+from vouching.review.label_studio import LABEL_STUDIO, label_config
 
 
 def test_its_interface_accepts_the_tasks_predictions_and_annotations(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_its_interface_accepts_the_tasks_predictions_and_annotations(tmp_path: P
         ids = keep(ledger, [0.6, 0.1, 0.9])
         queue = ReviewQueue(ledger, reviewers=2)
         queue.decide("ann", ids[1], Decision(None, "fabrication", (0, 5), "Another claim.", "because"))
-        export_tasks(queue, tmp_path / "out", names={"7": "ann"})
+        LABEL_STUDIO.export(queue, tmp_path / "out", names={"7": "ann"})
         interface = LabelInterface((tmp_path / "out" / "label_config.xml").read_text(encoding="utf-8"))
         assert interface.is_valid
         tasks = json.loads((tmp_path / "out" / "tasks.json").read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def test_its_interface_accepts_the_tasks_predictions_and_annotations(tmp_path: P
         wrong = {"result": [{"from_name": "label", "to_name": "claim", "type": "choices",
                              "value": {"choices": ["Perhaps"]}}]}  # fmt: skip
         assert not interface.validate_prediction(wrong)
-        assert import_tasks(queue, tmp_path / "out" / "tasks.json", {"7": "ann"}).same == 1
+        assert LABEL_STUDIO.take(queue, tmp_path / "out" / "tasks.json", {"7": "ann"}).same == 1
 
 
 def test_a_sample_annotation_that_it_makes_itself_is_read(tmp_path: Path) -> None:
@@ -52,5 +52,5 @@ def test_a_sample_annotation_that_it_makes_itself_is_read(tmp_path: Path) -> Non
                 region["value"] |= {"start": 0, "end": 5}
         path = tmp_path / "export.json"
         path.write_text(json.dumps([task]), encoding="utf-8")
-        found = import_tasks(ReviewQueue(ledger), path)
+        found = LABEL_STUDIO.take(ReviewQueue(ledger), path)
         assert (found.decided, found.refused) == (1, ())

@@ -159,11 +159,11 @@ def test_the_tables_go_down_and_up_again_and_another_revision_is_refused(target:
 
     ledger = open_ledger(target, key=KEY)
     ledger.append([small(1)])
-    assert ledger.revision() == "0003"
+    assert ledger.revision() == "0004"
     assert migrate_ledger(target, "base") is None
     with pytest.raises(ConfigError, match="has no tables"):
         open_ledger(target, key=KEY, create=False)
-    assert migrate_ledger(target) == "0003"
+    assert migrate_ledger(target) == "0004"
     assert ledger.count() == 0
     assert ledger.append([small(1)])
     with pytest.raises(ConfigError, match="unknown revision '9999'"):

@@ -13,8 +13,8 @@ from tests.review.kept import keep
 from vouching.errors import InputError
 from vouching.ledger import Ledger, open_ledger
 from vouching.review import Decision, ItemId, ReviewQueue
-from vouching.review.argilla import export_records, import_records
-from vouching.review.label_studio import export_tasks, import_tasks, label_config
+from vouching.review.argilla import ARGILLA
+from vouching.review.label_studio import LABEL_STUDIO, label_config
 
 WRONG = "Not Attributable"
 ANN = "00000000-0000-0000-0000-000000000001"
@@ -48,7 +48,7 @@ def annotated(task: dict[str, Any], by: Any, cancelled: bool = False) -> dict[st
 
 
 def test_tasks_have_the_verdict_as_a_prediction_that_fits_the_interface(queue: ReviewQueue, tmp_path: Path) -> None:
-    assert export_tasks(queue, tmp_path / "out", "uncertain", limit=2) == 2
+    assert LABEL_STUDIO.export(queue, tmp_path / "out", "uncertain", limit=2) == 2
     tasks = read(tmp_path / "out" / "tasks.json")
     assert [task["data"]["claim"] for task in tasks] == ["Claim 0 of s.", "Claim 1 of s."]
     interface = ElementTree.fromstring(label_config())
@@ -60,23 +60,23 @@ def test_tasks_have_the_verdict_as_a_prediction_that_fits_the_interface(queue: R
             assert region["from_name"] in names
             assert set(region["value"].get("choices", [])) <= offered
     with pytest.raises(InputError, match="exists"):
-        export_tasks(queue, tmp_path / "out")
+        LABEL_STUDIO.export(queue, tmp_path / "out")
 
 
 def test_annotations_come_back_once_with_the_policy_of_their_export(queue: ReviewQueue, tmp_path: Path) -> None:
-    export_tasks(queue, tmp_path / "out", "sampled")
+    LABEL_STUDIO.export(queue, tmp_path / "out", "sampled")
     tasks = read(tmp_path / "out" / "tasks.json")
     done = [annotated(tasks[0], {"id": 7, "email": "ann@example.org"}), annotated(tasks[1], 8, cancelled=True)]
     exported = tmp_path / "export.json"
     exported.write_text(json.dumps([*done, {"data": {"image": "x.png"}, "annotations": []}]), encoding="utf-8")
-    found = import_tasks(queue, exported, {"7": "ann"})
+    found = LABEL_STUDIO.take(queue, exported, {"7": "ann"})
     assert (found.decided, found.same, found.refused) == (1, 0, ())
-    assert import_tasks(queue, exported, {"7": "ann"}).same == 1
+    assert LABEL_STUDIO.take(queue, exported, {"7": "ann"}).same == 1
     [review] = queue.audit()
     assert str(review.item) == tasks[0]["data"]["item"]
     assert (review.reviewer, review.label, review.error_type) == ("ann", WRONG, "fabrication")
     assert (review.span, review.note, review.policy) == ((0, 5), "<b>odd</b>", "sampled")
-    import_tasks(queue, exported)
+    LABEL_STUDIO.take(queue, exported)
     assert queue.audit()[0].reviewer == "label-studio:ann@example.org"
 
 
@@ -85,16 +85,16 @@ def test_decisions_go_to_label_studio_and_back_unchanged(tmp_path: Path) -> None
         [id] = keep(ledger, [0.6])
         queue = ReviewQueue(ledger, reviewers=2)
         queue.decide("ann", id, Decision(WRONG, "fabrication", (0, 5), "Another claim.", "because"))
-        export_tasks(queue, tmp_path / "out", names={"7": "ann"})
-        found = import_tasks(queue, tmp_path / "out" / "tasks.json", {"7": "ann"})
+        LABEL_STUDIO.export(queue, tmp_path / "out", names={"7": "ann"})
+        found = LABEL_STUDIO.take(queue, tmp_path / "out" / "tasks.json", {"7": "ann"})
         assert (found.decided, found.same) == (0, 1)
-        export_records(queue, tmp_path / "records", names={ANN: "ann"})
-        found = import_records(queue, tmp_path / "records" / "records.json", {ANN: "ann"})
+        ARGILLA.export(queue, tmp_path / "records", names={ANN: "ann"})
+        found = ARGILLA.take(queue, tmp_path / "records" / "records.json", {ANN: "ann"})
         assert (found.decided, found.same) == (0, 1)
 
 
 def test_records_come_back_from_argilla(queue: ReviewQueue, tmp_path: Path) -> None:
-    assert export_records(queue, tmp_path / "out", "sampled") == 3
+    assert ARGILLA.export(queue, tmp_path / "out", "sampled") == 3
     records = read(tmp_path / "out" / "records.json")
     records[0]["responses"] = {
         "label": [{"value": WRONG, "user_id": ANN}],
@@ -103,7 +103,7 @@ def test_records_come_back_from_argilla(queue: ReviewQueue, tmp_path: Path) -> N
     }
     exported = tmp_path / "export.json"
     exported.write_text(json.dumps(records), encoding="utf-8")
-    assert import_records(queue, exported, {ANN: "ann"}).decided == 1
+    assert ARGILLA.take(queue, exported, {ANN: "ann"}).decided == 1
     [review] = queue.audit()
     assert (review.reviewer, review.label, review.error_type, review.span) == ("ann", WRONG, "fabrication", (0, 5))
     assert (review.policy, review.item) == ("sampled", ItemId.read(records[0]["id"]))
@@ -113,9 +113,9 @@ def test_what_does_not_fit_is_refused_with_its_reason(queue: ReviewQueue, tmp_pa
     exported = tmp_path / "export.json"
     task = annotated({"data": {"item": "99.0"}}, 7)
     exported.write_text(json.dumps([task]), encoding="utf-8")
-    [reason] = import_tasks(queue, exported).refused
+    [reason] = LABEL_STUDIO.take(queue, exported).refused
     assert "no verdict 99.0" in reason
     for text, words in (("{}", "not a list"), ("<x>", "not JSON")):
         exported.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=words):
-            import_records(queue, exported)
+            ARGILLA.take(queue, exported)

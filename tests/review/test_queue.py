@@ -13,6 +13,7 @@ from tests.review.kept import entry, keep, verdict
 from vouching import Checker
 from vouching.errors import ConfigError, InputError
 from vouching.ledger import Entry, Ledger, RetentionRule, open_ledger
+from vouching.ledger.ledger import migrate_ledger
 from vouching.review import Decision, ItemId, ItemTakenError, QueueCounts, QueueFilters, ReviewItem, ReviewQueue
 
 WRONG = "Not Attributable"
@@ -285,3 +286,18 @@ def test_bad_settings_names_and_ids_are_refused(ledger: Ledger) -> None:
     with pytest.raises(InputError, match=r"such as 17\.2"):
         ItemId.read("17/2")
     assert verdict(0.6).attributable
+
+
+def test_a_ledger_with_assignments_of_an_earlier_version_is_read_and_anybody_gets_its_verdicts(ledger: Ledger) -> None:
+    target = ledger.store.url.render_as_string(hide_password=False)
+    assert migrate_ledger(target, "0003") == "0003"
+    [id] = keep(ledger, [0.6])
+    said = {"finding": 0, "assignee": "ann", "policy": None, "seed": None}
+    record = {"kind": "assignment", **said}
+    ledger.append([Entry("s", "assignment", {}, record, "lead", provenance={"review": said}, about=id.row)])
+    assert migrate_ledger(target) == "0004"
+    queue = ReviewQueue(ledger)
+    item = queue.take("bob")
+    assert item is not None
+    assert (item.id, queue.decide("bob", id, Decision()).state, len(queue.audit())) == (id, "final", 1)
+    assert ledger.verify().intact

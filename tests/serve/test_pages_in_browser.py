@@ -139,22 +139,6 @@ def test_two_reviewers_at_once_get_different_verdicts_and_whoever_comes_late_is_
     bob.context.close()
 
 
-def test_a_lead_assigns_the_verdict_in_hand_with_keys_and_its_reviewer_gets_it_first(browser: Any, site: Site) -> None:
-    first, second = judged(site, "leads", doubtful("It has two towers.", 0.51), doubtful("It was opened in 1973.", 0.6))
-    lea = reviewing(browser, site, "leads", "Lea")
-    assert shown_id(lea) == f"{first}.0"
-    lea.keyboard.press("a")
-    lea.keyboard.type("Ada")
-    lea.keyboard.press("Enter")
-    lea.wait_for_selector(f".deciding[data-id='{second}.0']")
-    assert lea.inner_text("#status") == f"Assigned to Ada: {first}.0."
-    ada = reviewing(browser, site, "leads", "Ada")
-    assert shown_id(ada) == f"{first}.0"
-    assert "assigned to you" in ada.inner_text("#heading")
-    lea.context.close()
-    ada.context.close()
-
-
 def test_a_span_is_counted_in_characters_also_where_a_browser_counts_two(browser: Any, site: Site) -> None:
     claim = "\U0001f309 It\u202e opened in 1937."  # a bridge of two UTF-16 units, and a mark that is written out
     judged(site, "spans", doubtful(claim, 0.5))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vouching.metrics import Interval
-    from vouching.review import ItemId, ReviewQueue
+    from vouching.review import ReviewQueue
+    from vouching.review.exchange import Tool
 
 app = typer.Typer(help="See what people said about verdicts of a ledger, and make gold of it.", no_args_is_help=True)
 
@@ -54,13 +55,6 @@ _Limit = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of
 _Names = Annotated[
     Path | None, typer.Option(metavar="PATH", help='JSON file of reviewers by the tool\'s user: {"7": "ann"}.')
 ]
-_Reviewer = Annotated[str, typer.Argument(metavar="NAME", help="The reviewer: the name of an API key.")]
-_Items = Annotated[list[str] | None, typer.Option("--item", metavar="ID", help="A verdict, as 17.2. Can be repeated.")]
-_Number = Annotated[
-    int | None, typer.Option("--next", metavar="N", min=1, max=500, help="So many of the order that --policy names.")
-]
-_By = Annotated[str, typer.Option(metavar="NAME", help="Who assigns it; it stays on record.")]
-_Of = Annotated[str | None, typer.Option("--of", metavar="NAME", help="Everything that this reviewer has assigned.")]
 _Input = Annotated[Path, typer.Argument(metavar="PATH", help="JSON that the tool exported.")]
 _Tool = Annotated[Literal["label-studio", "argilla"], typer.Option("--from", help="Which tool wrote it.")]
 
@@ -110,8 +104,6 @@ def status_command(
 def _print_status(console: Console, found: dict[str, Any]) -> None:
     counts, agreement, reliability = found["counts"], found["agreement"]["total"], found["reliability"]
     console.print(f"verdicts: {counts['open']:,} open, {counts['disputed']:,} disputed, {counts['final']:,} final")
-    if found["assigned"]:
-        console.print(f"assigned: {', '.join(f'{visible_line(name)} {n:,}' for name, n in found['assigned'].items())}")
     if agreement is not None:
         console.print(
             f"kappa of labels: {_range(agreement['label'])}, {agreement['items']:,} verdicts of two reviewers"
@@ -154,55 +146,6 @@ def _range(interval: dict[str, Any] | Interval) -> str:
 
 
 @app.command(
-    "assign", epilog=_epilog("assign Ada --next 50 --policy sampled --by Lead", "assign Ada --item 17.2 --by Lead")
-)
-def assign_command(
-    reviewer: _Reviewer,
-    by: _By,
-    items: _Items = None,
-    number: _Number = None,
-    ledger: Target = None,
-    policy: _Policy = "uncertain",
-    reviewers: _Reviewers = 1,
-    caller: _Caller = None,
-) -> None:
-    """Assign verdicts to a reviewer, who gets them first; no one else does until they are decided or released."""
-    from vouching.review import assign, assign_next
-
-    with usage_errors():
-        if (items is None) == (number is None):
-            raise InputError("pass either --item, or --next with how many")
-        queue = _queue(ledger, reviewers)
-        if number is None:
-            found = assign(queue, by, reviewer, _ids(items or []))
-        else:
-            found = assign_next(queue, by, reviewer, number, policy, QueueFilters(caller=caller))
-    write_error(f"assigned {len(found):,} verdicts to {visible_line(reviewer)}")
-
-
-@app.command("unassign", epilog=_epilog("unassign --of Ada --by Lead", "unassign --item 17.2 --by Lead"))
-def unassign_command(
-    by: _By, items: _Items = None, of: _Of = None, ledger: Target = None, reviewers: _Reviewers = 1
-) -> None:
-    """Release verdicts from whom they are assigned to, so that anybody gets them."""
-    from vouching.review import unassign
-
-    with usage_errors():
-        if (items is None) == (of is None):
-            raise InputError("pass either --item or --of")
-        queue = _queue(ledger, reviewers)
-        given = _ids(items or []) or [line.id for line in queue.lines(filters=QueueFilters(assignee=of), limit=500)]
-        found = unassign(queue, by, given) if given else []
-    write_error(f"released {len(found):,} verdicts")
-
-
-def _ids(given: list[str]) -> list[ItemId]:
-    from vouching.review import ItemId
-
-    return [ItemId.read(one) for one in given]
-
-
-@app.command(
     "export",
     epilog=_epilog("export gold.jsonl", "export sft.jsonl --as chats", "export tasks --as label-studio --limit 200"),
 )
@@ -222,15 +165,12 @@ def export_command(
     until: _Until = None,
 ) -> None:
     """Write reviewed verdicts as gold, or verdicts that are to be reviewed as tasks for another tool."""
-    from vouching.review.argilla import export_records
     from vouching.review.gold import export_gold
-    from vouching.review.label_studio import export_tasks
 
     with usage_errors():
         queue, filters = _queue(ledger, reviewers), QueueFilters(stream, caller, model, None, None, since, until)
         if form == "label-studio" or form == "argilla":
-            export = export_tasks if form == "label-studio" else export_records
-            number = export(queue, path, policy, filters, limit, _read_names(names))
+            number = _tool(form).export(queue, path, policy, filters, limit, _read_names(names))
             write_error(f"{path}: {number:,} verdicts to review")
             return
         found = export_gold(queue, path, form, filters, sampled)
@@ -244,16 +184,19 @@ def import_command(
     path: _Input, tool: _Tool, ledger: Target = None, names: _Names = None, reviewers: _Reviewers = 1
 ) -> None:
     """Take decisions that were made in another tool. What the ledger has already is not taken again."""
-    from vouching.review.argilla import import_records
-    from vouching.review.label_studio import import_tasks
-
     with usage_errors():
-        read = import_tasks if tool == "label-studio" else import_records
-        found = read(_queue(ledger, reviewers), path, _read_names(names))
+        found = _tool(tool).take(_queue(ledger, reviewers), path, _read_names(names))
     for reason in found.refused:
         write_error(visible_line(reason))
     write_error(f"{found.decided:,} decisions taken, {found.same:,} known already, {len(found.refused):,} refused")
     raise typer.Exit(Exit.OK if not found.refused else Exit.INCOMPLETE)
+
+
+def _tool(name: Literal["label-studio", "argilla"]) -> Tool:
+    from vouching.review.argilla import ARGILLA
+    from vouching.review.label_studio import LABEL_STUDIO
+
+    return LABEL_STUDIO if name == "label-studio" else ARGILLA
 
 
 def _read_names(path: Path | None) -> dict[str, str]:

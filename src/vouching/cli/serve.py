@@ -150,7 +150,7 @@ def add_command(
     name: Annotated[str, typer.Argument(help="Whose key it is; shown in the log.")],
     keys: _KeyFile = Path("keys.json"),
     scope: Annotated[
-        list[str], typer.Option(help="What it may do: check, reward, read, review, lead or metrics. Repeatable.")
+        list[str], typer.Option(help="What it may do: check, reward, read, review or metrics. Repeatable.")
     ] = ["check"],  # noqa: B006
     per_minute: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Requests per minute; default: the server's limit.")

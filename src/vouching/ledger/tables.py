@@ -102,10 +102,8 @@ REVIEW_ITEMS = Table(
     Column("objected", Boolean, nullable=False),
     Column("gold_label", Text),
     Column("gold_type", Text),
-    Column("assignee", String(200)),
     Index("review_items_doubt", "doubt"),
     Index("review_items_draw", "draw"),
-    Index("review_items_assignee", "assignee"),
 )
 """Every verdict that can be reviewed, with the state of its reviews: read from the chains, and made again from them."""
 
@@ -123,11 +121,10 @@ REVIEW_EVENTS = Table(
     Column("policy", String(16)),
     Column("seed", BigInteger),
     Column("undone", Boolean, nullable=False),
-    Column("assignee", String(200)),
     Index("review_events_item", "row_id", "finding"),
     Index("review_events_reviewer", "reviewer"),
 )
-"""Reviews and assignments of these verdicts, read from the chains; one that was taken back stays, as undone."""
+"""Reviews of these verdicts, read from the chains; one that was taken back stays, as undone."""
 
 REVIEW_LOCKS = Table(
     "review_locks",

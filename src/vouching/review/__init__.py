@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from vouching.lazy import lazily
 
 if TYPE_CHECKING:
-    from vouching.review.assigning import assign, assign_next, assigned, unassign
     from vouching.review.queue import ItemTakenError, ReviewQueue
     from vouching.types.review import (
         Decision,
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Decision", "ItemId", "ItemLine", "ItemTakenError", "QueueCounts", "QueueFilters", "Review", "ReviewItem",
-    "ReviewQueue", "assign", "assign_next", "assigned", "unassign",
+    "ReviewQueue",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)

@@ -11,27 +11,21 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, cast
 
 from vouching.review.exchange import (
     LABELS,
     WRONG,
     Answer,
-    Imported,
-    apply_answers,
+    Tool,
+    decision_of,
     item_and_taken,
     named,
     newest_decisions,
-    offered,
-    read_objects,
     sources_text,
-    span_of,
-    text_of,
-    write_files,
 )
 from vouching.review.queue import ReviewQueue
-from vouching.types.review import Decision, Policy, QueueFilters, ReviewItem
+from vouching.types.review import Policy, ReviewItem
 from vouching.types.spans import ERROR_TYPES
 
 _GUIDELINES = "Do the sources support the whole claim? A claim that they do not support may still be true."
@@ -80,31 +74,15 @@ def _options(values: tuple[str, ...]) -> list[dict[str, str]]:
     return [{"value": value, "text": value.replace("_", " ")} for value in values]
 
 
-def export_records(
-    queue: ReviewQueue, folder: Path, policy: Policy = "uncertain", filters: QueueFilters | None = None,
-    limit: int = 100, names: Mapping[str, str] | None = None,
-) -> int:  # fmt: skip
-    """Write the next verdicts by a policy as records to a new folder; returns their number.
-
-    ``names`` are reviewers by the id of their user in Argilla: their decisions become responses.
-    """
-    ids = {name: id for id, name in (names or {}).items()}
-    records = [_record(item, policy, queue.seed, ids) for item in offered(queue, policy, filters, limit)]
-    write_files(folder, {
+def _files(
+    items: list[ReviewItem], policy: Policy, queue: ReviewQueue, names: Mapping[str, str]
+) -> Mapping[str, str]:  # fmt: skip
+    ids = {name: id for id, name in names.items()}
+    records = [_record(item, policy, queue.seed, ids) for item in items]
+    return {
         "settings.json": json.dumps(settings(queue.reviewers), indent=1) + "\n",
         "records.json": json.dumps(records, indent=1) + "\n",
-    })  # fmt: skip
-    return len(records)
-
-
-def import_records(queue: ReviewQueue, path: Path, names: Mapping[str, str] | None = None) -> Imported:
-    """Take the responses of a file of records as decisions.
-
-    ``names`` are reviewers by the id of their user; others are called "argilla:ID". Raises InputError for a file that
-    is no export.
-    """
-    records = read_objects(path, "records that Argilla exported as JSON")
-    return apply_answers(queue, (answer for record in records for answer in _answers(record, names or {})))
+    }
 
 
 def _record(item: ReviewItem, policy: Policy, seed: int, ids: Mapping[str, str]) -> dict[str, Any]:
@@ -154,13 +132,12 @@ def _answers(record: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[An
                 said = cast("dict[str, Any]", one)
                 by_user[str(said.get("user_id"))][question] = said.get("value")
     for user, said in by_user.items():
-        if said.get("label") not in LABELS:
-            continue
         spans = said.get("span")
         marked = cast("list[Any]", spans) if isinstance(spans, list) else []
-        kind = said.get("error_type") if said["label"] == "Not Attributable" else None
-        decision = Decision(
-            said["label"], kind, span_of(marked[0]) if marked else None, text_of(said.get("fix")),
-            text_of(said.get("note")) or "",
-        )  # fmt: skip
-        yield Answer(named(names, (user,), "argilla"), about[0], decision, about[1])
+        decision = decision_of({**said, "span": marked[0] if marked else None})
+        if decision is not None:
+            yield Answer(named(names, (user,), "argilla"), about[0], decision, about[1])
+
+
+ARGILLA = Tool("records that Argilla exported as JSON", _files, _answers)
+"""Users are named by their id; without a name for it, the reviewer is "argilla:ID"."""

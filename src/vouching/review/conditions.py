@@ -59,11 +59,6 @@ def is_state(state: ReviewState, reviewers: int) -> ColumnElement[bool]:
     return and_(~disputed, done if state == "final" else ~done)
 
 
-def is_for(reviewer: str) -> ColumnElement[bool]:
-    """The condition that an item is not assigned to anybody else."""
-    return or_(REVIEW_ITEMS.c.assignee.is_(None), REVIEW_ITEMS.c.assignee == reviewer)
-
-
 def has_place(reviewer: str, reviewers: int, now: float) -> ColumnElement[bool]:
     """The condition that fewer others have an item in hand than may decide it."""
     others = (
@@ -75,8 +70,8 @@ def has_place(reviewer: str, reviewers: int, now: float) -> ColumnElement[bool]:
     return or_(others == 0, others < reviewers - REVIEW_ITEMS.c.decided)
 
 
-def offered(reviewer: str, policy: Policy | None, reviewers: int, filters: QueueFilters | None) -> Select[Any, Any]:
-    """The items that a reviewer may get by a policy, or by any; those in others' hands too."""
+def offered(reviewer: str, policy: Policy, reviewers: int, filters: QueueFilters | None) -> Select[Any, Any]:
+    """The items that a reviewer may get by a policy; those in others' hands too."""
     has_texts = exists().where(CONTENTS.c.id == REVIEW_ITEMS.c.row_id, CONTENTS.c.record.is_not(None))
     theirs = and_(
         REVIEW_EVENTS.c.row_id == REVIEW_ITEMS.c.row_id, REVIEW_EVENTS.c.finding == REVIEW_ITEMS.c.finding,
@@ -87,7 +82,7 @@ def offered(reviewer: str, policy: Policy | None, reviewers: int, filters: Queue
     objected = exists().where(theirs, REVIEW_EVENTS.c.action == "object")
     wanted = is_state("disputed", reviewers) if policy == "disputed" else ~is_state("final", reviewers)
     return select(REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding).where(
-        wanted, is_for(reviewer), has_texts, ~skipped, ~objected, or_(~decided, REVIEW_ITEMS.c.objected),
+        wanted, has_texts, ~skipped, ~objected, or_(~decided, REVIEW_ITEMS.c.objected),
         *conditions_of(filters),
     )  # fmt: skip
 
@@ -99,12 +94,3 @@ def order_of(policy: Policy, seed: int) -> tuple[Any, ...]:
     if policy == "disputed":
         return (REVIEW_ITEMS.c.objected.desc(), REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding)
     return (REVIEW_ITEMS.c.doubt, REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding)
-
-
-def assigned_by(connection: Connection, item: ItemId) -> tuple[str, int]:
-    """Policy and seed by which an item was chosen for whom it is assigned to; no policy if it was named."""
-    asked = select(REVIEW_EVENTS.c.policy, REVIEW_EVENTS.c.seed).where(
-        of_item(REVIEW_EVENTS, item), REVIEW_EVENTS.c.action == "assign"
-    )
-    found = connection.execute(asked.order_by(REVIEW_EVENTS.c.id.desc()).limit(1)).first()
-    return ("", 0) if found is None else (found.policy or "", found.seed or 0)

@@ -1,29 +1,24 @@
-"""A drift alarm: whether the newest verdicts differ from those before them, by a permutation test.
+"""A drift alarm: whether the newest verdicts differ from those before them, by a permutation test of whole rows.
 
-The rows of the ledger of the newest period are compared with those of the reference before it, by the difference of two
-numbers: the share of verdicts that are Not Attributable, and the mean score. Under no drift every assignment of the
-same rows to the two periods is equally likely, so p is the share of random assignments with at least as large a
-difference, the observed one included. Whole rows are assigned, since the verdicts of one response are not independent.
-The alarm is raised if the smaller p, doubled for the two numbers (Bonferroni), is at most ``alpha``. Under no drift
-this happens in at most that share of the looks, whatever the distribution; a test shows it by simulation. With the
-default of .01 and a look each week, that is one false alarm in two years.
-
-Not supported: slow drift within a period, and correcting for the number of looks.
+Two numbers are compared: the share of verdicts that are Not Attributable, and the mean score. p is the share of random
+assignments of the same rows to the two periods with at least as large a difference, the observed one included. The
+alarm is raised if the smaller p, doubled for the two numbers (Bonferroni), is at most ``alpha``: under no drift, in at
+most that share of the looks. Not supported: slow drift within a period, and correcting for the number of looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sqlalchemy import case, func, select
 
 from vouching.errors import InputError
 from vouching.ledger.filters import as_time
 from vouching.ledger.tables import REVIEW_ITEMS
+from vouching.metrics.arrays import FloatArray
 from vouching.review.conditions import conditions_of
 from vouching.review.queue import ReviewQueue
 from vouching.types.review import QueueFilters
@@ -52,30 +47,21 @@ class Drift:
     """Share of the looks that raise a false alarm under no drift, at most."""
 
 
-def drift(
-    queue: ReviewQueue, days: float = 7.0, reference_days: float = 28.0, filters: QueueFilters | None = None,
-    alpha: float = 0.01, now: str | datetime | None = None, seed: int = 0,
-) -> Drift:  # fmt: skip
-    """Compare the verdicts of the last ``days`` with those of the ``reference_days`` before them.
-
-    ``now`` is the end of the newest period, by default the present time; ``seed`` draws the assignments.
-    """
-    if min(days, reference_days) <= 0:
-        raise InputError(f"days and reference_days must be above 0, got {days} and {reference_days}")
-    end = datetime.fromisoformat(as_time(now if now is not None else datetime.now(UTC)))
-    middle, start = end - timedelta(days=days), end - timedelta(days=days + reference_days)
+def drift(queue: ReviewQueue, filters: QueueFilters | None = None) -> Drift:
+    """Compare the verdicts of the last 7 days with those of the 28 days before them."""
+    end = datetime.now(UTC)
+    middle = end - timedelta(days=7)
     queue.refresh()
-    before = _rows(queue, filters, as_time(start), as_time(middle))
-    after = _rows(queue, filters, as_time(middle), as_time(end))
-    return compare(before, after, alpha, seed)
+    before = _rows(queue, filters, middle - timedelta(days=28), middle)
+    return compare(before, _rows(queue, filters, middle, end))
 
 
-def _rows(queue: ReviewQueue, filters: QueueFilters | None, since: str, until: str) -> NDArray[np.float64]:
+def _rows(queue: ReviewQueue, filters: QueueFilters | None, since: datetime, until: datetime) -> FloatArray:
     """(N, 3) of the newest rows: verdicts, those that are Not Attributable, and the sum of scores."""
     negative = func.sum(case((REVIEW_ITEMS.c.label == "Not Attributable", 1), else_=0))
     asked = (
         select(func.count(), negative, func.sum(REVIEW_ITEMS.c.score))
-        .where(REVIEW_ITEMS.c.at >= since, REVIEW_ITEMS.c.at < until, *conditions_of(filters))
+        .where(REVIEW_ITEMS.c.at >= as_time(since), REVIEW_ITEMS.c.at < as_time(until), *conditions_of(filters))
         .group_by(REVIEW_ITEMS.c.row_id)
         .order_by(REVIEW_ITEMS.c.row_id.desc())
         .limit(MAX_ROWS)
@@ -85,13 +71,7 @@ def _rows(queue: ReviewQueue, filters: QueueFilters | None, since: str, until: s
     return np.array(found, np.float64).reshape(-1, 3)
 
 
-def compare(
-    before: Sequence[Sequence[float]] | NDArray[np.float64],
-    after: Sequence[Sequence[float]] | NDArray[np.float64],
-    alpha: float = 0.01,
-    seed: int = 0,
-    assignments: int = 1999,
-) -> Drift:
+def compare(before: ArrayLike, after: ArrayLike, alpha: float = 0.01, seed: int = 0, assignments: int = 1999) -> Drift:
     """The test itself, on rows of (verdicts, those that are Not Attributable, sum of scores).
 
     ``assignments`` random ones are drawn; with fewer than 2 / alpha, no difference could raise the alarm.
@@ -120,6 +100,6 @@ def compare(
     return Drift(p_value <= alpha, p_value, sizes, *compared, alpha)
 
 
-def _means(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _means(sums: FloatArray) -> FloatArray:
     """Share and mean score of sums over rows; nan without a verdict."""
     return sums[1:] / sums[0] if sums[0] else np.full(2, np.nan)

@@ -1,9 +1,9 @@
-"""What review tools of others say about verdicts, taken into the queue; common to all of them."""
+"""Verdicts as tasks of other review tools, and what people say there taken into the queue; common to all tools."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -12,7 +12,7 @@ from vouching.errors import InputError
 from vouching.review.projection import resolved
 from vouching.review.queue import ItemTakenError, ReviewQueue
 from vouching.types.review import Decision, ItemId, Policy, QueueFilters, Review, ReviewItem
-from vouching.types.spans import Label
+from vouching.types.spans import ErrorType, Label
 
 LABELS: tuple[Label, ...] = ("Attributable", "Not Attributable")
 WRONG = "wrong"
@@ -43,7 +43,40 @@ class Imported:
     """Why others were not taken, one sentence each."""
 
 
-def apply_answers(queue: ReviewQueue, answers: Iterable[Answer]) -> Imported:
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool of others: how verdicts become its files, and its objects the decisions of people."""
+
+    what: str
+    """What a file to import has, for messages."""
+    files: Callable[[list[ReviewItem], Policy, ReviewQueue, Mapping[str, str]], Mapping[str, str]]
+    """Texts by file name, of verdicts that were chosen by a policy; the last argument is as in :meth:`export`."""
+    answers: Callable[[Mapping[str, Any], Mapping[str, str]], Iterator[Answer]]
+    """What people say in one object of an imported file."""
+
+    def export(
+        self, queue: ReviewQueue, folder: Path, policy: Policy = "uncertain", filters: QueueFilters | None = None,
+        limit: int = 100, names: Mapping[str, str] | None = None,
+    ) -> int:  # fmt: skip
+        """Write the next verdicts by a policy to a new folder; returns their number.
+
+        ``names`` are reviewers by the id of their user in the tool: their decisions go along.
+        """
+        items = _offered(queue, policy, filters, limit)
+        _write_files(folder, self.files(items, policy, queue, names or {}))
+        return len(items)
+
+    def take(self, queue: ReviewQueue, path: Path, names: Mapping[str, str] | None = None) -> Imported:
+        """Take what people said in a file as decisions.
+
+        ``names`` are reviewers by the id of their user; others are named after the tool. Raises InputError for a file
+        that is no export.
+        """
+        objects = _read_objects(path, self.what)
+        return _apply_answers(queue, (answer for one in objects for answer in self.answers(one, names or {})))
+
+
+def _apply_answers(queue: ReviewQueue, answers: Iterable[Answer]) -> Imported:
     """Append the decisions, unless a reviewer's newest one on a verdict says the same."""
     decided = same = 0
     refused: list[str] = []
@@ -76,7 +109,7 @@ def newest_decisions(item: ReviewItem) -> dict[str, Review]:
     return {one.reviewer: one for one in item.reviews if one.action == "decide" and not one.undone}
 
 
-def offered(queue: ReviewQueue, policy: Policy, filters: QueueFilters | None, limit: int) -> list[ReviewItem]:
+def _offered(queue: ReviewQueue, policy: Policy, filters: QueueFilters | None, limit: int) -> list[ReviewItem]:
     """The next verdicts by a policy that are not final and have their texts, without taking them."""
     found: list[ReviewItem] = []
     offset = 0
@@ -112,7 +145,7 @@ def item_and_taken(data: Mapping[str, Any]) -> tuple[ItemId, tuple[Policy, int] 
     return item, (cast("Policy", policy), cast("int", seed)) if known else None
 
 
-def write_files(folder: Path, texts: Mapping[str, str]) -> None:
+def _write_files(folder: Path, texts: Mapping[str, str]) -> None:
     """Write files into a new folder. Raises InputError if it exists or cannot be written."""
     try:
         folder.mkdir(parents=True)
@@ -124,7 +157,7 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
         raise InputError(f"{folder} cannot be written: {error.strerror or error}") from None
 
 
-def read_objects(path: Path, what: str) -> list[Mapping[str, Any]]:
+def _read_objects(path: Path, what: str) -> list[Mapping[str, Any]]:
     """The objects of a file with a JSON list. Raises InputError for any other file."""
     try:
         found: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -137,12 +170,22 @@ def read_objects(path: Path, what: str) -> list[Mapping[str, Any]]:
     return cast("list[Mapping[str, Any]]", found)
 
 
-def text_of(given: object) -> str | None:
+def decision_of(said: Mapping[str, object]) -> Decision | None:
+    """The decision of label, error_type, span (an object), fix and note; None without a label."""
+    label, kind = said.get("label"), said.get("error_type")
+    if label not in LABELS:
+        return None
+    kind = cast("ErrorType | None", kind) if label == "Not Attributable" else None
+    fix, note = _text_of(said.get("fix")), _text_of(said.get("note"))
+    return Decision(label, kind, _span_of(said.get("span")), fix, note or "")
+
+
+def _text_of(given: object) -> str | None:
     """A text that is not empty; None for anything else."""
     return given if isinstance(given, str) and given.strip() else None
 
 
-def span_of(given: object) -> tuple[int, int] | None:
+def _span_of(given: object) -> tuple[int, int] | None:
     """Start and end of an object that has them; None for anything else."""
     if not isinstance(given, Mapping):
         return None

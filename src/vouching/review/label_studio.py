@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, cast
 from xml.sax.saxutils import quoteattr
 
@@ -17,20 +16,15 @@ from vouching.review.exchange import (
     LABELS,
     WRONG,
     Answer,
-    Imported,
-    apply_answers,
+    Tool,
+    decision_of,
     item_and_taken,
     named,
     newest_decisions,
-    offered,
-    read_objects,
     sources_text,
-    span_of,
-    text_of,
-    write_files,
 )
 from vouching.review.queue import ReviewQueue
-from vouching.types.review import Decision, Policy, QueueFilters, ReviewItem
+from vouching.types.review import Decision, Policy, ReviewItem
 from vouching.types.spans import ERROR_TYPES
 
 Region = dict[str, Any]
@@ -60,29 +54,12 @@ def label_config() -> str:
 """
 
 
-def export_tasks(
-    queue: ReviewQueue, folder: Path, policy: Policy = "uncertain", filters: QueueFilters | None = None,
-    limit: int = 100, names: Mapping[str, str] | None = None,
-) -> int:  # fmt: skip
-    """Write the next verdicts by a policy as tasks to a new folder; returns their number.
-
-    ``names`` are reviewers by the number of their user in Label Studio: their decisions become annotations.
-    """
-    numbers = {name: int(number) for number, name in (names or {}).items() if number.isdigit()}
-    items = offered(queue, policy, filters, limit)
+def _files(
+    items: list[ReviewItem], policy: Policy, queue: ReviewQueue, names: Mapping[str, str]
+) -> Mapping[str, str]:  # fmt: skip
+    numbers = {name: int(number) for number, name in names.items() if number.isdigit()}
     tasks = [_task(item, policy, queue.seed, numbers) for item in items]
-    write_files(folder, {"label_config.xml": label_config(), "tasks.json": json.dumps(tasks, indent=1) + "\n"})
-    return len(tasks)
-
-
-def import_tasks(queue: ReviewQueue, path: Path, names: Mapping[str, str] | None = None) -> Imported:
-    """Take the annotations of a JSON export as decisions.
-
-    ``names`` are reviewers by the number or the address of their user; others are called "label-studio:NUMBER". Raises
-    InputError for a file that is no export.
-    """
-    tasks = read_objects(path, "tasks that Label Studio exported as JSON")
-    return apply_answers(queue, (answer for task in tasks for answer in _answers(task, names or {})))
+    return {"label_config.xml": label_config(), "tasks.json": json.dumps(tasks, indent=1) + "\n"}
 
 
 def _task(item: ReviewItem, policy: Policy, seed: int, numbers: Mapping[str, int]) -> dict[str, Any]:
@@ -152,12 +129,12 @@ def _decision(result: Any) -> Decision | None:
         if isinstance(region, dict) and isinstance(value := cast("dict[str, Any]", region).get("value"), dict):
             name = str(cast("dict[str, Any]", region).get("from_name"))
             values.setdefault(name, cast("dict[str, Any]", value))
-    label = _first(values, "label", "choices")
-    if label not in LABELS:
-        return None
-    kind = _first(values, "error_type", "choices") if label == "Not Attributable" else None
-    fix, note = text_of(_first(values, "fix", "text")), text_of(_first(values, "note", "text"))
-    return Decision(label, cast("Any", kind), span_of(values.get("span")), fix, note or "")
+    said = {name: _first(values, name, key) for name, key in _KEYS.items()}
+    return decision_of({**said, "span": values.get("span")})
+
+
+_KEYS = {"label": "choices", "error_type": "choices", "fix": "text", "note": "text"}
+"""Where a region has its answer, by question."""
 
 
 def _first(values: Mapping[str, Mapping[str, Any]], name: str, key: str) -> Any:
@@ -167,3 +144,7 @@ def _first(values: Mapping[str, Mapping[str, Any]], name: str, key: str) -> Any:
         members = cast("list[Any]", found)
         return members[0] if members else None
     return found
+
+
+LABEL_STUDIO = Tool("tasks that Label Studio exported as JSON", _files, _answers)
+"""Users are named by their number or address; without a name for it, the reviewer is "label-studio:NUMBER"."""

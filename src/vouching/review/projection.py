@@ -70,8 +70,6 @@ def read_on(connection: Connection, stream: str, limit: int | None = None) -> bo
             _add_items(connection, stream, row)
         elif row["kind"] == "review" and row["about"] is not None:
             _add_review(connection, row)
-        elif row["kind"] == "assignment" and row["about"] is not None:
-            _add_assignment(connection, row)
     moved = update(REVIEW_CURSORS).where(REVIEW_CURSORS.c.stream == stream).values(seq=rows[-1]["seq"])
     connection.execute(moved)
     return limit is not None and len(rows) == limit
@@ -124,7 +122,6 @@ def _add_items(connection: Connection, stream: str, row: RowMapping) -> None:
             "error_type": _type_of(verdict.get("error_type")), "score": float(verdict["score"]),
             "confidence": confidence, "doubt": abs(confidence - 0.5), "draw": draw_of(row["mac"], place),
             "decided": 0, "contested": False, "objected": False, "gold_label": None, "gold_type": None,
-            "assignee": None,
         })  # fmt: skip
     if items:
         connection.execute(insert(REVIEW_ITEMS), items)
@@ -140,7 +137,7 @@ def _add_review(connection: Connection, row: RowMapping) -> None:
     event = {
         "id": row["id"], "row_id": item.row, "finding": item.finding, "at": row["at"], "reviewer": row["caller"],
         "action": action, "label": None, "error_type": None, "policy": given["policy"], "seed": given["seed"],
-        "undone": False, "assignee": None,
+        "undone": False,
     }  # fmt: skip
     if action == "decide":
         event["label"], event["error_type"] = resolved(given["label"], given["error_type"], dict(found))
@@ -151,22 +148,8 @@ def _add_review(connection: Connection, row: RowMapping) -> None:
     _update_state(connection, item)
 
 
-def _add_assignment(connection: Connection, row: RowMapping) -> None:
-    given = review_fields(row["details"], row["record"])
-    item, to = ItemId(row["about"], given["finding"]), given["assignee"]
-    if connection.execute(select(REVIEW_ITEMS.c.row_id).where(of_item(REVIEW_ITEMS, item))).first() is None:
-        return
-    event = {
-        "id": row["id"], "row_id": item.row, "finding": item.finding, "at": row["at"], "reviewer": row["caller"],
-        "action": "assign", "label": None, "error_type": None, "policy": given["policy"], "seed": given["seed"],
-        "undone": False, "assignee": to if isinstance(to, str) and to else None,
-    }  # fmt: skip
-    connection.execute(insert(REVIEW_EVENTS), event)
-    _update_state(connection, item)
-
-
 def review_fields(details: str, record: str | None) -> dict[str, Any]:
-    """What a row of a review or an assignment says; a review that was not made here is a decision."""
+    """What a row of a review says; a review that was not made here is a decision."""
     provenance: Any = _object(details).get("provenance")
     kept: Any = cast("dict[str, Any]", provenance).get("review") if isinstance(provenance, dict) else None
     given: dict[str, Any] = cast("dict[str, Any]", kept) if isinstance(kept, dict) else _object(record)
@@ -175,7 +158,7 @@ def review_fields(details: str, record: str | None) -> dict[str, Any]:
     return {
         "action": action if action in _SAID else "decide",
         "finding": finding if known else 0,
-        **{name: given.get(name) for name in ("label", "error_type", "policy", "seed", "undoes", "assignee")},
+        **{name: given.get(name) for name in ("label", "error_type", "policy", "seed", "undoes")},
     }
 
 
@@ -249,23 +232,6 @@ def votes_of(events: Iterable[Mapping[str, Any]]) -> list[Vote]:
     return sorted(newest.values(), key=lambda vote: vote.id)
 
 
-def assignee_of(events: Iterable[Mapping[str, Any]]) -> str | None:
-    """Who alone is to review a verdict next: whom the newest assignment names, until they decide or skip it.
-
-    >>> given = {"id": 1, "action": "assign", "assignee": "ann", "reviewer": "lead", "undone": False}
-    >>> said = {"id": 2, "action": "decide", "assignee": None, "reviewer": "ann", "undone": False}
-    >>> assignee_of([given]), assignee_of([given, said]), assignee_of([given, said | {"undone": True}])
-    ('ann', None, 'ann')
-    """
-    name: str | None = None
-    for event in sorted(events, key=lambda one: one["id"]):
-        if event["action"] == "assign":
-            name = event["assignee"]
-        elif event["action"] in {"decide", "skip"} and event["reviewer"] == name and not event["undone"]:
-            name = None
-    return name
-
-
 def _update_state(connection: Connection, item: ItemId) -> None:
     events = connection.execute(select(REVIEW_EVENTS).where(of_item(REVIEW_EVENTS, item))).mappings().all()
     votes = votes_of(cast("Sequence[Mapping[str, Any]]", events))
@@ -274,7 +240,7 @@ def _update_state(connection: Connection, item: ItemId) -> None:
     objected = any(e["action"] == "object" and not e["undone"] and e["id"] > newest for e in events)
     state = {
         "decided": found.decided, "contested": found.contested, "objected": objected, "gold_label": found.label,
-        "gold_type": found.error_type, "assignee": assignee_of(cast("Sequence[Mapping[str, Any]]", events)),
+        "gold_type": found.error_type,
     }  # fmt: skip
     connection.execute(update(REVIEW_ITEMS).where(of_item(REVIEW_ITEMS, item)).values(state))
 

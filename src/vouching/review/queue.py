@@ -1,8 +1,8 @@
 """The review queue: verdicts of a ledger taken one by one, decided, skipped, and taken back.
 
 Everything that reviewers do is appended to the chain of the verdict, so the ledger proves it; who has what in hand is
-in the same database, so several servers agree. What is assigned to somebody (:mod:`vouching.review.assigning`) is
-theirs alone. Not supported: reviewing what is no verdict, such as the items of a checklist.
+in the same database, so several servers agree. Not supported: reviewing what is no verdict, such as the items of a
+checklist; assigning verdicts to a reviewer (Argilla and Label Studio do).
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from vouching.errors import ConfigError, InputError, VouchError
 from vouching.ledger.ledger import Ledger
 from vouching.ledger.tables import REVIEW_EVENTS, REVIEW_ITEMS, REVIEW_LOCKS
 from vouching.review.conditions import (
-    assigned_by,
     conditions_of,
     has_place,
-    is_for,
     is_state,
     locks_item,
     now_of,
@@ -43,8 +41,6 @@ from vouching.types.review import (
     ReviewItem,
     ReviewState,
 )
-
-_IN_HAND = "somebody else has {} in hand: take another one, or wait"
 
 
 class ItemTakenError(VouchError):
@@ -96,9 +92,9 @@ class ReviewQueue:
     ) -> ReviewItem | None:
         """The next verdict for a reviewer, who has it in hand until ``lock_seconds`` are over; None if none is left.
 
-        What is assigned to the reviewer comes first, by any policy, and no one else gets it. Whoever took one by this
-        policy gets it again if it fits, else puts it back. No one gets a verdict that they decided or skipped, unless a
-        caller objected since. Raises InputError for an unknown policy or a reviewer without a name.
+        Whoever took one by this policy gets it again if it fits, else puts it back. No one gets a verdict that they
+        decided or skipped, unless a caller objected since. Raises InputError for an unknown policy or a reviewer
+        without a name.
         """
         refuse_name(reviewer)
         if policy not in get_args(Policy):
@@ -109,17 +105,12 @@ class ReviewQueue:
         with self.ledger.store.write() as connection:
             now = now_of(connection)
             asked = offered(reviewer, policy, self.reviewers, filters).order_by(*order_of(policy, self.seed))
-            given = offered(reviewer, None, self.reviewers, filters).order_by(*order_of(policy, self.seed))
-            found = self._free(connection, given.where(REVIEW_ITEMS.c.assignee == reviewer), reviewer, now)
-            if found is not None:
-                by = assigned_by(connection, found)
-            else:
-                mine = exists().where(
-                    locks_item(), REVIEW_LOCKS.c.reviewer == reviewer, REVIEW_LOCKS.c.until > now,
-                    REVIEW_LOCKS.c.policy == policy, REVIEW_LOCKS.c.seed == self.seed,
-                )  # fmt: skip
-                held = connection.execute(asked.where(mine).limit(1)).first()
-                found = ItemId(*held) if held else self._free(connection, asked, reviewer, now)
+            mine = exists().where(
+                locks_item(), REVIEW_LOCKS.c.reviewer == reviewer, REVIEW_LOCKS.c.until > now,
+                REVIEW_LOCKS.c.policy == policy, REVIEW_LOCKS.c.seed == self.seed,
+            )  # fmt: skip
+            held = connection.execute(asked.where(mine).limit(1)).first()
+            found = ItemId(*held) if held else self._free(connection, asked, reviewer, now)
             connection.execute(delete(REVIEW_LOCKS).where(REVIEW_LOCKS.c.reviewer == reviewer))
             if found is not None:
                 self._lock(connection, found, reviewer, now, by)
@@ -143,7 +134,7 @@ class ReviewQueue:
     def take_item(self, reviewer: str, item: ItemId) -> ReviewItem:
         """One verdict, also a decided one, to decide it or to decide it anew.
 
-        Raises ItemTakenError if others have it in hand or it is assigned to them, and InputError if there is none.
+        Raises ItemTakenError if others have it in hand, and InputError if there is none.
         """
         refuse_name(reviewer)
         return self._take_item(reviewer, item, ("", self.seed))
@@ -154,7 +145,7 @@ class ReviewQueue:
             now = now_of(connection)
             self._locked_row(connection, item)
             if not self._place(connection, item, reviewer, now):
-                raise ItemTakenError(_whose(connection, item, reviewer) or _IN_HAND.format(item))
+                raise ItemTakenError(f"somebody else has {item} in hand: take another one, or wait")
             connection.execute(delete(REVIEW_LOCKS).where(REVIEW_LOCKS.c.reviewer == reviewer))
             self._lock(connection, item, reviewer, now, by)
         return self.get(item, reviewer)
@@ -296,7 +287,7 @@ class ReviewQueue:
 
     def _place(self, connection: Connection, item: ItemId, reviewer: str, now: float) -> bool:
         asked = select(REVIEW_ITEMS.c.row_id).where(
-            of_item(REVIEW_ITEMS, item), is_for(reviewer), has_place(reviewer, self.reviewers, now)
+            of_item(REVIEW_ITEMS, item), has_place(reviewer, self.reviewers, now)
         )
         return connection.execute(asked).first() is not None
 
@@ -320,8 +311,7 @@ class ReviewQueue:
         """Refuse who no longer has a verdict in hand, if others have it or, unless it is from outside, settled it."""
         now = now_of(connection)
         if not self._place(connection, item, reviewer, now):
-            late = f"{item} was not in your hand for too long, and somebody else took it meanwhile"
-            raise ItemTakenError(_whose(connection, item, reviewer) or late)
+            raise ItemTakenError(f"{item} was not in your hand for too long, and somebody else took it meanwhile")
         if until > now or outside:
             return
         others = exists().where(
@@ -357,11 +347,3 @@ class ReviewQueue:
             read_on(connection, stream)
             if action != "object":
                 connection.execute(delete(REVIEW_LOCKS).where(mine))
-
-
-def _whose(connection: Connection, item: ItemId, reviewer: str) -> str:
-    """Why a reviewer does not get a verdict that is assigned to somebody else; empty if it is not."""
-    name = connection.execute(select(REVIEW_ITEMS.c.assignee).where(of_item(REVIEW_ITEMS, item))).scalar()
-    if name is None or name == reviewer:
-        return ""
-    return f"{item} is assigned to {name}: take another one, or ask whoever assigned it to release it"

@@ -36,7 +36,7 @@ def item_of(
     return ReviewItem(
         item, row.at, row.stream, row.caller, from_json(Verdict, json.dumps(verdict)), sources_of(row),
         question if isinstance(question, str) else None, response if isinstance(response, str) else None, state,
-        reviews, locked_until, found["assignee"],
+        reviews, locked_until,
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def line_of(row: RowMapping, state: ReviewState) -> ItemLine:
     """A row of the items as a line of a list."""
     names = (
         "at", "stream", "caller", "model", "label", "error_type", "score", "confidence", "decided", "objected",
-        "gold_label", "gold_type", "assignee",
+        "gold_label", "gold_type",
     )  # fmt: skip
     return ItemLine(ItemId(row["row_id"], row["finding"]), state=state, **{name: row[name] for name in names})
 
@@ -82,7 +82,7 @@ def _review_of(row: RowMapping) -> Review:
         row["id"], ItemId(row["row_id"], row["finding"]), row["at"], row["reviewer"], row["action"], row["label"],
         row["error_type"], row["undone"], row["policy"], {"label": row["was"], "error_type": row["was_type"]},
         _span(span), fix if isinstance(fix, str) else None, note if isinstance(note, str) else "",
-        undoes if isinstance(undoes, int) else None, row["assignee"],
+        undoes if isinstance(undoes, int) else None,
     )  # fmt: skip
 
 

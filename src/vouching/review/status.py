@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vouching.review.agreement import Agreement, agreement
-from vouching.review.assigning import assigned
 from vouching.review.audits import BlockingAudit, blocking_audit
 from vouching.review.drift import Drift, drift
 from vouching.review.queue import ReviewQueue
@@ -31,8 +30,6 @@ class ReviewStatus:
     """What is left, how reviewers agree, and what their reviews show."""
 
     counts: QueueCounts
-    assigned: dict[str, int]
-    """Verdicts that are assigned, by reviewer."""
     agreement: Agreement
     periods: tuple[Period, ...]
     """Labels and error types of all verdicts over time."""
@@ -55,7 +52,7 @@ def status_of(
     callers = by_caller_of(rows)
     model = filters.model if filters is not None else None
     return ReviewStatus(
-        queue.counts(filters), assigned(queue, filters), agreement(queue, filters), tuple(periods(queue, by, filters)),
-        reliability_of(rows), tuple(callers), tuple(by_overlap_of(queue, rows)), drift(queue, filters=filters),
+        queue.counts(filters), agreement(queue, filters), tuple(periods(queue, by, filters)),
+        reliability_of(rows), tuple(callers), tuple(by_overlap_of(queue, rows)), drift(queue, filters),
         tuple(blocking_audit(queue, one.name, model) for one in callers[:_AUDITED]),
     )  # fmt: skip

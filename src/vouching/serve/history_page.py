@@ -129,8 +129,7 @@ def line_of(row: LedgerRow) -> Line:
     if row.kind == "review":
         text = f"Review of entry {row.about}{': ' if record.get('note') else ''}{record.get('note') or ''}"
     if row.kind == "assignment":
-        to = cast("dict[str, Any]", row.provenance.get("review") or {}).get("assignee")
-        text = f"Entry {row.about}: {f'assigned to {to}' if to else 'released'}"
+        text = f"Entry {row.about}: assigned to a reviewer, or released"  # by an earlier version
     shown = shorten(visible_line(text), _LONGEST_LINE) or ("Texts erased" if row.erased else "Texts not kept")
     return Line(row, _STATES.get(row.label or "", ""), shown, extent)
 

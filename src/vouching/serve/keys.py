@@ -18,15 +18,15 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from fcntl import LOCK_EX, flock
 from pathlib import Path
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
 from vouching.errors import AccessError, ConfigError, InputError
 from vouching.types.visible import shown_json
 
-Scope: TypeAlias = Literal["check", "reward", "read", "review", "lead", "metrics"]
-"""What a key may do: check texts; score training rows; read the ledger; review; assign reviews; read the metrics."""
+Scope: TypeAlias = Literal["check", "reward", "read", "review", "metrics"]
+"""What a key may do: check texts; score training rows; read the ledger; review; read the metrics."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
@@ -39,7 +39,8 @@ class Key:
     """Whose it is; shown in the ledger and the log."""
     digest: str
     """SHA-256 of the whole key, in hexadecimal."""
-    scopes: tuple[Scope, ...]
+    scopes: tuple[str, ...]
+    """A scope that this version does not know allows nothing."""
     requests_per_minute: int | None = None
     """Its own limit; None for the server's."""
     created: str = ""
@@ -102,10 +103,6 @@ class KeyFile:
             raise AccessError(f"the API key {key.id} was revoked on {key.revoked}: pass another one")
         return key
 
-    def names_of(self, scope: Scope) -> list[str]:
-        """The names of the valid keys with a scope, in order."""
-        return sorted({key.name for key in self.keys.values() if key.revoked is None and key.allows(scope)})
-
     def add(
         self, name: str, scopes: Sequence[str] = ("check",), requests_per_minute: int | None = None
     ) -> tuple[str, Key]:
@@ -124,7 +121,7 @@ class KeyFile:
             _refuse_shared_name(name, scopes, keys.values())
             number = next(n for n in iter(lambda: secrets.token_hex(4), None) if n not in keys)
             secret = f"vouch_{number}_{secrets.token_hex(32)}"
-            given = cast("tuple[Scope, ...]", tuple(dict.fromkeys(scopes)))
+            given = tuple(dict.fromkeys(scopes))
             key = Key(number, name, _digest(secret), given, requests_per_minute, _now())
             keys[number] = key
         return secret, key
@@ -165,9 +162,9 @@ class KeyFile:
 
 
 def _refuse_shared_name(name: str, scopes: Sequence[str], keys: Iterable[Key]) -> None:
-    """Raises InputError if two valid keys had the name and one of them reviewed or assigned: people are known by it."""
+    """Raises InputError if two valid keys had the name and one of them reviewed: people are known by it."""
     for key in keys:
-        if key.name == name and key.revoked is None and {"review", "lead"} & {*scopes, *key.scopes}:
+        if key.name == name and key.revoked is None and "review" in {*scopes, *key.scopes}:
             raise InputError(
                 f"the valid key {key.id} has the name {shown_json(name)} too, and reviewers are known by "
                 f"the names of their keys: choose another name, or first run  vouch serve keys revoke {key.id}"

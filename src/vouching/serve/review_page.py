@@ -49,7 +49,6 @@ def add_review_page(app: FastAPI, service: Service) -> None:
     async def review(request: Request) -> Response:
         return page(
             request, service, "review", "review.html.jinja", title="Review", policies=get_args(Policy),
-            leads=request.state.key.allows("lead"), reviewers=service.reviewers(),
         )  # fmt: skip
 
 

@@ -66,7 +66,6 @@ class ReviewEntry(_Read):
     fix: str | None
     note: str
     undoes: int | None
-    assignee: str | None
 
 
 class Item(_Read):
@@ -83,7 +82,6 @@ class Item(_Read):
     state: ReviewState
     reviews: list[ReviewEntry]
     locked_until: float | None
-    assignee: str | None
 
 
 class Taken(BaseModel):
@@ -110,7 +108,6 @@ class Line(_Read):
     objected: bool
     gold_label: str | None
     gold_type: str | None
-    assignee: str | None
 
 
 class Lines(BaseModel):
@@ -129,7 +126,6 @@ class NextBody(bodies.FilteredBody):
 
 class _Listed(bodies.FilteredBody):
     policy: Policy = "uncertain"
-    assignee: str | None = None
     state: ReviewState | None = None
     limit: Annotated[int, Query(ge=1, le=500)] = 100
     offset: Annotated[int, Query(ge=0, le=LARGEST)] = 0

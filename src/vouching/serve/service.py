@@ -100,10 +100,6 @@ class Service:
             self.measures.count(one)
         return done
 
-    def reviewers(self) -> list[str]:
-        """The names of the keys that review; none on a server without keys."""
-        return self.keys.names_of("review") if self.keys is not None else []
-
     def metrics(self) -> bytes:
         """Everything that is measured, in the format of Prometheus; a look at the ledger included."""
         if self.recorder is not None:

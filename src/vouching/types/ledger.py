@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 EntryKind: TypeAlias = Literal[
     "check", "check-response", "follow", "audit", "rank", "challenge", "reward", "review", "assignment", "erase"
 ]
-"""What an entry records: a result of the command of that name, a person's review, who is to review, or an erasure."""
+"""What an entry records: a result of the command of that name, a review, who was to review (once), or an erasure."""
 Kept: TypeAlias = Literal["all", "record", "digests"]
 """What a ledger keeps of the texts: inputs and record, the record alone, or only digests of both."""
 FaultKind: TypeAlias = Literal["changed", "missing", "inserted", "unlinked", "content", "head", "anchor", "key"]
@@ -36,7 +36,7 @@ class Entry:
     usage: Mapping[str, Any] | None = None
     """What it cost; None for the record's own."""
     about: int | None = None
-    """Id of the row that it is about, for a review or an assignment."""
+    """Id of the row that it is about, for a review."""
 
 
 @dataclass(frozen=True, slots=True)

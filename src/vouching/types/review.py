@@ -15,7 +15,7 @@ Policy: TypeAlias = Literal["uncertain", "disputed", "sampled"]
 """Which verdict comes next: confidence nearest to one half; reviewers disagree, or a caller objected; at random."""
 ReviewState: TypeAlias = Literal["open", "disputed", "final"]
 """open: reviews are missing; disputed: reviewers disagree, or a caller objected since; final: decided."""
-ReviewAction: TypeAlias = Literal["decide", "skip", "object", "undo", "assign"]
+ReviewAction: TypeAlias = Literal["decide", "skip", "object", "undo"]
 
 
 class ItemId(NamedTuple):
@@ -88,8 +88,6 @@ class Review:
     """Remarks; empty if erased."""
     undoes: int | None = None
     """For an undo, the id of the review that it takes back."""
-    assignee: str | None = None
-    """For an assignment, to whom; None if it was taken from somebody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +116,6 @@ class ReviewItem:
     """Everything that was done to it, oldest first."""
     locked_until: float | None = None
     """Seconds since 1970 until when whoever took it has it; None if it was not taken."""
-    assignee: str | None = None
-    """Who alone is to review it next; None for anybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +150,6 @@ class ItemLine:
     """What the reviewers agree on so far."""
     gold_type: str | None
     """Likewise, the error type."""
-    assignee: str | None
-    """Who alone is to review it next; None for anybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,5 +184,3 @@ class QueueFilters:
     """Appended at this time or later: ISO 8601; without a zone, UTC."""
     until: str | None = None
     """Appended before this time."""
-    assignee: str | None = None
-    """Assigned to this reviewer."""

@@ -120,25 +120,6 @@
     tell(`Taken back: ${deciding().dataset.id}.`);
   });
 
-  // Only leads have this form.
-  const assigning = byId("assign");
-  const assign = () => alone(async () => {
-    const { reviewer, what, number } = Object.fromEntries(new FormData(assigning));
-    if (what === "this" && !deciding()) throw new Error("there is no verdict to assign: choose the next ones, or another order");
-    const verdicts = what === "this" ? { items: [deciding().dataset.id] } : { number: Number(number), ...wanted() };
-    const { items } = await (await call("POST", "/v1/queue/assign", { reviewer, ...verdicts })).json();
-    await next();
-    toAssign(false);
-    tell(`Assigned to ${reviewer}: ${items.length === 1 ? items[0] : `${items.length} verdicts`}.`);
-  });
-  assigning?.addEventListener("change", () => { assigning.elements.number.disabled = assigning.elements.what.value === "this"; });
-  assigning?.addEventListener("submit", (event) => { event.preventDefault(); assign(); });
-  const toAssign = (open = true) => {
-    assigning.hidden = !open;
-    byId("show-assign").setAttribute("aria-expanded", String(open));
-    if (open) assigning.elements.reviewer.focus();
-  };
-
   // Fields, buttons, keys
   place.addEventListener("change", (event) => { if (event.target.name === "label") followLabel(); });
   place.addEventListener("input", (event) => { if (event.target.id === "span") span = null; });
@@ -147,7 +128,6 @@
     const button = event.target.closest("button");
     if (button?.id === "skip") skip();
     if (button?.id === "undo") undo();
-    if (button?.id === "show-assign") toAssign(assigning.hidden);
   });
   which.addEventListener("change", () => {
     history.replaceState(null, "", `${location.pathname}?${new URLSearchParams(wanted())}`);
@@ -161,14 +141,9 @@
       return save();
     }
     if (event.key === "Escape" && event.target.closest("#item input, #item textarea")) return event.target.blur();
-    if (event.key === "Escape" && event.target.closest("#assign")) {
-      toAssign(false);
-      return byId("show-assign").focus();
-    }
     if (isTyped(event)) return;
     const key = event.key;
     if (key === "u" || key === "k") undo();
-    else if (key === "a" && assigning) toAssign();
     else if (!deciding()) return;
     else if (key >= "1" && key <= "8") choose(Number(key));
     else if (key === "Enter" && !event.target.closest("button, a, summary")) save();
