@@ -14,6 +14,7 @@ import pytest
 from tests.bench.samples import claim_rows, data_folder
 from tests.bench.test_run import Notes, lines_of, run
 from tests.cli.chat_server import chat_server
+from vouching.bench.claims import run_notes
 from vouching.bench.task import RunOptions
 from vouching.errors import ConfigError, InputError
 
@@ -77,27 +78,27 @@ def test_rows_are_asked_about_at_the_same_time_and_written_in_order(data: Path, 
 
 
 def test_a_model_that_goes_away_stops_the_run_and_resume_ends_it_as_if_it_had_not(data: Path, tmp_path: Path) -> None:
-    down, out, asked_again = [True], tmp_path / "out", list[str]()
+    down, repaired, out = list[str](), list[bool](), tmp_path / "out"
 
     def answer(asked: str) -> str | int:
-        if down[0]:
-            return 503 if "Bridge 7 opened" in asked else record(asked)
-        asked_again.append(asked)
-        return record(asked)
+        down.extend(["down"] * ("Bridge 5 opened" in asked))
+        return 503 if down and not repaired else record(asked)
 
     with chat_server(answer) as model:
         stopped = run(data, out, "wice", "seva_fever", options=options(model))
         assert stopped.results is None
         assert "503" in str(stopped.stopped)
-        # Three rows on each bridge: what comes before the first on bridge 7 is kept, and only that.
-        assert [line["id"] for line in lines_of(out)] == [f"bridge-{n}" for n in range(21)]
-        down[0] = False
+        # Three rows on each bridge: at most those before the first on bridge 5 are answered, and kept in order.
+        kept = len(lines_of(out))
+        assert kept <= 15
+        assert [line["id"] for line in lines_of(out)] == [f"bridge-{n}" for n in range(kept)]
+        repaired.append(True)
         notes = Notes()
         finished = run(data, out, "wice", "seva_fever", options=options(model, resume=True), notes=notes)
         run(data, tmp_path / "whole", "wice", "seva_fever", options=options(model))
     assert finished.results
     assert finished.unverified == 0
-    assert len(notes.shares) == ROWS - 21 + 6
+    assert len(notes.shares) == ROWS - kept + 6
     for name in ("wice", "seva_fever"):
         assert lines_of(out, name) == lines_of(tmp_path / "whole", name)
 
@@ -135,3 +136,19 @@ def test_several_processes_and_another_way_of_asking_are_refused(
         monkeypatch.setenv("VOUCH_CALIBRATION", str(tmp_path / "calibration.json"))
         with pytest.raises(InputError, match="has calibrator null, but this one has calibrator temperature:"):
             run(data, out, options=replace(options(model), resume=True))
+
+
+def test_latency_tokens_and_price_of_a_decision_model_are_figures_and_printed(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VOUCH_PRICE", "0.1,0")
+    with chat_server(lambda asked: "0.9") as model:
+        outcome = run(data, tmp_path / "out", options=options(f"decision:{model}"))
+    assert outcome.results
+    used = outcome.results["sets"]["wice"]["usage"]
+    # Each row is a call, whose reply reports 900 tokens of the request and 5 of the reply; a million costs .1 and 0.
+    assert (used["calls"], used["prompt_tokens"], used["completion_tokens"]) == (ROWS, 900 * ROWS, 5 * ROWS)
+    assert used["cost"] == pytest.approx(ROWS * 900 * 0.1 / 1e6)
+    assert 0 < used["seconds_median"] <= used["seconds_p95"]
+    assert any("30 calls, 27,000 tokens sent, 150 received, cost 0.0027" in one for one in run_notes(outcome.results))
+    assert lines_of(tmp_path / "out")[0]["usage"]["cost"] == pytest.approx(900 * 0.1 / 1e6)

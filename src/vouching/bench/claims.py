@@ -271,6 +271,13 @@ def run_notes(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: {line}."
         if found["pairs"]:
             yield f"{name}: pair accuracy {interval_words(found['pairs']['pair_accuracy'])}."
+        if spent := found.get("usage"):
+            cost = f", cost {spent['cost']:.4g}" if spent["cost"] else ""
+            yield (
+                f"{name}: {spent['calls']:,} calls, {spent['prompt_tokens']:,} tokens sent, "
+                f"{spent['completion_tokens']:,} received{cost}; seconds of a row: median {spent['seconds_median']:.3g}, "
+                f"p95 {spent['seconds_p95']:.3g}."
+            )
 
 
 def _measured_words(found: Mapping[str, Any]) -> Iterator[str]:

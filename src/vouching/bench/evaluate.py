@@ -12,7 +12,7 @@ import numpy as np
 
 from vouching import metrics
 from vouching.bench.intervals import RESAMPLES, Figure, figure, intervals, plain, verdict_of
-from vouching.bench.score import MEASURES, NO_CLAIM, Labelled, Scored, group_numbers, labelled
+from vouching.bench.score import COSTS, MEASURES, NO_CLAIM, Labelled, Scored, group_numbers, labelled
 from vouching.metrics import Interval
 from vouching.metrics.intervals import Statistic
 
@@ -41,8 +41,6 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
     0 resamples give no intervals.
     """
     arrays = labelled(rows)
-    times = [row["seconds"] for row in rows]
-    seconds = None if None in times else sum(times)
     return {
         **_counts(rows),
         "metrics": _metrics(arrays, resamples) if arrays else None,
@@ -58,9 +56,22 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
         "structure": _structure(rows),
         "parts": _parts(rows, resamples),
         "mean_balanced_accuracy": _mean_balanced_accuracy(rows, resamples),
-        "seconds": None if seconds is None else round(seconds, 2),
-        "rows_per_second": round(len(rows) / seconds, 1) if seconds else None,
+        **_spent(rows),
     }
+
+
+def _spent(rows: Sequence[Scored]) -> dict[str, Any]:
+    """Time; with a model its calls, tokens, price, and the seconds of a row, as its rows are judged concurrently."""
+    times = [row["seconds"] for row in rows]
+    used = [row["usage"] for row in rows if row.get("usage")]
+    if not used:
+        seconds = None if None in times else sum(times)
+        rate = round(len(rows) / seconds, 1) if seconds else None
+        return {"seconds": None if seconds is None else round(seconds, 2), "rows_per_second": rate, "usage": None}
+    half, most = np.percentile([time for time in times if time is not None], (50, 95))
+    spent: dict[str, Any] = {name: sum(one[name] for one in used) for name in COSTS}
+    latency = {"seconds_median": round(float(half), 3), "seconds_p95": round(float(most), 3)}
+    return {"seconds": None, "rows_per_second": None, "usage": {**spent, **latency}}
 
 
 def set_curves(rows: Sequence[Scored]) -> dict[str, list[list[float]]]:

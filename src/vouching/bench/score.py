@@ -23,7 +23,7 @@ from vouching.methods.structured.reward import alignment_quality, chain_quality
 from vouching.metrics import document_numbers, span_counts, token_counts
 from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.read import Row
-from vouching.types import NOT_FOUND, Unverified, Verdict
+from vouching.types import NOT_FOUND, Report, Unverified, Verdict
 
 Scored = dict[str, Any]
 """A line of ``rows/<set>.jsonl``; see :func:`score_row`."""
@@ -31,6 +31,8 @@ NO_CLAIM = "no claim"
 """Why a response that states nothing to check has no score."""
 MEASURES = ("format", "alignment", "chain", "grounded", "consistent")
 """How well a verdict fills the record; see :func:`structure_of`."""
+COSTS = ("calls", "prompt_tokens", "completion_tokens", "cost")
+"""What is counted of the usage of a model."""
 IGNORED = frozenset(
     "a an the of to in on at by for with from and or is are was were be been it its as that this".split()
 )
@@ -70,8 +72,8 @@ async def score_row(row: BenchRow, checker: Checker) -> Scored:
     Returns:
         id, is_response, attributable (gold), score in [0, 1] or None, label (True for Attributable) or None, unverified
         (why there is no score, or None), error_types, overlap, length (characters of the text), spans (characters or
-        tokens in both, predicted, gold, all; or None), structure, seconds (None with a language model), keys (see
-        :func:`~vouching.bench.rows.group_keys`), and the row's part, pair and preferred.
+        tokens in both, predicted, gold, all; or None), structure, seconds, keys (see
+        :func:`~vouching.bench.rows.group_keys`), the row's part, pair and preferred; with a model, its usage.
 
     Raises:
         BackendError: the language model cannot be reached; the row can be retried.
@@ -86,7 +88,11 @@ async def score_row(row: BenchRow, checker: Checker) -> Scored:
         outcome = await (checker.acheck_response if row.is_response else checker.acheck)(row.text, row.sources)
     except InputError as error:
         return _line(row, f"input: {error}", time.perf_counter() - start)
-    seconds = time.perf_counter() - start if checker.embedded else None
+    line = _outcome_line(row, outcome, time.perf_counter() - start if checker.embedded else outcome.usage.seconds)
+    return line if checker.embedded else {**line, "usage": {name: getattr(outcome.usage, name) for name in COSTS}}
+
+
+def _outcome_line(row: BenchRow, outcome: Verdict | Unverified | Report, seconds: float) -> Scored:
     if isinstance(outcome, Unverified):
         return _line(row, f"{outcome.reason}: {outcome.message}", seconds)
     if isinstance(outcome, Verdict):

@@ -210,7 +210,7 @@ def from_gemini(reply: Json, asked: Json) -> Json:
     if feedback.get("block_reason"):
         answers = {name: {"type": "refusal"} for name in asked["questions"]}
     tokens = {f"{side}_tokens": usage.get(f"total_{side}_tokens") for side in ("input", "output")}
-    return {**reply, "answers": answers, "usage": tokens}
+    return {**reply, "answers": answers, "usage": {**usage, **tokens}}
 
 
 def _same(reply: Json, asked: Json) -> Json:

@@ -18,10 +18,9 @@ from vouching.errors import ConfigError, ModelContextError, ModelRefusedError
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.connections import KEY
 from vouching.models.decision_shapes import FORM, SHAPE_NAMES, SHAPES, Json, ShapeName
-from vouching.models.json_fields import json_count, json_object
-from vouching.models.limits import ServerFacts, TimeLimits
+from vouching.models.json_fields import json_object
+from vouching.models.limits import ServerFacts, TimeLimits, usage_of
 from vouching.models.posting import ModelServer
-from vouching.types import Usage
 from vouching.types.visible import hint
 
 DECISION = "decision:"
@@ -180,6 +179,4 @@ class DecisionModel:
             text = json.dumps({"error": str(error)})
         if json_object(reply.get("answers")).keys() & asked["questions"].keys():
             self._shapes = (shape,)
-        used = json_object(reply.get("usage"))
-        tokens = (json_count(used.get(f"{side}_tokens")) or 0 for side in ("input", "output"))
-        return Completion(text, "stop", Usage(seconds, *tokens, calls=1))
+        return Completion(text, "stop", usage_of(reply.get("usage"), seconds, ("input", "output")))

@@ -21,8 +21,8 @@ from vouching.models.connections import (
     EXCERPT,
 )
 from vouching.models.facts import served_names
-from vouching.models.json_fields import json_count, json_object
-from vouching.models.limits import ServerFacts, TimeLimits
+from vouching.models.json_fields import json_object
+from vouching.models.limits import ServerFacts, TimeLimits, usage_of
 from vouching.models.logprobs import read_alternatives, read_logprobs
 from vouching.models.posting import ModelServer
 from vouching.models.tools import ToolCall
@@ -133,17 +133,15 @@ def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[C
     >>> answer = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}
     >>> read_completions(answer, 0.5, "http://host")
     [Completion(text='Hi', finish_reason='stop',
-        usage=Usage(seconds=0.5, prompt_tokens=3, completion_tokens=0, calls=1), logprobs=None, tool_calls=(),
-        alternatives=())]
+        usage=Usage(seconds=0.5, prompt_tokens=3, completion_tokens=0, calls=1, cost=0.0), logprobs=None,
+        tool_calls=(), alternatives=())]
     """
     choices = cast("list[Any]", body["choices"]) if isinstance(body.get("choices"), list) else []
     if not choices:
         raise ModelAnswerError(
             f"the answer from {where} has no choices: {shown_json(body.get('error', body), EXCERPT)}"
         )
-    used = json_object(body.get("usage"))
-    cost = Usage(seconds, *(json_count(used.get(f"{kind}_tokens")) or 0 for kind in ("prompt", "completion")), calls=1)
-    usages = [cost, *(Usage() for _ in choices[1:])]
+    usages = [usage_of(body.get("usage"), seconds), *(Usage() for _ in choices[1:])]
     return [_completion(json_object(choice), usage, where) for choice, usage in zip(choices, usages, strict=True)]
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from vouching.errors import ConfigError
 from vouching.models.base import Model
+from vouching.models.json_fields import json_count, json_object
+from vouching.types import Usage
 
 AT_ONCE = 64
 """The maximum number of concurrent calls to a server by default."""
@@ -242,6 +245,27 @@ def price_given() -> Price | None:
             f"got {text!r}"
         ) from None
     return Price(prompt, completion)
+
+
+def usage_of(reported: Any, seconds: float, sides: tuple[str, str] = ("prompt", "completion")) -> Usage:
+    """What a call cost by the usage that a server reports: its ``cost``, else that of the tokens by ``VOUCH_PRICE``.
+
+    Args:
+        reported: the field "usage" of a reply, of whatever type.
+        seconds: how long the call took.
+        sides: what the server calls the tokens of prompts and of completions.
+
+    Raises ConfigError for a malformed ``VOUCH_PRICE``.
+
+    >>> usage_of({"input_tokens": 7, "output_tokens": "?", "cost": 0.002}, 0.5, ("input", "output"))
+    Usage(seconds=0.5, prompt_tokens=7, completion_tokens=0, calls=1, cost=0.002)
+    """
+    fields, price = json_object(reported), price_given()
+    sent, received = (json_count(fields.get(f"{side}_tokens")) or 0 for side in sides)
+    said = fields.get("cost")
+    if isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said < 1e300:
+        return Usage(seconds, sent, received, 1, float(said))
+    return Usage(seconds, sent, received, 1, price.of(sent, received) if price else 0.0)
 
 
 def number_of(name: str, least: int) -> float | None:

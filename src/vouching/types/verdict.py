@@ -105,6 +105,8 @@ class Usage:
     """Tokens received from a language model."""
     calls: int = 0
     """Calls made to a language model."""
+    cost: float = 0.0
+    """Their price, as the server reports it or by VOUCH_PRICE; 0 where neither says."""
 
 
 class Judged(Protocol):
@@ -142,7 +144,7 @@ def total_usage(things: Iterable[Costing]) -> Usage:
 
     >>> failed = Unverified(Claim("x"), "refused", "No.", usage=Usage(seconds=0.5, prompt_tokens=9, calls=1))
     >>> total_usage([failed, failed])
-    Usage(seconds=1.0, prompt_tokens=18, completion_tokens=0, calls=2)
+    Usage(seconds=1.0, prompt_tokens=18, completion_tokens=0, calls=2, cost=0.0)
     """
     used = [thing.usage for thing in things]
     return Usage(
@@ -150,6 +152,7 @@ def total_usage(things: Iterable[Costing]) -> Usage:
         prompt_tokens=sum(one.prompt_tokens for one in used),
         completion_tokens=sum(one.completion_tokens for one in used),
         calls=sum(one.calls for one in used),
+        cost=sum(one.cost for one in used),
     )
 
 

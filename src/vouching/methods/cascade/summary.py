@@ -12,7 +12,16 @@ class _Decided:
     claims: int = 0
     seconds: float = 0.0
     tokens: int = 0
+    cost: float = 0.0
     loss: float = 0.0
+
+    def words(self, name: str, total: int) -> str:
+        each = f"{self.seconds / self.claims:.3f} s and {self.tokens / self.claims:,.0f} tokens"
+        each += f" and {self.cost / self.claims:.2g} in money" if self.cost else ""
+        return (
+            f"{name} decided {self.claims:,} of {total:,} claims ({self.claims / total:.0%}): {each} a claim, "
+            f"expected loss {self.loss / self.claims:.3f}"
+        )
 
 
 def cascade_words(lines: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -37,6 +46,7 @@ def cascade_words(lines: Iterable[Mapping[str, Any]]) -> list[str]:
             one.claims += 1
             one.seconds += finding["usage"]["seconds"]
             one.tokens += finding["usage"]["prompt_tokens"] + finding["usage"]["completion_tokens"]
+            one.cost += finding["usage"].get("cost", 0.0)
             one.loss += 1.0 - finding["confidence"]
     decided = sum(one.claims for one in models.values())
     total = decided + failed
@@ -44,13 +54,9 @@ def cascade_words(lines: Iterable[Mapping[str, Any]]) -> list[str]:
         decided,
         sum(one.seconds for one in models.values()),
         sum(one.tokens for one in models.values()),
+        sum(one.cost for one in models.values()),
         sum(one.loss for one in models.values()),
     )
     listed = [*models.items(), *([("all models", whole)] if len(models) > 1 else [])]
-    said = [
-        f"{name} decided {one.claims:,} of {total:,} claims ({one.claims / total:.0%}): "
-        f"{one.seconds / one.claims:.3f} s and {one.tokens / one.claims:,.0f} tokens a claim, "
-        f"expected loss {one.loss / one.claims:.3f}"
-        for name, one in listed
-    ]
+    said = [one.words(name, total) for name, one in listed]
     return [*said, *([f"no model verified {failed:,} of {total:,} claims ({failed / total:.0%})"] if failed else [])]

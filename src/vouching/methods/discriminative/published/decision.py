@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -103,15 +102,13 @@ class DecisionScorer:
 
     async def _score(self, group: Sequence[Candidate]) -> list[ScoreOutcome]:
         """Outcomes of claims about the same sources; the first has the cost of all."""
-        started = time.perf_counter()
         evidence = ScreenedSources(group[0].sources)
         if evidence.empty:
             return [Unverified(one.claim, "no_evidence", NO_EVIDENCE) for one in group]
         spent: list[Completion] = []
         limit = await window_limit(self._model, self._limit, group[0].sources, [self._request((), group)], 0)
         read = await all_of(self._read(window, group, spent) for window in evidence.windows(limit))
-        usage = replace(total_usage(spent), seconds=time.perf_counter() - started)
-        costs = [usage, *(Usage() for _ in group[1:])]
+        costs = [total_usage(spent), *(Usage() for _ in group[1:])]
         answers = ([*chain.from_iterable(of_one)] for of_one in zip(*read, strict=True))
         return [self._outcome(one, found, cost) for one, found, cost in zip(group, answers, costs, strict=True)]
 
