@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -81,3 +82,21 @@ def test_a_command_that_waits_for_its_judge_says_so_again_and_again(tmp_path: Pa
     assert said[:2] == ["vouch: checking: no answer for 1 s", "vouch: checking: no answer for 1 s"]
     assert told[:2] == ["vouch: 0 rows, no further one for 1 s", "vouch: 0 rows, no further one for 1 s"]
     assert quiet == ""
+
+
+def test_a_batch_that_waits_for_one_row_says_how_many_later_ones_are_answered(tmp_path: Path) -> None:
+    free = threading.Event()
+
+    def answer(prompt: str) -> str:
+        if "row 1 " in prompt:
+            free.wait(30)
+        return reply(RIGHT)
+
+    rows = tmp_path / "rows.jsonl"
+    lines = [{"id": str(n), "claim": CLAIM, "source": f"This is row {n} of three. {SOURCE}"} for n in (1, 2, 3)]
+    rows.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    threading.Timer(4, free.set).start()
+    with chat_server(answer) as model:
+        batch = ["check", "--input", str(rows), "--output", str(tmp_path / "out.jsonl"), "--model", model]
+        told = CliRunner().invoke(app, ["--progress", "1", *batch]).stderr.splitlines()
+    assert "vouch: 0 rows, no further one for 2 s; 2 later ones wait for it" in told

@@ -269,7 +269,7 @@ def show_rows(job: RowJob, again: str = AGAIN, idle: bool = True) -> BatchSummar
                 progress.name(done.seen.problem)
 
         try:
-            summary = vouching.rows.run_rows(job, watch)
+            summary = vouching.rows.run_rows(job, watch, progress.keep)
         except OSError as error:
             raise typer.Exit(cannot_write(error, job.output)) from None
     if summary.again:
@@ -306,8 +306,7 @@ class RowProgress:
         self._share = share
         self._what = what
         self._terminal = sys.stderr.isatty()
-        self._rows = 0
-        self._named = 0
+        self._rows = self._kept = self._named = 0
         self._start = self._last = time.monotonic()
         self._every = line_seconds()
         self._next = self._start + (PATIENCE if self._terminal else self._every)
@@ -335,8 +334,7 @@ class RowProgress:
         if now < self._next:
             return
         self._next = now + (BAR_SECONDS if self._terminal else self._every)
-        read = self._share()
-        words = progress_words(self._rows, now - self._start, read, self._first_share, self._what)
+        words = progress_words(self._rows, now - self._start, read := self._share(), self._first_share, self._what)
         if self._terminal:
             self._draw(words, read)
         else:
@@ -344,10 +342,14 @@ class RowProgress:
 
     def _waited(self) -> str | None:
         """That no row was done for a while; None if one was, or a bar shows it."""
-        waited = time.monotonic() - self._last
-        if waited < self._every or self._bar is not None:
+        if (waited := time.monotonic() - self._last) < self._every or self._bar is not None:
             return None
-        return f"{progress_words(self._rows, 0, None, what=self._what)}, no further one for {waited:.0f} s"
+        kept = f"; {self._kept:,} later ones wait for it" if self._kept else ""
+        return f"{progress_words(self._rows, 0, None, what=self._what)}, no further one for {waited:.0f} s{kept}"
+
+    def keep(self, lines: int) -> None:
+        """Remember how many lines wait for an earlier row."""
+        self._kept = lines
 
     def name(self, problem: str) -> None:
         """Report a row that cannot be used."""

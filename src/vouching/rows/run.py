@@ -117,12 +117,17 @@ class Progress:
     """Returns the share of the input read so far, from 0 to 1, or None if unknown."""
 
 
-def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: None) -> BatchSummary:
+def run_rows(
+    job: RowJob,
+    watch: Callable[[Progress], None] = lambda progress: None,
+    kept: Callable[[int], None] = lambda lines: None,
+) -> BatchSummary:
     r"""Run a file of rows, or what an earlier run left of it.
 
     Args:
         job: rows, work and output.
         watch: called after each new line is written.
+        kept: called with the number of lines that wait for an earlier row, whenever it may have changed.
 
     Raises:
         InputError: the input or output cannot be used, or the output belongs to other rows or settings.
@@ -155,12 +160,14 @@ def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: N
                 stop_on_problem=job.stop_on_problem,
                 watch=lambda row, seen: watch(Progress(seen, journal.rows, reader.share)),
                 patience=job.patience,
+                kept=kept,
             )
 
 
 def run_batch(
     rows: Iterable[Row], journal: Journal, make_work: AnyWorkFactory, look: Look, *, jobs: int = 1,
     stop_on_problem: bool = False, watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
+    kept: Callable[[int], None] = lambda lines: None,
 ) -> BatchSummary:  # fmt: skip
     """Process every row whose line is missing or open, and write the lines in the order of the rows.
 
@@ -185,6 +192,7 @@ def run_batch(
                 seen = look(json.loads(line))
                 if seen.problem is None and not seen.again:
                     journal.ahead.keep(row, line)
+                    kept(len(journal.ahead))
 
             def work(rows: Iterable[Row]) -> Generator[tuple[Row, str]]:
                 return in_order(make_work, rows, jobs, patience, keep)
@@ -201,6 +209,7 @@ def run_batch(
                         journal.append(row, line)
                         summary.add(seen)
                     journal.ahead.drop(row)
+                    kept(len(journal.ahead))
                     watch(row, seen)
         except (WorkerError, BackendError) as error:
             broken.append(str(error))
