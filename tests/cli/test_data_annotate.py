@@ -117,13 +117,13 @@ def test_prompts_alone_are_written_for_every_row_with_what_a_reward_needs(option
     assert prompts[0]["prompt"] == lines(options.output)[0]["messages"][:2]
 
 
-def test_a_run_that_stopped_goes_on_where_it_was_and_ends_like_one_that_did_not(
+def test_a_row_that_was_not_answered_is_asked_again_and_the_files_are_those_of_a_run_that_had_all_answers(
     options: AnnotateOptions, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = {"opened once": ModelUnavailableError("the server is down"), **SCRIPT}
     assert annotate_rows(options, ScriptedModel(broken)) == Exit.INCOMPLETE
-    assert "stopped: the server is down; " in capsys.readouterr().err
-    assert [row["id"] for row in lines(options.output)] == ["a", "b"]
+    assert "rows.jsonl, line 3: the server is down" in capsys.readouterr().err
+    assert [row["id"] for row in lines(options.output)] == ["a", "b", "d"]
     with pytest.raises(InputError, match="--resume"):
         annotate_rows(options, ScriptedModel(SCRIPT))
     again = ScriptedModel(SCRIPT)

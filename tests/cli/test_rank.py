@@ -195,14 +195,15 @@ def test_failures_and_invalid_rankings_are_counted_apart(tmp_path: Path) -> None
 
 
 def test_a_model_out_of_reach_stops_the_run_so_that_it_can_be_resumed(tmp_path: Path) -> None:
-    rows = written(tmp_path / "rows.jsonl", [{"id": n, "question": "q", "answers": ["a", "b"]} for n in "xy"])
+    rows = written(tmp_path / "rows.jsonl", [{"id": n, "question": "q", "answers": ["a", "b"]} for n in "rstuvwxy"])
     good = "<verdict>Answer 2 > Answer 1</verdict>"
     path = str(tmp_path / "out.jsonl")
     down = GenerativeRanker(ScriptedModel([good, *[ModelUnavailableError("the server is down")] * 9]), "generative")
     summary = batch(down, rows, open_journal(path, {}))
-    assert (summary.rows, summary.stopped) == (1, "the server is down")
-    summary = batch(GenerativeRanker(ScriptedModel([good]), "generative"), rows, open_journal(path, {}, resume=True))
-    assert (summary.rows, summary.found, summary.stopped) == (2, 1, None)
+    assert (summary.rows + summary.ahead, summary.stopped) == (1, "the server is down")
+    up = GenerativeRanker(ScriptedModel([good] * 7), "generative")  # the answered row is not asked about again
+    summary = batch(up, rows, open_journal(path, {}, resume=True))
+    assert (summary.rows, summary.stopped) == (8, None)
 
 
 def test_rows_without_sources_are_fine_where_none_are_needed(tmp_path: Path) -> None:
