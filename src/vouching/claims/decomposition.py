@@ -8,6 +8,7 @@ stands for, and the question of a short answer, are added in square brackets. No
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +26,7 @@ from vouching.types import Claim, NonClaim, Span
 
 _PRONOUN = re.compile(r"[\"“'‘*_(]*(?:he|she|it|they|this|these|his|her|its|their)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?:[A-Z][\w.'’-]*|\d+)(?:\s+(?:of\s+|the\s+|de\s+|van\s+)?[A-Z0-9][\w.'’-]*)*")
+_LABEL_LINE = re.compile(r"^[ \t]*[*_]{0,3}[^\W\d_][^\n:*]{0,60}:[*_]{0,3}(?=[ \t]+\S)", re.MULTILINE)
 _FIRST_WORDS = frozenset(
     str.split("""the a an in on at for this that these those it he she they his her its their we i according
         based with however despite finally overall""")
@@ -74,7 +76,8 @@ def decompose(response: str, question: str | None = None) -> Decomposition:
     shown = as_markdown(spoken(response))
     pieces = list(_pieces(shown))
     asked = (question or "").strip()
-    found = _Found(shown, asked, Discourse(asked))
+    labels = Counter(named(label.group()).lower() for label in _LABEL_LINE.finditer(shown))
+    found = _Found(shown, asked, Discourse(asked), frozenset(label for label, times in labels.items() if times > 1))
     for index, piece in enumerate(pieces):
         following = pieces[index + 1] if index + 1 < len(pieces) else None
         found.add(piece, following, is_whole=len(pieces) == 1)
@@ -97,6 +100,10 @@ class _Found:
     response: str
     question: str
     discourse: Discourse
+    repeated: frozenset[str] = frozenset()
+    """Labels that open more than one line, so that each belongs to the heading above it."""
+    heading: str = ""
+    """The heading last read."""
     claims: list[Claim] = field(default_factory=list[Claim])
     non_claims: list[NonClaim] = field(default_factory=list[NonClaim])
     named: str = ""
@@ -165,6 +172,7 @@ class _Found:
         if answered:
             self.claims.append(Claim(answered, "claim-1", sentence, context=self.question))
         elif reason or answers or needs_question(sentence.text):
+            self.heading = named(sentence.text.lstrip("# ")) if reason == "heading" else self.heading
             self.non_claims.append(NonClaim(sentence, reason or "fragment"))
         elif (head := self._belongs_to(label, is_item)) and not finite_verb(sentence.text):
             self._state(sentence, f"[{head}:] {sentence.text}", head)
@@ -175,7 +183,9 @@ class _Found:
         """What an item or the value of a label belongs to; "" for a sentence of its own, or the label of a step."""
         heads = [words for _, words in self.above[-1:]] if is_item else []
         if label and not re.match(r"\W*step\b", label.text, re.IGNORECASE):
-            heads.append(named(label.text))
+            name = named(label.text)
+            heads += [self.heading] if not heads and self.heading and name.lower() in self.repeated else []
+            heads.append(name)
         return ", ".join(heads)
 
     def _split(self, sentence: Span) -> None:

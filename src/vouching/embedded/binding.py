@@ -32,6 +32,8 @@ _BREAKS = (
     re.compile(r"\s(?:and|or|than|from|to|instead of|rather than)\s"),
 )
 """What separates the zones of two values; the strongest first."""
+_LABEL = re.compile(r"(?<=[:|,])[^:|,\n]*[^\W\d_][^:|,\n]*:\s*\Z")
+"""The label right before a value, after what the field is about: "goals:" in "Kestrel: goals: 41"."""
 _CLAUSE = re.compile(r"[,;:()\[\]—–](?=\s|$)|\s(?:and|but|while|whereas|where|which|who|whose)\s")
 
 
@@ -221,11 +223,29 @@ def _listed_together(scene: Scene, best: Place, own: Sequence[Spot], kin: Mappin
 
 
 def _names_more(scene: Scene, value: tuple[int, int], best: Place, own: Sequence[Spot]) -> bool:
-    """Whether the word after the value is that of the claim where the value is claimed, but not beside the other."""
+    """Whether what names the value in the claim names it in the source too, but not the other value.
+
+    That is the word after it, or its label ("arrival: 15:30") in its clause of the same sentence.
+    """
+    label = _LABEL.search(scene.claim.text, 0, value[0])
+    if label and any(sentence == best.sentence for sentence, _, _ in own):
+        words = [w for w in scene.focus.lookups if label.start() <= scene.claim.words[w.position].start < value[0]]
+        spots = [start for sentence, start, _ in own if sentence == best.sentence]
+        if any(_in_clause(scene, best.sentence, words, at) for at in spots):
+            return not _in_clause(scene, best.sentence, words, best.start)
     wanted = _word_after(scene.claim, value[1])
     if wanted is None or _word_after(scene.index.read(best.sentence), best.end) == wanted:
         return False
     return any(_word_after(scene.index.read(sentence), end) == wanted for sentence, _, end in own)
+
+
+def _in_clause(scene: Scene, sentence: int, words: Sequence[Lookup], at: int) -> bool:
+    """Whether the clause at an offset of a sentence has one of the words of a claim, or a synonym."""
+    reading = scene.index.read(sentence)
+    breaks = _clause_breaks(reading.text)
+    clause = bisect_right(breaks, at)
+    found = (reading.words[place].start for word in words for place in occurrences(word, reading))
+    return any(bisect_right(breaks, start) == clause for start in found)
 
 
 def _word_after(reading: ParsedSentence, end: int) -> str | None:

@@ -16,7 +16,8 @@ from vouching.reading.casing import has_one_case, in_usual_case
 from vouching.reading.evidence import SourceIndex, usual_form
 from vouching.reading.language import foreign_sources, looks_english
 from vouching.reading.plain import PlainText, as_plain
-from vouching.text.framing import ADDED, statement_of
+from vouching.text.framing import ADDED, field_labels, statement_of
+from vouching.text.quantities import find_quantities
 from vouching.text.words import find_words
 
 RULES = "rules-1"
@@ -88,6 +89,37 @@ def denies_clause(compared: Compared, denied: Mentioned) -> bool:
     return len(_NEGATION.findall(compared.claim.text)) % 2 > len(_NEGATION.findall(clause)) % 2
 
 
+_GENERIC = frozenset("name number count value amount kind type detail details item total".split())
+"""Labels that say nothing of what their value is."""
+_AMBIGUOUS = ("currency", "ratio", "count", "")
+"""Dimensions of amounts that many things have: such an amount does not say what it is of."""
+
+
+def _without_labels(text: str, read: str, segments: Sequence[Segment]) -> str:
+    """``text`` with blanks for the words of its labels that no source has: a label is the answer's own word.
+
+    Some word must say what the value is: another one of its label, or the value itself, as "20 mg" says that it is a
+    dose.
+    """
+    words = [
+        (segment.reading.words[word.position].lower, word) for segment in segments for word in segment.focus.lookups
+    ]
+    missing = {lower for lower, word in words if not (word.exact or word.close or word.around)}
+    found = {lower for lower, _ in words} - missing
+    for start, end, value in field_labels(read):
+        label = [word for word in find_words(read) if start <= word.start < end]
+        known = any(word.lower in found or word.lower in _GENERIC for word in label)
+        amounts = find_quantities(value)
+        says_unit = any(
+            one.dimension not in _AMBIGUOUS or re.fullmatch(r"\s+[a-z]{3,}", value[one.end :]) for one in amounts
+        )
+        specific = says_unit or (len(value.split()) > 1 and not any(character.isdigit() for character in value))
+        for word in label if known or specific or not value else ():
+            if word.lower in missing:
+                text = text[: word.start] + " " * (word.end - word.start) + text[word.end :]
+    return text
+
+
 def _alike_from_the_start(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
@@ -105,6 +137,10 @@ def compare(claim: str, index: SourceIndex) -> Compared:
         text = " " * clause[0] + text[slice(*clause)] + " " * (len(text) - clause[1])
     statement = replace(as_plain(text), before=whole)
     segments, own, mentioned = compare_in_own_voice(statement.text, index)
+    unknown = _without_labels(text, read, segments)
+    if unknown != text:
+        statement = replace(as_plain(unknown), before=whole)
+        segments, own, mentioned = compare_in_own_voice(statement.text, index)
     stated = Compared(statement, own, index, segments, read, mentioned, clause is not None, denies_in_part(read))
     if clause or statement.text == read or stated.verbatim:
         return stated

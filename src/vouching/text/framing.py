@@ -101,6 +101,39 @@ def names_a_place(text: str, number: int) -> bool:
     return _PLACE.search(text, max(0, number - _MAX_ANAPHOR), number) is not None
 
 
+_FIELD = re.compile(
+    r"\s*\[(?P<heads>[^\[\]\n]+):\]\s*(?:(?P<key>[^\W\d_][^\[\]:|\n]{0,40}):\s+)?(?P<value>[^\[\]\n]*)\s*"
+)
+_CELL = re.compile(r"\|\s*\[(?P<key>[^\[\]\n]+):\]\s*(?P<value>[^|\n]*)")
+
+
+def field_labels(text: str) -> list[tuple[int, int, str]]:
+    """The labels of a field of a structured answer, each with its value: keys, heads of columns, and keys above them.
+
+    A key above another has no value. What the field is about is no label: the first cell of a row, and the words above
+    a key unless they are in lower case.
+
+    >>> text = "[trains, Day train:] departure: 9:05"
+    >>> [(text[start:end], value) for start, end, value in field_labels(text)]
+    [('departure', '9:05'), ('trains', '')]
+    >>> [value for _, _, value in field_labels("| Basic | [Price:] 12 euros |")]
+    ['12 euros']
+    """
+    if "[" not in text or ":]" not in text:
+        return []
+    if text.lstrip().startswith("|"):
+        return [(*cell.span("key"), cell["value"].strip()) for cell in _CELL.finditer(text)]
+    field = _FIELD.fullmatch(text)
+    if field is None:
+        return []
+    heads = [found.span() for found in re.finditer(r"[^,\s][^,]*", field["heads"])]
+    at, value = field.start("heads"), field["value"].strip()
+    if field["key"] is None:
+        return [(at + heads[-1][0], at + heads[-1][1], value)] if len(heads) > 1 else []
+    above = [(at + first, at + last, "") for first, last in heads if field["heads"][first:last].islower()]
+    return [(*field.span("key"), value), *above]
+
+
 def statement_of(text: str) -> str:
     """``text`` with everything that is no part of its statement replaced by blanks, so that offsets stay.
 

@@ -110,7 +110,15 @@ def as_markdown(text: str) -> str:
     if len(_BLOCKS.findall(text)) < 2:
         return text
     text = _TABLE_ROW.sub(lambda row: re.sub(r"[\r\n]", " ", row[0]), text)
-    return _TAG.sub(_written_out, text)
+    depth = 0
+
+    def written(tag: re.Match[str]) -> str:
+        nonlocal depth
+        if (tag["name"] or "").lower() in ("ul", "ol"):
+            depth += -1 if tag["close"] else 1
+        return _written_out(tag, depth)
+
+    return _TAG.sub(written, text)
 
 
 def with_bars(text: str, rows: Sequence[Row]) -> str:
@@ -126,8 +134,8 @@ def with_bars(text: str, rows: Sequence[Row]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _written_out(tag: re.Match[str]) -> str:
-    """Markdown of the same length as a tag."""
+def _written_out(tag: re.Match[str], depth: int) -> str:
+    """Markdown of the same length as a tag; an item of a list in another is indented, by what its tag has room for."""
     name, closes = (tag["name"] or "").lower(), bool(tag["close"])
     mark = ""
     if name in ("td", "th"):
@@ -135,7 +143,7 @@ def _written_out(tag: re.Match[str]) -> str:
     elif re.fullmatch(r"h[1-6]", name):
         mark = "\n" if closes else "\n" + "#" * min(int(name[1]), 2) + " "
     elif name == "li" and not closes:
-        mark = "\n- "
+        mark = "\n- " if depth < 2 else "\n - "
     elif name in _LINE_TAGS:
         mark = "\n"
     return mark.ljust(len(tag[0]))

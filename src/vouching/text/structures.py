@@ -1,8 +1,9 @@
 """Texts with a structure: tables, code blocks, JSON and YAML, cut into fields with what they belong to.
 
 A row of a table is one piece whose cells have the heads of their columns; a value of JSON or YAML is one piece with its
-key, and has the keys above it as its path. What code does is not checked. Offsets are those of the answer. Not
-supported: YAML other than "key: value" lines and lists, cells that span rows or columns.
+key, and has the keys above it as its path, where an object of a list is called by its first short text. A key is read
+as words, and its last one as the unit of a number ("length_m": 4 is 4 m). What code does is not checked. Offsets are
+those of the answer. Not supported: YAML other than "key: value" lines and lists, cells that span rows or columns.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from vouching.text.clauses import finite_verb
 from vouching.text.layout import Row, table_rows
+from vouching.text.quantities import find_quantities
 from vouching.text.sentences import markup_spans
 
 Kind: TypeAlias = Literal["heading", "fragment", "code", "field", "prose"]
@@ -30,7 +33,7 @@ class Piece:
     context: str = ""
     """What a field belongs to, in words."""
     text: str = ""
-    """A field with the heads of its columns in square brackets; "" for the words of the stretch."""
+    """A field with the heads of its columns in square brackets, or its key in words; "" for the stretch as it is."""
 
 
 _FENCED = re.compile(
@@ -40,6 +43,12 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:
 _PAIR = re.compile(r"(?P<indent>[ \t]*)(?P<dash>- +)?(?:(?P<key>[\w \"'-]{1,40}?):(?:[ \t]+|$))?(?P<value>[^\n]*)")
 _NO_NAMES = frozenset("value fact detail details description answer information note notes".split())
 """Heads of columns that do not name what their cells hold."""
+_TITLED = re.compile(
+    r"(?:(?<=\A)|(?<=\n\n))(?P<title>[^\W\d_][^\n:|.!?]{0,60})\n"
+    r"(?P<lines>(?:[^\W\d_][^\n:|*]{0,40}:[ \t]+[^\s|][^\n|]{0,79}(?:\n|\Z)){2,})"
+)
+"""A line without a stop, and at least two lines "key: value" below it."""
+_NO_UNIT_AFTER = ("per", "in", "of", "no", "a")
 _DEEPEST = 50
 _PROSE_WORDS = 6
 _CLOSED = str.maketrans('[]{}\n*_`"', " " * 9)
@@ -58,7 +67,7 @@ def structured_pieces(answer: str) -> list[Piece]:
     if whole:
         return _with_rest(answer, first, last, whole)
     rows = [row for row in table_rows(answer) if "|" in answer[row.start : row.end]]
-    pieces = [_row(answer, row) for row in rows]
+    pieces = [_row(answer, row) for row in rows] + _line_pairs(answer)
     for start, end, kind in markup_spans(answer):
         fence = _FENCED.fullmatch(answer, start, end)
         if fence:
@@ -66,7 +75,7 @@ def structured_pieces(answer: str) -> list[Piece]:
             as_yaml = fence["name"].lower() in ("yaml", "yml")
             inner = _json(answer, *body) or (_yaml(answer, *body) if as_yaml else [])
             pieces += _with_rest(answer, start, end, inner) if inner else [Piece(start, end, "code")]
-        elif not any(row.start < end and start < row.end for row in rows):
+        elif not any(row.start < end and start < row.end for row in pieces):
             pieces.append(Piece(start, end, kind))
     return sorted(pieces, key=lambda piece: piece.start)
 
@@ -114,6 +123,21 @@ def _row(answer: str, row: Row) -> Piece:
             parts += [answer[done : cell.start], f"[{head}:] "]
             done = cell.start
     return Piece(row.start, row.end, "field", text="".join([*parts, answer[done : row.end]]))
+
+
+def _line_pairs(answer: str) -> list[Piece]:
+    """The lines "key: value" below a line that names what they are about, and that line."""
+    found: list[Piece] = []
+    for block in _TITLED.finditer(answer):
+        title, lines = block["title"].strip(), [*re.finditer(r"[^\n]+", block["lines"])]
+        if finite_verb(title) or any(finite_verb(line[0]) for line in lines):
+            continue
+        at = block.start("lines")
+        found.append(Piece(block.start("title"), block.start("title") + len(block["title"].rstrip()), "heading"))
+        found += [
+            Piece(at + line.start(), at + line.start() + len(line[0].rstrip()), "field", named(title)) for line in lines
+        ]
+    return found
 
 
 def _with_rest(answer: str, start: int, end: int, inner: Sequence[Piece]) -> list[Piece]:
@@ -178,14 +202,35 @@ def _value(answer: str, key: re.Match[str] | None, value: re.Match[str], path: S
         return Piece(value.start() + 1, value.end() - 1, "prose")
     own = value[0] if key and answer[value.start() : value.end()] in path else ""
     context = ", ".join(filter(None, (named(_string(one)) for one in path[-_DEEPEST:] if one != own)))
-    return Piece(start, value.end(), "field", context)
+    return Piece(start, value.end(), "field", context, _in_words(_string(key[0]), _string(value[0])) if key else "")
+
+
+def _in_words(key: str, value: str) -> str:
+    """A field with its key in words; a number gets the unit that ends its key.
+
+    >>> _in_words("length_m", "212"), _in_words("price_eur", "4"), _in_words("per_minute", "25")
+    ('length: 212 m', 'price: 4 EUR', 'per minute: 25')
+    """
+    *words, last = named(key).split() or [""]
+    if words and words[-1].lower() not in _NO_UNIT_AFTER and re.fullmatch(r"-?\d[\d.,]*", value):
+        for number in (f"{value} {last}", f"{value} {last.upper()}"):
+            if any(one.unit for one in find_quantities(number)):
+                return f"{' '.join(words)}: {number}"
+    return f"{' '.join([*words, last])}: {value}"
 
 
 def _pairs_only(answer: str, start: int, end: int) -> list[Piece]:
-    """The fields of an answer that is YAML from its first line to its last: two pairs at least, and no prose."""
-    lines = [line for line in answer[start:end].splitlines() if line.strip()]
+    """The fields of an answer that is YAML from its first line to its last: two pairs at least, and no prose.
+
+    A key without a value has lines below it that are indented further.
+    """
+    lines = [line.rstrip() for line in answer[start:end].splitlines() if line.strip()]
     pairs = [_PAIR.fullmatch(line) for line in lines]
-    are_pairs = [pair and pair["key"] and not re.search(r"[.!?:]$|\*", pair[0]) for pair in pairs]
+    deeper = [len(two) - len(two.lstrip()) > len(one) - len(one.lstrip()) for one, two in pairwise((*lines, ""))]
+    are_pairs = [
+        pair and pair["key"] and not re.search(r"[.!?]$|\*", pair[0]) and (pair["value"] or below)
+        for pair, below in zip(pairs, deeper, strict=True)
+    ]
     is_short = all(len(line.split()) <= 2 * _PROSE_WORDS for line in lines)
     return _yaml(answer, start, end) if len(lines) > 1 and is_short and all(are_pairs) else []
 
@@ -198,12 +243,23 @@ def _yaml(answer: str, start: int, end: int) -> list[Piece]:
         pair = _PAIR.fullmatch(line[0].rstrip())
         if pair is None or not line[0].strip() or line[0].lstrip().startswith(("#", "---")):
             continue
-        indent = len(pair["indent"]) + len(pair["dash"] or "")
-        path = [(depth, name) for depth, name in path if depth < indent]
+        column = len(pair["indent"])
+        indent = column + len(pair["dash"] or "")
+        path = [(depth, name) for depth, name in path if (depth <= column if pair["dash"] else depth < indent)]
         if pair["key"] and not pair["value"]:
             path.append((indent, pair["key"]))
             continue
-        first = pair.start("key") if pair["key"] else pair.start("value")
+        first = start + line.start() + pair.start("key" if pair["key"] else "value")
+        last = start + line.start() + pair.end()
+        value = _string(pair["value"]) if pair["value"].endswith('"') else pair["value"]
         context = ", ".join(named(name) for _, name in path)
-        fields.append(Piece(start + line.start() + first, start + line.start() + pair.end(), "field", context))
+        fields.append(Piece(first, last, "field", context, _in_words(pair["key"], value) if pair["key"] else ""))
+        if pair["dash"] and pair["key"] and _goes_on(answer, last, end, indent) and not re.match(r"[\d-]", value):
+            path.append((column + 1, value))  # what the other lines of the item are about
     return fields
+
+
+def _goes_on(answer: str, at: int, end: int, indent: int) -> bool:
+    """Whether the line after an item of a list of YAML belongs to the item."""
+    following = re.compile(rf"\n {{{indent}}}(?=[^ -])").match(answer, at, end)
+    return following is not None
