@@ -25,11 +25,12 @@ from vouching.text.dates import find_dates
 from vouching.text.quantities import find_quantities
 from vouching.types import ErrorType, Finding, Label, Relation, Verdict
 
-Outcome: TypeAlias = Literal["pass", "review", "fail"]
+PolicyOutcome: TypeAlias = Literal["pass", "review", "fail"]
+"""What happens to a verdict."""
 ClaimKind: TypeAlias = Literal["number", "date", "words"]
 """number: it states a number or an amount; date: it states a date or a year and no other number; words: neither."""
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-_PASSED: dict[Outcome, bool | None] = {"pass": True, "review": None, "fail": False}
+OUTCOMES: tuple[PolicyOutcome, ...] = get_args(PolicyOutcome)
+_PASSED: dict[PolicyOutcome, bool | None] = {"pass": True, "review": None, "fail": False}
 
 
 def claim_kind(claim: str) -> ClaimKind:
@@ -49,7 +50,7 @@ class Rule:
     Raises ConfigError for confidences that are not 0 <= min_confidence <= max_confidence <= 1.
     """
 
-    outcome: Outcome
+    outcome: PolicyOutcome
     """What happens to them."""
     label: Label | None = None
     """The verdict's label."""
@@ -101,7 +102,7 @@ class OutcomePolicy:
     rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
     """The first that fits decides."""
 
-    def decide(self, finding: Finding) -> tuple[Outcome, str]:
+    def decide(self, finding: Finding) -> tuple[PolicyOutcome, str]:
         """The outcome of a finding, and the name of the rule that decided; "" without one.
 
         Rules are about verdicts; any other finding passes or fails by itself, and goes to review if that is unknown.

@@ -13,13 +13,13 @@ from typing import Any
 
 from vouching.judging.calibration import LabelledVerdict
 from vouching.metrics import Interval
-from vouching.report.outcomes import OUTCOMES, Outcome, OutcomePolicy
+from vouching.report.outcomes import OUTCOMES, OutcomePolicy, PolicyOutcome
 from vouching.review.projection import verdicts_in
 from vouching.review.reviewed import share_of
 from vouching.types import Label, Verdict
 from vouching.types.serial import from_json
 
-_WRONG: dict[Outcome, Label] = {"pass": "Not Attributable", "fail": "Attributable"}
+_WRONG: dict[PolicyOutcome, Label] = {"pass": "Not Attributable", "fail": "Attributable"}
 """The gold label with which an outcome is an error; a review is none."""
 
 
@@ -37,14 +37,14 @@ class OutcomeRate:
     """Share of the wrong ones among them, with an interval over groups; None for a review."""
 
 
-def outcome_rates(rows: Iterable[LabelledVerdict], policy: OutcomePolicy) -> dict[Outcome, OutcomeRate]:
+def outcome_rates(rows: Iterable[LabelledVerdict], policy: OutcomePolicy) -> dict[PolicyOutcome, OutcomeRate]:
     """What passes, goes to review and fails, and the error in it.
 
     Intervals are Wilson's, with the groups of the rows as units (:func:`vouching.metrics.clustered_wilson`). An error
     rate is an estimate for the claims that the rows are a random sample of.
     """
     decided = [(row, policy.decide(row.verdict)[0]) for row in rows]
-    rates: dict[Outcome, OutcomeRate] = {}
+    rates: dict[PolicyOutcome, OutcomeRate] = {}
     for outcome in OUTCOMES:
         members = [row for row, found in decided if found == outcome]
         wrong = [(row.group, row.gold == _WRONG.get(outcome)) for row in members]
@@ -65,9 +65,9 @@ class Change:
     """Where it is kept: the line or row and, within a report, the number of the claim."""
     claim: str
     """What was judged."""
-    before: Outcome
+    before: PolicyOutcome
     """Its outcome under the policy before."""
-    after: Outcome
+    after: PolicyOutcome
     """Its outcome under the policy."""
     rule: str
     """The rule that decides now; "" if none does."""
@@ -77,9 +77,9 @@ class Change:
 class Replayed:
     """Kept verdicts under two policies."""
 
-    before: dict[Outcome, int]
+    before: dict[PolicyOutcome, int]
     """Verdicts by outcome under the policy before."""
-    after: dict[Outcome, int]
+    after: dict[PolicyOutcome, int]
     """Verdicts by outcome under the policy."""
     changes: tuple[Change, ...]
     """Those that differ, in order."""
@@ -102,7 +102,11 @@ def replay(
     >>> replay([("row 1", kept)], OutcomePolicy({"dates": Rule("review", kind="date")})).changes
     (Change(place='row 1', claim='It opened in 1937.', before='fail', after='review', rule='dates'),)
     """
-    earlier, decided, changes = before or OutcomePolicy(), Counter[tuple[Outcome, Outcome]](), list[Change]()
+    earlier, decided, changes = (
+        before or OutcomePolicy(),
+        Counter[tuple[PolicyOutcome, PolicyOutcome]](),
+        list[Change](),
+    )
     for place, record in records:
         found = verdicts_in(record)
         for number, fields in found.items():
@@ -115,5 +119,5 @@ def replay(
     return Replayed(_counted(decided, 0), _counted(decided, 1), tuple(changes))
 
 
-def _counted(decided: Mapping[tuple[Outcome, Outcome], int], side: int) -> dict[Outcome, int]:
+def _counted(decided: Mapping[tuple[PolicyOutcome, PolicyOutcome], int], side: int) -> dict[PolicyOutcome, int]:
     return {one: sum(number for pair, number in decided.items() if pair[side] == one) for one in OUTCOMES}
