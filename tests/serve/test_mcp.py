@@ -119,6 +119,15 @@ def test_a_response_is_checked_and_repaired_and_its_numbers_are_audited() -> Non
     assert (pair["kind"], pair["outcome"], pair["found"]) == ("pair", "different", ["three"])
 
 
+def test_an_answer_with_citations_is_checked_with_them_as_an_object_and_as_json() -> None:
+    cited = {"type": "char_location", "document_index": 0, "cited_text": "It opened in 1973."}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "It has ten towers.", "citations": [cited]}]}
+    given = [{"response": one, "sources": [BRIDGE]} for one in (answer, json.dumps(answer), answer["content"])]
+    for result in called(build_mcp(RULES), *(("verify_response", one) for one in given)):
+        assert not result.is_error, result.content
+        assert [one["outcome"] for one in result.structured_content["citations"]] == ["not_in_source"]
+
+
 def test_the_passage_that_speaks_about_the_claim_comes_first_with_its_place() -> None:
     [result] = called(build_mcp(RULES), ("find_evidence", CALLS["find_evidence"]))
     first, second = result.structured_content["passages"]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vouching.evidence_windows import JudgedWindow
 from vouching.types import (
+    CitationResult,
     ItemResult,
     PairResult,
     Report,
@@ -62,6 +63,9 @@ class ResponseAnswer(BaseModel):
     findings: list[Verdict | ItemResult | UnitResult | PairResult | Unverified] = Field(
         description="One per claim, item or number, in order."
     )
+    citations: list[CitationResult] = Field(
+        description="One per citation of an API's answer, in order: whether its source supports the sentence."
+    )
     coverage: float = Field(description="Share of the response that became a finding or was skipped for a reason.")
     score: float | None = Field(description="How good the response is as a whole, in [0, 1], to rank by.")
     revised_response: str | None = Field(description="The response with its verified fixes, if a repair was asked for.")
@@ -74,6 +78,7 @@ class ResponseAnswer(BaseModel):
             passed=report.passed,
             counts=report.counts or "nothing to check",
             findings=[*report.findings],
+            citations=[*report.citations],
             coverage=report.coverage,
             score=report.score,
             revised_response=report.revised_response,

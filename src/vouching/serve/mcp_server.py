@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from vouching.checker import Checker, run
+from vouching.claims import AnswerLike
 from vouching.errors import ConfigError, InputError, VouchError, needed
 from vouching.evidence_windows import JudgedWindow, judge_windows
 from vouching.inputs import as_sources
@@ -107,10 +108,12 @@ class Tools:
         return ClaimAnswer.of(self._checker.check(claim, self._given(sources, claim)))
 
     def verify_response(
-        self, response: str, sources: Sequence[str | SourceText] | None, question: str | None, repair: Rest | None
-    ) -> Report:
+        self, response: AnswerLike, sources: Sequence[str | SourceText] | None, question: str | None,
+        repair: Rest | None,
+    ) -> Report:  # fmt: skip
         """The report on a response, claim by claim."""
-        return self._checker.check_response(response, self._given(sources, response, question), question, repair)
+        given = self._given(sources, response if isinstance(response, str) else json.dumps(response), question)
+        return self._checker.check_response(response, given, question, repair)
 
     def verify_conversation(self, messages: Sequence[Any], repair: Rest | None) -> list[Report]:
         """A report on each answer of a conversation, against what was known when it was given."""
@@ -241,7 +244,10 @@ def _claim_tools(tools: Tools) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 def _response_tools(tools: Tools) -> tuple[Callable[..., Any], ...]:
     def verify_response(
-        response: Annotated[str, Field(description="The answer to check.")],
+        response: Annotated[
+            str | dict[str, Any] | list[dict[str, Any]],
+            Field(description="The answer to check: text, or with citations as the API of OpenAI or Anthropic has it."),
+        ],
         sources: Sources = None,
         question: Annotated[str | None, Field(description="The question that it answers, if any.")] = None,
         repair: Annotated[
