@@ -251,6 +251,9 @@ def test_a_folder_without_model_or_adapter_is_refused(folder: Path, model: Local
     (tmp_path / "run/model/config.json").touch()
     with pytest.raises(ConfigError, match=r"contains no model .*, such as .*/run/model"):
         LocalModel(tmp_path / "run")
+    (tmp_path / "run/adapter_config.json").touch()
+    with pytest.raises(ConfigError, match=r"contains adapters without their base: pass BASE#"):
+        LocalModel(tmp_path / "run")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ConfigError, match="cannot be loaded as a causal language model"):
         LocalModel(tmp_path)

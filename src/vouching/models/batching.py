@@ -241,6 +241,10 @@ def config_of(path: str | Path) -> dict[str, Any]:
         found = json.loads((Path(path) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
+        if (Path(path) / "adapter_config.json").is_file():
+            raise ConfigError(
+                f"{path} contains adapters without their base: pass BASE#{path}, or merge them by  vouch runs export"
+            ) from error
         hint = f", such as {path}/model" if (Path(path) / "model/config.json").is_file() else ""
         raise ConfigError(
             f"{path} contains no model ({reason}): pass a folder with config.json, weights and a tokenizer{hint}"

@@ -265,6 +265,7 @@ class _Engine:
         need("torch")
         transformers = need("transformers")
         config_of(path)
+        transformers.logging.disable_progress_bar()
         self.path = path
         try:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
