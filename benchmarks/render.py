@@ -1,4 +1,4 @@
-"""Write the measured figures into README.md, docs/figures.md and docs/how-good.md, between ``<!-- figures -->`` marks.
+"""Write the measured figures into README.md and three pages of docs, between ``<!-- figures -->`` marks.
 
     python benchmarks/render.py [ROOT]
 
@@ -24,6 +24,7 @@ from render_public import calibration_lines, error_type_lines, sets_lines, spans
 from render_quality import SPEEDS, pictures, quality_lines
 from render_rankings import ranking_lines
 from render_search import search_lines, step_lines
+from render_small import judge_lines, training_run_lines
 from render_tables import RULES, Figures, number, origin, table
 from render_wrap import wrapped
 
@@ -54,6 +55,8 @@ FILES = {
     "games": "benchmarks/results/games.json",
     "probes": "benchmarks/results/probes.json",
     "evolve": "benchmarks/results/evolve.json",
+    "small models": "benchmarks/results/small_models.json",
+    "small training run": "benchmarks/results/smollm2_grpo.json",
     "encoder": "src/vouching/encoder/weights/encoder.json",
     "rules": "src/vouching/embedded/weights/rules.json",
     "contrast": "benchmarks/results/contrast_test.json",
@@ -310,6 +313,9 @@ def main() -> None:
     rewrite(root / "README.md", "\n".join(wrapped(short_lines(found))))
     rewrite(root / "docs/figures.md", "\n\n".join(text for text in written if text))
     rewrite(root / "docs/how-good.md", "\n".join(wrapped(quality_lines(found))))
+    small = {"small models": judge_lines, "small training run": training_run_lines}
+    if lines := [line for name, write in small.items() if name in found for line in write(found[name])]:
+        rewrite(root / "docs/small-models.md", "\n".join(wrapped(lines)))
     for name, svg in pictures(found):
         (root / "docs/images").mkdir(exist_ok=True)
         (root / "docs/images" / name).write_text(svg, encoding="utf-8")

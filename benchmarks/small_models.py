@@ -1,20 +1,24 @@
 """Small language models as judges: whether their replies can be read, whether they are right, and what they cost.
 
     VOUCH_DATA=... python benchmarks/small_models.py MODEL [--rows 200] [--sets seva_fever,fever_symmetric,contrast]
-        [--style label] [--output runs/small_models]
+        [--style label] [--max-tokens 1024] [--output runs/small_models] [--result benchmarks/results/small_models.json]
 
 MODEL is a name such as http://localhost:8080/v1#smollm2. The rows are a sample by label of the test part of public
 sets, and of the part dev of the contrast corpus. Each row is asked in three forms: ``raw`` (once, without a schema or
 repairs, as papers do), ``retry`` (without a schema; an unreadable reply is asked for once more, with its fault) and
 ``schema`` (the same on a server that keeps the reply to the schema). Rows are asked one after another, so the seconds
 are those of a single claim. Rows that were measured are kept in OUTPUT, and a second run goes on where the first ended.
-Not supported: intervals; with 200 rows the standard error of a share is at most .035.
+Shares have Wilson's 95 % intervals, as if rows were independent. The figures replace those of the same model in RESULT.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
+import os
+import platform
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -22,11 +26,12 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+import vouching
 from vouching.bench.catalog import data_folder, known_sets
 from vouching.bench.raw import RawJudge
 from vouching.bench.rows import BenchRow, Fault
 from vouching.methods import METHODS
-from vouching.metrics import stratified_slice
+from vouching.metrics import stratified_slice, wilson
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.open import open_model
 from vouching.models.wrappers import Metered, Wrapper
@@ -68,32 +73,35 @@ def _document(name: str) -> str:
     return path.read_text("utf-8")
 
 
-async def judged(model: Model, form: str, style: str, row: BenchRow) -> Line:
+async def judged(model: Model, form: str, style: str, longest: int, row: BenchRow) -> Line:
     """What a model makes of a row: its label, or why there is none, and the cost."""
     metered, started = Metered(model), time.perf_counter()
     if form == "raw":
-        line = await RawJudge(metered, "label" if style == "label" else "structured").score(row)
+        line = await RawJudge(metered, "label" if style == "label" else "structured", max_tokens=longest).score(row)
         label, why = line["label"], line["unverified"]
     else:
         asked = metered if form == "schema" else WithoutSchema(metered)
         sources = [Source(text, f"source-{number}") for number, text in enumerate(row.sources, 1)]
-        [found] = await METHODS["structured"].open(asked, {"style": style}).verify([Claim(row.text)], sources)
+        settings = {"style": style, "max_tokens": longest}
+        [found] = await METHODS["structured"].open(asked, settings).verify([Claim(row.text)], sources)
         missing = isinstance(found, Unverified)
         label, why = (None, f"{found.reason}: {found.message}") if missing else (found.attributable, None)
     spent = {**asdict(metered.usage), "seconds": time.perf_counter() - started}
     return {"id": row.id, "gold": row.attributable, "label": label, "why": why, **spent}
 
 
-def measure(model: str, form: str, style: str, name: str, count: int, folder: Path) -> dict[str, Any]:
+def measure(
+    model: str, form: str, style: str, name: str, count: int, folder: Path, longest: int = 1024
+) -> dict[str, Any]:
     """The figures of a form on a set; the lines are kept in ``folder``."""
     opened = open_model(model)
 
     async def judge(row: Row) -> Line:
-        return await judged(opened, form, style, BenchRow(**fields_of(row)))
+        return await judged(opened, form, style, longest, BenchRow(**fields_of(row)))
 
     rows = [Row(number, name, asdict(row)) for number, row in enumerate(rows_of(name, count), 1)]
     output = folder / f"{name}.{form}.jsonl"
-    settings = {"model": model, "style": style, "rows": count}
+    settings = {"model": model, "style": style, "rows": count, "max_tokens": longest}
     work = AsyncWorkFactory(lambda: async_work(judge), opened.aclose, rows_at_once=1)
     summary = run_rows(RowJob(RowReader(name, iter(rows)), str(output), work, looker(), settings, resume=True))
     if summary.stopped is not None:
@@ -109,12 +117,16 @@ def figures(lines: Sequence[Line]) -> dict[str, Any]:
     >>> found = figures([{"gold": True, "label": True, **cost}, {"gold": False, "label": None, **cost}])
     >>> found["readable"], found["right"], found["said_attributable"], found["seconds"]
     (0.5, 0.5, 1.0, 2.0)
+    >>> [round(bound, 2) for bound in found["readable_interval"]]
+    [0.09, 0.91]
     """
     read = [line for line in lines if line["label"] is not None]
+    counts = {"readable": len(read), "right": sum(line["label"] is line["gold"] for line in lines)}
+    intervals = {name: wilson(count, len(lines)) for name, count in counts.items()}
     return {
         "rows": len(lines),
-        "readable": len(read) / len(lines),
-        "right": sum(line["label"] is line["gold"] for line in lines) / len(lines),
+        **{name: one.estimate for name, one in intervals.items()},
+        **{f"{name}_interval": [one.low, one.high] for name, one in intervals.items()},
         "said_attributable": fmean(line["label"] for line in read) if read else None,
         "prompt_tokens": fmean(line["prompt_tokens"] for line in lines),
         "completion_tokens": fmean(line["completion_tokens"] for line in lines),
@@ -129,19 +141,28 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--sets", default="seva_fever,fever_symmetric,contrast")
     parser.add_argument("--style", default="label", choices=("label", "structured"))
+    parser.add_argument("--max-tokens", type=int, default=1024, help="longest reply; a longer one is cut")
     parser.add_argument("--output", type=Path, default=Path("runs/small_models"))
+    parser.add_argument("--result", type=Path, default=Path("benchmarks/results/small_models.json"))
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
     found: list[dict[str, Any]] = []
     for name in given.sets.split(","):
         for form in FORMS:
-            found.append(measure(given.model, form, given.style, name, given.rows, given.output))
+            found.append(measure(given.model, form, given.style, name, given.rows, given.output, given.max_tokens))
             shown = (
                 f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in found[-1].items()
             )
             print("  ".join(shown), flush=True)
-    result = {"model": given.model, "style": given.style, "figures": found}
-    (given.output / "figures.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    record = {
+        "model": given.model, "vouching": vouching.__version__, "style": given.style, "max_tokens": given.max_tokens,
+        "command": " ".join(["python benchmarks/small_models.py", *sys.argv[1:]]), "figures": found,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+    }  # fmt: skip
+    known: list[dict[str, Any]] = json.loads(given.result.read_text("utf-8")) if given.result.exists() else []
+    records = [*(one for one in known if one["model"] != given.model), record]
+    given.result.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
