@@ -152,7 +152,7 @@ def show_command(run: _Run, as_json: _Json = False) -> None:
         found = read_run(run)
         tables = [*run_tables(found)]
     if as_json:
-        record = {"settings": found.settings, "improvements": [one.summary() for one in improvements(found)]}
+        record = {"settings": found.settings, "improvements": [asdict(one) for one in improvements(found)]}
         write_json({**found.summary(), **record})
     else:
         draw_tables(tables)

@@ -1,4 +1,4 @@
-"""Runs as tables and as a page with charts: a curve per number, and the order in which reward parts improve.
+"""Runs as tables and as a page with charts: a curve per number.
 
 Curves are means over up to 100 windows, with alarms as lines; constant numbers get no chart, except rewards. Not
 supported: single steps, which the log has.
@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.report.charts import WIDTH, Curves, line_plot
+from vouching.report.charts import Curves, line_plot
 from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table
 from vouching.report.skeleton import write_page
-from vouching.report.svg import box, dot, line, svg, text, ticks, width_of
 from vouching.train.monitor import WINDOW
-from vouching.train.runs import Improvement, Run, differing, improvements
+from vouching.train.runs import Run, differing, improvements
 
 _POINTS = 100
 """Points of a curve, at most: more cannot be seen."""
@@ -96,8 +95,8 @@ def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
         lead += "".join(
             f"; {alarm.kind} ({alarm.about}) in step {alarm.step:,} of {run.name}" for alarm in run.alarms()
         )
-    drawn = [*_curriculum(runs), *_charts(runs)]
-    write_page(path, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=tables, charts=drawn)
+    charts = [*_charts(runs)]
+    write_page(path, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=tables, charts=charts)
 
 
 def _short(runs: Sequence[Run]) -> list[Run]:
@@ -108,58 +107,6 @@ def _short(runs: Sequence[Run]) -> list[Run]:
         if len({*names}) == len(names)
         else [*runs]
     )
-
-
-def curriculum_chart(found: Sequence[Improvement], steps: int, title: str) -> str:
-    """A band per part, shaded by the share of its improvement so far, with a dot at one half.
-
-    >>> drawn = curriculum_chart([Improvement("verifier/format", 0.5, 1.0, 2, (0.0, 0.6, 1.0))], 3, "Curriculum")
-    >>> "verifier/format: 0.50 to 1.00, half of the gain by step 2" in drawn
-    True
-    """
-    gutter = max(width_of(one.part) for one in found) + 14
-    width, height = max(160.0, WIDTH - gutter - 8), 30.0
-    body: list[str] = []
-    said: list[str] = []
-    for row, one in enumerate(found):
-        top = height * row
-        body.append(text(gutter - 10, top + 19, one.part, anchor="end"))
-        if one.half is None:
-            hint = f"{one.part}: {one.first:.2f} to {one.last:.2f}, no improvement"
-            body.append(
-                text(
-                    gutter,
-                    top + 19,
-                    f"{one.first:.2f} to {one.last:.2f}: no improvement",
-                    tone="muted",
-                    size=12,
-                )
-            )
-        else:
-            hint = f"{one.part}: {one.first:.2f} to {one.last:.2f}, half of the gain by step {one.half:,}"
-            cells = np.array_split(np.array(one.shares), min(60, len(one.shares)))
-            wide = width / len(cells)
-            for place, cell in enumerate(cells):
-                share = float(cell.mean())
-                at, words = gutter + wide * place, f"{one.part}: {share:.0%} of the total gain"
-                body.append(box(at, top + 4, wide, 22, tone="accent", hint=words, opacity=0.06 + 0.7 * share, radius=0))
-            body.append(dot(gutter + width * (one.half - 0.5) / max(1, steps), top + 15, 4, tone="text", hint=hint))
-        said.append(hint)
-    bottom = height * len(found)
-    body.append(line(gutter, bottom + 4, gutter + width, bottom + 4, tone="muted"))
-    for value in ticks(1, max(2, steps), 1):
-        x = gutter + width * (value - 0.5) / max(1, steps)
-        body.append(text(x, bottom + 20, f"{value:g}", tone="muted", anchor="middle", size=12))
-    body.append(text(gutter + width / 2, bottom + 38, "step", tone="muted", anchor="middle", size=12))
-    return svg(gutter + width + 8, bottom + 46, title, "; ".join(said), body)
-
-
-def _curriculum(runs: Sequence[Run]) -> Iterator[Chart]:
-    note = "The shading shows how much of its total gain a part has reached; the dot marks one half."
-    for run in runs:
-        if found := improvements(run):
-            title = "Order in which parts improve" + (f": {run.name}" if len(runs) > 1 else "")
-            yield Chart(title, curriculum_chart(found, run.steps, title), note)
 
 
 def _charts(runs: Sequence[Run]) -> Iterator[Chart]:

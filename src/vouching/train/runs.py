@@ -100,12 +100,6 @@ class Improvement:
     """Its mean at last."""
     half: int | None
     """The step with half of the improvement; None if there is none."""
-    shares: tuple[float, ...]
-    """Share of the improvement, step by step; empty if there is none."""
-
-    def summary(self) -> dict[str, Any]:
-        """The improvement as JSON."""
-        return {"part": self.part, "first": self.first, "last": self.last, "half": self.half}
 
 
 def read_run(folder: Path) -> Run:
@@ -171,14 +165,13 @@ def improvements(run: Run) -> list[Improvement]:
         first, last = float(start.mean()), float(end.mean())
         error = math.sqrt((start.var() + end.var()) / wide)
         if last - first <= max(0.01, 2 * error):
-            found.append(Improvement(part, first, last, None, ()))
+            found.append(Improvement(part, first, last, None))
             continue
         # Means around each step, over fewer steps at the ends.
         kernel = np.ones(2 * (wide // 2) + 1)
         smooth = np.convolve(known, kernel, "same") / np.convolve(np.ones(run.steps), kernel, "same")
-        shares = np.clip((smooth - first) / (last - first), 0.0, 1.0)
-        half = int(run.columns["step"][int(np.argmax(shares >= 0.5))])
-        found.append(Improvement(part, first, last, half, tuple(shares.tolist())))
+        half = int(run.columns["step"][int(np.argmax(smooth >= (first + last) / 2))])
+        found.append(Improvement(part, first, last, half))
     return sorted(found, key=lambda improvement: (improvement.half is None, improvement.half or 0, improvement.part))
 
 
