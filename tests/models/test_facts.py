@@ -14,6 +14,8 @@ from vouching.models import Message, Sampling, ScriptedModel
 from vouching.models.limits import ServerFacts, context_of, facts_of
 from vouching.models.open import open_model
 
+OLLAMA_LIST = of_json({"data": [{"id": "m:latest", "object": "model", "owned_by": "library"}]})
+"""Its names always have a tag, also if a model is asked for without one."""
 ASK = (Message("user", "Is it?"),)
 
 
@@ -63,9 +65,25 @@ def test_a_list_of_models_may_have_the_context(listed: Any, context: int | None)
     ],
 )  # fmt: skip
 def test_ollama_says_the_context_that_its_model_is_set_to(shown: Any, context: int | None) -> None:
-    listed = of_json({"data": [{"id": "m", "object": "model", "owned_by": "library"}]})
-    found, asked = told({"/v1/models": listed, "/api/show": of_json(shown)})
+    found, asked = told({"/v1/models": OLLAMA_LIST, "/api/ps": of_json({"models": []}), "/api/show": of_json(shown)})
     assert (found, asked[-1]) == (ServerFacts(context), "/api/show")
+
+
+def test_ollama_says_the_context_in_which_its_model_runs() -> None:
+    def running(name: str, context: Any) -> dict[str, Any]:
+        details = {"format": "gguf", "family": "gemma3", "parameter_size": "4.3B", "quantization_level": "Q4_K_M"}
+        return {"name": name, "model": name, "size": 6591830464, "details": details, "size_vram": 5333539264,
+                "expires_at": "2025-10-17T16:47:07.93355-07:00", "context_length": context}  # fmt: skip
+
+    def with_running(*models: dict[str, Any]) -> tuple[ServerFacts, list[str]]:
+        shown = of_json({"model_info": {"gemma3.context_length": 131072}})
+        return told({"/v1/models": OLLAMA_LIST, "/api/ps": of_json({"models": [*models]}), "/api/show": shown})
+
+    found, asked = with_running(running("other:latest", 2048), running("m:latest", 32768))
+    assert (found, asked) == (ServerFacts(32768), ["/props", "/v1/models", "/api/ps"])
+    # Another model runs, or an old version says no context: what the model is set to counts.
+    assert with_running(running("m:8b", 2048))[0] == ServerFacts(4096)
+    assert with_running(running("m:latest", None))[0] == ServerFacts(4096)
 
 
 @pytest.mark.parametrize(

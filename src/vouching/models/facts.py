@@ -1,7 +1,9 @@
 """What a server says about itself: the context of its model, and how many calls it works on at once.
 
 llama.cpp says both in ``/props``. Elsewhere the list of models has the context (vLLM, SGLang: ``max_model_len``), and
-Ollama's ``/api/show`` has the context that its model is set to. Hosted servers say neither.
+Ollama has the context of a model that it runs in ``/api/ps``, and what a model is set to in ``/api/show``. Its list of
+models has names with a tag, such as m:latest, which requests may omit; it does not say how many calls it works on at
+once. Hosted servers say neither.
 """
 
 from __future__ import annotations
@@ -36,13 +38,12 @@ async def ask_server(base_url: str, model: str, headers: Mapping[str, str], prox
             settings = json_object(props.get("default_generation_settings"))
             return ServerFacts(json_count(settings.get("n_ctx")), json_count(props.get("total_slots")))
         for one in await _listed(server, base_url):
-            if one.get("id") != model:
+            if (name := one.get("id")) not in (model, f"{model}:latest"):
                 continue
-            if one.get("owned_by") == "library":
-                return ServerFacts(_of_ollama(await _answer(server, "POST", f"{root}/api/show", {"model": model})))
-            return ServerFacts(
-                json_count(one.get("max_model_len")) or json_count(json_object(one.get("meta")).get("n_ctx_train"))
+            context = json_count(one.get("max_model_len")) or json_count(
+                json_object(one.get("meta")).get("n_ctx_train")
             )
+            return ServerFacts(await _of_ollama(server, root, model) if not context and ":" in name else context)
     return ServerFacts()
 
 
@@ -53,12 +54,20 @@ async def served_names(base_url: str, headers: Mapping[str, str], proxy: str | N
 
 
 async def _listed(server: Connections, base_url: str) -> list[dict[str, Any]]:
-    found = (await _answer(server, "GET", f"{base_url}/models")).get("data")
+    return _objects(await _answer(server, "GET", f"{base_url}/models"), "data")
+
+
+def _objects(answer: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = answer.get(name)
     return [json_object(one) for one in cast("list[Any]", found)] if isinstance(found, list) else []
 
 
-def _of_ollama(shown: dict[str, Any]) -> int | None:
-    """The context of a model: as it is set, else the default if the model was trained for as much."""
+async def _of_ollama(server: Connections, root: str, model: str) -> int | None:
+    """The context of a model: as it runs, or is set, else the default if the model was trained for as much."""
+    for one in _objects(await _answer(server, "GET", f"{root}/api/ps"), "models"):
+        if one.get("model") in (model, f"{model}:latest") and (runs := json_count(one.get("context_length"))):
+            return runs
+    shown = await _answer(server, "POST", f"{root}/api/show", {"model": model})
     if found := re.search(r"^num_ctx\s+(\d+)", str(shown.get("parameters", "")), re.MULTILINE):
         return int(found[1])
     trained = [
