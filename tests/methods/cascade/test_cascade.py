@@ -130,15 +130,16 @@ def test_a_cascade_that_cannot_be_opened_says_why(model: str, method: str | None
 
 def test_share_cost_and_expected_loss_are_summed_up_by_the_model_that_decided() -> None:
     def line(model: str, confidence: float, tokens: int) -> dict[str, object]:
-        usage = {"seconds": 0.5, "prompt_tokens": tokens, "completion_tokens": 0}
+        usage = {"seconds": 0.5, "prompt_tokens": tokens, "completion_tokens": 0, "cost": tokens / 1e4}
         return {"kind": "verdict", "confidence": confidence, "usage": usage, "provenance": {"model": model}}
 
     lines = [line("rules", 0.9, 0), {"kind": "report", "findings": [line("rules", 0.8, 0), line("llm", 0.7, 90)]}]
-    # rules: 2 of 4, (.1 + .2) / 2 = .15; llm: 1 of 4, .3; all: (.1 + .2 + .3) / 3 = .2 and 90 / 3 = 30 tokens
+    # rules: 2 of 4, (.1 + .2) / 2 = .15; llm: 1 of 4, .3; all: (.1 + .2 + .3) / 3 = .2 and 90 / 3 = 30 tokens,
+    # whose prices are 90 / 10,000 and a third of that
     assert cascade_words([*lines, {"kind": "unverified"}]) == [
         "rules decided 2 of 4 claims (50%): 0.500 s and 0 tokens a claim, expected loss 0.150",
-        "llm decided 1 of 4 claims (25%): 0.500 s and 90 tokens a claim, expected loss 0.300",
-        "all models decided 3 of 4 claims (75%): 0.500 s and 30 tokens a claim, expected loss 0.200",
+        "llm decided 1 of 4 claims (25%): 0.500 s and 90 tokens a claim, cost 0.009, expected loss 0.300",
+        "all models decided 3 of 4 claims (75%): 0.500 s and 30 tokens a claim, cost 0.003, expected loss 0.200",
         "no model verified 1 of 4 claims (25%)",
     ]
 

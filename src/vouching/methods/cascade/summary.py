@@ -16,10 +16,10 @@ class _Decided:
     loss: float = 0.0
 
     def words(self, name: str, total: int) -> str:
-        each = f"{self.seconds / self.claims:.3f} s and {self.tokens / self.claims:,.0f} tokens"
-        each += f" and {self.cost / self.claims:.2g} in money" if self.cost else ""
+        each = f"{self.seconds / self.claims:.3f} s and {self.tokens / self.claims:,.0f} tokens a claim"
+        each += f", cost {self.cost / self.claims:.2g}" if self.cost else ""
         return (
-            f"{name} decided {self.claims:,} of {total:,} claims ({self.claims / total:.0%}): {each} a claim, "
+            f"{name} decided {self.claims:,} of {total:,} claims ({self.claims / total:.0%}): {each}, "
             f"expected loss {self.loss / self.claims:.3f}"
         )
 
