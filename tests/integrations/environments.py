@@ -91,8 +91,12 @@ ENVIRONMENTS = {
         "metric, columns", ("evaluate==0.4.6", "datasets==5.2.0"), ("test_evaluate.py",), "evaluate_metric"
     ),
     "lm-eval": Environment("task", ("lm-eval==0.4.13",), ("test_lm_eval.py",)),
-    "promptfoo": Environment(
-        "webhook of the proxy", ("promptfoo@0.121.20",), ("test_promptfoo.py",), extras="serve", kind="npm"
+    "promptfoo": Environment(  # it needs a newer Node than some systems have
+        "webhook of the proxy, decisions of the server",
+        ("promptfoo@0.123.1", "node@22.23.3"),
+        ("test_promptfoo.py",),
+        extras="serve",
+        kind="npm",
     ),
     "phoenix": Environment(
         "attributes of spans",
@@ -146,6 +150,13 @@ ENVIRONMENTS = {
         ("test_transformers_serve.py",),
         extras="serve",
     ),
+    "pydantic-evals": Environment("evaluator (example)", ("pydantic-evals==2.62.0",), (), "pydantic_evals_evaluator"),
+    "dspy": Environment("metric (example)", ("dspy==3.4.1",), (), "dspy_metric"),
+    "langgraph": Environment("node (example)", ("langgraph==1.2.24",), (), "langgraph_node"),
+    "mlflow": Environment("scorer (example)", ("mlflow==3.17.2",), (), "mlflow_scorer"),
+    "opik": Environment("metric (example)", ("opik==2.2.122",), (), "opik_metric"),
+    "weave": Environment("scorer (example)", ("weave==0.54.0",), (), "weave_scorer"),
+    "langfuse": Environment("evaluator (example)", ("langfuse==5.0.4",), (), "langfuse_evaluator"),
 }
 
 

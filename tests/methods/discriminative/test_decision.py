@@ -66,6 +66,19 @@ def test_the_score_is_the_probability_of_support_in_every_form(shape: str, ask: 
     assert [one.usage.prompt_tokens for one in found] == [100, 0]
 
 
+def test_the_price_that_a_reply_reports_counts_and_otherwise_that_of_its_tokens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def with_cost(cost: Any) -> Any:
+        usage = {"input_tokens": 100, "output_tokens": 5, "cost": cost}
+        return lambda _: of_json({"answers": {"c1": {"type": "noul", "noul": 0.9}}, "usage": usage})
+
+    monkeypatch.setenv("VOUCH_PRICE", "0.1,2")
+    costs = {cost: scored_by(with_cost(cost), "shape=systemone", CLAIMS[:1])[0][0].usage.cost for cost in (0.004, "?")}
+    # 100 tokens at .1 and 5 at 2 a million: (10 + 10) / 1e6
+    assert costs == {0.004: 0.004, "?": pytest.approx(2e-5)}
+
+
 @pytest.mark.parametrize("shape", SHAPE_NAMES)
 @pytest.mark.parametrize("fault", WRONG)
 def test_what_is_no_probability_is_unverified_and_no_score(shape: str, fault: str) -> None:
