@@ -3,7 +3,7 @@
     python benchmarks/attacker.py      # 64 clients, 10,000 requests: docs/results/attacker.json
     python benchmarks/attacker.py --requests 200 --clients 8 --output /tmp/attacker.json
 
-The requests are those of benchmarks/load.py, first alone, then beside the attacker, who sends the next text as soon as
+The requests are those of benchmarks/load.py, in turns alone and beside the attacker, who sends the next text as soon as
 the last was answered or refused. The aim is that p99 at most doubles. Not supported: attackers on several connections,
 whom ``requests_per_minute`` of a key limits.
 """
@@ -61,15 +61,22 @@ async def attacked(url: str, bodies: list[tuple[str, bytes]], clients: int) -> t
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """The times without and with the attacker."""
+    """The times without and with the attacker, in turn, so that what else the machine does is the same for both."""
     bodies = [(path, json.dumps(body).encode()) for path, body in requests_of(options.requests)]
+    alone, beside = list[float](), list[float]()
+    outcomes, others, sent = Counter[str](), Counter[str](), 0
     with ledger_of(options.kind) as ledger, server(options.workers, ledger) as (url, _):
         asyncio.run(send(url, bodies[:WARM], options.clients))
-        _, alone, outcomes = asyncio.run(send(url, bodies, options.clients))
-        beside, others, sent = asyncio.run(attacked(url, bodies, options.clients))
+        for turn in range(options.turns):
+            part = bodies[turn :: options.turns]
+            _, seconds, found = asyncio.run(send(url, part, options.clients))
+            alone, outcomes = alone + seconds, outcomes + found
+            seconds, found, attacks = asyncio.run(attacked(url, part, options.clients))
+            beside, others, sent = beside + seconds, others + found, sent + attacks
     before, after = percentiles(alone), percentiles(beside)
     return {
         "requests": options.requests, "clients": options.clients, "workers": options.workers, "ledger": options.kind,
+        "turns": options.turns, "judge": "embedded:rules",
         "alone": {**before, "outcomes": dict(outcomes)},
         "beside_attacker": {**after, "outcomes": dict(others), "attacks": sent},
         "p99_ratio": round(after["p99"] / before["p99"], 2),
@@ -83,6 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--turns", type=int, default=10, help="of each kind, with a share of the requests each")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kind", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/results/attacker.json")

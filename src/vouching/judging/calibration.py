@@ -22,6 +22,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.metrics import auroc, brier, ece
 from vouching.metrics.calibrators import MIN_ROWS, Calibrator, CalibratorKind, fit_calibrator, held_out_scores
 from vouching.types import Label, Verdict, VerdictWarning
+from vouching.types.visible import shorten
 
 VARIABLE = "VOUCH_CALIBRATION"
 _FORMAT = 1
@@ -85,7 +86,7 @@ def load_calibration(path: Path) -> Calibration:
         calibrator = Calibrator(curve["kind"], tuple(curve["at"]), tuple(curve["values"]))
         return Calibration(**found, calibrator=calibrator)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = getattr(error, "strerror", None) or shorten(str(error), 300) or type(error).__name__
         raise ConfigError(f"{path} is not a calibration file ({reason}): create one with vouch calibrate") from None
 
 

@@ -99,7 +99,7 @@ _RESPONDS = re.compile(
     r"|(?:be|is) (?:all |only )?)\b[^.;\n]*\Z",
     re.IGNORECASE,
 )
-_ALONE = re.compile(r"\W*(?:language)?\W*(?:only)?\W*", re.IGNORECASE)
+_ALONE = re.compile(r"\W*(?:language\W*)?(?:only\W*)?", re.IGNORECASE)
 _SPOKEN = re.compile(
     r"\b(?:say|said|taught|spoken|published|called|means?|words?|written by|course|class|original\w*|subtitles)\b"
     r"[^,;]*\Z",

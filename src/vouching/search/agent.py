@@ -139,7 +139,7 @@ def _native(call: ToolCall, message: Message, kinds: Collection[EngineKind], cal
 def _checked(name: str, query: object, message: Message, kinds: Collection[EngineKind], ignored: int) -> Call:
     if TOOLS.get(name) not in kinds:
         known = ", ".join(tool(kind).name for kind in sorted(kinds))
-        raise CallError(f"the model called {name!r}; expected one of {known}")
+        raise CallError(f"the model called {name[:80]!r}; expected one of {known}")
     if not isinstance(query, str) or not query.strip():
         raise CallError(f"the model called {name} without a query")
     return Call(TOOLS[name], " ".join(query.split()), message, ignored)

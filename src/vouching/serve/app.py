@@ -20,7 +20,7 @@ from vouching.serve.gate import Gate, problem_headers, problem_json
 from vouching.serve.policy import Policy
 from vouching.serve.service import Service
 from vouching.serve.work import FAILED, Rejected
-from vouching.types.visible import shown_json
+from vouching.types.visible import shorten, shown_json
 from vouching.version import __version__
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _invalid_words(errors: Any) -> str:
     'claim is missing: see /openapi.json for the fields'
     """
     first = errors[0]
-    place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+    place = shorten(".".join(str(part) for part in first["loc"][1:]), 200) or "the body"
     if first["type"] == "missing":
         return f"{place} is missing: see /openapi.json for the fields"
     if first["type"] == "extra_forbidden":

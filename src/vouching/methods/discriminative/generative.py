@@ -47,7 +47,7 @@ from vouching.types import (
 from vouching.version import __version__
 
 _VERDICT = re.compile(r"<verdict>(.*?)(?:</verdict>|\Z)", re.DOTALL | re.IGNORECASE)
-_ANSWER = re.compile(r"(?:answer)?\s*#?(\d+)", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:answer)?\s*#?(\d{1,9})", re.IGNORECASE)
 _POINTS = re.compile(r"(\d+(?:\.\d+)?)(?:\s*/\s*10)?\.?")
 
 
