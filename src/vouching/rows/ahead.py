@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -43,6 +44,8 @@ class AheadLines:
     def __init__(self, output: Path | None) -> None:
         self._path = None if output is None else ahead_path(output)
         self._lines: dict[_Key, str] = {}
+        self.tell: Callable[[int], None] = lambda lines: None
+        """Called with the number of lines whenever it changes."""
         self._file: IO[bytes] | None = None
         self._end = 0
         if self._path is not None and self._path.exists():
@@ -75,11 +78,13 @@ class AheadLines:
         self._end += len(data)
         self._lines[key] = line
         self._reserve(self._file)
+        self.tell(len(self._lines))
 
     def drop(self, row: Row) -> None:
         """Forget the line of a row that is in the output."""
         if self._lines:
             self._lines.pop(_key(row), None)
+            self.tell(len(self._lines))
         if not self._lines and self._file is not None and self._end > RESERVE:
             self._file.truncate(0)
             self._end = 0

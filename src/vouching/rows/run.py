@@ -151,6 +151,7 @@ def run_rows(
         printed = job.output == STDIN
         opened = Journal(sys.stdout.buffer) if printed else open_journal(job.output, job.settings, job.resume)
         with opened as journal:
+            journal.ahead.tell = kept
             return run_batch(
                 reader,
                 journal,
@@ -160,14 +161,12 @@ def run_rows(
                 stop_on_problem=job.stop_on_problem,
                 watch=lambda row, seen: watch(Progress(seen, journal.rows, reader.share)),
                 patience=job.patience,
-                kept=kept,
             )
 
 
 def run_batch(
     rows: Iterable[Row], journal: Journal, make_work: AnyWorkFactory, look: Look, *, jobs: int = 1,
     stop_on_problem: bool = False, watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
-    kept: Callable[[int], None] = lambda lines: None,
 ) -> BatchSummary:  # fmt: skip
     """Process every row whose line is missing or open, and write the lines in the order of the rows.
 
@@ -192,7 +191,6 @@ def run_batch(
                 seen = look(json.loads(line))
                 if seen.problem is None and not seen.again:
                     journal.ahead.keep(row, line)
-                    kept(len(journal.ahead))
 
             def work(rows: Iterable[Row]) -> Generator[tuple[Row, str]]:
                 return in_order(make_work, rows, jobs, patience, keep)
@@ -209,7 +207,6 @@ def run_batch(
                         journal.append(row, line)
                         summary.add(seen)
                     journal.ahead.drop(row)
-                    kept(len(journal.ahead))
                     watch(row, seen)
         except (WorkerError, BackendError) as error:
             broken.append(str(error))
