@@ -49,11 +49,12 @@ def training_run_lines(record: Figures) -> Iterator[str]:
     steps, held = record["steps"]["grpo"], record["held_out"]
     yield from ("### Training the form of a record", "", origin(record))
     rows = [
-        (what, *(interval(held[run][key]) for run in ("sft", "grpo")))
+        (what, *(interval(figures[key]) for figures in held.values()))
         for key, what in (("readable", "readable"), ("oracle/right", "right label"))
     ]
     count = held["sft"]["prompts"]
-    yield from table((f"{count} held-out prompts", "after imitation >", "after GRPO >"), rows)
+    after = ("imitation >" if run == "sft" else f"{run.split()[1]} steps of GRPO >" for run in held)
+    yield from table((f"{count} held-out prompts, after", *after), rows)
     columns = ("readable", "length/verifier/cut", "reward/verifier/total", "oracle/right", "time/step")
     names = ("readable", "cut", "reward", "right label", "seconds a step")
     means = [
