@@ -33,7 +33,8 @@ def judge_lines(records: Sequence[Figures]) -> Iterator[str]:
         "intervals; a reply that cannot be read counts as not right, and a coin would be right half of the time. Raw: "
         "once, without a schema. Retry: an unreadable reply is asked for once more, with its fault, unless it was cut. "
         f"Schema: the server keeps the reply to the schema. Replies are cut at {records[0]['max_tokens']} tokens, "
-        "twice what the label takes. Tokens (prompt + reply) are means, seconds the median, on one core."
+        "twice what the label takes, so that one with an explanation before it is not readable either. Tokens (prompt "
+        "+ reply) are means, seconds the median, on one core of a machine that other work shared."
     )
     yield ""
 

@@ -291,3 +291,15 @@ def test_the_speeds_on_the_page_of_judges_are_the_measured_ones() -> None:
         seconds = [one["sources"][length]["seconds"] for length in ("256 tokens", "2000 tokens")]
         memory = one["peak_megabytes_after_imports"]
         assert f"| {row} | {seconds[0]:.1f} s | {seconds[1]:.0f} s | {memory:,} MB |" in page
+
+
+def test_the_page_of_small_models_is_what_its_results_say(root: Path) -> None:
+    for name in ("benchmarks/results/small_models.json", "benchmarks/results/smollm2_grpo.json", "docs/small-models.md"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    page = (ROOT / "docs/small-models.md").read_text(encoding="utf-8")
+    before, figures, after = re.split(r"(?s)(?<=<!-- figures -->\n)(.*)(?=<!-- /figures -->)", page)
+    assert figures
+    (root / "docs/small-models.md").write_text(f"{before}old\n{after}", encoding="utf-8")
+    assert render(root).returncode == 0
+    assert (root / "docs/small-models.md").read_text(encoding="utf-8") == page
