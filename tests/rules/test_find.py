@@ -228,3 +228,10 @@ def test_words_to_use_or_to_avoid_are_found_in_prompts_of_others(name: str) -> N
         assert [(item.rule, item.arguments) for item in find_rules(row["prompt"])] == [
             (item.rule, item.arguments) for item in named_items(row)
         ]
+
+
+def test_brackets_beside_a_language_take_linear_time() -> None:
+    text = f"Answer in at most 20 {'[' * 3_000}s, in English.{'[' * 30} words."
+    started = time.process_time()
+    find_rules(text)
+    assert time.process_time() - started < 2  # 5 ms; cubic work took 120 s
