@@ -294,7 +294,11 @@ def test_the_speeds_on_the_page_of_judges_are_the_measured_ones() -> None:
 
 
 def test_the_page_of_small_models_is_what_its_results_say(root: Path) -> None:
-    for name in ("benchmarks/results/small_models.json", "benchmarks/results/smollm2_grpo.json", "docs/small-models.md"):
+    for name in (
+        "benchmarks/results/small_models.json",
+        "benchmarks/results/smollm2_grpo.json",
+        "docs/small-models.md",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     page = (ROOT / "docs/small-models.md").read_text(encoding="utf-8")
