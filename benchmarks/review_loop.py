@@ -41,6 +41,7 @@ from vouching.review import Decision, ReviewQueue
 from vouching.review.agreement import agreement
 from vouching.review.gold import labelled_verdicts
 from vouching.review.rates import reliability
+from vouching.review.reviewed import read_reviewed
 from vouching.types import Label, Verdict
 
 Row = Mapping[str, Any]
@@ -134,7 +135,7 @@ def run(loop: Loop, data: Path, folder: Path) -> dict[str, Any]:
         pairs = agreement(queue, resamples=2000).total
         finals = {line.id.row: line.gold_label for line in queue.lines(limit=10 * loop.reviews)}
         gold_rows = labelled_verdicts(queue)
-        of_reviews = reliability(queue)
+        of_reviews = reliability(read_reviewed(queue))
         intact = ledger.verify().intact
     plain_checker = Checker(loop.model)
     verdicts: list[object] = [plain_checker.check(row["claim"], row["source"]) for row in others]

@@ -56,9 +56,9 @@ def test_reliability_compares_scores_with_what_reviewers_say(tmp_path: Path) -> 
         queue = ReviewQueue(ledger)
         labels = ["Attributable"] * 10 + [WRONG] * 10 + ["Attributable"] * 5 + [WRONG] * 15
         review_sample(queue, dict(zip(ids, labels, strict=True)))
-        found = reliability(queue, resamples=200)
+        found = reliability(read_reviewed(queue), resamples=200)
         audit = blocking_audit(queue, "bot", "scripted")
-        [caller] = false_positives_by_caller(queue)
+        [caller] = false_positives_by_caller(read_reviewed(queue))
     assert found.rows == 40
     assert found.ece.estimate == pytest.approx(0.225)
     assert found.brier.estimate == pytest.approx(0.32)
@@ -103,7 +103,7 @@ def test_false_positives_by_how_much_of_the_claim_is_copied(tmp_path: Path) -> N
         ids = keep(ledger, [0.1, 0.9])  # their source is "About" and the claim: copied as a whole
         queue = ReviewQueue(ledger)
         review_all(queue, dict.fromkeys(ids, "Attributable"))
-        [found] = false_positives_by_overlap(queue)
+        [found] = false_positives_by_overlap(queue, read_reviewed(queue))
     assert (found.name, found.attributable, found.rejected) == ("75 % or more", 2, 1)
 
 
@@ -148,7 +148,7 @@ def test_claims_of_one_response_do_not_count_as_independent(tmp_path: Path) -> N
         [day] = periods(queue)
         assert day.not_attributable == clustered_wilson([1] * 12, [10] * 12)
         review_sample(queue, dict.fromkeys(ids, "Attributable"))
-        [caller] = false_positives_by_caller(queue)
+        [caller] = false_positives_by_caller(read_reviewed(queue))
         assert caller.rate == clustered_wilson([1] * 12, [10] * 12)
         assert len({row.group for row in read_reviewed(queue)}) == 12
 

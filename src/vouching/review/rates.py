@@ -21,7 +21,7 @@ from vouching.ledger.tables import REVIEW_ITEMS
 from vouching.metrics import Interval, bca, brier, clustered_wilson, ece, reliability_bins
 from vouching.review.conditions import conditions_of
 from vouching.review.queue import ReviewQueue
-from vouching.review.reviewed import Reviewed, read_reviewed, share_of
+from vouching.review.reviewed import Reviewed, share_of
 from vouching.text.words import lower_words
 from vouching.types.review import QueueFilters
 
@@ -115,15 +115,8 @@ class Reliability:
     """Share of labels that reviewers confirmed."""
 
 
-def reliability(
-    queue: ReviewQueue, filters: QueueFilters | None = None, every: bool = False, bins: int = 10, resamples: int = 2000
-) -> Reliability:
-    """Calibration of the scores, from the sample of the reviews or from ``every`` review."""
-    return reliability_of(read_reviewed(queue, filters, every), bins, resamples)
-
-
-def reliability_of(rows: Sequence[Reviewed], bins: int = 10, resamples: int = 2000) -> Reliability:
-    """The same of given reviews."""
+def reliability(rows: Sequence[Reviewed], bins: int = 10, resamples: int = 2000) -> Reliability:
+    """Calibration of the scores by reviews."""
     if not rows:
         nothing = Interval(float("nan"), None, None, 0.95, "BCa", "no verdict of the sample was reviewed")
         return Reliability(0, (), nothing, nothing, share_of([]))
@@ -156,15 +149,8 @@ class FalsePositives:
     """rejected / attributable."""
 
 
-def false_positives_by_caller(
-    queue: ReviewQueue, filters: QueueFilters | None = None, every: bool = False
-) -> list[FalsePositives]:
+def false_positives_by_caller(rows: Sequence[Reviewed]) -> list[FalsePositives]:
     """The rate for each caller, the one with the most reviews first."""
-    return by_caller_of(read_reviewed(queue, filters, every))
-
-
-def by_caller_of(rows: Sequence[Reviewed]) -> list[FalsePositives]:
-    """The same of given reviews."""
     return _false_positives(rows, lambda row: row.caller)
 
 
@@ -172,18 +158,11 @@ OVERLAPS = ((0.25, "below 25 %"), (0.75, "25 to 75 %"), (1.01, "75 % or more"))
 """Groups of verbatim overlap, by their upper ends."""
 
 
-def false_positives_by_overlap(
-    queue: ReviewQueue, filters: QueueFilters | None = None, every: bool = False
-) -> list[FalsePositives]:
+def false_positives_by_overlap(queue: ReviewQueue, rows: Sequence[Reviewed]) -> list[FalsePositives]:
     """The rate by how much of the claim is copied from the sources (:func:`verbatim_overlap`).
 
     Reads the texts of each reviewed verdict; those whose texts were erased or never kept are "unknown".
     """
-    return by_overlap_of(queue, read_reviewed(queue, filters, every))
-
-
-def by_overlap_of(queue: ReviewQueue, rows: Sequence[Reviewed]) -> list[FalsePositives]:
-    """The same of given reviews."""
     found = _false_positives(rows, lambda row: _overlap_name(queue, row))
     order = [*(name for _, name in OVERLAPS), "unknown"]
     return sorted(found, key=lambda one: order.index(one.name))

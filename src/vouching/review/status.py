@@ -13,10 +13,10 @@ from vouching.review.rates import (
     FalsePositives,
     Period,
     Reliability,
-    by_caller_of,
-    by_overlap_of,
+    false_positives_by_caller,
+    false_positives_by_overlap,
     periods,
-    reliability_of,
+    reliability,
 )
 from vouching.review.reviewed import read_reviewed
 from vouching.types.review import QueueCounts, QueueFilters
@@ -49,10 +49,10 @@ def status_of(
 ) -> ReviewStatus:
     """The status of a queue; calibration and false positives from the random sample, or from ``every`` review."""
     rows = read_reviewed(queue, filters, every)
-    callers = by_caller_of(rows)
+    callers = false_positives_by_caller(rows)
     model = filters.model if filters is not None else None
     return ReviewStatus(
         queue.counts(filters), agreement(queue, filters), tuple(periods(queue, by, filters)),
-        reliability_of(rows), tuple(callers), tuple(by_overlap_of(queue, rows)), drift(queue, filters),
+        reliability(rows), tuple(callers), tuple(false_positives_by_overlap(queue, rows)), drift(queue, filters),
         tuple(blocking_audit(queue, one.name, model) for one in callers[:_AUDITED]),
     )  # fmt: skip
