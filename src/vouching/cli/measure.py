@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +14,7 @@ import typer
 from vouching.cli.calibrate import reviewed_verdicts
 from vouching.cli.gate import OutcomesFile
 from vouching.cli.ledger import Target
-from vouching.cli.streams import usage_errors, write_error, write_json, write_result
+from vouching.cli.streams import Exit, show_rows, usage_errors, write_error, write_json, write_result
 from vouching.errors import InputError
 from vouching.types.visible import visible_line
 
@@ -111,28 +113,19 @@ def measure_command(
 
 
 def _judged(path: str, model: str, threshold: float) -> tuple[list[LabelledVerdict], int]:
-    """The labelled rows with new verdicts, and the number of the other rows."""
-    from vouching.checker import Checker
-    from vouching.inputs import labelled_row
-    from vouching.judging.calibration import LabelledVerdict
-    from vouching.rows import open_rows
-    from vouching.types import Verdict
+    """The labelled rows with new verdicts, as ``vouch check`` judges a file of rows, and the number of the others."""
+    from vouching.cli.check import check_job
+    from vouching.cli.judge import Judging
+    from vouching.methods.calibrate import labelled_verdicts
 
-    found: list[LabelledVerdict] = []
-    missing, checker = 0, Checker(model, threshold)
-    with open_rows(path) as rows:
-        for row in rows:
-            try:
-                labelled = labelled_row(row)
-            except InputError as error:
-                raise InputError(f"{rows.name}, {row.place}: {error}") from None
-            judged = checker.check_row(row.fields or {}, row.number, place=row.place) if labelled.gold else None
-            if isinstance(judged, Verdict) and labelled.gold is not None:
-                found.append(LabelledVerdict(labelled.gold, judged, labelled.group or labelled.sources[0].text))
-            else:
-                missing += 1
-    checker.close()
-    return found, missing
+    with TemporaryDirectory() as folder:
+        verdicts = str(Path(folder) / "verdicts.jsonl")
+        summary = show_rows(
+            check_job((path, verdicts, False), Judging(model, threshold=threshold)), again="", idle=False
+        )
+        if summary.stopped is not None:
+            raise typer.Exit(Exit.INCOMPLETE)
+        return labelled_verdicts(path, verdicts)
 
 
 def _ledger(given: str | None) -> str:
