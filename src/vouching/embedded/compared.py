@@ -90,7 +90,7 @@ def denies_clause(compared: Compared, denied: Mentioned) -> bool:
 
 
 _GENERIC = frozenset("name number count value amount kind type detail details item total".split())
-"""Labels that say nothing of what their value is."""
+"""Labels that do not say what their value is."""
 _AMBIGUOUS = ("currency", "ratio", "count", "")
 """Dimensions of amounts that many things have: such an amount does not say what it is of."""
 

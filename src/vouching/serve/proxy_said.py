@@ -63,10 +63,12 @@ class Heard:
 
     def given(self) -> dict[Key, Given]:
         """The texts that are not blank, with their citations."""
-        told = {key: cited(text, {"annotations": self._cited[key]}) for key, text in self.texts.items() if text.strip()}
-        if MESSAGE in told and any("citations" in block for block in self._blocks.values()):
-            told[MESSAGE] = [*self._blocks.values()]
-        return told
+        found = {
+            key: cited(text, {"annotations": self._cited[key]}) for key, text in self.texts.items() if text.strip()
+        }
+        if MESSAGE in found and any("citations" in block for block in self._blocks.values()):
+            found[MESSAGE] = [*self._blocks.values()]
+        return found
 
 
 def index_of(choice: Mapping[str, Any]) -> int:
