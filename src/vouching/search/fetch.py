@@ -159,15 +159,15 @@ class Fetcher:
     @asynccontextmanager
     async def _get(self, target: URL) -> AsyncGenerator[httpx2.Response]:
         """The response of one server, its body not yet read, over a new connection."""
-        addresses = await resolve(target.raw_host.decode(), _port(target), self._allow)
+        host = target.raw_host.decode()
+        addresses = await resolve(host, _port(target), self._allow)
+        headers = {**_HEADERS, "host": target.netloc.decode()}
         # The certificate must be that of the host, although an address is connected to.
-        asked = {
-            "headers": {**_HEADERS, "host": target.netloc.decode()},
-            "extensions": {"timeout": _CONNECT, "sni_hostname": target.raw_host.decode().rstrip(".")},
-        }
+        extensions = {"timeout": _CONNECT, "sni_hostname": host.rstrip(".")}
         async with AsyncExitStack() as opened:
             while True:
-                request = httpx2.Request("GET", target.copy_with(host=addresses.pop(0)), **asked)
+                place = target.copy_with(host=addresses.pop(0))
+                request = httpx2.Request("GET", place, headers=headers, extensions=extensions)
                 transport = await opened.enter_async_context(one_connection())
                 try:
                     answer = await opened.enter_async_context(sent(transport, request))
