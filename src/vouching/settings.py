@@ -98,14 +98,14 @@ def _refused(type: str, message: str, got: str, name: str) -> str:
 
 
 def settings_text(settings: Any) -> str:
-    r"""Settings as the text of a TOML file that :func:`read_settings` reads. None, which TOML lacks, is left out.
+    r"""Settings as the text of a TOML file that :func:`read_settings` reads. None, which TOML lacks, is omitted.
 
     >>> from vouching.methods.training import PowerSettings
     >>> settings_text(PowerSettings())
     'pue = 1.4\nintensity = 0.41\n'
     """
     record: dict[str, Any] = asdict(settings)
-    tables = {name: value for name, value in record.items() if isinstance(value, dict)}
+    tables = {name: cast("dict[str, Any]", value) for name, value in record.items() if isinstance(value, dict)}
     lines = _toml_lines({name: value for name, value in record.items() if name not in tables})
     for name, table in tables.items():
         lines += ["", f"[{name}]", *_toml_lines(table)]

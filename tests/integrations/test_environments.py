@@ -54,7 +54,7 @@ def test_the_table_has_the_versions_that_were_read() -> None:
 
 def test_a_version_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> None:
     package = tmp_path / "node_modules" / "promptfoo" / "package.json"
-    wanted = ENVIRONMENTS["promptfoo"]
+    wanted = replace(ENVIRONMENTS["promptfoo"], packages=ENVIRONMENTS["promptfoo"].packages[:1])
     with pytest.raises(RuntimeError, match="has promptfoo nothing, not"):
         versions(tmp_path, wanted)
     package.parent.mkdir(parents=True)

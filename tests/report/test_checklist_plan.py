@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.methods.checklist.judged_completions import simulated
 from vouching.methods.checklist.plan import plan_verification
-from vouching.methods.checklist.rates import JudgedCompletion
 from vouching.methods.checklist.quality import VerifierQuality
+from vouching.methods.checklist.rates import JudgedCompletion
 from vouching.report.checklist_plan import plan_tables, write_plan
 
 FAIR_ITEMS = VerifierQuality(p=0.6, q=0.6, p_item=0.95, q_item=0.9)

@@ -100,7 +100,6 @@ def test_sentences_are_checked_once_each_while_a_response_is_written(url: str) -
 
 
 MESSAGES = [
-    {"role": "assistant", "content": "It has three towers."},
     {"role": "user", "content": "When did the bridge open?"},
     {"role": "tool", "tool_call_id": "call_1", "name": "search", "content": BRIDGE["text"]},
     {"role": "assistant", "content": "The bridge opened in 1937."},
@@ -117,8 +116,9 @@ def test_a_conversation_has_the_reports_of_the_library_and_each_answer_a_row_in_
     here = vouching.check_trace(MESSAGES, model="embedded:rules")
     for there in (client.check_trace(MESSAGES), client.check_trace("\n".join(map(json.dumps, MESSAGES)))):
         assert [untimed(report) for report in there] == [untimed(report) for report in here]
-    assert [finding.kind for report in here for finding in report.findings] == ["unverified", "verdict"]
-    assert kept() == before + 4
+    [before_evidence] = client.check_trace([{"role": "assistant", "content": "It has three towers."}])
+    assert [finding.kind for finding in (*here[0].findings, *before_evidence.findings)] == ["verdict", "unverified"]
+    assert kept() == before + 3
     with pytest.raises(InputError, match="has no answer of a model"):
         client.check_trace([{"role": "user", "content": "When?"}])
 

@@ -275,8 +275,8 @@ def run_notes(results: Mapping[str, Any]) -> Iterator[str]:
             cost = f", cost {spent['cost']:.4g}" if spent["cost"] else ""
             yield (
                 f"{name}: {spent['calls']:,} calls, {spent['prompt_tokens']:,} tokens sent, "
-                f"{spent['completion_tokens']:,} received{cost}; seconds of a row: median {spent['seconds_median']:.3g}, "
-                f"p95 {spent['seconds_p95']:.3g}."
+                f"{spent['completion_tokens']:,} received{cost}; seconds of a row: median "
+                f"{spent['seconds_median']:.3g}, p95 {spent['seconds_p95']:.3g}."
             )
 
 

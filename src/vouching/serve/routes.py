@@ -74,6 +74,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     bearer = [Depends(HTTPBearer(auto_error=False, description="A key of vouch serve keys add"))]
     described: Any = {"responses": PROBLEMS, "dependencies": bearer}
     _add_checks(app, service, described)
+    _add_traces(app, service, described)
     _add_pairs(app, service, described)
     _add_other_methods(app, service, described)
     _add_rewards(app, service, described)
@@ -135,22 +136,6 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
         service.pool.refuse_if_full()  # while the status can still say so
         return _events(lambda show: service.judge(job, asked, body.judge, show), to_json)
 
-    @app.post("/v1/check-trace", response_model=list[Report], **described)
-    async def check_trace(body: bodies.TraceBody, request: Request) -> Response:
-        """Check each answer of a conversation against what was known when it was given: a report per answer.
-
-        An answer is judged and kept like a request to /v1/check-response, with its own limits.
-        """
-        turns = await service.judge(partial(service.judges.turns, body), record=lambda _: list[Outcome]())
-        reports = [
-            await service.judge(
-                partial(service.judges.check_turn, turn), _asked(request, "check-response", turn), turn.judge
-            )
-            for turn in turns
-        ]
-        named = (replace(report, id=f"turn-{number}") for number, report in enumerate(reports, 1))
-        return Response(f"[{','.join(map(to_json, named))}]", media_type="application/json")
-
     streamed: Any = {**described, "responses": {**PROBLEMS, **_EVENTS}}
 
     @app.post("/v1/stream", **streamed, response_class=StreamingResponse)
@@ -171,6 +156,24 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
         """Keep a text, so that requests can name it by its digest; what was not used for long is dropped."""
         digest = await asyncio.to_thread(service.kept.keep, body.text)
         return bodies.KeptSource(digest=digest, characters=len(body.text))
+
+
+def _add_traces(app: FastAPI, service: Service, described: Any) -> None:
+    @app.post("/v1/check-trace", response_model=list[Report], **described)
+    async def check_trace(body: bodies.TraceBody, request: Request) -> Response:
+        """Check each answer of a conversation against what was known when it was given: a report per answer.
+
+        An answer is judged and kept like a request to /v1/check-response, with its own limits.
+        """
+        turns = await service.judge(partial(service.judges.turns, body), record=lambda _: list[Outcome]())
+        reports = [
+            await service.judge(
+                partial(service.judges.check_turn, turn), _asked(request, "check-response", turn), turn.judge
+            )
+            for turn in turns
+        ]
+        named = (replace(report, id=f"turn-{number}") for number, report in enumerate(reports, 1))
+        return Response(f"[{','.join(map(to_json, named))}]", media_type="application/json")
 
 
 def _add_pairs(app: FastAPI, service: Service, described: Any) -> None:

@@ -70,7 +70,7 @@ def _who(service: Service, body: SignIn) -> tuple[str, str, list[Scope]]:
         raise AccessError('sign in with {"key": "..."}, an API key that vouch serve keys add printed')
     key = service.keys.find(body.key.strip())
     service.take_request(key)
-    return key.id, key.name, [*key.scopes]
+    return key.id, key.name, [scope for scope in SCOPES if scope in key.scopes]
 
 
 def _cookie(request: Request, token: str, seconds: int) -> str:

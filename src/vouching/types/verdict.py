@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from html import escape
 from typing import Literal, Protocol
 
@@ -147,13 +147,7 @@ def total_usage(things: Iterable[Costing]) -> Usage:
     Usage(seconds=1.0, prompt_tokens=18, completion_tokens=0, calls=2, cost=0.0)
     """
     used = [thing.usage for thing in things]
-    return Usage(
-        seconds=sum(one.seconds for one in used),
-        prompt_tokens=sum(one.prompt_tokens for one in used),
-        completion_tokens=sum(one.completion_tokens for one in used),
-        calls=sum(one.calls for one in used),
-        cost=sum(one.cost for one in used),
-    )
+    return Usage(**{one.name: sum(getattr(usage, one.name) for usage in used) for one in fields(Usage)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vouching.methods.checklist.rates import JudgedCompletion
 from vouching.methods.checklist.quality import VerifierQuality
+from vouching.methods.checklist.rates import JudgedCompletion
 
 
 def simulated(
