@@ -307,6 +307,15 @@ def test_quantities_agree_as_a_reader_would_say(claim: str, source: str, agreeme
     assert compare_quantities(only(claim), only(source)) == agreement
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"), [("5551234567", "5551234568"), ("12345678901234567890", "12345678901234567891")]
+)
+def test_long_numbers_differ_by_their_last_digit(claim: str, source: str) -> None:
+    # Both pairs are closer than a part in 10^9, and the second are the same float.
+    assert compare_quantities(only(claim), only(source)) == "differs"
+    assert compare_quantities(only(claim), only(f"{int(claim):,}")) == "equal"
+
+
 def test_the_tolerance_widens_equality() -> None:
     # |104 - 100| / 104 = 0.038
     assert compare_quantities(only("104"), only("100"), tolerance=0.04) == "equal"

@@ -284,7 +284,13 @@ def _per_second(rate: Quantity) -> Quantity:
 
 def _compare_points(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
     claimed, given = claim.base_low, source.base_low
-    if _same(claimed, given, slack):
+    written = slack == _EXACT and _is_whole(claim) and _is_whole(source)
+    # Numbers of orders, accounts and telephones may differ only in the last of many digits.
+    if written and (claim.unit, claim.per) == (source.unit, source.per):
+        same = claim.low == source.low
+    else:
+        same = _same(claimed, given, slack)
+    if same:
         return "equal"
     difference = abs(claimed - given)
     half_step = claim.base_rounding * (0.5 + _EXACT)
@@ -299,6 +305,10 @@ def _compare_points(claim: Quantity, source: Quantity, slack: float) -> Quantity
     source_half_step = source.base_rounding * (0.5 + _EXACT)
     fine = source_half_step <= _FINE_ROUNDING * abs(given)
     return "close" if source.scaled and fine and difference <= source_half_step else "differs"
+
+
+def _is_whole(quantity: Quantity) -> bool:
+    return quantity.low % 1 == 0 and not quantity.scaled
 
 
 def _interval(quantity: Quantity) -> tuple[float, float]:

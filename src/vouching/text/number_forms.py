@@ -187,6 +187,10 @@ def read_digits(text: str, start: int, end: int) -> list[DigitNumber]:
     return numbers
 
 
+_FLOAT_DIGITS, _MAX_DIGITS = 15, 300
+"""Whole numbers of more digits than a float keeps stay whole numbers, unless no float is as large."""
+
+
 def _plain_value(run: str) -> tuple[float, float] | None:
     """Return value and rounding of a well-formed numeral, or None."""
     run = run.replace("٬", ",").replace("٫", ".")
@@ -201,7 +205,8 @@ def _plain_value(run: str) -> tuple[float, float] | None:
     else:
         return None
     decimals = len(plain) - plain.find(".") - 1 if "." in plain else 0
-    return float(plain), 10.0**-decimals
+    is_long = plain.isdecimal() and _FLOAT_DIGITS < len(plain) <= _MAX_DIGITS
+    return int(plain) if is_long else float(plain), 10.0**-decimals
 
 
 def _with_suffix(text: str, start: int, end: int, value: float, rounding: float) -> DigitNumber | None:

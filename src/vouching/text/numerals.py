@@ -230,7 +230,7 @@ class _Sum:
 
     @property
     def value(self) -> float:
-        return self.total + self.open
+        return self.total + self.open if self.total else self.open  # a long whole number stays one
 
 
 def _read_cardinal(text: str, atoms: list[_Atom], index: int) -> tuple[Numeral, int]:
