@@ -24,7 +24,7 @@ QUICK = 0.25
 40,000 characters, and a server ends it."""
 FOREIGN = {
     "task in YAML": "PyYAML", "settings of a training": "tomllib", "settings of an evolution": "tomllib",
-    "reply with a safety case": "json-repair, to which at most 10,000 characters are given",
+    "reply with a safety case": "json-repair, to which at most 10,000 characters are given", "reply of Lynx": "same",
 }  # fmt: skip
 """Parsers that are not ours: of the user's own files, or within a bound."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import time
 import zipfile
@@ -20,7 +21,7 @@ from vouching.rows.row import read_json
 from vouching.search import documents
 from vouching.search.compress import read_reply
 from vouching.search.documents import docx_text, pdf_text
-from vouching.search.fetch import checked_url
+from vouching.search.fetch import Fetcher, checked_url
 from vouching.search.sections import document_sources
 
 
@@ -113,7 +114,13 @@ def test_the_time_of_a_reader_grows_evenly_with_its_text(name: str) -> None:
     assert long < 24 * max(short, 0.002)
 
 
-@pytest.mark.parametrize("url", ["http://xn--a/", "http://xn--a.example/", "http://[::1", "http://a:b/"])
+@pytest.mark.parametrize("url", ["http://xn--a/", "http://xn--a.example/"])
+def test_a_name_that_is_no_punycode_is_an_error_of_the_fetch(url: str) -> None:
+    with pytest.raises(FetchError, match="cannot be resolved"):
+        asyncio.run(Fetcher().fetch(url))
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://a:b/"])
 def test_an_address_that_cannot_be_read_is_an_error_of_the_fetch(url: str) -> None:
     with pytest.raises(FetchError, match="not a valid address"):
         checked_url(url)

@@ -69,9 +69,14 @@ def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
 
 def test_every_recipe_can_be_read() -> None:
     names = {path.stem for path in RECIPES.glob("*.toml")}
-    assert names == {"3b-sft", "3b-grpo", "7b-lora-64", "7b-lora-128", "two-stage", "tiny", "tiny-sft"}
-    read_settings(StructuredRunConfig, RECIPES / "tiny.toml")
-    read_settings(SftConfig, RECIPES / "tiny-sft.toml")
+    assert names == {
+        "3b-sft", "3b-grpo", "7b-lora-64", "7b-lora-128", "two-stage", "tiny", "tiny-sft", "smollm2-sft",
+        "smollm2-grpo",
+    }  # fmt: skip
+    for one in ("tiny", "smollm2-grpo"):
+        read_settings(StructuredRunConfig, RECIPES / f"{one}.toml")
+    for one in ("tiny-sft", "smollm2-sft"):
+        read_settings(SftConfig, RECIPES / f"{one}.toml")
 
 
 @pytest.mark.parametrize(
