@@ -1,7 +1,7 @@
 """Weave: a scorer for weave.Evaluation and for calls that are scored as they are made.
 
 Needs weave. Prints:
-    {'value': 0.0, 'passed': False, 'reason': "'The bridge opened in 1937.': Change 1937 to 1973."}
+    0.0 False -> The bridge opened in 1973.
 """
 
 import os
