@@ -48,6 +48,10 @@ Sources = Annotated[
     list[str | SourceText] | None,
     Field(description="The documents to check against, each a text or an object with text, id, title and url."),
 ]
+Repair = Annotated[
+    Literal["mark", "remove", "keep"] | None,
+    Field(description="Apply verified fixes; mark, remove or keep the claims that have none."),
+]
 _INSTRUCTIONS = """\
 Check statements against documents before you make them. A verdict says whether the given documents support a claim,
 not whether it is true. verify_claim checks one statement, verify_response a whole answer, audit_numbers its numbers;
@@ -250,10 +254,7 @@ def _response_tools(tools: Tools) -> tuple[Callable[..., Any], ...]:
         ],
         sources: Sources = None,
         question: Annotated[str | None, Field(description="The question that it answers, if any.")] = None,
-        repair: Annotated[
-            Literal["mark", "remove", "keep"] | None,
-            Field(description="Apply verified fixes; mark, remove or keep the claims that have none."),
-        ] = None,
+        repair: Repair = None,
     ) -> CallToolResult:
         """Check a whole answer claim by claim against documents, and repair it if asked."""
         with _tool_errors():
@@ -288,10 +289,7 @@ def _conversation_tool(tools: Tools) -> Callable[..., Any]:
             list[dict[str, Any]],
             Field(description="All messages, those of tools included, as OpenAI, Anthropic or LangChain has them."),
         ],
-        repair: Annotated[
-            Literal["mark", "remove", "keep"] | None,
-            Field(description="Apply verified fixes; mark, remove or keep the claims that have none."),
-        ] = None,
+        repair: Repair = None,
     ) -> CallToolResult:
         """Check each answer of a conversation against the results of tools and the documents that stood before it."""
         with _tool_errors():
