@@ -284,13 +284,9 @@ def _per_second(rate: Quantity) -> Quantity:
 
 def _compare_points(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
     claimed, given = claim.base_low, source.base_low
-    written = slack == _EXACT and _is_whole(claim) and _is_whole(source)
+    alike = (claim.unit, claim.per) == (source.unit, source.per) and _is_whole(claim) and _is_whole(source)
     # Numbers of orders, accounts and telephones may differ only in the last of many digits.
-    if written and (claim.unit, claim.per) == (source.unit, source.per):
-        same = claim.low == source.low
-    else:
-        same = _same(claimed, given, slack)
-    if same:
+    if claim.low == source.low if alike and slack == _EXACT else _same(claimed, given, slack):
         return "equal"
     difference = abs(claimed - given)
     half_step = claim.base_rounding * (0.5 + _EXACT)
