@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from model import ReaderModel, batch_of, is_rounded, load_weights, rounded, shape_of
+from model import ReaderModel, batch_of, is_rounded, load_weights, rank_of, rounded, shape_of
 from packs import chosen_rows
 from train import half_is_faster
 
@@ -85,7 +85,10 @@ def figures_of(found: list[tuple[float, int]]) -> dict[str, float]:
 
 def encoded(options: argparse.Namespace) -> Callable[[str], list[tuple[float, int]]]:
     """Scores sets of the packs with the encoder alone."""
-    model, tokenizer = ReaderModel(shape_of(options.encoder)).eval(), Tokenizer(options.encoder / "tokenizer.json")
+    model, tokenizer = (
+        ReaderModel(shape_of(options.encoder), rank_of(options.weights)).eval(),
+        Tokenizer(options.encoder / "tokenizer.json"),
+    )
     load_weights(model, options.weights)
     with torch.no_grad():
         for name, weight in model.named_parameters():

@@ -20,12 +20,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 import torch
-from model import ReaderModel, Shape, batch_of, levels_of, load_weights, shape_of
+from model import ReaderModel, Shape, batch_of, is_adapter, levels_of, load_weights, rank_of, shape_of
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from vouching.encoder.weights import sha256_of
-from vouching.reading.text_encoder import FORMAT, HEADS, MANIFEST, MODEL, TOKENIZER, WORDS, TextEncoder
+from vouching.reading.text_encoder import ADAPTER, FORMAT, HEADS, MANIFEST, MODEL, TOKENIZER, WORDS, TextEncoder
 from vouching.reading.text_encoder import LAYERS as WEIGHT_FILES
 
 COUNTS = "counts.json"
@@ -63,15 +63,14 @@ class Graph:
             self._weights.append(numpy_helper.from_array(np.asarray(value, kind), name))
         return name
 
-    def large(self, name: str, value: NDArray[np.int8], file: str) -> str:
-        """An array in a file of its own."""
+    def large(self, name: str, value: NDArray[Any], file: str) -> str:
+        """An array in a file beside the graph."""
         path = self._folder / file
         offset = path.stat().st_size if path.exists() else 0
         with path.open("ab") as out:
             out.write(value.tobytes())
-        tensor = TensorProto(
-            name=name, data_type=TensorProto.INT8, dims=value.shape, data_location=TensorProto.EXTERNAL
-        )
+        kind = helper.np_dtype_to_tensor_dtype(value.dtype)
+        tensor = TensorProto(name=name, data_type=kind, dims=value.shape, data_location=TensorProto.EXTERNAL)
         for key, entry in (("location", file), ("offset", offset), ("length", value.nbytes)):
             tensor.external_data.add(key=key, value=str(entry))
         self._weights.append(tensor)
@@ -102,6 +101,13 @@ class Graph:
         return self.node(
             "Add", self.node("Mul", scaled, self.constant(f"{name}_scale", scale)), self.constant(f"{name}_bias", bias)
         )
+
+    def adapter(self, name: str, rows: str, a: NDArray[np.float32], b: NDArray[np.float32]) -> str:
+        """(N, I) rows to the (N, O) addition of an adapter, whose (R, I) and (O, R) are kept in half precision."""
+        for part, value in (("a", a), ("b", b)):
+            half = self.large(f"{name}_{part}", np.ascontiguousarray(value.T.astype(np.float16)), ADAPTER)
+            rows = self.node("MatMul", rows, self.node("Cast", half, to=TensorProto.FLOAT))
+        return rows
 
     def save(self, outputs: dict[str, str]) -> None:
         """Write the graph; ``outputs`` maps names to nodes' outputs."""
@@ -140,7 +146,9 @@ def write_graph(weights: Weights, folder: Path, sizes: Shape) -> None:
     for number in range(layers):
         prefix = f"layers.{number}."
         own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
-        own |= {f"qkv.{kind}": _with_scaled_query(own[f"qkv.{kind}"], sizes) for kind in ("weight", "bias")}
+        own |= {
+            name: _with_scaled_query(own[name], sizes) for name in ("qkv.weight", "qkv.bias", "qkv.b") if name in own
+        }
         layer = _Layer(graph, f"layer_{number}", own, WEIGHT_FILES[number * len(WEIGHT_FILES) // layers])
         states, key, value = layer.write(states, pasts[0][number], pasts[1][number], sizes)
         keys.append(key)
@@ -179,8 +187,11 @@ class _Layer:
         return states, graph.node("Unsqueeze", key, first), graph.node("Unsqueeze", value, first)
 
     def _linear(self, part: str, rows: str) -> str:
-        weight, bias = self.own[f"{part}.weight"], self.own[f"{part}.bias"]
-        return self.graph.linear(f"{self.name}_{part}", rows, weight, bias, self.file)
+        name, own, graph = f"{self.name}_{part}", self.own, self.graph
+        plain = graph.linear(name, rows, own[f"{part}.weight"], own[f"{part}.bias"], self.file)
+        if f"{part}.a" not in own:
+            return plain
+        return graph.node("Add", plain, graph.adapter(name, rows, own[f"{part}.a"], own[f"{part}.b"]))
 
     def _normed(self, norm: str, states: str, added: str) -> str:
         graph = self.graph
@@ -191,7 +202,7 @@ class _Layer:
 
 
 def _with_scaled_query(value: NDArray[np.float32], sizes: Shape) -> NDArray[np.float32]:
-    """Weights or bias of query, key and value, the query divided by the root of the heads' size."""
+    """What gives query, key and value, the query divided by the root of the heads' size."""
     width = sizes.hidden_size
     return np.concatenate([value[:width] / np.sqrt(sizes.head_size), value[width:]]).astype(np.float32)
 
@@ -200,7 +211,7 @@ def export(weights: Path, encoder: Path, out: Path, trained: dict[str, Any]) -> 
     """Write the folder and compare it with torch."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    model = ReaderModel(shape_of(encoder)).eval()
+    model = ReaderModel(shape_of(encoder), rank_of(weights)).eval()
     load_weights(model, weights)
     arrays = {name: value.numpy().astype(np.float32) for name, value in model.state_dict().items()}
     write_graph(arrays, out, model.shape)
@@ -223,7 +234,7 @@ def export(weights: Path, encoder: Path, out: Path, trained: dict[str, Any]) -> 
     record = {
         "format": FORMAT,
         "shape": _sizes(model.shape),
-        "sha256": {name: sha256_of(out / name) for name in (MODEL, *WEIGHT_FILES, WORDS, HEADS, TOKENIZER)},
+        "sha256": {path.name: sha256_of(path) for path in sorted(out.iterdir())},
         "trained": trained,
     }
     (out / MANIFEST).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
@@ -252,20 +263,27 @@ def read_export(model: ReaderModel, folder: Path) -> dict[str, Any]:
         "support.bias": heads["support_bias"],
     }
     for name in model.state_dict():
-        if name.startswith("layers."):
+        if name.startswith("layers.") and (not is_adapter(name) or _stored(name) in arrays):
             state[name] = _layer_weight(name, arrays, model.shape)
-    model.load_state_dict({name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in state.items()})
+    own = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in state.items()}
+    model.load_state_dict(model.state_dict() | own)
     trained: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))["trained"]
     return trained
 
 
+def _stored(name: str) -> str:
+    _, number, part, kind = name.split(".")
+    return f"layer_{number}_{part}_{kind}"
+
+
 def _layer_weight(name: str, arrays: dict[str, NDArray[Any]], sizes: Shape) -> NDArray[np.float32]:
     _, number, part, kind = name.split(".")
-    stored = f"layer_{number}_{part}"
-    value = arrays[f"{stored}_{kind}"].astype(np.float32)
+    value = arrays[_stored(name)].astype(np.float32)
     if kind == "weight" and "norm" not in part:
-        value = value.T * arrays[f"{stored}_scale"][:, None]
-    if part == "qkv":  # its query was divided by the root of the heads' size
+        value = value.T * arrays[f"layer_{number}_{part}_scale"][:, None]
+    if is_adapter(name):
+        value = np.ascontiguousarray(value.T)
+    if part == "qkv" and kind != "a":  # its query was divided by the root of the heads' size
         value[: sizes.hidden_size] *= np.sqrt(sizes.head_size)
     return value
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
@@ -89,15 +90,34 @@ class Bias(NamedTuple):
     """(B, H, T - S, S + G): a claim sees the text and, in its bin, itself."""
 
 
+class Linear(nn.Linear):
+    """(N, I) rows to (N, O), with an adapter of a rank above 0: W x + B A x (LoRA, arXiv 2106.09685, eq. 3).
+
+    With an adapter, W stays as it is; B begins as 0.
+    """
+
+    def __init__(self, width: int, outputs: int, rank: int) -> None:
+        super().__init__(width, outputs)
+        if rank:
+            self.weight.requires_grad_(False)
+            self.a = nn.Parameter(torch.empty(rank, width).uniform_(-(width**-0.5), width**-0.5))
+            self.b = nn.Parameter(torch.zeros(outputs, rank))
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Rows times the weight, and the adapter's addition."""
+        plain = super().forward(input)
+        return torch.addmm(plain, input @ self.a.T, self.b.T) if hasattr(self, "a") else plain
+
+
 class Layer(nn.Module):
     """A transformer layer with MPNet's order of norms."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, rank: int = 0) -> None:
         super().__init__()
         width, inner = shape.hidden_size, shape.intermediate_size
         self._heads = shape.num_attention_heads
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, inner), nn.Linear(inner, width)
+        self.qkv, self.out = Linear(width, 3 * width, rank), Linear(width, width, rank)
+        self.up, self.down = Linear(width, inner, rank), Linear(inner, width, rank)
         self.norm_1, self.norm_2 = nn.LayerNorm(width, eps=1e-5), nn.LayerNorm(width, eps=1e-5)
 
     def forward(self, states: Tensor, bias: Bias, batch: Batch) -> Tensor:
@@ -174,16 +194,18 @@ def _probabilities(scores: Tensor, bias: Tensor) -> Tensor:
 class ReaderModel(nn.Module):
     """The encoder with two heads: the relation of a claim to the text, and which of its tokens are supported."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, rank: int = 0) -> None:
         super().__init__()
-        self.shape, width = shape, shape.hidden_size
+        self.shape, width, layers = shape, shape.hidden_size, shape.num_hidden_layers
         self.words, self.places = (
             nn.Embedding(shape.vocab_size, width),
             nn.Embedding(shape.max_position_embeddings, width),
         )
         self.distance = nn.Embedding(BUCKETS, shape.num_attention_heads)
         self.norm = nn.LayerNorm(width, eps=1e-5)
-        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.num_hidden_layers))
+        self.adapted_from = -(-layers // 3)
+        """The lowest layer with an adapter; those below stay as they are."""
+        self.layers = nn.ModuleList(Layer(shape, rank * (n >= self.adapted_from)) for n in range(layers))
         self.relation = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, len(CLASSES)))
         self.support = nn.Linear(width, 1)
         self.frozen = 0
@@ -290,6 +312,18 @@ def length_of(text: Tokens, blocks: Sequence[Tokens]) -> int:
 def is_rounded(name: str) -> bool:
     """Whether the weight of this name is rounded when it ships: the layers' matrices and the embeddings of words."""
     return name.endswith(".weight") and (name == "words.weight" or (name.startswith("layers.") and "norm" not in name))
+
+
+def is_adapter(name: str) -> bool:
+    """Whether the weight of this name belongs to an adapter."""
+    return name.endswith((".a", ".b"))
+
+
+def rank_of(path: Path) -> int:
+    """The rank of the adapters in ``weights.safetensors``, 0 without any."""
+    with safe_open(str(path), "pt") as file:
+        names: list[str] = file.keys()
+        return next((file.get_slice(name).get_shape()[0] for name in names if name.endswith(".a")), 0)
 
 
 def load_weights(model: ReaderModel, path: Path) -> None:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import torch
 from export import COUNTS, read_export
-from model import ReaderModel, batch_of, is_rounded, length_of, rounded, shape_of
+from model import ReaderModel, batch_of, is_adapter, is_rounded, length_of, rounded, shape_of
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
@@ -40,6 +40,8 @@ DRAWN, SAVE_EVERY, LOG_EVERY = 512, 600, 20
 TOKEN_WEIGHT, UNSUPPORTED_WEIGHT, PAIR_WEIGHT = 0.5, 3.0, 0.5
 AVERAGE = 0.99
 """What the mean of the weights keeps of itself at a step."""
+ADAPTER_RATE = 8.0
+"""The rate of adapters, times that of whole weights: LoRA learns best at about ten times their rate."""
 Pack = dict[str, Any]
 
 
@@ -170,11 +172,13 @@ def _ordered(items: list[Item]) -> tuple[list[int], list[int]]:
 
 
 def optimizer_of(model: nn.Module, rate: float) -> torch.optim.AdamW:
-    """AdamW, without decay of biases and norms."""
-    weights = [p for p in model.parameters() if p.requires_grad]
+    """AdamW, without decay of biases and norms, with ``ADAPTER_RATE`` times the rate for adapters."""
+    weights = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    plain = [p for name, p in weights if not is_adapter(name)]
     groups = [
-        {"params": [p for p in weights if p.dim() > 1], "weight_decay": 0.01},
-        {"params": [p for p in weights if p.dim() <= 1], "weight_decay": 0.0},
+        {"params": [p for p in plain if p.dim() > 1], "weight_decay": 0.01, "factor": 1.0},
+        {"params": [p for p in plain if p.dim() <= 1], "weight_decay": 0.0, "factor": 1.0},
+        {"params": [p for name, p in weights if is_adapter(name)], "weight_decay": 0.0, "factor": ADAPTER_RATE},
     ]
     return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
 
@@ -228,7 +232,7 @@ class Run:
     """The state of a training: weights, optimizer and counts, in a folder."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.model, self.out = ReaderModel(shape_of(options.encoder)).to(options.device), options.out
+        self.model, self.out = ReaderModel(shape_of(options.encoder), options.adapter).to(options.device), options.out
         self.optimizer = optimizer_of(self.model, options.rate)
         self.counts: dict[str, Any] = {"steps": 0, "claims": 0, "seconds": 0.0, "stages": {}, "averaged": 0}
         self.mean: dict[str, Tensor] = {}
@@ -305,7 +309,7 @@ def train(options: argparse.Namespace) -> None:
         options.seed + run.counts["steps"],
     )
     half = options.device != "cpu" or half_is_faster() if options.half is None else options.half
-    run.model.frozen = options.freeze
+    run.model.frozen = max(options.freeze, run.model.adapted_from if options.adapter else 0)
     computing = ComputingCopy(run.model, half, options.ships) if half or options.ships else None
     run.log(stage=options.stage, half=half, threads=options.threads, **run.counts)
     started = saved = logged = time.time()
@@ -319,7 +323,7 @@ def train(options: argparse.Namespace) -> None:
         rate = options.rate * min(1.0, (run.counts["steps"] + 1) / options.warm, (run.counts["steps"] - first + 1) / 30)
         rate *= max(0.02, 1 - (now - started) / seconds) if options.anneal else 1.0
         for group in run.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["factor"]
         loss, claims = step(run, computing, items, options.device)
         run.counts["steps"] += 1
         run.counts["claims"] += claims
@@ -356,6 +360,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=2048, help="tokens of a step")
     parser.add_argument("--warm", type=int, default=150, help="steps until the full rate")
     parser.add_argument("--freeze", type=int, default=0, help="layers from below that stay as they are")
+    parser.add_argument("--adapter", type=int, default=0, metavar="RANK", help="train adapters; 0: the whole weights")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument(

@@ -128,6 +128,27 @@ def test_training_can_begin_with_exported_weights(folder: Path) -> None:
         assert bool(((one - other).abs() <= 0.5 * step + 1e-6).all()), name
 
 
+def test_an_adapter_is_trained_beside_weights_that_stay_as_they_ship(folder: Path) -> None:
+    """The files of the matrices are the same bytes; the graph with the additions agrees with torch."""
+    import sys
+
+    sys.path.insert(0, str(RECIPE))
+    from export import difference
+    from model import ReaderModel, load_weights, rank_of, shape_of
+
+    encoder, run, out = folder / "mpnet", folder / "adapter", folder / "adapted"
+    where = ("--encoder", encoder, "--packs", folder / "packs", "--out", run, "--start", folder / "export")
+    run_script("train.py", "tiny", *where, "--hours", 0.001, "--tokens", 512, "--no-half", "--adapter", 4)
+    run_script("export.py", run / "weights.safetensors", "--encoder", encoder, "--out", out)
+    for name in ("layers-1.bin", "layers-2.bin", "words.npy"):
+        assert (out / name).read_bytes() == (folder / "export" / name).read_bytes(), name
+    assert rank_of(run / "weights.safetensors") == 4
+    model = ReaderModel(shape_of(encoder), 4).eval()
+    load_weights(model, run / "weights.safetensors")
+    assert bool(model.layers[-1].qkv.b.any())
+    assert difference(model, out) < 0.01
+
+
 def test_the_embedded_verifier_judges_with_a_reader_of_a_folder(folder: Path) -> None:
     """P(Attributable) is that of the reader where the score has its log-odds of support alone."""
     digest = json.loads((folder / "export" / MANIFEST).read_text("utf-8"))["sha256"]["model.onnx"][:12]

@@ -4,6 +4,7 @@ The folder of an encoder:
 
     reader.json      format, sizes, the SHA-256 of the other files, and how they were made
     model.onnx       the layers' graph; its weights are in layers-1.bin and layers-2.bin, int8 with a scale per output
+    adapter.bin      what was learned after these, in float16: an addition of low rank to each matrix (may be missing)
     words.npy        (V, W) int8 embeddings of the words, with ``word_scale`` (V,) in heads.npz
     heads.npz        positions, biases by distance, norms and the two heads, in float32
     tokenizer.json
@@ -32,10 +33,11 @@ from vouching.reading.sequence import Tokenizer, Tokens, buckets_of
 Floats: TypeAlias = NDArray[np.float32]
 
 FORMAT = 1
-MANIFEST, MODEL, LAYERS, WORDS, HEADS, TOKENIZER = (
+MANIFEST, MODEL, LAYERS, ADAPTER, WORDS, HEADS, TOKENIZER = (
     "reader.json",
     "model.onnx",
     ("layers-1.bin", "layers-2.bin"),
+    "adapter.bin",
     "words.npy",
     "heads.npz",
     "tokenizer.json",
