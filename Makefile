@@ -38,12 +38,13 @@ test-all: test test-slow ## run every test
 quick: $(VENV)/.dev ## run the tests of tests/quick.txt, for each change: under three minutes on two cores
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal $$(grep -v '^#' tests/quick.txt)
 
-check: $(VENV)/.dev ## lint, formatting, types, known vulnerabilities of dependencies, faults of the workflows
+check: $(VENV)/.dev ## lint, formatting, types, vulnerable dependencies, faults of the workflows; hints about prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --warnings
 	$(BIN)/python -m pytest -q -rs tests/house/test_audit.py
 	$(BIN)/zizmor --offline --quiet .github action.yml
+	$(BIN)/python -m tests.house.prose
 
 bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_DATA), write docs/figures.md
 	$(BIN)/python benchmarks/speed.py --model embedded:rules

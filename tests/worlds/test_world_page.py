@@ -11,7 +11,7 @@ from benchmarks.world_page import page
 from benchmarks.worlds import RESULTS, write_page
 from recipes.worlds.claims import CLAIMS
 from tests.house.source_tree import ROOT
-from tests.house.test_documents_wrap import too_long
+from tests.house.prose import too_long
 
 ARMS = {"forms": ["paired", "grpo", "costs"]}
 
