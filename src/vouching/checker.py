@@ -19,7 +19,7 @@ from vouching.claims.citations import with_citations
 from vouching.embedded.verify import is_embedded, open_embedded
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
-from vouching.judging.verifier import ClaimVerifier, Outcome, ThresholdConfig
+from vouching.judging.verifier import ClaimVerifier, InstructionVerifier, Outcome, ResponseVerifier, ThresholdConfig
 from vouching.methods import method_for
 from vouching.methods.instructed import instructed
 from vouching.models.base import Model, spoken
@@ -35,9 +35,12 @@ from vouching.types import Assurance, Claim, Report, Source, Unverified
 from vouching.types.visible import shown_json
 
 if TYPE_CHECKING:
+    from vouching.methods.assurance.model import AssuranceVerifier
     from vouching.types import ChecklistItem
     from vouching.types.ledger import Keeps
 
+AnyVerifier: TypeAlias = "ClaimVerifier | ResponseVerifier | InstructionVerifier | AssuranceVerifier"
+"""What judges; the method says which of them."""
 Judged: TypeAlias = Outcome | Report | Assurance
 """The result for a row: the outcome of a claim, or the report on a response or a task."""
 Watch: TypeAlias = Callable[[Outcome], object]
@@ -93,7 +96,7 @@ class Checker:
         self.method, given = method_for(model, method, settings)
         if threshold != 0.5 or "threshold" in self.method.takes:
             given["threshold"] = threshold
-        self.verifier: Any = self.method.open(model, given)
+        self.verifier: AnyVerifier = self.method.open(model, given)
         self.embedded = is_embedded(model)
         self.decoding: Mapping[str, str | float | None] | None = getattr(self.verifier, "decoding", None)
         """How a language model is sampled, with the name of its calibration, or the learnt weights; else None."""
@@ -214,7 +217,8 @@ class Checker:
         check_text(response, "the response")
         items = None if checklist is None else as_items(checklist)
         given = as_sources(sources) if each_of(sources) else ()
-        return replace(await self.verifier.verify(instruction, spoken(response), given, items), response=response)
+        verifier = cast("InstructionVerifier", self.verifier)
+        return replace(await verifier.verify(instruction, spoken(response), given, items), response=response)
 
     def check_instruction(
         self,
@@ -236,7 +240,7 @@ class Checker:
         from vouching.methods.assurance.verify import verify
 
         self._needs("units", "a task")
-        return await verify(task, proposal, self.verifier)
+        return await verify(task, proposal, cast("AssuranceVerifier", self.verifier))
 
     def check_task(self, task: object, proposal: object) -> Assurance:
         """Judge the values proposed for a task, unit by unit.
@@ -303,6 +307,10 @@ class Checker:
         """The synchronous form of :meth:`aclose`."""
         run(self.aclose())
 
+    @property
+    def _of_claims(self) -> ClaimVerifier:
+        return cast("ClaimVerifier", self.verifier)
+
     def _needs(self, judged: str, got: str) -> None:
         """Raise ConfigError for a call that does not fit the method."""
         if self.judges != judged:
@@ -334,7 +342,7 @@ class Checker:
                 watch(outcomes[-1])
             return outcomes, sources
         if searches is None:
-            outcomes = await self.verifier.verify(claims, given)
+            outcomes = await self._of_claims.verify(claims, given)
             return decided(about_sources(outcomes, given) if self.embedded else outcomes, self.min_confidence), given
         evidence, sources = await searches.gather(claims, given)
         outcomes = await asyncio.gather(*map(self._judge_one, claims, evidence))
@@ -343,7 +351,7 @@ class Checker:
     async def _judge_one(self, claim: Claim, evidence: ClaimEvidence) -> Outcome:
         if evidence.missing is not None:
             return evidence.missing
-        [outcome] = await self.verifier.verify([claim], evidence.sources)
+        [outcome] = await self._of_claims.verify([claim], evidence.sources)
         return replace(outcome, warnings=(*evidence.warnings, *outcome.warnings))
 
     async def _report(
@@ -352,12 +360,13 @@ class Checker:
     ) -> Report:  # fmt: skip
         response, said = answer.text, spoken(answer.text)
         if self.judges == "response":
-            return replace(await self.verifier.verify(question, said, given), response=response)
+            verifier = cast("ResponseVerifier", self.verifier)
+            return replace(await verifier.verify(question, said, given), response=response)
         self._needs("claims", "a response")
         decomposition = decompose(response, question)
         outcomes, sources = await self._judge(decomposition.claims, given, searches, watch)
-        outcomes, cited = await with_citations(replace(answer, text=said), outcomes, given, self.verifier.verify)
-        support = await self.verifier.support(said, sources) if sources else None
+        outcomes, cited = await with_citations(replace(answer, text=said), outcomes, given, self._of_claims.verify)
+        support = await self._of_claims.support(said, sources) if sources else None
         return replace(claims_report(response, sources, outcomes, decomposition, support, question), citations=cited)
 
     async def _row(

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
-from vouching.checker import Checker
-from vouching.embedded.verify import is_embedded
+from vouching.embedded.verify import is_embedded, open_embedded
 from vouching.errors import InputError
 from vouching.inputs import as_claim, as_sources, row_sources
 from vouching.judging.verifier import ClaimVerifier
@@ -188,7 +187,7 @@ async def _diagnose(
 
 def _arms(model: str | Model, max_tokens: int) -> dict[str, ClaimVerifier]:
     if is_embedded(model):
-        return {"as shipped": Checker(model).verifier}
+        return {"as shipped": open_embedded(str(model))}
     config = StructuredConfig(recheck=False, max_tokens=max_tokens)
     screened = open_verifier(model, config)
     bare = open_verifier(screened.model, replace(config, screen=False))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from vouching.errors import ConfigError, ModelError
-from vouching.types import Claim, Source, Unverified, Verdict
+from vouching.types import ChecklistItem, Claim, Report, Source, Unverified, Verdict
 
 Outcome: TypeAlias = Verdict | Unverified
 """A verdict, or Unverified if the judge failed; Unverified is not a label."""
@@ -26,6 +26,36 @@ class ClaimVerifier(Protocol):
 
     async def support(self, text: str, sources: Sequence[Source]) -> float | None:
         """How much of a longer text the sources support, in [0, 1]; None if the verifier does not measure it."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections; the next call opens them again."""
+        ...
+
+
+class ResponseVerifier(Protocol):
+    """Judges a whole response against its sources."""
+
+    async def verify(self, question: str | None, response: str, sources: Sequence[Source]) -> Report:
+        """The report on a response; ``question`` is what it answers, if known."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections; the next call opens them again."""
+        ...
+
+
+class InstructionVerifier(Protocol):
+    """Judges how well a response follows an instruction."""
+
+    async def verify(
+        self,
+        question: str | None,
+        response: str,
+        sources: Sequence[Source] = (),
+        items: Sequence[ChecklistItem] | None = None,
+    ) -> Report:
+        """The report on a response; ``question`` is the instruction, ``items`` what it is judged by."""
         ...
 
     async def aclose(self) -> None:
