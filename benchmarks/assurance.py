@@ -87,8 +87,15 @@ def corrupted(facts: Any, right: Mapping[str, int], random: Random) -> tuple[str
     line = random.choice(LINES)
     if random.random() < 0.5 or not line.depends_on:
         kind = "random value"
-        amount = random.choice([right[line.id] + random.choice([-1, 1]), random.randint(0, 200_000),
-                                right[line.id] * 10, right[line.id] // 10, -right[line.id]])  # fmt: skip
+        amount = random.choice(
+            [
+                right[line.id] + random.choice([-1, 1]),
+                random.randint(0, 200_000),
+                right[line.id] * 10,
+                right[line.id] // 10,
+                -right[line.id],
+            ]
+        )
     else:
         kind = "random dependency"
         needed, other = random.choice(line.depends_on), random.choice(IDS)
@@ -214,19 +221,26 @@ def main() -> None:
         quality[sort] += scores
         games[sort].update(played(draft))
     record: dict[str, Any] = {
-        "command": "python benchmarks/assurance.py", "model": "rules", "vouching": vouching.__version__,
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(), "machine": machine(), "seed": SEED,
+        "command": "python benchmarks/assurance.py",
+        "model": "rules",
+        "vouching": vouching.__version__,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": machine(),
+        "seed": SEED,
         "right_returns": {
-            "returns": len(returns), "lines": len(returns) * len(IDS),
-            "lines_apart_from_second_implementation": apart, "lines_challenged": false_cases,
+            "returns": len(returns),
+            "lines": len(returns) * len(IDS),
+            "lines_apart_from_second_implementation": apart,
+            "lines_challenged": false_cases,
         },
         "milliseconds_per_return": {
-            "median": round(1_000 * median(seconds), 2), "slowest": round(1_000 * max(seconds), 2),
+            "median": round(1_000 * median(seconds), 2),
+            "slowest": round(1_000 * max(seconds), 2),
         },
         "wrong_returns": {kind: dict(counts) for kind, counts in kinds.items()},
         "quality_of_cases": {sort: sum(scores) / len(scores) for sort, scores in quality.items()},
         "games": {sort: dict(sorted(counts.items())) for sort, counts in games.items()},
-    }  # fmt: skip
+    }
     output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(record, indent=2))
 

@@ -68,11 +68,16 @@ def main() -> None:
     for number, draft in enumerate(drafts(returns)):
         kinds.setdefault(draft.kind, Counter()).update(counted(draft, Random(f"half/{SEED}/{number}")))
     record: dict[str, Any] = {
-        "command": "python benchmarks/assurance_incomplete.py", "model": "half of the rules",
-        "vouching": vouching.__version__, "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": machine(), "seed": SEED, "rules_kept": KEPT, "rules": len(IDS),
+        "command": "python benchmarks/assurance_incomplete.py",
+        "model": "half of the rules",
+        "vouching": vouching.__version__,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": machine(),
+        "seed": SEED,
+        "rules_kept": KEPT,
+        "rules": len(IDS),
         "wrong_returns": {kind: dict(counts) for kind, counts in kinds.items()},
-    }  # fmt: skip
+    }
     output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(record, indent=2))
 

@@ -75,14 +75,18 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             beside, others, sent = beside + seconds, others + found, sent + attacks
     before, after = percentiles(alone), percentiles(beside)
     return {
-        "requests": options.requests, "clients": options.clients, "workers": options.workers, "ledger": options.kind,
-        "turns": options.turns, "judge": "embedded:rules",
+        "requests": options.requests,
+        "clients": options.clients,
+        "workers": options.workers,
+        "ledger": options.kind,
+        "turns": options.turns,
+        "judge": "embedded:rules",
         "alone": {**before, "outcomes": dict(outcomes)},
         "beside_attacker": {**after, "outcomes": dict(others), "attacks": sent},
         "p99_ratio": round(after["p99"] / before["p99"], 2),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, load {os.getloadavg()[0]:.1f} at the end",
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

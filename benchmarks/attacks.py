@@ -124,16 +124,25 @@ def _words(text: str) -> list[str]:
 
 
 ATTACKS: Mapping[str, Callable[[Row, Label], Record]] = {
-    "empty": empty, "verbatim copy": verbatim, "all NOT_FOUND": not_found, "always Not Attributable": always_negative,
-    "stop words": stop_words, "contradictory": contradictory, "injected": injected, "lorem ipsum": lorem,
-    "nearest sentence": nearest_sentence, "shared words": shared_words,
-}  # fmt: skip
+    "empty": empty,
+    "verbatim copy": verbatim,
+    "all NOT_FOUND": not_found,
+    "always Not Attributable": always_negative,
+    "stop words": stop_words,
+    "contradictory": contradictory,
+    "injected": injected,
+    "lorem ipsum": lorem,
+    "nearest sentence": nearest_sentence,
+    "shared words": shared_words,
+}
 QUOTING = ("nearest sentence", "shared words")
 """Their evidence is real; only the label, always the same, is not judged. Half of the rows have it."""
 FIXED_LABEL = {"all NOT_FOUND": "Not Attributable", "always Not Attributable": "Not Attributable"}
 RULES: Mapping[str, tuple[Variant, Calibration]] = {
-    "paper": ("paper", "on"), "grounded": ("grounded", "on"), "grounded, brier": ("grounded", "brier"),
-}  # fmt: skip
+    "paper": ("paper", "on"),
+    "grounded": ("grounded", "on"),
+    "grounded, brier": ("grounded", "brier"),
+}
 
 
 def earned(replies: Iterable[str], rows: Sequence[Row], settings: RewardSettings) -> float:
@@ -157,15 +166,22 @@ def by_rules(row: Row) -> str:
     """The verdict of ``embedded:rules`` as a record."""
     verdict = _VERIFIER.judge(Claim(row["claim"]), [Source(row["source"])])
     entries = [
-        {"claim_span": one.claim_span.text, "status": one.status,
-         "source_span": one.source_span.text if one.source_span else "NOT_FOUND"}
+        {
+            "claim_span": one.claim_span.text,
+            "status": one.status,
+            "source_span": one.source_span.text if one.source_span else "NOT_FOUND",
+        }
         for one in verdict.evidence_alignment
-    ]  # fmt: skip
+    ]
     steps = [
-        {"claim_part": one.claim_part, "source_evidence": one.source_evidence, "judgment": one.judgment,
-         "explanation": one.explanation}
+        {
+            "claim_part": one.claim_part,
+            "source_evidence": one.source_evidence,
+            "judgment": one.judgment,
+            "explanation": one.explanation,
+        }
         for one in verdict.reasoning_chain
-    ]  # fmt: skip
+    ]
     diagnosis = {"error_type": verdict.error_type, "fix_suggestion": verdict.fix_suggestion}
     found = {"evidence_alignment": entries, "reasoning_chain": steps, "label": verdict.label}
     return json.dumps({**found, "confidence": round(verdict.confidence, 3), **diagnosis})
@@ -224,9 +240,12 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results/attacks.json"))
     options = parser.parse_args()
     found = {
-        "command": f"python benchmarks/attacks.py --rows {options.rows}", **measure(options.rows),
-        "vouching": vouching.__version__, "python": platform.python_version(), "date": str(datetime.date.today()),
-    }  # fmt: skip
+        "command": f"python benchmarks/attacks.py --rows {options.rows}",
+        **measure(options.rows),
+        "vouching": vouching.__version__,
+        "python": platform.python_version(),
+        "date": str(datetime.date.today()),
+    }
     options.output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     names = [*RULES]
     print("| policy |", " | ".join(names), "|")

@@ -96,16 +96,22 @@ def ragtruth() -> dict[str, Any]:
         pairs = [one for one in report.findings if isinstance(one, PairResult)]
         lines.append(
             {
-                "document": row.document, "seconds": seconds, "asked": len(pairs), "coverage": report.coverage,
-                "faulted": len(places), "right": sum(any(overlap(place, one) for one in marked) for place in places),
-                "gold": len(gold), "found": sum(any(overlap(place, one) for place in places) for one in gold),
+                "document": row.document,
+                "seconds": seconds,
+                "asked": len(pairs),
+                "coverage": report.coverage,
+                "faulted": len(places),
+                "right": sum(any(overlap(place, one) for one in marked) for place in places),
+                "gold": len(gold),
+                "found": sum(any(overlap(place, one) for place in places) for one in gold),
                 "outcomes": Counter(one.outcome for one in pairs),
                 "of_outcome": Counter(
-                    one.outcome for one in faulted(report)
+                    one.outcome
+                    for one in faulted(report)
                     if one.span and any(overlap((one.span.start, one.span.end), stretch) for stretch in marked)
                 ),
             }
-        )  # fmt: skip
+        )
     return _ragtruth_figures(lines)
 
 
@@ -204,9 +210,10 @@ def perturbed(split: str, examples: list[dict[str, Any]]) -> dict[str, Any]:
             examples.append(_example("verbatim", sentence, source, report))
         report = audit(one.claim, row.passages)
         hits = [
-            fault for fault in faulted(report)
+            fault
+            for fault in faulted(report)
             if fault.span and any(overlap((fault.span.start, fault.span.end), (s.start, s.end)) for s in one.spans)
-        ]  # fmt: skip
+        ]
         detected[one.strategy] += bool(hits)
         anywhere[one.strategy] += bool(faulted(report))
         if not hits:
@@ -219,13 +226,16 @@ def perturbed(split: str, examples: list[dict[str, Any]]) -> dict[str, Any]:
                 if faulted(report):
                     examples.append(_example(f"false alarm, {kind}", again.claim, source, report, sentence))
     return {
-        "split": split, "sentences": taken,
-        "detection": _share(detected.total(), taken), "fault_anywhere": _share(anywhere.total(), taken),
+        "split": split,
+        "sentences": taken,
+        "detection": _share(detected.total(), taken),
+        "fault_anywhere": _share(anywhere.total(), taken),
         "detection_by_kind": {kind: _share(detected[kind], made[kind]) for kind in ERRORS},
         "false_alarms": _share(alarms.total(), sum(made[kind] for kind in REWRITES)),
         "false_alarms_by_kind": {kind: _share(alarms[kind], made[kind]) for kind in REWRITES},
-        "verbatim": _share(verbatim, taken), "seconds_per_sentence": round(seconds / max(1, taken), 4),
-    }  # fmt: skip
+        "verbatim": _share(verbatim, taken),
+        "seconds_per_sentence": round(seconds / max(1, taken), 4),
+    }
 
 
 def _first_of_each(sentence: str, source: str, strategies: Sequence[Strategy]) -> list[Perturbation]:
@@ -240,13 +250,22 @@ def _share(count: int, total: int) -> dict[str, Any]:
 def _example(kind: str, text: str, source: Source, report: Report, original: str = "") -> dict[str, Any]:
     pairs = [one for one in report.findings if isinstance(one, PairResult)]
     return {
-        "kind": kind, "text": text, "original": original, "title": source.title, "paragraph": source.text,
+        "kind": kind,
+        "text": text,
+        "original": original,
+        "title": source.title,
+        "paragraph": source.text,
         "pairs": [
-            {"question": one.question, "answer": one.answer, "outcome": one.outcome, "found": [*one.found],
-             "places": [f"{place.source_id}: {place.text}" for place in one.places]}
+            {
+                "question": one.question,
+                "answer": one.answer,
+                "outcome": one.outcome,
+                "found": [*one.found],
+                "places": [f"{place.source_id}: {place.text}" for place in one.places],
+            }
             for one in pairs
         ],
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

@@ -101,9 +101,12 @@ def accuracies(judged: Sequence[Judged]) -> dict[str, Any]:
     ]
     both = None if None in shares else float(np.mean([share for share in shares if share is not None]))
     return {
-        "claims": len(judged), "balanced_accuracy": both, "of_supported": shares[0], "of_others": shares[1],
+        "claims": len(judged),
+        "balanced_accuracy": both,
+        "of_supported": shares[0],
+        "of_others": shares[1],
         "skipped": sum(j.attributable is None for j in judged),
-    }  # fmt: skip
+    }
 
 
 def interval(judged: Sequence[Judged]) -> list[float]:
@@ -128,9 +131,10 @@ def fixes(judged: Sequence[Judged]) -> dict[str, Any]:
     offered = [one for one in judged if one.fix]
     wrong = [one for one in offered if not one.gold]
     return {
-        "offered": len(offered), "for_supported_claims": len(offered) - len(wrong),
+        "offered": len(offered),
+        "for_supported_claims": len(offered) - len(wrong),
         "as_written": sum(plain(one.fix or "") in known[one.row["document"]] for one in wrong),
-    }  # fmt: skip
+    }
 
 
 def error_types(judged: Sequence[Judged]) -> dict[str, Any]:
@@ -153,8 +157,9 @@ def calibration(judged: Sequence[Judged]) -> dict[str, Any]:
     for low, high in ((0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
         inside = (confidence >= low) & (confidence < high)
         bands[f"{low:g} to {min(high, 1):g}"] = {
-            "verdicts": int(inside.sum()), "right": round(float(right[inside].mean()), 4) if inside.any() else None,
-        }  # fmt: skip
+            "verdicts": int(inside.sum()),
+            "right": round(float(right[inside].mean()), 4) if inside.any() else None,
+        }
     return {
         "auroc": float(metrics.auroc(gold, scores)),
         "ece": float(metrics.ece(gold, scores)),
@@ -176,10 +181,12 @@ def answers(checker: vouching.Checker, part: str, documents: Mapping[str, Source
     hit, false = found["Not Attributable, alert"], found["Attributable, alert"] + found["No claim, alert"]
     missed = found["Not Attributable, no alert"]
     return {
-        "answers": len(rows_of(part, "answers")), "sentences": sum(found.values()),
-        "precision": hit / max(1, hit + false), "recall": hit / max(1, hit + missed),
+        "answers": len(rows_of(part, "answers")),
+        "sentences": sum(found.values()),
+        "precision": hit / max(1, hit + false),
+        "recall": hit / max(1, hit + missed),
         "counts": dict(sorted(found.items())),
-    }  # fmt: skip
+    }
 
 
 def measured(model: str, part: str) -> tuple[dict[str, Any], list[Judged]]:
@@ -195,10 +202,13 @@ def measured(model: str, part: str) -> tuple[dict[str, Any], list[Judged]]:
     figures = {
         "balanced_accuracy_interval": interval(judged),
         "by_construction": {OVERALL: accuracies(judged)} | by_construction,
-        "pairs_split": pairs_split(judged), **calibration(judged), "fixes": fixes(judged),
-        "error_types": error_types(judged), "answers": answers(checker, part, documents),
+        "pairs_split": pairs_split(judged),
+        **calibration(judged),
+        "fixes": fixes(judged),
+        "error_types": error_types(judged),
+        "answers": answers(checker, part, documents),
         "cpu_ms_per_claim": round(1000 * seconds / len(judged), 1),
-    }  # fmt: skip
+    }
     return figures, judged
 
 
@@ -264,10 +274,12 @@ def main() -> None:
         print(f"{model}: {json.dumps(rounded(rest))}")
     if options.output:
         record = {
-            "command": f"python benchmarks/contrast.py --part {options.part}", "version": vouching.__version__,
+            "command": f"python benchmarks/contrast.py --part {options.part}",
+            "version": vouching.__version__,
             "date": datetime.date.today().isoformat(),
-            "machine": f"{platform.machine()}, Python {platform.python_version()}", "models": rounded(figures),
-        }  # fmt: skip
+            "machine": f"{platform.machine()}, Python {platform.python_version()}",
+            "models": rounded(figures),
+        }
         options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -69,12 +69,14 @@ def routes(url: str, requests: int, numbers: list[int]) -> list[dict[str, Any]]:
                         seconds.setdefault(path, []).append(time.perf_counter() - started)
             found += [
                 {
-                    "route": path, "claims": claims, "requests": len(taken),
+                    "route": path,
+                    "claims": claims,
+                    "requests": len(taken),
                     "claims_per_second": round(claims * len(taken) / sum(taken), 1),
                     "p95_ms": round(1000 * float(np.percentile(taken, 95)), 1),
                 }
                 for path, taken in seconds.items()
-            ]  # fmt: skip
+            ]
     return found
 
 
@@ -104,10 +106,15 @@ def cascade(model: str, number: int) -> list[dict[str, Any]]:
             calls += bool(open_)
         found.append(
             {
-                "confidence": least, "claims": len(rows), "passed_on": round(passed / len(rows), 3), "requests": calls,
-                "accuracy": round(right / len(rows), 3), "tokens": tokens, "seconds": round(seconds, 1),
+                "confidence": least,
+                "claims": len(rows),
+                "passed_on": round(passed / len(rows), 3),
+                "requests": calls,
+                "accuracy": round(right / len(rows), 3),
+                "tokens": tokens,
+                "seconds": round(seconds, 1),
             }
-        )  # fmt: skip
+        )
     second.close()
     return found
 

@@ -80,13 +80,24 @@ T5 = {"feed_forward_proj": "gated-gelu", "d_kv": 64, "vocab_size": 32128, "tie_w
 LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
 ROBERTA = {"vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
 DEBERTA = {
-    "vocab_size": 128100, "type_vocab_size": 0, "relative_attention": True, "position_buckets": 256,
-    "norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False,
-}  # fmt: skip
+    "vocab_size": 128100,
+    "type_vocab_size": 0,
+    "relative_attention": True,
+    "position_buckets": 256,
+    "norm_rel_ebd": "layer_norm",
+    "share_att_key": True,
+    "pos_att_type": ["p2c", "c2p"],
+    "position_biased_input": False,
+}
 MODERNBERT = {
-    "vocab_size": 50368, "hidden_size": 768, "num_hidden_layers": 22, "num_attention_heads": 12,
-    "intermediate_size": 1152, "local_attention": 128, "max_position_embeddings": 8192,
-}  # fmt: skip
+    "vocab_size": 50368,
+    "hidden_size": 768,
+    "num_hidden_layers": 22,
+    "num_attention_heads": 12,
+    "intermediate_size": 1152,
+    "local_attention": 128,
+    "max_position_embeddings": 8192,
+}
 HHEM_PROMPT = "Determine if the hypothesis is true given the premise?\n\nPremise: {source}\n\nHypothesis: {claim}"
 LETTUCE_PROMPT = "Summarize the following text:\npassage 1: {source}\noutput: {claim}"
 # Shapes: the config.json of google/flan-t5-base and -large, microsoft/deberta-v3-large, FacebookAI/roberta-large and
@@ -94,26 +105,49 @@ LETTUCE_PROMPT = "Summarize the following text:\npassage 1: {source}\noutput: {c
 # MiniCheck's inference.py (one decoding step), LettuceDetect's detectors/transformer.py.
 ARCHITECTURES = {
     "hhem": Architecture(
-        "HHEM-2.1-Open", "T5ForTokenClassification",
-        {**T5, "d_model": 768, "num_layers": 12, "num_heads": 12, "d_ff": 2048}, HHEM_PROMPT, 2,
+        "HHEM-2.1-Open",
+        "T5ForTokenClassification",
+        {**T5, "d_model": 768, "num_layers": 12, "num_heads": 12, "d_ff": 2048},
+        HHEM_PROMPT,
+        2,
     ),
     "minicheck-flan-t5": Architecture(
-        "MiniCheck-Flan-T5-Large", "T5ForConditionalGeneration",
+        "MiniCheck-Flan-T5-Large",
+        "T5ForConditionalGeneration",
         {**T5, "d_model": 1024, "num_layers": 24, "num_heads": 16, "d_ff": 2816},
-        "predict: {source} {claim}", 2, (500, "words"), 2048,
+        "predict: {source} {claim}",
+        2,
+        (500, "words"),
+        2048,
     ),
     "minicheck-deberta": Architecture(
-        "MiniCheck-DeBERTa-v3-Large", "DebertaV2ForSequenceClassification",
-        {**LARGE, **DEBERTA}, "{source} {claim}", 3, (400, "tokens"), 2048,
+        "MiniCheck-DeBERTa-v3-Large",
+        "DebertaV2ForSequenceClassification",
+        {**LARGE, **DEBERTA},
+        "{source} {claim}",
+        3,
+        (400, "tokens"),
+        2048,
     ),
     "minicheck-roberta": Architecture(
-        "MiniCheck-RoBERTa-Large", "RobertaForSequenceClassification",
-        {**LARGE, **ROBERTA}, "{source} {claim}", 3, (400, "tokens"), 512,
+        "MiniCheck-RoBERTa-Large",
+        "RobertaForSequenceClassification",
+        {**LARGE, **ROBERTA},
+        "{source} {claim}",
+        3,
+        (400, "tokens"),
+        512,
     ),
     "lettucedetect": Architecture(
-        "LettuceDetect-base", "ModernBertForTokenClassification", MODERNBERT, LETTUCE_PROMPT, 3, None, 4096,
+        "LettuceDetect-base",
+        "ModernBertForTokenClassification",
+        MODERNBERT,
+        LETTUCE_PROMPT,
+        3,
+        None,
+        4096,
     ),
-}  # fmt: skip
+}
 NAMES = (VOUCH, *ARCHITECTURES)
 
 

@@ -66,9 +66,12 @@ def stock(settings: GrpoConfig, out: Path, data: Sequence[dict[str, Any]]) -> An
         return [structured_reward(one[0]["content"], label).total for one, label in zip(completions, gold, strict=True)]
 
     return trl.GRPOTrainer(
-        model=settings.model, args=training_arguments(settings, out), reward_funcs=[process_reward],
-        processing_class=tokenizer_of(Path(settings.model)), train_dataset=Dataset.from_list([*data]),
-    )  # fmt: skip
+        model=settings.model,
+        args=training_arguments(settings, out),
+        reward_funcs=[process_reward],
+        processing_class=tokenizer_of(Path(settings.model)),
+        train_dataset=Dataset.from_list([*data]),
+    )
 
 
 def bookkeeping(settings: GrpoConfig, out: Path, data: Sequence[dict[str, Any]], repeats: int = 20) -> float:
@@ -101,9 +104,13 @@ def main() -> None:
         folder, data = Path(name), rows(64)
         model = stop_often(write_tiny_qwen(folder / "model", texts()))
         settings = config(
-            model, batch_prompts=8, micro_batch=32, max_steps=options.steps, epochs=9.0,
+            model,
+            batch_prompts=8,
+            micro_batch=32,
+            max_steps=options.steps,
+            epochs=9.0,
             sampling={"group_size": 8, "completion_tokens": 48},
-        )  # fmt: skip
+        )
         pairs: list[tuple[float, float]] = []
         for number in range(options.rounds):
             ours = step_seconds(trainer_of(settings, folder / "ours", StructuredGame(8, score_by()), data))
@@ -112,13 +119,16 @@ def main() -> None:
             sys.stderr.write(f"round {number + 1}: {ours:.3f} s and {theirs:.3f} s a step, {ours / theirs:.3f}\n")
         spent = bookkeeping(settings, folder / "bookkeeping", data)
     record = {
-        "command": "python benchmarks/engine.py", "date": f"{datetime.date.today():%Y-%m-%d}",
-        "torch": torch.__version__, "rollouts_of_a_step": 64, "steps": options.steps,
+        "command": "python benchmarks/engine.py",
+        "date": f"{datetime.date.today():%Y-%m-%d}",
+        "torch": torch.__version__,
+        "rollouts_of_a_step": 64,
+        "steps": options.steps,
         "seconds_of_a_step": [[round(value, 4) for value in pair] for pair in pairs],
         "ratios": [round(ours / theirs, 3) for ours, theirs in pairs],
         "median_ratio": round(statistics.median(ours / theirs for ours, theirs in pairs), 3),
         "bookkeeping_ms_per_rollout": round(spent, 3),
-    }  # fmt: skip
+    }
     options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(json.dumps({key: record[key] for key in ("median_ratio", "bookkeeping_ms_per_rollout")}) + "\n")
 

@@ -48,10 +48,18 @@ def write_half_billion(folder: Path, data: Sequence[dict[str, Any]]) -> Path:
     write_tiny_qwen(folder, [row["prompt"][0]["content"] for row in data])
     torch.manual_seed(0)
     shape = Qwen2Config(
-        vocab_size=151_936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24, num_attention_heads=14,
-        num_key_value_heads=2, max_position_embeddings=4096, tie_word_embeddings=True, eos_token_id=0, pad_token_id=1,
+        vocab_size=151_936,
+        hidden_size=896,
+        intermediate_size=4864,
+        num_hidden_layers=24,
+        num_attention_heads=14,
+        num_key_value_heads=2,
+        max_position_embeddings=4096,
+        tie_word_embeddings=True,
+        eos_token_id=0,
+        pad_token_id=1,
         bos_token_id=None,
-    )  # fmt: skip
+    )
     Qwen2ForCausalLM(shape).to(torch.bfloat16).save_pretrained(folder)
     return folder
 
@@ -59,10 +67,13 @@ def write_half_billion(folder: Path, data: Sequence[dict[str, Any]]) -> Path:
 def prompts(count: int) -> list[dict[str, Any]]:
     """Rows of some hundred tokens."""
     return [
-        {"id": str(row), "gold": ("Attributable", "Not Attributable")[row % 2],
-         "prompt": [{"role": "user", "content": " ".join(WORDS[(row + at * 7) % len(WORDS)] for at in range(200))}]}
+        {
+            "id": str(row),
+            "gold": ("Attributable", "Not Attributable")[row % 2],
+            "prompt": [{"role": "user", "content": " ".join(WORDS[(row + at * 7) % len(WORDS)] for at in range(200))}],
+        }
         for row in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def measured(trainer: Any) -> dict[str, float]:
@@ -133,11 +144,20 @@ def main() -> None:
         else:
             model = write_half_billion(folder / "model", data)
         settings = config(
-            model, device="cpu" if options.rehearse else "cuda", precision="bfloat16", batch_prompts=8, micro_batch=16,
-            max_steps=options.steps, epochs=9.0,
-            sampling={"group_size": 2 if options.rehearse else 8, "prompt_tokens": 1024, "engine": options.engine,
-                      "completion_tokens": 8 if options.rehearse else 256},
-        )  # fmt: skip
+            model,
+            device="cpu" if options.rehearse else "cuda",
+            precision="bfloat16",
+            batch_prompts=8,
+            micro_batch=16,
+            max_steps=options.steps,
+            epochs=9.0,
+            sampling={
+                "group_size": 2 if options.rehearse else 8,
+                "prompt_tokens": 1024,
+                "engine": options.engine,
+                "completion_tokens": 8 if options.rehearse else 256,
+            },
+        )
         memory = 0.0 if options.rehearse else float(torch.cuda.get_device_properties(0).total_memory)
         plan = plan_of(settings, shape_of(str(model), settings.lora), 1, memory, reduced=not options.rehearse)
         for _ in range(options.rounds):
@@ -157,10 +177,13 @@ def main() -> None:
     }
     record = {
         "command": f"python benchmarks/engine_gpu.py --engine {options.engine}",
-        "date": f"{datetime.date.today():%Y-%m-%d}", "torch": torch.__version__, "rounds": options.rounds,
+        "date": f"{datetime.date.today():%Y-%m-%d}",
+        "torch": torch.__version__,
+        "rounds": options.rounds,
         "device": "cpu" if options.rehearse else torch.cuda.get_device_name(),
-        "planned_gigabytes": round(plan.peak / 1e9, 3), **medians,
-    }  # fmt: skip
+        "planned_gigabytes": round(plan.peak / 1e9, 3),
+        **medians,
+    }
     if not options.rehearse:
         options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(json.dumps(record) + "\n")

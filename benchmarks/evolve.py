@@ -43,8 +43,16 @@ from vouching.evolve.rows import rows_of_sets
 from vouching.train.run_folder import surroundings
 
 ARMS = ("weakness", "random", "mixed", "bare", "gated")
-SETS = ("attributionbench", "bump", "fever_symmetric", "fool_me_twice", "healthver", "seva_fever", "seva_halueval",
-        "wice")  # fmt: skip
+SETS = (
+    "attributionbench",
+    "bump",
+    "fever_symmetric",
+    "fool_me_twice",
+    "healthver",
+    "seva_fever",
+    "seva_halueval",
+    "wice",
+)
 """Public sets of claims. Excluded: whole responses, and seva_truthfulqa, in which nearly every Attributable claim is a
 bare question and no other is."""
 LONG = ("attributionbench", "bump", "wice")
@@ -71,8 +79,9 @@ def tested(out: Path, rows: Sequence[Row], first: Path, kept: ReadingCache) -> F
     if out != first and again.exists() and same[0].read_bytes() == same[1].read_bytes():
         (out / TEST).mkdir(exist_ok=True)
         shutil.copyfile(again, out / TEST / again.name)
-    return run_test(out, rows, data, lambda folder: EmbeddedStudent(folder, (), cache=kept), resamples=RESAMPLES,
-                    report=say)  # fmt: skip
+    return run_test(
+        out, rows, data, lambda folder: EmbeddedStudent(folder, (), cache=kept), resamples=RESAMPLES, report=say
+    )
 
 
 def averaged(out: Path, dev: Sequence[Row], kept: ReadingCache) -> EmbeddedStudent:
@@ -96,8 +105,15 @@ def averaged(out: Path, dev: Sequence[Row], kept: ReadingCache) -> EmbeddedStude
         rows = [
             encode_row(TrainingRow("dev", one.claim, one.source, SUPPORTED), tokenizer, limits) for one in dev[:300]
         ]
-        export_encoder(load_model(folder / MODEL, 0), EncoderConfig(**settings), folder / MODEL / TOKENIZER,
-                       folder / EXPORT, {}, {}, rows)  # fmt: skip
+        export_encoder(
+            load_model(folder / MODEL, 0),
+            EncoderConfig(**settings),
+            folder / MODEL / TOKENIZER,
+            folder / EXPORT,
+            {},
+            {},
+            rows,
+        )
         fit_combined(folder, dev, kept)
     return EmbeddedStudent(folder, dev, cache=kept)
 

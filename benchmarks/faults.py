@@ -25,55 +25,140 @@ PAGE = ROOT / "docs/operations.md"
 BEGIN, END = "<!-- faults: made by benchmarks/faults.py -->\n", "<!-- end of faults -->\n"
 
 SERVER: tuple[tuple[str, str, str, str], ...] = (
-    ("a worker is killed (SIGKILL) under load", "replaced; its open requests fail and can be retried; no answered row "
-     "is lost", "workers", "killed_worker"),
-    ("SIGTERM during a long request", "it is answered and kept, then the server ends with status 0", "workers",
-     "stop_ends"),
-    ("PostgreSQL restarts under load", "503 with `Retry-After` until it is back; no answered row is lost, none is kept "
-     "twice", "history", "restart_of_postgresql"),
-    ("the disk of the ledger is full", "503 with `Retry-After`, no verdict; works again once there is space", "faults",
-     "full_disk"),
-    ("the ledger lacks its tables or is damaged", "500, which a retry does not help, no verdict", "history",
-     "cannot_be_kept"),
-    ("a source that takes a minute", "504 after `timeout_seconds`; health answers meanwhile; its place stays taken "
-     "until the source answers or gives up", "faults", "takes_a_minute"),
-    ("a request that takes too long", "504; the work ends before its next claim, its place stays taken until then",
-     "access", "takes_too_long"),
+    (
+        "a worker is killed (SIGKILL) under load",
+        "replaced; its open requests fail and can be retried; no answered row is lost",
+        "workers",
+        "killed_worker",
+    ),
+    (
+        "SIGTERM during a long request",
+        "it is answered and kept, then the server ends with status 0",
+        "workers",
+        "stop_ends",
+    ),
+    (
+        "PostgreSQL restarts under load",
+        "503 with `Retry-After` until it is back; no answered row is lost, none is kept twice",
+        "history",
+        "restart_of_postgresql",
+    ),
+    (
+        "the disk of the ledger is full",
+        "503 with `Retry-After`, no verdict; works again once there is space",
+        "faults",
+        "full_disk",
+    ),
+    (
+        "the ledger lacks its tables or is damaged",
+        "500, which a retry does not help, no verdict",
+        "history",
+        "cannot_be_kept",
+    ),
+    (
+        "a source that takes a minute",
+        "504 after `timeout_seconds`; health answers meanwhile; its place stays taken "
+        "until the source answers or gives up",
+        "faults",
+        "takes_a_minute",
+    ),
+    (
+        "a request that takes too long",
+        "504; the work ends before its next claim, its place stays taken until then",
+        "access",
+        "takes_too_long",
+    ),
     ("more requests than places", "429 with `Retry-After`; health answers at once", "access", "full_server"),
     ("10,000 tiny claims in a body", "422 with the limit, before one is judged", "faults", "ten_thousand"),
-    ("a body of 1 GB, in chunks", "413 once the limit is passed; the rest is neither read nor held", "faults",
-     "gigabyte"),
+    (
+        "a body of 1 GB, in chunks",
+        "413 once the limit is passed; the rest is neither read nor held",
+        "faults",
+        "gigabyte",
+    ),
     ("a body of 1 GB, declared", "413 before a byte of it is read", "access", "large_body"),
-    ("slow or missing headers, a slow body", "closed after `header_seconds`; 408 after `body_seconds`", "access",
-     "slow_headers"),
-    ("a client that never reads its answer", "closed after `answer_seconds`; the row is kept, no place is held",
-     "faults", "never_reads"),
+    (
+        "slow or missing headers, a slow body",
+        "closed after `header_seconds`; 408 after `body_seconds`",
+        "access",
+        "slow_headers",
+    ),
+    (
+        "a client that never reads its answer",
+        "closed after `answer_seconds`; the row is kept, no place is held",
+        "faults",
+        "never_reads",
+    ),
     ("half-closed connections", "dropped, whether or not the request is complete", "faults", "half_closed"),
-    ("requests of any content that the description allows", "never a status of 500 or more", "openapi",
-     "no_request_makes"),
-    ("proxy: a silent upstream server", "504 that says for how long; a stream that falls silent ends not verified",
-     "proxy_faults", "silent"),
-    ("proxy: errors of the upstream server", "passed on unchanged, with their headers", "proxy",
-     "errors_of_the_server"),
-    ("proxy: an upstream server out of reach, or an answer that breaks off", "502; a stream ends not verified and not "
-     "complete", "proxy", "faults_of_servers or breaks_off"),
-    ("proxy: the caller leaves", "the upstream request ends, and the check before its next claim", "proxy_faults",
-     "leaves"),
+    (
+        "requests of any content that the description allows",
+        "never a status of 500 or more",
+        "openapi",
+        "no_request_makes",
+    ),
+    (
+        "proxy: a silent upstream server",
+        "504 that says for how long; a stream that falls silent ends not verified",
+        "proxy_faults",
+        "silent",
+    ),
+    (
+        "proxy: errors of the upstream server",
+        "passed on unchanged, with their headers",
+        "proxy",
+        "errors_of_the_server",
+    ),
+    (
+        "proxy: an upstream server out of reach, or an answer that breaks off",
+        "502; a stream ends not verified and not complete",
+        "proxy",
+        "faults_of_servers or breaks_off",
+    ),
+    (
+        "proxy: the caller leaves",
+        "the upstream request ends, and the check before its next claim",
+        "proxy_faults",
+        "leaves",
+    ),
     ("proxy: more checks than places", "not verified: passed or blocked by policy", "proxy_faults", "thread_taken"),
-    ("a job that never ends, or needs too much memory", "ended with its deadline (504), or 413; its place is free, and "
-     "the next is answered", "work", "never_ends or too_much_memory"),
-    ("a text with a lone surrogate", "422 at every body: nothing that cannot be listed is kept", "http_api",
-     "cannot_be_stored"),
-    ("MCP: a lone surrogate", "over HTTP an error of its call; over stdio the SDK drops the line; the server goes on",
-     "mcp", "lone_surrogate"),
-    ("proxy: a stream of another form (CR lines, byte order mark, `message`, `refusal`, ...)", "read as a client reads "
-     "it, or refused where the policy blocks", "proxy_streams", "whatever_its_form or too_large"),
-    ("proxy: a body that only lenient servers read", "400 where the policy blocks", "proxy_refusals",
-     "lenient_servers or same_key_twice"),
+    (
+        "a job that never ends, or needs too much memory",
+        "ended with its deadline (504), or 413; its place is free, and the next is answered",
+        "work",
+        "never_ends or too_much_memory",
+    ),
+    (
+        "a text with a lone surrogate",
+        "422 at every body: nothing that cannot be listed is kept",
+        "http_api",
+        "cannot_be_stored",
+    ),
+    (
+        "MCP: a lone surrogate",
+        "over HTTP an error of its call; over stdio the SDK drops the line; the server goes on",
+        "mcp",
+        "lone_surrogate",
+    ),
+    (
+        "proxy: a stream of another form (CR lines, byte order mark, `message`, `refusal`, ...)",
+        "read as a client reads it, or refused where the policy blocks",
+        "proxy_streams",
+        "whatever_its_form or too_large",
+    ),
+    (
+        "proxy: a body that only lenient servers read",
+        "400 where the policy blocks",
+        "proxy_refusals",
+        "lenient_servers or same_key_twice",
+    ),
     ("proxy: a page whose name was made to lead here", "421", "proxy_refusals", "made_to_lead_here"),
-    ("proxy: slow, large or half-sent requests", "408, 413, or closed; nothing reaches the upstream server",
-     "proxy_faults", "half_sent"),
-)  # fmt: skip
+    (
+        "proxy: slow, large or half-sent requests",
+        "408, 413, or closed; nothing reaches the upstream server",
+        "proxy_faults",
+        "half_sent",
+    ),
+)
 """What goes wrong, what happens, and the tests: the file in tests/serve, and what their names have in common."""
 
 

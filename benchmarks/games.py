@@ -101,10 +101,13 @@ def measured(game: str, steps: int) -> dict[str, Any]:
         train_from(trainer)
         spent, roles, trained = bookkeeping(trainer)
     return {
-        "game": game, "seconds_of_a_step": round(float(np.median(np.diff(ends[SKIPPED - 1 :]))), 3),
-        "completions": dict(roles), "trained": trained, "bookkeeping_ms_per_completion": round(spent, 3),
+        "game": game,
+        "seconds_of_a_step": round(float(np.median(np.diff(ends[SKIPPED - 1 :]))), 3),
+        "completions": dict(roles),
+        "trained": trained,
+        "bookkeeping_ms_per_completion": round(spent, 3),
         "date": f"{datetime.date.today():%Y-%m-%d}",
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -121,9 +124,11 @@ def main() -> None:
         lines[game] = measured(game, options.steps)
         sys.stderr.write(f"{lines[game]}\n")
         record = {
-            "command": "python benchmarks/games.py", "torch": torch.__version__, "steps": options.steps,
+            "command": "python benchmarks/games.py",
+            "torch": torch.__version__,
+            "steps": options.steps,
             "games": [lines[name] for name in GAMES if name in lines],
-        }  # fmt: skip
+        }
         options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -163,9 +163,12 @@ def main() -> None:
     if options.output:
         record = {
             "command": "python benchmarks/invariance.py" + " --public" * public,
-            "rows": len(rows), "version": vouching.__version__, "date": datetime.date.today().isoformat(),
-            "machine": f"{platform.machine()}, Python {platform.python_version()}", "labels_that_change": models,
-        }  # fmt: skip
+            "rows": len(rows),
+            "version": vouching.__version__,
+            "date": datetime.date.today().isoformat(),
+            "machine": f"{platform.machine()}, Python {platform.python_version()}",
+            "labels_that_change": models,
+        }
         options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

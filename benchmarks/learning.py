@@ -64,11 +64,15 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 learnt = GAMES[game](Path(folder), seed)
             run = {
-                "game": game, "seed": seed,
-                "first": round(float(np.mean(learnt.first)), 3), "last": round(float(np.mean(learnt.last)), 3),
-                "gain": round(learnt.gain, 3), "lower_95": round(learnt.lower, 3),
-                "cpu_seconds": round(time.process_time() - started, 1), "date": f"{datetime.date.today():%Y-%m-%d}",
-            }  # fmt: skip
+                "game": game,
+                "seed": seed,
+                "first": round(float(np.mean(learnt.first)), 3),
+                "last": round(float(np.mean(learnt.last)), 3),
+                "gain": round(learnt.gain, 3),
+                "lower_95": round(learnt.lower, 3),
+                "cpu_seconds": round(time.process_time() - started, 1),
+                "date": f"{datetime.date.today():%Y-%m-%d}",
+            }
             add(run, options.output)
             sys.stderr.write(f"{run}\n")
 
@@ -79,9 +83,11 @@ def add(run: Mapping[str, object], output: Path) -> None:
     kept = {(one["game"], one["seed"]): one for one in [*runs, run]}
     order = [*GAMES]
     record = {
-        "command": "python benchmarks/learning.py", "steps_compared": EDGE, "torch": torch.__version__,
+        "command": "python benchmarks/learning.py",
+        "steps_compared": EDGE,
+        "torch": torch.__version__,
         "runs": sorted(kept.values(), key=lambda one: (order.index(one["game"]), one["seed"])),
-    }  # fmt: skip
+    }
     output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

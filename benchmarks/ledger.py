@@ -100,10 +100,12 @@ def main() -> None:
     size = len(json.dumps([entry().inputs, entry().record]))
     with targets() as addresses:
         result = {
-            "date": datetime.date.today().isoformat(), "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-            "load": round(os.getloadavg()[0], 1), "characters per row": size,
+            "date": datetime.date.today().isoformat(),
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "load": round(os.getloadavg()[0], 1),
+            "characters per row": size,
             "rows per second": {name: measured(address, given.seconds) for name, address in addresses.items()},
-        }  # fmt: skip
+        }
     given.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(result, indent=1))
 

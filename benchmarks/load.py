@@ -65,10 +65,12 @@ def half(options: Namespace, rate: float) -> dict[str, Any]:
     samples = found["megabytes"]
     middle = len(samples) // 2
     return {
-        **found, "requests_per_second": round(rate / 2, 1),
-        "lost_rows": WARM + sent - state["rows"], "intact": state["intact"],
+        **found,
+        "requests_per_second": round(rate / 2, 1),
+        "lost_rows": WARM + sent - state["rows"],
+        "intact": state["intact"],
         "growth_in_second_half_megabytes": round(samples[-1] - samples[middle], 1),
-    }  # fmt: skip
+    }
 
 
 def run(part: str, options: Namespace, done: dict[str, Any]) -> dict[str, Any]:
@@ -82,9 +84,11 @@ def run(part: str, options: Namespace, done: dict[str, Any]) -> dict[str, Any]:
         else:
             found = half(options, done[f"{kind}-full"]["requests_per_second"])
     return {
-        **found, "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}", "load_average_before": round(before, 1),
-    }  # fmt: skip
+        **found,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        "load_average_before": round(before, 1),
+    }
 
 
 def table(done: dict[str, Any]) -> str:
@@ -105,21 +109,32 @@ def table(done: dict[str, Any]) -> str:
     rows = [
         ("what", [f"ledger in {'SQLite' if kind == 'sqlite' else 'PostgreSQL'}" for kind in kinds]),
         ("---", ["---"] * len(kinds)),
-        ("answered; lost rows of the ledger; chain", [
-            f"{one['outcomes'].get('200', 0):,} of {one['requests']:,}; {one['ledger']['lost_rows']}; "
-            f"{'intact' if one['ledger']['intact'] else 'broken'}" for one in full]),
+        (
+            "answered; lost rows of the ledger; chain",
+            [
+                f"{one['outcomes'].get('200', 0):,} of {one['requests']:,}; {one['ledger']['lost_rows']}; "
+                f"{'intact' if one['ledger']['intact'] else 'broken'}"
+                for one in full
+            ],
+        ),
         ("requests per second", [f"{one['requests_per_second']:.0f}" for one in full]),
         ("milliseconds at p50, p95, p99", [times(one) for one in full]),
         ("ratio to the library, by the clock", [f"{one['ratio_to_library']['by_clock']:.2f}" for one in full]),
-        ("ratio to the library, by processor time", [
-            f"{one['ratio_to_library']['by_processor_time']:.2f}" for one in full]),
-        ("ratio to the library with the same ledger, by processor time", [
-            f"{one['ratio_to_library_with_ledger']['by_processor_time']:.2f}" for one in full]),
+        (
+            "ratio to the library, by processor time",
+            [f"{one['ratio_to_library']['by_processor_time']:.2f}" for one in full],
+        ),
+        (
+            "ratio to the library with the same ledger, by processor time",
+            [f"{one['ratio_to_library_with_ledger']['by_processor_time']:.2f}" for one in full],
+        ),
         ("processor time of a request", [f"{one['cpu_milliseconds_per_request']:.1f} ms" for one in full]),
         ("memory at half load: at first, in the middle, at the end", [memory(one) for one in rest]),
-        ("requests at half load; minutes; lost rows", [
-            f"{one['requests']:,}; {one['minutes']:g}; {one['lost_rows']}" if one else "not measured" for one in rest]),
-    ]  # fmt: skip
+        (
+            "requests at half load; minutes; lost rows",
+            [f"{one['requests']:,}; {one['minutes']:g}; {one['lost_rows']}" if one else "not measured" for one in rest],
+        ),
+    ]
     return "".join(f"| {name} | {' | '.join(values)} |\n" for name, values in rows)
 
 

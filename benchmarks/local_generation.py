@@ -46,9 +46,16 @@ def write_model(folder: Path, size: dict[str, int]) -> int:
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<0>", pad_token="<0>").save_pretrained(folder)
     torch.manual_seed(0)
     config = LlamaConfig(
-        **size, num_attention_heads=8, num_key_value_heads=4, max_position_embeddings=2_048, tie_word_embeddings=True,
-        bos_token_id=None, eos_token_id=0, pad_token_id=0, initializer_range=0.1,
-    )  # fmt: skip
+        **size,
+        num_attention_heads=8,
+        num_key_value_heads=4,
+        max_position_embeddings=2_048,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=0,
+        pad_token_id=0,
+        initializer_range=0.1,
+    )
     model = LlamaForCausalLM(config)
     model.save_pretrained(folder)
     return model.num_parameters()

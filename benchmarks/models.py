@@ -67,17 +67,25 @@ def reply(n: int) -> str:
             {"claim_span": claimed, "source_span": found, "status": "mismatch"},
         ],
         "reasoning_chain": [
-            {"claim_part": "was opened", "source_evidence": "was opened to traffic", "judgment": "supported",
-             "explanation": "Both speak of the opening of the bridge."},
-            {"claim_part": claimed, "source_evidence": found, "judgment": "not_supported",
-             "explanation": "The source gives another year."},
+            {
+                "claim_part": "was opened",
+                "source_evidence": "was opened to traffic",
+                "judgment": "supported",
+                "explanation": "Both speak of the opening of the bridge.",
+            },
+            {
+                "claim_part": claimed,
+                "source_evidence": found,
+                "judgment": "not_supported",
+                "explanation": "The source gives another year.",
+            },
         ],
         "label": "Not Attributable",
         "confidence": 0.93,
         "error_type": "temporal_shift",
         "fix_suggestion": f"Change {claimed} to {found}.",
         "revised_claim": None,
-    }  # fmt: skip
+    }
     return json.dumps(record)
 
 

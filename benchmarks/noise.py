@@ -62,11 +62,21 @@ JUDGES: Mapping[str, VerifierQuality] = {
 """Two are the rates that the paper estimates (Table 2); the others show what each rate does."""
 RATES: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "equal": dict.fromkeys(KINDS, (PAPER.p_item, PAPER.q_item)),
-    "by kind": {"count": (0.9, 0.4), "first": (0.9, 0.85), "last": (0.9, 0.85), "has": (0.95, 0.9),
-                "lacks": (0.6, 0.8)},
-    "by kind, turned": {"count": (0.6, 0.8), "first": (0.9, 0.85), "last": (0.9, 0.85), "has": (0.95, 0.9),
-                        "lacks": (0.9, 0.4)},
-}  # fmt: skip
+    "by kind": {
+        "count": (0.9, 0.4),
+        "first": (0.9, 0.85),
+        "last": (0.9, 0.85),
+        "has": (0.95, 0.9),
+        "lacks": (0.6, 0.8),
+    },
+    "by kind, turned": {
+        "count": (0.6, 0.8),
+        "first": (0.9, 0.85),
+        "last": (0.9, 0.85),
+        "has": (0.95, 0.9),
+        "lacks": (0.9, 0.4),
+    },
+}
 """p' and q' by kind of item: the control, where all are equal, and judges that are lenient with one kind."""
 SHRINK = 20.0
 """Labelled items of the mean rate that are added to those of each kind."""
@@ -134,12 +144,13 @@ def gradient_errors(given: Responses, quality: VerifierQuality, draws: int, seed
     gap = relaxation_gap(given.truth_PMK)
     predicted = mse_single(quality, success), mse_checklist(quality, success, gap, items)
     return {
-        "items": items, "success": float(success.mean()),
+        "items": items,
+        "success": float(success.mean()),
         "single": {"measured": norm * float(single.mean()) / draws, "formula": norm * float(predicted[0].mean())},
         "checklist": {"measured": norm * float(checklist.mean()) / draws, "formula": norm * float(predicted[1].mean())},
         "guaranteed": float(theorem_1(quality, success, gap, items).mean()),
         "smaller": float((predicted[1] <= predicted[0] + 1e-9).mean()),
-    }  # fmt: skip
+    }
 
 
 def advantage_errors(
@@ -173,9 +184,10 @@ def advantage_errors(
         total += update
     return {
         "bias": float(((seen.mean(axis=0) - right) ** 2).mean() - seen.var(axis=0, ddof=1).mean() / draws),
-        "variance": float(seen.var(axis=0, ddof=1).mean()), "step": float(np.mean(cosines)),
+        "variance": float(seen.var(axis=0, ddof=1).mean()),
+        "step": float(np.mean(cosines)),
         "mean": cosine(total, ideal),
-    }  # fmt: skip
+    }
 
 
 def updated(advantages_PG: Floats, chosen_PG: NDArray[np.intp], policy_PM: Floats) -> Floats:
@@ -259,16 +271,32 @@ def learning(given: Responses, name: str, steps: int, seeds: int) -> list[dict[s
     found: list[dict[str, Any]] = [{"rates": name, "score": "share", "labelled": None, "success": float(share.mean())}]
     for score in ("debiased", "posterior"):
         for labelled in (None, 2000, 400):
-            table = np.array([
-                learnt(given, judge, score, judge if labelled is None else
-                       estimated(judge, labelled, np.random.default_rng([seed, labelled])), steps, seed)
-                for seed in range(seeds)
-            ])  # fmt: skip
+            table = np.array(
+                [
+                    learnt(
+                        given,
+                        judge,
+                        score,
+                        judge
+                        if labelled is None
+                        else estimated(judge, labelled, np.random.default_rng([seed, labelled])),
+                        steps,
+                        seed,
+                    )
+                    for seed in range(seeds)
+                ]
+            )
             effect = effect_of(table, share)
-            found.append({
-                "rates": name, "score": score, "labelled": labelled, "success": float(table.mean()),
-                "effect": asdict(effect), "decision": decide(effect, 0.03),
-            })  # fmt: skip
+            found.append(
+                {
+                    "rates": name,
+                    "score": score,
+                    "labelled": labelled,
+                    "success": float(table.mean()),
+                    "effect": asdict(effect),
+                    "decision": decide(effect, 0.03),
+                }
+            )
     return found
 
 
@@ -278,15 +306,22 @@ def study(prompts: int, draws: int, steps: int, seeds: int, seed: int = 0) -> di
     return {
         "gradients": [
             {"judge": name, **asdict(quality), **gradient_errors(given, quality, draws, seed)}
-            for name, quality in JUDGES.items() for given in sizes.values()
+            for name, quality in JUDGES.items()
+            for given in sizes.values()
         ],
         "advantages": [
-            {"judge": name, "items": items, "asked": "whole" if holistic else "items",
-             **advantage_errors(sizes[items], quality, holistic, draws, seed)}
-            for name, quality in JUDGES.items() for items in (4, 6) for holistic in (True, False)
+            {
+                "judge": name,
+                "items": items,
+                "asked": "whole" if holistic else "items",
+                **advantage_errors(sizes[items], quality, holistic, draws, seed),
+            }
+            for name, quality in JUDGES.items()
+            for items in (4, 6)
+            for holistic in (True, False)
         ],
         "scores": [line for name in RATES for line in learning(sizes[4], name, steps, seeds)],
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -298,10 +333,14 @@ def main() -> None:
     sizes = {"prompts": 200, "draws": 400, "steps": 60, "seeds": 10}
     started = time.process_time()
     record = {
-        "command": "python benchmarks/noise.py", "seed": options.seed, **sizes, "group": GROUP,
-        "machine": f"{platform.machine()}, one thread", "date": f"{datetime.date.today():%Y-%m-%d}",
+        "command": "python benchmarks/noise.py",
+        "seed": options.seed,
+        **sizes,
+        "group": GROUP,
+        "machine": f"{platform.machine()}, one thread",
+        "date": f"{datetime.date.today():%Y-%m-%d}",
         **study(**sizes, seed=options.seed),
-    }  # fmt: skip
+    }
     record["cpu_seconds"] = round(time.process_time() - started, 1)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(_rounded(record), indent=1) + "\n", encoding="utf-8")

@@ -84,8 +84,9 @@ def record_of(questions: Sequence[Asked], arms: dict[str, tuple[list[float], flo
     for name, (figures, seconds) in arms.items():
         mean = partial(metrics.mean, figures)
         made["arms"][name] = {
-            "right_first": rounded(metrics.bca(mean, groups)), "seconds_per_answer": round(seconds, 3),
-        }  # fmt: skip
+            "right_first": rounded(metrics.bca(mean, groups)),
+            "seconds_per_answer": round(seconds, 3),
+        }
         if name != ARMS[0]:
             default = partial(metrics.mean, arms[ARMS[0]][0])
             made["arms"][name]["more_than_default"] = rounded(metrics.paired_bca(mean, default, groups))

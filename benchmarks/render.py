@@ -284,8 +284,10 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
     if evolved := found.get("evolve"):
         yield evolve_lines(evolved)
     of_encoder = {
-        "held-out strategies": held_out_lines, "encoder speed": architecture_lines, "encoder": training_lines,
-    }  # fmt: skip
+        "held-out strategies": held_out_lines,
+        "encoder speed": architecture_lines,
+        "encoder": training_lines,
+    }
     yield from (write(found[name]) for name, write in of_encoder.items() if name in found)
     if "combined" in found:
         yield decision_lines(found["combined"])

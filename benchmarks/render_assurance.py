@@ -55,22 +55,37 @@ def assurance_lines(record: Figures) -> Iterator[str]:
         )
         for kind, one in record["wrong_returns"].items()
     ]
-    head = ("mistake", "returns >", "first wrong line challenged >", "wrong lines challenged >",
-            "consistent lines challenged >", "correct lines challenged >")  # fmt: skip
+    head = (
+        "mistake",
+        "returns >",
+        "first wrong line challenged >",
+        "wrong lines challenged >",
+        "consistent lines challenged >",
+        "correct lines challenged >",
+    )
     yield from table(head, rows)
     right, times, quality = (record[key] for key in ("right_returns", "milliseconds_per_return", "quality_of_cases"))
     yield NOTE.format(
-        returns=right["returns"], lines=right["lines"], challenged=right["lines_challenged"],
-        differing=right["lines_apart_from_second_implementation"], **times, **false_cases(record),
-    )  # fmt: skip
+        returns=right["returns"],
+        lines=right["lines"],
+        challenged=right["lines_challenged"],
+        differing=right["lines_apart_from_second_implementation"],
+        **times,
+        **false_cases(record),
+    )
     games = record["games"].values()
     totals = {key: sum(game.get(key, 0) for game in games) for key in sorted({key for game in games for key in game})}
     cases = " and ".join(f"{key} ({count:,} lines)" for key, count in totals.items() if "case " in key)
     yield GAME.format(
-        lines=totals["lines"], before=totals["right_before"], after=totals["right_after"], cases=cases,
+        lines=totals["lines"],
+        before=totals["right_before"],
+        after=totals["right_after"],
+        cases=cases,
         count=sum(one["proposals"] for one in record["wrong_returns"].values()),
-        returns=totals["returns_right_after"], named=number(quality["named"]), random=number(quality["random"]),
-    )  # fmt: skip
+        returns=totals["returns_right_after"],
+        named=number(quality["named"]),
+        random=number(quality["random"]),
+    )
 
 
 def false_cases(record: Figures) -> Figures:
@@ -90,10 +105,17 @@ def incomplete_lines(record: Figures) -> Iterator[str]:
     returns, first, elsewhere, missed = (sum(one[key] for one in kinds.values()) for key in keys)
     found = wilson(first + elsewhere, returns)
     yield INCOMPLETE.format(
-        kept=record["rules_kept"], rules=record["rules"], returns=returns, found=percent(found.estimate),
-        low=percent(found.low), high=percent(found.high), first=percent(first / returns),
-        elsewhere=percent(elsewhere / returns), missed=missed, **false_cases(record),
-    )  # fmt: skip
+        kept=record["rules_kept"],
+        rules=record["rules"],
+        returns=returns,
+        found=percent(found.estimate),
+        low=percent(found.low),
+        high=percent(found.high),
+        first=percent(first / returns),
+        elsewhere=percent(elsewhere / returns),
+        missed=missed,
+        **false_cases(record),
+    )
 
 
 def percent(share: float | None) -> str:

@@ -7,9 +7,22 @@ from collections.abc import Iterator
 from render_tables import RULES, Figures, number, origin, table
 
 SETTINGS = (
-    "encoder", "train", "disjoint_from", "epochs", "max_steps", "batch_tokens", "learning_rate", "max_tokens",
-    "max_claim_tokens", "max_windows", "windows_in_use", "token_weight", "error_weight", "ranking_weight", "seed",
-)  # fmt: skip
+    "encoder",
+    "train",
+    "disjoint_from",
+    "epochs",
+    "max_steps",
+    "batch_tokens",
+    "learning_rate",
+    "max_tokens",
+    "max_claim_tokens",
+    "max_windows",
+    "windows_in_use",
+    "token_weight",
+    "error_weight",
+    "ranking_weight",
+    "seed",
+)
 """Settings that are shown; the others are in encoder.json."""
 HELD_OUT_NOTE = """
 The claims contain errors of kinds that were excluded from the encoder's training and come from rows that it had not
@@ -88,10 +101,11 @@ def training_lines(record: Figures) -> Iterator[str]:
         yield from table(("set, rows held out by document", "rows >", "AUROC >"), rows)
         overall = trained["scores"]["all"]
         what = {
-            "auroc": "mean AUROC over the sets", "tokens": "AUROC of the marked tokens",
+            "auroc": "mean AUROC over the sets",
+            "tokens": "AUROC of the marked tokens",
             "pairs": "share of pairs in which the claim with the error scores lower",
             "errors": "share of known error types named",
-        }  # fmt: skip
+        }
         yield ""
         shares = (f"{words} {number(overall[key])}" for key, words in what.items() if key in overall)
         yield f"Overall figures: {'; '.join(shares)}."

@@ -58,11 +58,16 @@ def games_lines(record: Figures) -> Iterator[str]:
     """What a step of each game costs."""
     yield from ("## Training engine: cost of a step of each game", "", _origin(record))
     rows = [
-        (one["game"], f"{one['seconds_of_a_step']:.2f}", sum(one["completions"].values()),
-         ", ".join(f"{role} {count}" for role, count in one["completions"].items()), one["trained"],
-         f"{one['bookkeeping_ms_per_completion']:.3f}")
+        (
+            one["game"],
+            f"{one['seconds_of_a_step']:.2f}",
+            sum(one["completions"].values()),
+            ", ".join(f"{role} {count}" for role, count in one["completions"].items()),
+            one["trained"],
+            f"{one['bookkeeping_ms_per_completion']:.3f}",
+        )
         for one in record["games"]
-    ]  # fmt: skip
+    ]
     head = ("game", "CPU s per step >", "completions >", "by role", "rows trained >", "bookkeeping, ms >")
     yield from table(head, rows)
     yield GAMES_NOTE.format(**record)

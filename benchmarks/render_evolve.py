@@ -77,11 +77,17 @@ def _levels(line: Figures, rounds: int) -> list[str]:
 
 def _spreads(found: Mapping[str, Any]) -> Iterator[str]:
     rows = [
-        (arm, number_of, number(one["spread"]), number(one["heterogeneity"]), ", ".join(one["gained"]),
-         ", ".join(one["lost"]))
+        (
+            arm,
+            number_of,
+            number(one["spread"]),
+            number(one["heterogeneity"]),
+            ", ".join(one["gained"]),
+            ", ".join(one["lost"]),
+        )
         for arm, several in found.items()
         for number_of, one in enumerate(several["spreads"], 1)
-    ]  # fmt: skip
+    ]
     yield from table(("arm", "round >", "spread >", "beyond chance >", "gained", "lost"), rows)
     yield SPREAD_NOTE.format(sets=next(iter(found.values()))["spreads"][0]["sets"])
 
@@ -101,9 +107,12 @@ def _gates(found: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
 def _generalists(found: Mapping[str, Any]) -> Iterator[str]:
     for one in found.values():
         rows = [
-            (line["name"] + (" (best single round)" if line["name"] == one["best"] else ""), number(line["mean"]),
-             interval(line["difference"], "+"))
+            (
+                line["name"] + (" (best single round)" if line["name"] == one["best"] else ""),
+                number(line["mean"]),
+                interval(line["difference"], "+"),
+            )
             for line in one["contenders"]
-        ]  # fmt: skip
+        ]
         yield from table(("verifier", "mean of sets >", "minus the best single round >"), rows)
         yield GENERALIST_NOTE

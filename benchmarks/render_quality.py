@@ -241,10 +241,14 @@ def _failure_lines(contrast: Figures, found: Mapping[str, Figures]) -> Iterator[
         "[Examples of each](failures.md)."
     )
     rows = [
-        (FAILING.get(name, name.replace("_", " ")), f"{100 * (1 - one['of_others']):.0f} %",
-         f"{100 * (1 - one['of_supported']):.0f} %", one["claims"])
+        (
+            FAILING.get(name, name.replace("_", " ")),
+            f"{100 * (1 - one['of_others']):.0f} %",
+            f"{100 * (1 - one['of_supported']):.0f} %",
+            one["claims"],
+        )
         for name, one in _constructions(contrast)
-    ]  # fmt: skip
+    ]
     yield from table(("about", "misses >", "false alarms >", "claims >"), rows)
     yield ""
     if blinded := found.get("blinded"):

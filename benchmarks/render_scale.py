@@ -29,26 +29,54 @@ def scale_lines(record: Figures) -> Iterator[str]:
     yield origin(record)
     yield f"The load before the run was {record['load'][0]}, and {record['jobs']} processes or actors worked."
     yield from table(
-        ("rows", "number >", "bytes in >", "bytes out >", "rows/s local >", "rows/s Ray >", "Ray / local >",
-         "first block, Ray, s >", "MB per actor >", "time in the verifier, Ray >", "same verdicts"),
-        ((title, f"{one['rows']:,}", f"{one['bytes_in_per_row']:,}", f"{one['bytes_out_per_row']:,}",
-          one["local"]["rows_per_second"], one["ray"]["rows_per_second"], one["ray_to_local"],
-          one["ray"]["first_block_seconds"], one["ray"]["peak_mb"],
-          f"{one['ray']['verifier_seconds'] / one['ray']['seconds'] / record['jobs']:.0%}",
-          "yes" if one["same_verdicts"] else "no")
-         for title, one in found.items()),
-    )  # fmt: skip
+        (
+            "rows",
+            "number >",
+            "bytes in >",
+            "bytes out >",
+            "rows/s local >",
+            "rows/s Ray >",
+            "Ray / local >",
+            "first block, Ray, s >",
+            "MB per actor >",
+            "time in the verifier, Ray >",
+            "same verdicts",
+        ),
+        (
+            (
+                title,
+                f"{one['rows']:,}",
+                f"{one['bytes_in_per_row']:,}",
+                f"{one['bytes_out_per_row']:,}",
+                one["local"]["rows_per_second"],
+                one["ray"]["rows_per_second"],
+                one["ray_to_local"],
+                one["ray"]["first_block_seconds"],
+                one["ray"]["peak_mb"],
+                f"{one['ray']['verifier_seconds'] / one['ray']['seconds'] / record['jobs']:.0%}",
+                "yes" if one["same_verdicts"] else "no",
+            )
+            for title, one in found.items()
+        ),
+    )
     yield ""
     yield from _limits(found, record["jobs"])
     yield ""
     yield f"For {MANY:,} rows, at the rate of Ray per actor on {record['cores']} cores:"
     yield from table(
         ("rows", "core hours >", "GB out >", *(f"{name} >" for name, _, _ in MACHINES)),
-        ((title, f"{hours:,.0f}", f"{MANY * one['bytes_out_per_row'] / 1e9:,.0f}",
-          *(f"${hours / cores * price:,.0f}" for _, cores, price in MACHINES))
-         for title, one in found.items() if title != CLASSES["skewed"]
-         for hours in [MANY / one["ray"]["rows_per_second"] * record["jobs"] / 3600]),
-    )  # fmt: skip
+        (
+            (
+                title,
+                f"{hours:,.0f}",
+                f"{MANY * one['bytes_out_per_row'] / 1e9:,.0f}",
+                *(f"${hours / cores * price:,.0f}" for _, cores, price in MACHINES),
+            )
+            for title, one in found.items()
+            if title != CLASSES["skewed"]
+            for hours in [MANY / one["ray"]["rows_per_second"] * record["jobs"] / 3600]
+        ),
+    )
     yield ""
     yield (
         "The prices of an hour are assumed (" + ", ".join(f"{name} ${price}" for name, _, price in MACHINES) + "). The "
@@ -66,8 +94,10 @@ def scale_lines(record: Figures) -> Iterator[str]:
 
 def _limits(found: Figures, jobs: int) -> Iterator[str]:
     """What is used up first."""
-    each = [one["ray"]["rows_per_second"] / jobs * (one["bytes_in_per_row"] + one["bytes_out_per_row"])
-            for one in found.values()]  # fmt: skip
+    each = [
+        one["ray"]["rows_per_second"] / jobs * (one["bytes_in_per_row"] + one["bytes_out_per_row"])
+        for one in found.values()
+    ]
     yield (
         f"An actor read and wrote at most {max(each) / 1e6:.1f} MB a second, so cores are used up before disks and "
         "networks. The time outside the verifier is that of starting, reading, writing and the check at the end."

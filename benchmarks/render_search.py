@@ -60,16 +60,23 @@ def step_lines(questions: Figures, claims: Figures | None) -> Iterator[str]:
     """What several queries find beyond one: for questions, then for claims."""
     yield from ("## Searching in several steps", "", measured(questions))
     default = f"{questions['default_queries']} queries"
-    named = {"single": "one query", "1 query": "one query, reranked", "3 queries": "3 queries", default: default,
-             "8 queries": "8 queries"}  # fmt: skip
+    named = {
+        "single": "one query",
+        "1 query": "one query, reranked",
+        "3 queries": "3 queries",
+        default: default,
+        "8 queries": "8 queries",
+    }
     sets = {**questions["sets"], "all": questions["together"]}
     rows = (
         (
-            name, one["questions"], *(recall(one["arms"][arm]["recall_at_5"]) for arm in named),
+            name,
+            one["questions"],
+            *(recall(one["arms"][arm]["recall_at_5"]) for arm in named),
             gain(one["arms"][default]["more_than_single"]),
         )
         for name, one in sets.items()
-    )  # fmt: skip
+    )
     yield from table(("set", "questions >", *named.values(), f"{default} minus one"), rows)
     took = questions["together"]["arms"][default]["milliseconds"]
     yield STEPS_NOTE.format(default=questions["default_queries"], milliseconds=took, passages=questions["passages"])
@@ -78,11 +85,14 @@ def step_lines(questions: Figures, claims: Figures | None) -> Iterator[str]:
     arms = {"single": "one query", "steps": "5 queries", "decided": "until decided (default)"}
     found = (
         (
-            CLAIMS.get(name, name), one["claims"], *(recall(one["arms"][arm]["recall_at_5"]) for arm in arms),
-            f"{one['arms']['decided']['queries']:.1f}", gain(one["arms"]["decided"]["more_than_single"]),
+            CLAIMS.get(name, name),
+            one["claims"],
+            *(recall(one["arms"][arm]["recall_at_5"]) for arm in arms),
+            f"{one['arms']['decided']['queries']:.1f}",
+            gain(one["arms"]["decided"]["more_than_single"]),
         )
         for name, one in claims["sets"].items()
-    )  # fmt: skip
+    )
     yield from ("", measured(claims))
     yield from table(("claims", "rows >", *arms.values(), "queries >", "default minus one"), found)
     yield CLAIMS_NOTE
@@ -119,7 +129,10 @@ def times(indexes: Sequence[tuple[str, Figures, Figures]]) -> Iterator[tuple[obj
     """A line for each index."""
     for name, built, query in indexes:
         yield (
-            name, f"{built['passages']:,}", f"{built['seconds']:.0f} s ({built['cpu_seconds']:.0f} s)",
+            name,
+            f"{built['passages']:,}",
+            f"{built['seconds']:.0f} s ({built['cpu_seconds']:.0f} s)",
             f"{query['ms_median']:.1f} ms ({query['cpu_ms_median']:.1f} ms)",
-            f"{query['ms_p95']:.1f} ms ({query['cpu_ms_p95']:.1f} ms)", f"{built['megabytes']:.0f} MB",
-        )  # fmt: skip
+            f"{query['ms_p95']:.1f} ms ({query['cpu_ms_p95']:.1f} ms)",
+            f"{built['megabytes']:.0f} MB",
+        )

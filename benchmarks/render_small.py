@@ -19,11 +19,17 @@ def judge_lines(records: Sequence[Figures]) -> Iterator[str]:
         name, figures = Path(record["model"]).stem, record["figures"]
         yield from (f"### {name}", "", origin({**record, "model": name}))
         rows = [
-            (SETS.get(one["set"], one["set"]), one["form"], share(one, "readable"), share(one, "right"),
-             "" if one["said_attributable"] is None else f"{one['said_attributable']:.0%}",
-             f"{one['prompt_tokens']:.0f} + {one['completion_tokens']:.0f}", f"{one['seconds']:.1f}")
+            (
+                SETS.get(one["set"], one["set"]),
+                one["form"],
+                share(one, "readable"),
+                share(one, "right"),
+                "" if one["said_attributable"] is None else f"{one['said_attributable']:.0%}",
+                f"{one['prompt_tokens']:.0f} + {one['completion_tokens']:.0f}",
+                f"{one['seconds']:.1f}",
+            )
             for one in figures
-        ]  # fmt: skip
+        ]
         columns = ("set", "asked", "readable", "right", "Attributable of the readable >", "tokens >", "seconds >")
         yield from table(columns, rows)
         yield ""

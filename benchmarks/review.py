@@ -94,9 +94,12 @@ def main() -> None:
     given = parser.parse_args()
     times = measure(given.verdicts)
     found = {
-        "date": datetime.date.today().isoformat(), "verdicts": given.verdicts, "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1), "milliseconds": times,
-    }  # fmt: skip
+        "date": datetime.date.today().isoformat(),
+        "verdicts": given.verdicts,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "milliseconds": times,
+    }
     print(json.dumps(found, indent=1))
     if given.output:
         given.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

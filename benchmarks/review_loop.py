@@ -150,13 +150,17 @@ def run(loop: Loop, data: Path, folder: Path) -> dict[str, Any]:
     return {
         "loop": asdict(loop),
         "reviewed": {
-            "verdicts": len(for_review), "exported": len(gold_rows), "wrong_after_reviews": wrong,
-            "kappa": None if pairs is None else shown(pairs.label), "ece": shown(of_reviews.ece),
-            "brier": shown(of_reviews.brier), "ledger_intact": intact,
+            "verdicts": len(for_review),
+            "exported": len(gold_rows),
+            "wrong_after_reviews": wrong,
+            "kappa": None if pairs is None else shown(pairs.label),
+            "ece": shown(of_reviews.ece),
+            "brier": shown(of_reviews.brier),
+            "ledger_intact": intact,
         },
         "evaluated": {"rows": len(judged), "documents": len({documents[n] for n in judged})},
         "measured": measured(truth, scores, [documents[n] for n in judged]),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -175,10 +179,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             results.append(run(loop, data, Path(folder)))
         record = {
-            "date": str(datetime.date.today()), "vouching": __version__,
+            "date": str(datetime.date.today()),
+            "vouching": __version__,
             "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
             "results": results,
-        }  # fmt: skip
+        }
         given.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         print(json.dumps(results[-1]["measured"], indent=1))
 

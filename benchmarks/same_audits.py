@@ -129,8 +129,9 @@ def taxes(number: int) -> Any:
 
 def filled(number: int) -> Any:
     """Work done unit by unit by a script that drafts, reviews, revises and approves, badly."""
-    units: list[dict[str, Any]] = [{"id": f"u{at}", "type": "number", "depends_on": [f"u{at - 1}"] if at else []}
-                                   for at in range(5)]  # fmt: skip
+    units: list[dict[str, Any]] = [
+        {"id": f"u{at}", "type": "number", "depends_on": [f"u{at - 1}"] if at else []} for at in range(5)
+    ]
     task = as_task({"task": f"t{number}", "data": {"a": number}, "units": units})
 
     def line(messages: Sequence[Message], _: Any) -> str:

@@ -36,8 +36,11 @@ from same_verdicts import verdicts
 
 RESULTS = Path(__file__).parent / "results/same_behaviour.json"
 PARTS: dict[str, Callable[[], Iterator[Item]]] = {
-    "verdicts": verdicts, "rewards": rewards, "audits": audits, "training": training,
-}  # fmt: skip
+    "verdicts": verdicts,
+    "rewards": rewards,
+    "audits": audits,
+    "training": training,
+}
 NAMED = 8
 """Items that are named where some differ."""
 
@@ -68,9 +71,11 @@ def record(parts: list[str]) -> int:
     known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     entries = known.get("parts", {}) | {part: computed(part) for part in parts}
     whole = {
-        "command": "python benchmarks/same_behaviour.py record", "processor": processor(),
-        "python": platform.python_version(), "parts": {part: entries[part] for part in PARTS if part in entries},
-    }  # fmt: skip
+        "command": "python benchmarks/same_behaviour.py record",
+        "processor": processor(),
+        "python": platform.python_version(),
+        "parts": {part: entries[part] for part in PARTS if part in entries},
+    }
     RESULTS.write_text(json.dumps(whole, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
     print(f"{RESULTS}: {RESULTS.stat().st_size:,} bytes")
     return 0

@@ -48,8 +48,27 @@ from vouching.types import Checked, Claim, Source, Unverified
 
 THINGS = ("gates", "towers", "rooms", "sites", "bells", "lamps", "stairs", "doors")
 VALUES = ("12", "7", "3.2 km", "5,000", "$1.2 million", "40 %", "1937", "0.05", "ten", "2 kg", "10k", "64 m", "1,001")
-OTHERS = ("13", "8", "3200 m", "5 thousand", "1,200,000 dollars", "40%", "1973", "0.1", "10", "2,000 grams", "10,000",
-          "about 65 m", "1001", "Cannot answer", "unknown", "", "between 5 and 10", "half", "no idea")  # fmt: skip
+OTHERS = (
+    "13",
+    "8",
+    "3200 m",
+    "5 thousand",
+    "1,200,000 dollars",
+    "40%",
+    "1973",
+    "0.1",
+    "10",
+    "2,000 grams",
+    "10,000",
+    "about 65 m",
+    "1001",
+    "Cannot answer",
+    "unknown",
+    "",
+    "between 5 and 10",
+    "half",
+    "no idea",
+)
 FOUND = re.compile(r"How (?:many|much) [a-z]+ of the [a-z]+\d* are there\?")
 UNITS = (
     ({"id": "u", "type": "amount"}, 42, (42, 41, "$42.00", "42.00", "$1,234.50", None)),
@@ -177,9 +196,14 @@ def blinded_play(draw: Random, kind: str) -> Any:
         response, pairs = response_of(draw, chosen[:3]), pairs_of(draw, chosen[3 : draw.randint(4, 6)])
     else:
         response, source = directed_texts(draw)
-        pairs = [{"question": f"How much {what} of the house{number} are there?", "answer": f"{share} %",
-                  "checked": [f"{source.split()[1 + 5 * number]} by {share} %", f"{share} %", f"{share} %"]}
-                 for number, (what, share) in enumerate((("sales", 10), ("costs", 4)))]  # fmt: skip
+        pairs = [
+            {
+                "question": f"How much {what} of the house{number} are there?",
+                "answer": f"{share} %",
+                "checked": [f"{source.split()[1 + 5 * number]} by {share} %", f"{share} %", f"{share} %"],
+            }
+            for number, (what, share) in enumerate((("sales", 10), ("costs", 4)))
+        ]
     known = {one["question"][: one["question"].index("?") + 1]: one["checked"] for one in pairs}
 
     def line(prompt: Sequence[Message], role: str, number: int) -> str:
@@ -202,9 +226,11 @@ def blinded_play(draw: Random, kind: str) -> Any:
 def checklist_rules(draw: Random) -> ChecklistRules:
     """How votes become rewards."""
     return ChecklistRules(
-        draw.choice((0.75, 0.5, 0.6, 1.0)), draw.choice((0.375, 0.0, 0.5)), draw.choice((0.5, 0.0, 1.0, 0.2)),
+        draw.choice((0.75, 0.5, 0.6, 1.0)),
+        draw.choice((0.375, 0.0, 0.5)),
+        draw.choice((0.5, 0.0, 1.0, 0.2)),
         draw.choice(get_args(Aggregate)),
-    )  # fmt: skip
+    )
 
 
 def votes_of(draw: Random) -> list[list[bool | None]]:
@@ -336,8 +362,9 @@ def assurance_play(draw: Random) -> Any:
     lines = {
         "generator": ('{"amount": "old"}', '{"amount": "new"}', "Old, I think."),
         "verifier": ('{"verdict": "wrong", "correction": "old"}', '{"verdict": "correct"}', "Well."),
-        "reviser": ('{"amount": "new"}', '{"amount": "old"}', "{}"), "approver": ("KEEP", "REVISE", "Both"),
-    }  # fmt: skip
+        "reviser": ('{"amount": "new"}', '{"amount": "old"}', "{}"),
+        "approver": ("KEEP", "REVISE", "Both"),
+    }
 
     def line(prompt: Sequence[Message], role: str, number: int) -> str:
         at = dice(salt, prompt[-1].content, number) % 7

@@ -110,8 +110,13 @@ def played(play: Any) -> dict[str, Any]:
         [group.key, group.role, group.estimator, [[one.text, one.weight, reward(one.reward)] for one in group.rollouts]]
         for group in play.groups
     ]
-    return {"groups": groups, "failures": [one.reason for one in play.failures], "dropped": play.dropped,
-            "measures": dict(play.measures), "occasions": dict(play.occasions)}  # fmt: skip
+    return {
+        "groups": groups,
+        "failures": [one.reason for one in play.failures],
+        "dropped": play.dropped,
+        "measures": dict(play.measures),
+        "occasions": dict(play.occasions),
+    }
 
 
 def some(draw: Random, things: Sequence[Any], least: int, most: int) -> list[Any]:

@@ -26,27 +26,46 @@ from vouching.methods.structured.reward_weights import Calibration, Split, Varia
 from vouching.types import Claim, Label, RankedAnswer, Ranking, Unverified
 
 TEXTS = (
-    ("The study involved 500 participants from 12 countries and ran from 2009 to 2014.",
-     "The research included 500 volunteers from 8 different nations. They were observed for five years, from 2009 to "
-     "2014. The authors report no conflict of interest."),
+    (
+        "The study involved 500 participants from 12 countries and ran from 2009 to 2014.",
+        "The research included 500 volunteers from 8 different nations. They were observed for five years, from 2009 "
+        "to 2014. The authors report no conflict of interest.",
+    ),
     ("Ada Lovelace died in 1852 in London.", "Ada Lovelace was a mathematician. She died on 27 November 1852."),
     ("Revenue grew by 10% to $1.2 million.", "In the third quarter revenue was up 10 percent, at 1,200,000 dollars."),
-)  # fmt: skip
-LABELS = ("Attributable", "Not Attributable", "attributable", "Not_Attributable.", "supported", "no", "TRUE", "neutral",
-          "unclear", "", "Attributable " * 5, None, True, 3)  # fmt: skip
+)
+LABELS = (
+    "Attributable",
+    "Not Attributable",
+    "attributable",
+    "Not_Attributable.",
+    "supported",
+    "no",
+    "TRUE",
+    "neutral",
+    "unclear",
+    "",
+    "Attributable " * 5,
+    None,
+    True,
+    3,
+)
 ERRORS = ("numerical_exaggeration", "temporal_shift", "entity_substitution", "fabrication", "wrong number", "", None, 7)
 FIXES = ("Change 12 countries to 8.", "Short", "", None, "x" * 10, ["a list of words"])
 CONFIDENCES = (0, 1, 0.5, 0.95, 0.123456789, -1, 7, 1e300, None, [0.5], {"value": 1})
 STATED = ("0.8", "1", " .25 ", "1e-1", "-3", "80%", "high", "")
 """Confidences that are texts, most of them numbers; in blocks of their own."""
 FILES = {
-    "structured-paper": ["structured"], "structured-released": ["structured", "--variant", "released"],
+    "structured-paper": ["structured"],
+    "structured-released": ["structured", "--variant", "released"],
     "structured-grounded": ["structured", "--variant", "grounded", "--split", "50/50", "--calibration", "symmetric"],
     "structured-binary": ["structured", "--variant", "binary"],
-    "checklist": ["checklist"], "checklist-median": ["checklist", "--aggregate", "median", "--beta", "0.2"],
-    "blinded": ["blinded"], "blinded-released": ["blinded", "--match", "released", "--scale", "error-rate"],
+    "checklist": ["checklist"],
+    "checklist-median": ["checklist", "--aggregate", "median", "--beta", "0.2"],
+    "blinded": ["blinded"],
+    "blinded-released": ["blinded", "--match", "released", "--scale", "error-rate"],
     "assurance": ["assurance", "--intervention-cost", "0.1", "--revision-cost", "0.05"],
-}  # fmt: skip
+}
 """Files of 100 rows each, and how the command is called."""
 
 
@@ -56,9 +75,10 @@ def rewards() -> Iterator[Item]:
         for split in get_args(Split):
             for calibration in get_args(Calibration):
                 yield from blocks(
-                    f"structured/{variant}/{split.replace('/', '-')}/{calibration}", 3 if variant == "paper" else 2,
+                    f"structured/{variant}/{split.replace('/', '-')}/{calibration}",
+                    3 if variant == "paper" else 2,
                     lambda draw, v=variant, s=split, c=calibration: structured(draw, v, s, c),
-                )  # fmt: skip
+                )
         repaired = " to be repaired" if variant == "released" else ""
         yield from blocks(f"structured/{variant}/confidence is text{repaired}", 2, stated(variant, STATED))
         yield from blocks(f"structured/{variant}/confidence is a bool{repaired}", 1, stated(variant, (True, False)))
@@ -105,9 +125,11 @@ def scaled(draw: Random) -> Any:
         if one.parts["format"]:
             value, old = one.parts["diagnosis"], seen.get(gold, {"count": 0, "total": 0.0})
             seen[gold] = {
-                "count": old["count"] + 1, "total": old["total"] + value,
-                "low": min(old.get("low", value), value), "high": max(old.get("high", value), value),
-            }  # fmt: skip
+                "count": old["count"] + 1,
+                "total": old["total"] + value,
+                "low": min(old.get("low", value), value),
+                "high": max(old.get("high", value), value),
+            }
     return [[reward(one) for one in equal_by_label(found, golds, by)], {"by": by, "seen": seen}]
 
 
@@ -126,9 +148,11 @@ def bounds() -> Any:
     """The least and greatest reward of every arm."""
     return [
         [variant, split, calibration, gold, reward_bounds(gold, variant, structured_weights(split, calibration))]
-        for variant in get_args(Variant) for split in get_args(Split) for calibration in get_args(Calibration)
+        for variant in get_args(Variant)
+        for split in get_args(Split)
+        for calibration in get_args(Calibration)
         for gold in (None, *get_args(Label))
-    ]  # fmt: skip
+    ]
 
 
 def replied(draw: Random) -> tuple[str, Label, str, str]:
@@ -140,26 +164,43 @@ def replied(draw: Random) -> tuple[str, Label, str, str]:
         return text, gold, claim, source
     at = draw.randrange(len(text))
     spoilt = (
-        text[:at], text[at:], f"Here it is:\n```json\n{text}\n```", f"{text} I hope {{this}} helps.", f"[{text}]",
-        text.replace('"', "'"), text.replace(":", " NaN,", 1), text[:-1] + ",}", text + text, "", "no", "{}", "null",
-        text[:at] + "\n```\n" + text[at:], '{"label": "yes", "label": "no"}', "{" * 3000,
-        '{"a":' * 2000 + "1" + "}" * 2000, '{"label": "Attributable", "confidence": Infinity}',
+        text[:at],
+        text[at:],
+        f"Here it is:\n```json\n{text}\n```",
+        f"{text} I hope {{this}} helps.",
+        f"[{text}]",
+        text.replace('"', "'"),
+        text.replace(":", " NaN,", 1),
+        text[:-1] + ",}",
+        text + text,
+        "",
+        "no",
+        "{}",
+        "null",
+        text[:at] + "\n```\n" + text[at:],
+        '{"label": "yes", "label": "no"}',
+        "{" * 3000,
+        '{"a":' * 2000 + "1" + "}" * 2000,
+        '{"label": "Attributable", "confidence": Infinity}',
         f'{{"confidence": 1{"0" * 400}, "label": "no"}}',
-    )  # fmt: skip
+    )
     return draw.choice(spoilt), gold, claim, source
 
 
 def record_of(draw: Random, claim: str, source: str) -> dict[str, Any]:
     """A record whose fields are right, odd or missing."""
     record: dict[str, Any] = {
-        "evidence_alignment": some(draw, (None, "words", 3), 0, 2) if draw.random() < 0.1 else
-        [aligned(draw, claim, source) for _ in range(draw.choice((0, 1, 1, 2, 3, 8)))],
-        "reasoning_chain": "one step" if draw.random() < 0.05 else
-        [step_of(draw, claim, source) for _ in range(draw.choice((0, 1, 2, 3, 4)))],
+        "evidence_alignment": some(draw, (None, "words", 3), 0, 2)
+        if draw.random() < 0.1
+        else [aligned(draw, claim, source) for _ in range(draw.choice((0, 1, 1, 2, 3, 8)))],
+        "reasoning_chain": "one step"
+        if draw.random() < 0.05
+        else [step_of(draw, claim, source) for _ in range(draw.choice((0, 1, 2, 3, 4)))],
         "label": draw.choice(LABELS[:2]) if draw.random() < 0.6 else draw.choice(LABELS),
         "confidence": draw.choice(CONFIDENCES) if draw.random() < 0.4 else round(draw.random(), 3),
-        "error_type": draw.choice(ERRORS), "fix_suggestion": draw.choice(FIXES),
-    }  # fmt: skip
+        "error_type": draw.choice(ERRORS),
+        "fix_suggestion": draw.choice(FIXES),
+    }
     return {key: value for key, value in record.items() if draw.random() < 0.9}
 
 
@@ -175,8 +216,12 @@ def step_of(draw: Random, claim: str, source: str) -> Any:
     """A step of the chain of reasoning."""
     judgment = draw.choice(("supported", "not_supported", "partially_supported", "maybe", None))
     explanation = draw.choice(("Both texts say so.", "Yes.", "", "The source has another number.", None, 12))
-    return {"claim_part": span_of(draw, claim), "source_evidence": span_of(draw, source), "judgment": judgment,
-            "explanation": explanation}  # fmt: skip
+    return {
+        "claim_part": span_of(draw, claim),
+        "source_evidence": span_of(draw, source),
+        "judgment": judgment,
+        "explanation": explanation,
+    }
 
 
 def span_of(draw: Random, text: str) -> Any:
@@ -194,10 +239,17 @@ def ranked(draw: Random) -> Any:
     scores = [draw.choice((0.0, 0.5, 1.0, round(draw.gauss(0, 3), 3))) for _ in range(size)]
     lost = [number for number in range(1, size + 1) if draw.random() < 0.1]
     answers = [
-        RankedAnswer(number, f"a{number}", 1 + sum(other > score for other in scores), score, Claim(f"a{number}"),
-                     draw.random() if calibrated else None)
-        for number, score in enumerate(scores, 1) if number not in lost
-    ]  # fmt: skip
+        RankedAnswer(
+            number,
+            f"a{number}",
+            1 + sum(other > score for other in scores),
+            score,
+            Claim(f"a{number}"),
+            draw.random() if calibrated else None,
+        )
+        for number, score in enumerate(scores, 1)
+        if number not in lost
+    ]
     failed = [Unverified(Claim("a", id=f"answer-{number}"), "backend", "It is down.") for number in lost]
     answers.sort(key=lambda one: -one.score)
     ranking = Ranking("When?", tuple(answers), tuple(failed), "full", "logit")
@@ -210,8 +262,11 @@ def commanded(name: str) -> Any:
     """A file of rows, scored by the command."""
     draw = Random(f"{SEED}/command/{name}")
     made: Callable[[Random], dict[str, Any]] = {
-        "structured": structured_row, "checklist": votes_row, "blinded": blinded_row, "assurance": paired_row,
-    }[FILES[name][0]]  # fmt: skip
+        "structured": structured_row,
+        "checklist": votes_row,
+        "blinded": blinded_row,
+        "assurance": paired_row,
+    }[FILES[name][0]]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.jsonl"
         lines = [json.dumps({"id": str(number), "group": str(number // 4), **made(draw)}) for number in range(100)]

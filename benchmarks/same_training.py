@@ -57,12 +57,19 @@ def training() -> Iterator[Item]:
     """All runs."""
     torch.set_num_threads(1)
     runs: dict[str, Callable[[], Any]] = {
-        "sft": lambda: finished(sft()), "sft/adapters": lambda: finished(sft(4)), "structured/process": structured,
-        "structured/vowels": vowels, "checklist/self": checklist_self, "checklist/judge": checklist_judge,
-        "blinded": blinded, "assurance": assurance, "rank": lambda: rank("compressed", 0),
-        "rank/adapters": lambda: rank("full", 4), "encoder": encoder,
+        "sft": lambda: finished(sft()),
+        "sft/adapters": lambda: finished(sft(4)),
+        "structured/process": structured,
+        "structured/vowels": vowels,
+        "checklist/self": checklist_self,
+        "checklist/judge": checklist_judge,
+        "blinded": blinded,
+        "assurance": assurance,
+        "rank": lambda: rank("compressed", 0),
+        "rank/adapters": lambda: rank("full", 4),
+        "encoder": encoder,
         "trial/player": lambda: tensors(warm() / "player"),
-    }  # fmt: skip
+    }
     for name, run in runs.items():
         yield Item(name, run, brief)
     for name, changed in engine_settings().items():
@@ -231,10 +238,11 @@ def engine_settings() -> dict[str, dict[str, Any]]:
         **{f"loss/{loss}": {"loss": loss} for loss in get_args(Loss)},
         **{f"divergence/{name}": {"kl": 0.1, "kl_estimator": name} for name in ("k1", "k1-loss", "k3")},
         **{f"spread/{name}": {"spread": name} for name in ("population", "none")},
-        "updates": {"updates": 2, "kl": 0.1}, "adapters": {"lora": LoraSettings(rank=4, alpha=8.0, dropout=0.1)},
+        "updates": {"updates": 2, "kl": 0.1},
+        "adapters": {"lora": LoraSettings(rank=4, alpha=8.0, dropout=0.1)},
         "schedule": {"schedule": "cosine", "warmup": 0.4, "weight_decay": 0.1, "clip": (0.2, 0.28)},
         "resampled": {"sampling": {"resample": 2}, "game": StructuredGame(4, seldom)},
-    }  # fmt: skip
+    }
 
 
 def engine(**changed: Any) -> Any:
@@ -254,28 +262,42 @@ def checklist_script() -> Any:
     model = write_tiny_qwen(folder() / "checklist", checklist_runs.texts())
     settings = checklist_runs.settings(model, loss="dapo", max_steps=2)
     said = checklist_runs.scripted(model)
-    return stepped(engine_runs.trainer_of(
-        settings, out("checklist-script"), checklist_runs.game(), checklist_runs.rows(), said, **engine_runs.PLAIN
-    ))  # fmt: skip
+    return stepped(
+        engine_runs.trainer_of(
+            settings, out("checklist-script"), checklist_runs.game(), checklist_runs.rows(), said, **engine_runs.PLAIN
+        )
+    )
 
 
 def blinded_script() -> Any:
     """The update of MARCH, by a script and plain gradient descent."""
     model = blinded_runs.write_model(folder() / "march")
-    return stepped(engine_runs.trainer_of(
-        blinded_runs.ppo(model, kl=0.1), out("blinded-script"), blinded_runs.game(), blinded_runs.ROWS,
-        blinded_runs.talk(model), **engine_runs.PLAIN,
-    ))  # fmt: skip
+    return stepped(
+        engine_runs.trainer_of(
+            blinded_runs.ppo(model, kl=0.1),
+            out("blinded-script"),
+            blinded_runs.game(),
+            blinded_runs.ROWS,
+            blinded_runs.talk(model),
+            **engine_runs.PLAIN,
+        )
+    )
 
 
 def assurance_script() -> Any:
     """The update of DPA-GRPO, by a script and plain gradient descent."""
     rows = [assurance_runs.task_row(number) for number in range(8)]
     model = assurance_runs.write_model(folder() / "pairs", rows)
-    return stepped(engine_runs.trainer_of(
-        assurance_runs.two_policies(model), out("assurance-script"), assurance_runs.game(), rows,
-        assurance_runs.talk(model), **engine_runs.PLAIN,
-    ))  # fmt: skip
+    return stepped(
+        engine_runs.trainer_of(
+            assurance_runs.two_policies(model),
+            out("assurance-script"),
+            assurance_runs.game(),
+            rows,
+            assurance_runs.talk(model),
+            **engine_runs.PLAIN,
+        )
+    )
 
 
 def stepped(trainer: Any) -> Any:
@@ -295,8 +317,9 @@ def tensors(place: Path) -> Any:
     """Every tensor in a folder, by a digest."""
     found = {
         f"{path.relative_to(place)}:{name}": tensor
-        for path in sorted(place.rglob("*.safetensors")) for name, tensor in load_file(path).items()
-    }  # fmt: skip
+        for path in sorted(place.rglob("*.safetensors"))
+        for name, tensor in load_file(path).items()
+    }
     return {"weights": digested(found)}
 
 
@@ -307,7 +330,7 @@ def digested(weights: Mapping[str, Any]) -> dict[str, str]:
     return {
         name: hashlib.sha256(tensor.detach().cpu().contiguous().float().numpy().tobytes()).hexdigest()[:12]
         for name, tensor in sorted(weights.items())
-    }  # fmt: skip
+    }
 
 
 def untimed(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -71,8 +71,21 @@ def exit_of(rows: int) -> int:
 
 def command(rows: Path, output: Path, jobs: int, *more: str) -> list[str]:
     """The real command."""
-    return [sys.executable, "-m", "vouching", "check", "--input", str(rows), "--output", str(output), "--model", MODEL,
-            "--jobs", str(jobs), *more]  # fmt: skip
+    return [
+        sys.executable,
+        "-m",
+        "vouching",
+        "check",
+        "--input",
+        str(rows),
+        "--output",
+        str(output),
+        "--model",
+        MODEL,
+        "--jobs",
+        str(jobs),
+        *more,
+    ]
 
 
 def family(root: int) -> dict[int, str]:
@@ -109,8 +122,12 @@ def timed(rows: Path, output: Path, status: int, jobs: int, *more: str) -> dict[
     assert running.returncode == status, running.returncode
     seconds = [json.loads(path.read_text())["usage"] for path in (output / "blocks").iterdir()]
     inside = sum(one.get("seconds", 0.0) for one in seconds)
-    return {"seconds": round(time.perf_counter() - start, 1), "first_block_seconds": round(first, 1),
-            "verifier_seconds": round(inside, 1), "peak_mb": round(peak / 1024)}  # fmt: skip
+    return {
+        "seconds": round(time.perf_counter() - start, 1),
+        "first_block_seconds": round(first, 1),
+        "verifier_seconds": round(inside, 1),
+        "peak_mb": round(peak / 1024),
+    }
 
 
 def peak_of(process: int) -> int:
@@ -150,12 +167,18 @@ def compared(folder: Path, rows: int, sentences: int, jobs: int) -> dict[str, An
 def measured(folder: Path, source: Path, rows: int, jobs: int) -> dict[str, Any]:
     """The local runner and Ray on a folder of rows."""
     outputs = [folder / f"{source.name}-{name}" for name in ("local", "ray")]
-    runs = {name: timed(source, output, exit_of(rows), jobs, "--engine", name)
-            for name, output in zip(("local", "ray"), outputs, strict=True)}  # fmt: skip
+    runs = {
+        name: timed(source, output, exit_of(rows), jobs, "--engine", name)
+        for name, output in zip(("local", "ray"), outputs, strict=True)
+    }
     size, ids = sum(path.stat().st_size for path in (outputs[0] / "parts").iterdir()), ids_of(outputs[1])
-    found = {"rows": rows, "bytes_in_per_row": round(sum(p.stat().st_size for p in source.iterdir()) / rows),
-             "bytes_out_per_row": round(size / rows), "same_verdicts": digest(outputs[0]) == digest(outputs[1]),
-             "once_each": len(ids) == rows and set(ids.values()) == {1}}  # fmt: skip
+    found = {
+        "rows": rows,
+        "bytes_in_per_row": round(sum(p.stat().st_size for p in source.iterdir()) / rows),
+        "bytes_out_per_row": round(size / rows),
+        "same_verdicts": digest(outputs[0]) == digest(outputs[1]),
+        "once_each": len(ids) == rows and set(ids.values()) == {1},
+    }
     for run in runs.values():
         run["rows_per_second"] = round(rows / run["seconds"], 1)
     return {**found, **runs, "ray_to_local": round(runs["local"]["seconds"] / runs["ray"]["seconds"], 2)}
@@ -204,8 +227,14 @@ def killed(folder: Path, rows: int, kills: int, seed: int, jobs: int) -> dict[st
         ):
             break
     ids = ids_of(output)
-    return {"rows": rows, "kills": dict(done), "starts": starts, "lines": sum(ids.values()),
-            "lost": rows - len(ids), "doubled": sum(ids.values()) - len(ids)}  # fmt: skip
+    return {
+        "rows": rows,
+        "kills": dict(done),
+        "starts": starts,
+        "lines": sum(ids.values()),
+        "lost": rows - len(ids),
+        "doubled": sum(ids.values()) - len(ids),
+    }
 
 
 def nodes(folder: Path, rows: int) -> dict[str, Any]:
@@ -231,8 +260,13 @@ def nodes(folder: Path, rows: int) -> dict[str, Any]:
     ray.shutdown()
     cluster.shutdown()
     ids = ids_of(output)
-    return {"rows": rows, "lines": sum(ids.values()), "lost": rows - len(ids), "doubled": sum(ids.values()) - len(ids),
-            "faults": list(check_folder(str(output)).faults)}  # fmt: skip
+    return {
+        "rows": rows,
+        "lines": sum(ids.values()),
+        "lost": rows - len(ids),
+        "doubled": sum(ids.values()) - len(ids),
+        "faults": list(check_folder(str(output)).faults),
+    }
 
 
 def main() -> None:
@@ -253,16 +287,23 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp())
     FrameChecker(MODEL)  # fails now if the verifier is not there
     found: dict[str, Any] = {
-        "command": " ".join(["python benchmarks/scale.py", *sys.argv[1:]]), "date": datetime.date.today().isoformat(),
+        "command": " ".join(["python benchmarks/scale.py", *sys.argv[1:]]),
+        "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
-        "cores": os.cpu_count(), "jobs": given.jobs, "load": [round(load, 1) for load in os.getloadavg()],
-        "ray": ray_module().__version__, "vouching": vouching.__version__, "model": MODEL,
-    }  # fmt: skip
-    parts = {"short": lambda: compared(folder, given.rows, 1, given.jobs),
-             "long": lambda: compared(folder, given.long, LONG_SENTENCES, given.jobs),
-             "killed": lambda: killed(folder, given.faults, given.kills, given.seed, given.jobs),
-             "nodes": lambda: nodes(folder, given.faults),
-             "skewed": lambda: skewed(folder, given.faults, given.jobs)}  # fmt: skip
+        "cores": os.cpu_count(),
+        "jobs": given.jobs,
+        "load": [round(load, 1) for load in os.getloadavg()],
+        "ray": ray_module().__version__,
+        "vouching": vouching.__version__,
+        "model": MODEL,
+    }
+    parts = {
+        "short": lambda: compared(folder, given.rows, 1, given.jobs),
+        "long": lambda: compared(folder, given.long, LONG_SENTENCES, given.jobs),
+        "killed": lambda: killed(folder, given.faults, given.kills, given.seed, given.jobs),
+        "nodes": lambda: nodes(folder, given.faults),
+        "skewed": lambda: skewed(folder, given.faults, given.jobs),
+    }
     try:
         for name in wanted:
             found[name] = parts[name]()

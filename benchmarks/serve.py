@@ -204,12 +204,15 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         end = megabytes(process.pid)
         cuts = statistics.quantiles(seconds, n=100)
         found: dict[str, Any] = {
-            "requests": len(bodies), "clients": options.clients, "workers": options.workers,
-            "outcomes": dict(outcomes), "requests_per_second": round(len(bodies) / whole, 1),
+            "requests": len(bodies),
+            "clients": options.clients,
+            "workers": options.workers,
+            "outcomes": dict(outcomes),
+            "requests_per_second": round(len(bodies) / whole, 1),
             "milliseconds": {"p50": cuts[49] * 1e3, "p95": cuts[94] * 1e3, "p99": cuts[98] * 1e3},
             "megabytes": {"before": start, "after": end},
             "cpu_milliseconds_per_request": round(1e3 * spent / len(bodies), 2),
-        }  # fmt: skip
+        }
         found["milliseconds"] = {name: round(value, 1) for name, value in found["milliseconds"].items()}
         print(json.dumps(found), file=sys.stderr, flush=True)
         extra = 0
@@ -220,8 +223,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         expected = 200 + len(bodies) + extra
         found["ledger"] = {
             "kind": options.ledger.partition(":")[0] if "://" in options.ledger else "sqlite",
-            "lost_rows": expected - (state["rows"] - before), "intact": state["intact"],
-        }  # fmt: skip
+            "lost_rows": expected - (state["rows"] - before),
+            "intact": state["intact"],
+        }
     for name, ledger in (("library", None), ("library_with_ledger", options.ledger)):
         if name == "library" or ledger:
             rate, spent = library_rate(min(options.requests, 2_000), options.workers, ledger)

@@ -155,11 +155,15 @@ def main() -> None:
             )
             print("  ".join(shown), flush=True)
     record = {
-        "model": given.model, "vouching": vouching.__version__, "style": given.style, "max_tokens": given.max_tokens,
-        "command": " ".join(["python benchmarks/small_models.py", *sys.argv[1:]]), "figures": found,
+        "model": given.model,
+        "vouching": vouching.__version__,
+        "style": given.style,
+        "max_tokens": given.max_tokens,
+        "command": " ".join(["python benchmarks/small_models.py", *sys.argv[1:]]),
+        "figures": found,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-    }  # fmt: skip
+    }
     known: list[dict[str, Any]] = json.loads(given.result.read_text("utf-8")) if given.result.exists() else []
     records = [*(one for one in known if one["model"] != given.model), record]
     given.result.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")

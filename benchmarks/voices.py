@@ -133,15 +133,21 @@ def disputed(checker: vouching.Checker, part: str) -> dict[str, tuple[int, int]]
 
 
 IN_SOURCE = {
-    "myth": "It is a myth that {}.", "falsehood": "It is false that {}.",
-    "wrong belief": "Some people wrongly believe that {}.", "condition": "If {}, the rest would have to be rewritten.",
-    "denied quotation": 'The report "{}" was denied by everybody involved.', "question": "Is it known whether {}?",
-    "rumour": "The rumour that {} is unfounded.", "report": "A neighbour says that {}.",
-}  # fmt: skip
+    "myth": "It is a myth that {}.",
+    "falsehood": "It is false that {}.",
+    "wrong belief": "Some people wrongly believe that {}.",
+    "condition": "If {}, the rest would have to be rewritten.",
+    "denied quotation": 'The report "{}" was denied by everybody involved.',
+    "question": "Is it known whether {}?",
+    "rumour": "The rumour that {} is unfounded.",
+    "report": "A neighbour says that {}.",
+}
 IN_CLAIM = {
-    "false": "It is false that {}.", "myth": "It is a myth that {}.", "not true": "It is not true that {}.",
+    "false": "It is false that {}.",
+    "myth": "It is a myth that {}.",
+    "not true": "It is not true that {}.",
     "claim is wrong": "The claim that {} is wrong.",
-}  # fmt: skip
+}
 
 
 def wrappings(checker: vouching.Checker, count: int) -> dict[str, tuple[int, int]]:

@@ -42,9 +42,11 @@ WORDS: Mapping[str, RankMode] = {"generative": "generative", "agentic": "agentic
 """Arms of a language model that ranks in words: from memory, after the search, or by points after the search."""
 ARMS: Mapping[str, tuple[str, ...]] = {
     **{name: (f"shown={shown}",) for name, shown in HEADS.items()},
-    **{name: (f"batch_prompts={24 if name == 'points' else 8}", "micro_batch=24", "learning_rate=1e-3")
-       for name in WORDS},
-}  # fmt: skip
+    **{
+        name: (f"batch_prompts={24 if name == 'points' else 8}", "micro_batch=24", "learning_rate=1e-3")
+        for name in WORDS
+    },
+}
 """Settings of each arm over its recipe. A step has 24 pairs, 24 answers with their points, or 8 rankings."""
 QUESTIONS = 1200
 """What every arm is trained on: the same questions for each seed, all of them once in 150 steps."""
@@ -60,11 +62,25 @@ DRAWN = 4
 TOKENS = 32
 """Of a reply, at most."""
 PIECES = (
-    *fences("question", "answer", "record of the search", *(f"answer {n}" for n in (1, 2, 3)),
-            *(f"source {n}" for n in range(1, 9))),
-    "Answer the question from the sources.", "Response: ", "How many ", " are in ", "Found (given): ", "Useful facts: ",
-    "Question: ", "Answer: ", "<verdict>", "</verdict>", *STATED,
-)  # fmt: skip
+    *fences(
+        "question",
+        "answer",
+        "record of the search",
+        *(f"answer {n}" for n in (1, 2, 3)),
+        *(f"source {n}" for n in range(1, 9)),
+    ),
+    "Answer the question from the sources.",
+    "Response: ",
+    "How many ",
+    " are in ",
+    "Found (given): ",
+    "Useful facts: ",
+    "Question: ",
+    "Answer: ",
+    "<verdict>",
+    "</verdict>",
+    *STATED,
+)
 
 
 def compressor() -> SentenceCompressor:
@@ -111,8 +127,11 @@ def write_rows(folder: Path, count: int) -> list[str]:
     """Rows of the arms and chats of the start; returns the texts that a tokenizer is trained on."""
     rows, others = WORLD.rows(count, seed=0), WORLD.rows(count // 4, seed=3)
     right = [*answer_chats(rows, 0, wrong=0.0), *recitals(AnswersWorld(6).rows(count // 2, seed=5), 5)]
-    guesses = [line for mode in WORDS.values() for line in asyncio.run(_ranking_chats(
-        mode, WORLD.rows(count // 8, seed=6), random.Random(6)))]  # fmt: skip
+    guesses = [
+        line
+        for mode in WORDS.values()
+        for line in asyncio.run(_ranking_chats(mode, WORLD.rows(count // 8, seed=6), random.Random(6)))
+    ]
     right += guesses
     write_lines(folder / "right.jsonl", right)
     write_lookups(folder, count)
@@ -143,10 +162,12 @@ async def _judge(model: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> O
     drawn = await asyncio.to_thread(_answers, start, rows, seed) if arm not in WORDS else []
     if arm not in ARMS:
         return {
-            row["id"]: {**oracle([0.0] * len(LABELS), row),
-                        "oracle/chosen": sum(right_share(one, row) for one in said) / DRAWN}
+            row["id"]: {
+                **oracle([0.0] * len(LABELS), row),
+                "oracle/chosen": sum(right_share(one, row) for one in said) / DRAWN,
+            }
             for row, said in zip(rows, drawn, strict=True)
-        }  # fmt: skip
+        }
     ranker = _ranker(arm, model)
     try:
         found = await _ranked(ranker, [(row, [one["answer"] for one in row["answers"]]) for row in rows])
@@ -212,8 +233,9 @@ async def _ranking_chats(
     found: list[dict[str, Any]] = []
     for row in rows:
         model = ScriptedModel({"": "-"})
-        await GenerativeRanker(model, mode).rank(row["question"], [one["answer"] for one in row["answers"]],
-                                                 _sources(row))  # fmt: skip
+        await GenerativeRanker(model, mode).rank(
+            row["question"], [one["answer"] for one in row["answers"]], _sources(row)
+        )
         labels = [one["label"] for one in row["answers"]]
         labels = guess.sample(labels, len(labels)) if guess else labels
         order = " > ".join(f"Answer {labels.index(label) + 1}" for label in LABELS)
@@ -227,9 +249,14 @@ async def _ranking_chats(
 
 
 ANSWERS = World(
-    name="answers", method="rank", arms=ARMS, write_rows=write_rows, judge=judge, run=run_arm,
+    name="answers",
+    method="rank",
+    arms=ARMS,
+    write_rows=write_rows,
+    judge=judge,
+    run=run_arm,
     policy={"context": 320, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     rows=9000,
     epochs={**dict.fromkeys(LOOKUPS, 2.0), "right": 1.0},
-)  # fmt: skip
+)

@@ -75,10 +75,14 @@ def _judged(model: Path, rows: Sequence[Mapping[str, Any]], seed: int) -> dict[s
 
 
 DOCUMENTS = World(
-    name="documents", method="blinded", arms=ARMS, write_rows=write_rows, judge=judge,
+    name="documents",
+    method="blinded",
+    arms=ARMS,
+    write_rows=write_rows,
+    judge=judge,
     policy={"context": 448, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     mimetic=True,
     rows=9000,
     epochs={**STAGES, "right": 3.0},
-)  # fmt: skip
+)

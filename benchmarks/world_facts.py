@@ -63,6 +63,10 @@ def _entries(reply: str) -> object:
 
 
 FACTS = World(
-    name="facts", method="structured", arms=ARMS, write_rows=write_rows, judge=judge,
+    name="facts",
+    method="structured",
+    arms=ARMS,
+    write_rows=write_rows,
+    judge=judge,
     policy={"context": 256, "vocabulary": 640, "width": 128, "layers": 3, "pieces": PIECES},
-)  # fmt: skip
+)

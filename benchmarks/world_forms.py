@@ -60,8 +60,11 @@ def write_rows(folder: Path, count: int) -> list[str]:
     write_lines(folder / "train.jsonl", train)
     write_lines(folder / "train-noisy.jsonl", [{**row, "gold": _with_errors(row["gold"], draw)} for row in train])
     said = [turn for line in right for turn in line["messages"]]
-    return [as_read(turn["content"]) if turn["role"] == "user" else turn["content"] for turn in said
-            if turn["role"] != "system"]  # fmt: skip
+    return [
+        as_read(turn["content"]) if turn["role"] == "user" else turn["content"]
+        for turn in said
+        if turn["role"] != "system"
+    ]
 
 
 def judge(model: Path, count: int, seed: int) -> Outcomes:
@@ -76,13 +79,13 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
 async def _judge(model: Path, count: int, seed: int) -> Outcomes:
     rows = WORLD.rows(count, seed=2, part="held-out")
     adapted = (model / "adapter_config.json").is_file()
-    generator = LocalModel(model.parents[1] / "imperfect/model" if adapted else model, device="cpu",
-                           adapter=model if adapted else None)  # fmt: skip
+    generator = LocalModel(
+        model.parents[1] / "imperfect/model" if adapted else model, device="cpu", adapter=model if adapted else None
+    )
     alone = adapted and not (model / "verifier").is_dir()
     verifier = generator.with_adapter(model / "verifier") if adapted and not alone else generator
     try:
-        return await outcomes_of(_Players(generator, verifier, seed), rows, drafts=alone or not adapted,
-                                 game=not alone)  # fmt: skip
+        return await outcomes_of(_Players(generator, verifier, seed), rows, drafts=alone or not adapted, game=not alone)
     finally:
         await generator.aclose()
 
@@ -171,9 +174,11 @@ def _outcome(row: Row, decided: Sequence[Decision]) -> dict[str, float]:
     submitted, seen = oracle(_submitted(decided), row), [measures_of(one) for one in decided]
     names = {name for one in seen for name in one if name.startswith("case/") or name == "oracle/challenge"}
     return {
-        **submitted, **_drafted(row, decided), "oracle/reviewed": submitted["oracle/lines"],
+        **submitted,
+        **_drafted(row, decided),
+        "oracle/reviewed": submitted["oracle/lines"],
         **{name: sum(one.get(name, 0.0) for one in seen) / len(seen) for name in sorted(names)},
-    }  # fmt: skip
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +188,13 @@ class _Given:
     players: Sampler
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        self,
+        prompts: Sequence[Sequence[Message]],
+        role: str,
+        n: int,
+        policy: str = "default",
         temperature: float | None = None,
-    ) -> list[list[Rollout]]:  # fmt: skip
+    ) -> list[list[Rollout]]:
         """``n`` completions of each prompt; a reply that is given is one."""
         open_ones = [prompt for prompt in prompts if prompt[-1].role != "assistant"]
         sampled = iter(await self.players.sample(open_ones, role, n, policy, temperature) if open_ones else ())
@@ -211,9 +220,13 @@ class _Players:
         self._seed = 100_000 * seed
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        self,
+        prompts: Sequence[Sequence[Message]],
+        role: str,
+        n: int,
+        policy: str = "default",
         temperature: float | None = None,
-    ) -> list[list[Rollout]]:  # fmt: skip
+    ) -> list[list[Rollout]]:
         """``n`` completions of each prompt."""
         asked: list[Coroutine[Any, Any, list[Completion]]] = []
         for prompt in prompts:
@@ -238,12 +251,22 @@ def _with_errors(gold: Mapping[str, int], draw: random.Random) -> dict[str, int]
 
 
 FORMS = World(
-    name="forms", method="assurance", arms=ARMS, write_rows=write_rows, judge=judge,
-    policy={"context": 640, "vocabulary": 128, "closed": True, "width": 96, "layers": 3,
-            "pieces": pieces(WORLD.rows(1, 0)[0])},
+    name="forms",
+    method="assurance",
+    arms=ARMS,
+    write_rows=write_rows,
+    judge=judge,
+    policy={
+        "context": 640,
+        "vocabulary": 128,
+        "closed": True,
+        "width": 96,
+        "layers": 3,
+        "pieces": pieces(WORLD.rows(1, 0)[0]),
+    },
     mimetic=True,
     template=TEMPLATE,
     as_read=str,
     rows=6000,
     epochs={"fill": 8.0, "right": 3.0},
-)  # fmt: skip
+)

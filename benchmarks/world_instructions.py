@@ -38,7 +38,10 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "rules": (f"checklist.judge={JUDGE}items-1-1", *OUTSIDE),
     "outside": (f"checklist.judge={JUDGE}items-0.873-0.717", *OUTSIDE),
     "holistic": (
-        f"checklist.judge={JUDGE}whole-0.477-0.662", "checklist.holistic=true", "checklist.wording=ours", *OUTSIDE,
+        f"checklist.judge={JUDGE}whole-0.477-0.662",
+        "checklist.holistic=true",
+        "checklist.wording=ours",
+        *OUTSIDE,
     ),
     "naive": NAIVE,
     "full": LABELLED,
@@ -50,7 +53,7 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "naive-ruled": (*RULED, *NAIVE),
     "gold-ruled": (*RULED, *LABELLED),
     "anchor-ruled": (*RULED, "checklist.gold=[]", "checklist.anchor=rules"),
-}  # fmt: skip
+}
 """Settings of each arm over recipes/worlds/instructions.toml; all have 32 responses per step."""
 TOKENS = 12
 """Of a response, at most, as in training."""
@@ -103,11 +106,15 @@ def judge(model: Path, count: int, seed: int) -> Outcomes:
 
 
 INSTRUCTIONS = World(
-    name="instructions", method="checklist", arms=ARMS, write_rows=write_rows,
-    judge=judge, during=noisy_judge,
+    name="instructions",
+    method="checklist",
+    arms=ARMS,
+    write_rows=write_rows,
+    judge=judge,
+    during=noisy_judge,
     policy={"context": 160, "vocabulary": 128, "closed": True, "width": 96, "layers": 3, "pieces": PIECES},
     template=TEMPLATE,
     as_read=as_read,
     rows=6000,
     epochs={"readings": 1.5, "checklists": 1.5, "right": 1.5},
-)  # fmt: skip
+)

@@ -210,8 +210,9 @@ def _order(folder: Path, outcomes: Outcomes) -> Iterator[str]:
     """In which step the format and the labels of each run had made half of their gain."""
     rows: list[tuple[str, ...]] = []
     order: list[bool] = []
-    start = [found["oracle/readable"] for by_prompt in outcomes.get("initial", {}).values()
-             for found in by_prompt.values()]  # fmt: skip
+    start = [
+        found["oracle/readable"] for by_prompt in outcomes.get("initial", {}).values() for found in by_prompt.values()
+    ]
     for arm, seed, lines in _logs(folder):
         steps = [line for line in lines if "readable" in line]
         labels = [one["oracle/right"] / one["readable"] for one in steps if one["readable"]]
@@ -224,8 +225,9 @@ def _order(folder: Path, outcomes: Outcomes) -> Iterator[str]:
             order.append(format_half < label_half)
     if rows:
         yield from ("", f"{MOVES} In {sum(order)} of the {len(order)} runs with both, the format was first.")
-        yield from table(("arm", "seed >", "readable: start, last", "half in step >", "label: first, last",
-                          "half in step >"), rows)  # fmt: skip
+        yield from table(
+            ("arm", "seed >", "readable: start, last", "half in step >", "label: first, last", "half in step >"), rows
+        )
 
 
 def _half_way(curve: Sequence[float], least: float, start: float | None = None) -> tuple[str, int | None]:
@@ -254,8 +256,9 @@ def _monitors(folder: Path) -> Iterator[str]:
     for arm, seed, lines in logs:
         records = [
             {key: math.nan if value is None else value for key, value in line.items()}
-            for line in lines if "scores" not in line
-        ]  # fmt: skip
+            for line in lines
+            if "scores" not in line
+        ]
         for alarm in alarms(columns_of(records)):
             fired.setdefault((arm, alarm.kind, alarm.about), []).append(f"{alarm.step} (seed {seed})")
     if not logs:
@@ -265,8 +268,9 @@ def _monitors(folder: Path) -> Iterator[str]:
         yield f"No monitor fired in {len(logs)} runs."
         return
     yield f"Monitors that fired in {len(logs)} runs, and in which step:"
-    yield from table(("arm", "monitor", "about", "steps"), [(*key, ", ".join(steps)) for key, steps in
-                                                           sorted(fired.items())])  # fmt: skip
+    yield from table(
+        ("arm", "monitor", "about", "steps"), [(*key, ", ".join(steps)) for key, steps in sorted(fired.items())]
+    )
 
 
 def _noise(found: Mapping[str, Any]) -> Iterator[str]:
@@ -274,26 +278,50 @@ def _noise(found: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "## Soft-RLVR's Theorem 1: what a judge's errors do to a gradient", "")
     yield GRADIENTS.strip().format(**found)
     yield from table(
-        ("judge (p, q, p', q')", "items >", "whole: measured >", "formula >", "checklist: measured >", "formula >",
-         "guaranteed >", "smaller >"),
-        [(f"{one['judge']} ({', '.join(f'{one[rate]:g}' for rate in ('p', 'q', 'p_item', 'q_item'))})", one["items"],
-          *(f"{one[way][what]:.3f}" for way in ("single", "checklist") for what in ("measured", "formula")),
-          f"{one['guaranteed']:.2f}", f"{one['smaller']:.2f}") for one in found["gradients"]],
-    )  # fmt: skip
+        (
+            "judge (p, q, p', q')",
+            "items >",
+            "whole: measured >",
+            "formula >",
+            "checklist: measured >",
+            "formula >",
+            "guaranteed >",
+            "smaller >",
+        ),
+        [
+            (
+                f"{one['judge']} ({', '.join(f'{one[rate]:g}' for rate in ('p', 'q', 'p_item', 'q_item'))})",
+                one["items"],
+                *(f"{one[way][what]:.3f}" for way in ("single", "checklist") for what in ("measured", "formula")),
+                f"{one['guaranteed']:.2f}",
+                f"{one['smaller']:.2f}",
+            )
+            for one in found["gradients"]
+        ],
+    )
     yield ""
     yield ADVANTAGES.strip().format(**found)
     yield from table(
         ("judge", "items >", "asked about", "bias² >", "variance >", "cosine of an update >", "of the mean >"),
-        [(one["judge"], one["items"], "the whole" if one["asked"] == "whole" else "items",
-          *(f"{one[name]:.3f}" for name in ("bias", "variance", "step", "mean"))) for one in found["advantages"]],
-    )  # fmt: skip
+        [
+            (
+                one["judge"],
+                one["items"],
+                "the whole" if one["asked"] == "whole" else "items",
+                *(f"{one[name]:.3f}" for name in ("bias", "variance", "step", "mean")),
+            )
+            for one in found["advantages"]
+        ],
+    )
     yield ""
     yield SCORES.strip().format(**found)
     yield from table(
         ("rates", "score", "labelled items", "success >", "difference [95 %] >", "decision"),
-        [(one["rates"], one["score"], _labelled(one), f"{one['success']:.3f}", *_effect(one))
-         for one in found["scores"]],
-    )  # fmt: skip
+        [
+            (one["rates"], one["score"], _labelled(one), f"{one['success']:.3f}", *_effect(one))
+            for one in found["scores"]
+        ],
+    )
     if not any(one.get("decision") in ("holds", "in part") for one in found["scores"]):
         yield NO_SCORE
 

@@ -48,11 +48,27 @@ ARMS: Mapping[str, tuple[str, ...]] = {
 }
 """Settings of each arm over recipes/worlds/probes.toml; all have as many probes and replayed rows."""
 RECORDS = (
-    "<source 1>>>", "<end of source 1>>>", "<claim>>>", "<end of claim>>>", '"}, {"claim_span": "',
-    '"}, {"claim_part": "', '"}], "reasoning_chain": [{"claim_part": "', ', "revised_claim": ', "null", '"NOT_FOUND"',
-    'The source says \\"', 'Nothing in the source corresponds to \\"', "not_supported", "supported", "mismatch",
-    "not_found", "match", "Not Attributable", "Attributable", *PIECES[3:],
-)  # fmt: skip
+    "<source 1>>>",
+    "<end of source 1>>>",
+    "<claim>>>",
+    "<end of claim>>>",
+    '"}, {"claim_span": "',
+    '"}, {"claim_part": "',
+    '"}], "reasoning_chain": [{"claim_part": "',
+    ', "revised_claim": ',
+    "null",
+    '"NOT_FOUND"',
+    'The source says \\"',
+    'Nothing in the source corresponds to \\"',
+    "not_supported",
+    "supported",
+    "mismatch",
+    "not_found",
+    "match",
+    "Not Attributable",
+    "Attributable",
+    *PIECES[3:],
+)
 """Fixed parts of prompts and records, one token each in a small policy's tokenizer."""
 
 
@@ -61,10 +77,13 @@ def config_of(folder: Path, settings: Sequence[str]) -> EvolveConfig:
     given = dict(setting.split("=", 1) for setting in settings)
     budget = int(given.pop("max_steps"))
     given |= {
-        "train": f'["{folder}/train.jsonl"]', "dev": f'["{folder}/dev.jsonl"]', "structured.model": given.pop("model"),
-        "structured.full": f"{RECIPES}/probes-round.toml", "replay": f"{budget}",
+        "train": f'["{folder}/train.jsonl"]',
+        "dev": f'["{folder}/dev.jsonl"]',
+        "structured.model": given.pop("model"),
+        "structured.full": f"{RECIPES}/probes-round.toml",
+        "replay": f"{budget}",
         "probes_by_round": f"{[budget * 2**number for number in range(ROUNDS)]}",
-    }  # fmt: skip
+    }
     return read_settings(EvolveConfig, RECIPES / "probes.toml", [f"{name}={value}" for name, value in given.items()])
 
 
@@ -137,8 +156,11 @@ def outcome_of(row: Mapping[str, Any], one: Judged) -> dict[str, float]:
     """What is right in an answer, see :func:`judge`."""
     right, wrong = float(one.label == row["gold"]), row["gold"] == "Not Attributable"
     weak = wrong and row["kind"] in WEAK
-    found = {"oracle/right": right, "oracle/readable": float(one.label is not None),
-             f"oracle/{'weak' if weak else 'strong'}": right}  # fmt: skip
+    found = {
+        "oracle/right": right,
+        "oracle/readable": float(one.label is not None),
+        f"oracle/{'weak' if weak else 'strong'}": right,
+    }
     if wording_of(row["claim"]) == "late":
         found["oracle/late"] = right
     if wrong:
@@ -172,12 +194,28 @@ def _probe(row: Mapping[str, Any]) -> Probe | None:
     if not row["original"]:
         return None
     one = row_as(row)
-    return Probe(one.id, one.claim, one.source, one.label, one.error_type, "world", row["original"], one.spans,
-                 one.id, one.id, one.data_set)  # fmt: skip
+    return Probe(
+        one.id,
+        one.claim,
+        one.source,
+        one.label,
+        one.error_type,
+        "world",
+        row["original"],
+        one.spans,
+        one.id,
+        one.id,
+        one.data_set,
+    )
 
 
 PROBES = World(
-    name="probes", method="evolve", arms=ARMS, write_rows=write_rows, judge=judge, run=run_arm,
+    name="probes",
+    method="evolve",
+    arms=ARMS,
+    write_rows=write_rows,
+    judge=judge,
+    run=run_arm,
     policy={"context": 512, "vocabulary": 640, "width": 128, "layers": 3, "pieces": RECORDS},
     template=TEMPLATE,
-)  # fmt: skip
+)

@@ -130,16 +130,22 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
         if log.is_file():
             shutil.copy(log, results / f"{arm}-{seed}.metrics.jsonl")
     record = {
-        "world": world.name, "arm": arm, "seed": seed, "settings": [*world.arms.get(arm, ())], "steps": steps,
+        "world": world.name,
+        "arm": arm,
+        "seed": seed,
+        "settings": [*world.arms.get(arm, ())],
+        "steps": steps,
         "start": digest,
         "command": f"python benchmarks/worlds.py arms --world {world.name} --arms {arm} --seeds {seed}"
         + (f" --steps {steps}" if steps else ""),
-        "machine": f"{platform.machine()}, one thread", "date": f"{datetime.date.today():%Y-%m-%d}",
-        "cpu_seconds": round(time.process_time() - started, 1), "resumed": resumed,
+        "machine": f"{platform.machine()}, one thread",
+        "date": f"{datetime.date.today():%Y-%m-%d}",
+        "cpu_seconds": round(time.process_time() - started, 1),
+        "resumed": resumed,
         "outcomes": {
             prompt: {name: round(value, 4) for name, value in found.items()} for prompt, found in outcomes.items()
         },
-    }  # fmt: skip
+    }
     result.write_text(json.dumps(record) + "\n", encoding="utf-8")
     sys.stderr.write(f"{result} written\n")
 

@@ -39,8 +39,14 @@ from recipes.worlds.report import read_outcomes, table_of  # noqa: E402
 from vouching.errors import ConfigError, InputError  # noqa: E402
 
 RESULTS = ROOT / "docs/results/reproductions"
-WORLDS: Mapping[Name, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,
-                                "forms": FORMS, "answers": ANSWERS, "probes": PROBES}  # fmt: skip
+WORLDS: Mapping[Name, World] = {
+    "facts": FACTS,
+    "instructions": INSTRUCTIONS,
+    "documents": DOCUMENTS,
+    "forms": FORMS,
+    "answers": ANSWERS,
+    "probes": PROBES,
+}
 
 
 def main() -> None:
@@ -48,11 +54,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("start", "arms", "analyse", "page"))
     parser.add_argument("--world", choices=WORLDS, default="facts", help="of start, arms and analyse (default: facts)")
-    parser.add_argument("--out", type=Path, default=Path("runs/worlds"),
-                        help="starts and runs, in a folder for each world (default: runs/worlds)")  # fmt: skip
-    parser.add_argument("--results", type=Path,
-                        help="of arms and analyse (default of arms: OUT/WORLD/results; of analyse: the committed ones)"
-                        )  # fmt: skip
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("runs/worlds"),
+        help="starts and runs, in a folder for each world (default: runs/worlds)",
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        help="of arms and analyse (default of arms: OUT/WORLD/results; of analyse: the committed ones)",
+    )
     parser.add_argument(
         "--arms", nargs="+", metavar="ARM", help="of arms (default: all; initial: only judge the start)"
     )

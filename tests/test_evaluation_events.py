@@ -72,8 +72,12 @@ def test_a_judge_that_failed_has_an_error_and_no_score() -> None:
 
 
 def test_a_task_is_an_event_too(events: list[tuple[str, dict[str, Any]]]) -> None:
-    task = {"task": "t", "data": {"paid": [40, 2]}, "rules": [{"id": "R", "text": "Add.", "value": "sum(data.paid)"}],
-            "units": [{"id": "total", "type": "amount", "rules": ["R"]}]}  # fmt: skip
+    task = {
+        "task": "t",
+        "data": {"paid": [40, 2]},
+        "rules": [{"id": "R", "text": "Add.", "value": "sum(data.paid)"}],
+        "units": [{"id": "total", "type": "amount", "rules": ["R"]}],
+    }
     Checker(method="assurance").check_task(task, {"values": {"total": 41}})
     [(_, found)] = events
     assert found["gen_ai.evaluation.name"] == "assurance"

@@ -19,9 +19,12 @@ from vouching.settings import read_settings
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 KINDS: dict[str, Any] = {
-    "structured": StructuredRunConfig, "checklist": ChecklistRunConfig, "blinded": BlindedRunConfig,
-    "assurance": AssuranceRunConfig, "evolve": EvolveConfig,
-}  # fmt: skip
+    "structured": StructuredRunConfig,
+    "checklist": ChecklistRunConfig,
+    "blinded": BlindedRunConfig,
+    "assurance": AssuranceRunConfig,
+    "evolve": EvolveConfig,
+}
 DAPO = {"updates": 2, "loss": "dapo", "clip": (0.2, 0.28), "sampling.resample": 4}
 BIG = {"model": "Qwen/Qwen3-8B"}
 JUDGE_120B = {"checklist.judge": "http://localhost:8000/v1#openai/gpt-oss-120b"}
@@ -38,14 +41,19 @@ ARMS: dict[str, dict[str, Any]] = {
     "structured/split-0-100": {"reward.split": "0/100"},
     "structured/kl-0.01": {"kl": 0.01},  # "beta = .01 over-regularized; beta = 0 admitted format-gaming"
     "structured/kl-0": {"kl": 0.0},
-    "structured/7b": {"model": "runs/structured/7b-lora-128/model", "lora.rank": 128, "power.watts": 400.0,
-                      "watch.keep": 20},
+    "structured/7b": {
+        "model": "runs/structured/7b-lora-128/model",
+        "lora.rank": 128,
+        "power.watts": 400.0,
+        "watch.keep": 20,
+    },
     "checklist/soft-rlvr-120b": JUDGE_120B,  # Soft-SVeRL Table 1
     "checklist/holistic-20b": {"checklist.holistic": True},
     "checklist/holistic-120b": {**JUDGE_120B, "checklist.holistic": True},
     "checklist/initial-policy": {
         "checklist.judge": "http://localhost:8000/v1#CohereLabs/c4ai-command-r7b-12-2024",
-        "checklist.judge_tokens": 4096, "max_steps": 200,
+        "checklist.judge_tokens": 4096,
+        "max_steps": 200,
     },
     "checklist/policy-checklists": {"rows": ("runs/checklist/policy.jsonl",), "max_steps": 200},  # Fig. 3
     "checklist/metadata-checklists": {"checklist.items": "metadata", "max_steps": 200},
@@ -53,7 +61,10 @@ ARMS: dict[str, dict[str, Any]] = {
     "checklist/gold-only": {"checklist.gold_share": 1.0, "checklist.replay": 0},  # Fig. 4, lambda_p = .1
     "checklist/gold-only-p0.5": {"checklist.gold_share": 1.0, "checklist.replay": 0, "checklist.lambda_p": 0.5},
     "checklist/naive": {
-        "checklist.gold": (), "checklist.lambda_v": 0.0, "checklist.lambda_p": 0.0, "max_steps": 400,
+        "checklist.gold": (),
+        "checklist.lambda_v": 0.0,
+        "checklist.lambda_p": 0.0,
+        "max_steps": 400,
     },
     "blinded/solver-only": {"game.checker_learns": False},  # MARCH Table 6
     "blinded/general-error-rate": {"game.scale": "error-rate"},
@@ -70,11 +81,13 @@ ARMS: dict[str, dict[str, Any]] = {
     "assurance/dapo-8b": BIG | DAPO,
     "assurance/gspo-8b": BIG | {"updates": 2, "loss": "gspo"},
     "evolve/paper-budgets": {  # App. L, App. F; Algorithm 2, line 6
-        "probes_by_round": (1122, 1122, 1513, 7287), "replay_by_round": (0, 0, 500, 500), "safe_share": 0.0,
+        "probes_by_round": (1122, 1122, 1513, 7287),
+        "replay_by_round": (0, 0, 500, 500),
+        "safe_share": 0.0,
         "smoothed": False,
     },
     "evolve/random": {"source": "random"},
-}  # fmt: skip
+}
 
 
 def flat(settings: Any) -> dict[str, Any]:

@@ -17,9 +17,15 @@ def judged(response: str, wrong: dict[str, str | None]) -> Report:
     def verdict(claim: Claim) -> Finding:
         if claim.text in wrong:
             return Verdict(
-                claim, "Not Attributable", 0.1, 0.9, 0.5, "not_found",
-                fix_suggestion="An edit." if wrong[claim.text] else None, revised_claim=wrong[claim.text],
-            )  # fmt: skip
+                claim,
+                "Not Attributable",
+                0.1,
+                0.9,
+                0.5,
+                "not_found",
+                fix_suggestion="An edit." if wrong[claim.text] else None,
+                revised_claim=wrong[claim.text],
+            )
         return Verdict(claim, "Attributable", 0.9, 0.9, 0.5, "supported")
 
     return Report(response, (), tuple(verdict(claim) for claim in decompose(response).claims))

@@ -33,9 +33,17 @@ def tiny_model(folder: str) -> tuple[Qwen2ForCausalLM, PreTrainedTokenizerFast]:
         tokenizer_file=str(Path(folder) / "tokenizer.json"), eos_token="<eos>", pad_token="<pad>"
     )
     config = Qwen2Config(
-        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
-        num_key_value_heads=2, max_position_embeddings=64, eos_token_id=0, pad_token_id=1, bos_token_id=0,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+        eos_token_id=0,
+        pad_token_id=1,
+        bos_token_id=0,
+    )
     return Qwen2ForCausalLM(config), tokenizer
 
 
@@ -43,9 +51,18 @@ logging.set_verbosity_error()
 with tempfile.TemporaryDirectory() as folder:
     model, tokenizer = tiny_model(folder)
     settings = GRPOConfig(
-        output_dir=folder, max_steps=2, per_device_train_batch_size=4, num_generations=2, max_completion_length=4,
-        logging_steps=1, report_to="none", use_cpu=True, bf16=False, save_strategy="no", disable_tqdm=True,
-    )  # fmt: skip
+        output_dir=folder,
+        max_steps=2,
+        per_device_train_batch_size=4,
+        num_generations=2,
+        max_completion_length=4,
+        logging_steps=1,
+        report_to="none",
+        use_cpu=True,
+        bf16=False,
+        save_strategy="no",
+        disable_tqdm=True,
+    )
     reward = trl_reward("structured", variant="grounded")
     trainer = GRPOTrainer(model, reward, settings, Dataset.from_list(rows), processing_class=tokenizer)
     trainer.train()

@@ -211,11 +211,17 @@ def record_of(table: Table, model: ScoreModel, held_out: HeldOut, how: Fit = RUL
         "ceilings": dict(model.ceilings),
         "verbatim_floor": model.verbatim_floor,
         "fitted": {
-            "on": "attribution/train", "seed": SEED, "folds": FOLDS, "ridge": how.ridge, "start": dict(how.start),
-            "sets": report, **brier(table, model, held_out, how),
-            "date": datetime.date.today().isoformat(), "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "on": "attribution/train",
+            "seed": SEED,
+            "folds": FOLDS,
+            "ridge": how.ridge,
+            "start": dict(how.start),
+            "sets": report,
+            **brier(table, model, held_out, how),
+            "date": datetime.date.today().isoformat(),
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         },
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

@@ -86,14 +86,17 @@ def main() -> None:
     record = {
         "command": "python recipes/embedded/leave_one_out.py",
         "settings": {
-            "seed": SEED, "folds": FOLDS, "ridge": RULES.ridge, "overlap_weight": OVERLAP_WEIGHT,
+            "seed": SEED,
+            "folds": FOLDS,
+            "ridge": RULES.ridge,
+            "overlap_weight": OVERLAP_WEIGHT,
             "max_rows": options.limit,
         },
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "mean_difference": round(float(differences.mean()), 3),
         "sets": ordered,
-    }  # fmt: skip
+    }
     options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

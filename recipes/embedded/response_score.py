@@ -35,9 +35,15 @@ from vouching.types import Claim, Source, Verdict
 
 TARGET = Path(__file__).parent / "response_score.json"
 NATURAL = (
-    "begin", "bump", "faithdial", "summedits_ectsum", "summedits_podcast", "summedits_qmsumm", "summedits_sales_call",
+    "begin",
+    "bump",
+    "faithdial",
+    "summedits_ectsum",
+    "summedits_podcast",
+    "summedits_qmsumm",
+    "summedits_sales_call",
     "summedits_sales_email",
-)  # fmt: skip
+)
 COMPOSED = ("begin", "factcheck_gpt", "faithdial", "fever_symmetric", "fool_me_twice", "wice", "wice_full")
 COMPOSED_SHARE = 0.5
 MAX_ROWS, MIN_CLAIMS, MAX_CLAIMS = 600, 3, 8

@@ -58,11 +58,15 @@ def beside(row: Row, supported: Row, index: SourceIndex) -> Row:
     """A claim that is not supported, with a supported one of its group and the words that decide."""
     at = row["text"].rfind(row["decisive"]) if row["decisive"] else -1
     return {
-        "id": row["id"], "claim": row["text"], "original": supported["text"],
-        "source": premise_of([row["text"], supported["text"]], index), "label": row["label"],
+        "id": row["id"],
+        "claim": row["text"],
+        "original": supported["text"],
+        "source": premise_of([row["text"], supported["text"]], index),
+        "label": row["label"],
         "spans": [{"start": at, "end": at + len(row["decisive"])}] if at >= 0 else [],
-        "error_type": row["error_type"], "group": row["document"],
-    }  # fmt: skip
+        "error_type": row["error_type"],
+        "group": row["document"],
+    }
 
 
 def training_rows() -> Iterator[Row]:

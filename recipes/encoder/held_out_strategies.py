@@ -81,9 +81,10 @@ def main() -> None:
         figures.setdefault("all", {})[model] = {"right": right, "claims": total, "share": round(right / total, 3)}
         print(model, figures["all"][model], flush=True)
     record = {
-        "date": datetime.date.today().isoformat(), "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "strategies": figures,
-    }  # fmt: skip
+    }
     options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -59,12 +59,14 @@ async def embedded(questions: Sequence[RatedQuestion]) -> list[dict[str, Any]]:
     for one in questions:
         candidates = [
             Candidate(
-                one.question, answer.answer, statement(one.question, answer.answer, number),
+                one.question,
+                answer.answer,
+                statement(one.question, answer.answer, number),
                 scorer_input(one.question, answer.answer),
                 tuple(Source(fact, f"fact-{i}") for i, fact in enumerate(answer.facts, 1)),
             )
             for number, answer in enumerate(one.answers, 1)
-        ]  # fmt: skip
+        ]
         scored = await scorer.score(candidates)
         scores = [found.value if isinstance(found, Scored) else 0.0 for found in scored]
         lines.append({"labels": [answer.label for answer in one.answers], "scores": scores})
@@ -100,10 +102,12 @@ def main() -> None:
     }
     chance = [line["labels"].count("correct") / len(line["labels"]) for line in first]
     record: dict[str, Any] = {
-        "date": datetime.date.today().isoformat(), "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "settings": {name: note["settings"] for name, note in notes.items()},
-        "revision": {name: note["revision"] for name, note in notes.items()}, "places": {},
-    }  # fmt: skip
+        "revision": {name: note["revision"] for name, note in notes.items()},
+        "places": {},
+    }
     for place, rows in places.items():
         own: dict[str, Any] = {"questions": len(rows), "chance_p_at_1": _short(np.mean([chance[i] for i in rows]))}
         for name, found in arms.items():

@@ -149,8 +149,19 @@ def counts(draw: random.Random) -> Pair:
 
 
 KINDS: tuple[Callable[[random.Random], Pair], ...] = (
-    sums, differences, shares, ratios, products, durations, weekdays, dates, conversions, ranks, ranges, counts
-)  # fmt: skip
+    sums,
+    differences,
+    shares,
+    ratios,
+    products,
+    durations,
+    weekdays,
+    dates,
+    conversions,
+    ranks,
+    ranges,
+    counts,
+)
 
 
 def pairs(number: int, seed: int) -> Iterator[tuple[str, Pair]]:

@@ -63,17 +63,27 @@ def measure() -> None:
     """Write the figures."""
     runs = ("sft", "grpo")
     weights = {"sft": OUT / "sft/model", **{f"grpo {n}": OUT / f"grpo/checkpoints/checkpoint-{n}" for n in (15, 20)}}
-    names = ("step", "loss", "readable", "oracle/right", "reward/verifier/total", "reward/verifier/format",
-             "length/verifier/cut", "length/verifier/mean", "time/step")  # fmt: skip
+    names = (
+        "step",
+        "loss",
+        "readable",
+        "oracle/right",
+        "reward/verifier/total",
+        "reward/verifier/format",
+        "length/verifier/cut",
+        "length/verifier/mean",
+        "time/step",
+    )
     steps = {run: [json.loads(line) for line in (OUT / run / "metrics.jsonl").open(encoding="utf-8")] for run in runs}
     found = {
         "command": "python recipes/structured/smollm2.py measure",
-        "model": "SmolLM2-135M-Instruct", "vouching": vouching.__version__,
+        "model": "SmolLM2-135M-Instruct",
+        "vouching": vouching.__version__,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": f"{platform.machine()}, one core, Python {platform.python_version()}",
         "held_out": {name: asyncio.run(held_out(f"local:{OUT}/base#{one}")) for name, one in weights.items()},
         "steps": {run: [{name: step[name] for name in names if name in step} for step in steps[run]] for run in runs},
-    }  # fmt: skip
+    }
     RESULT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

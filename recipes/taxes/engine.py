@@ -244,8 +244,27 @@ def compute_lines(facts: TaxFacts, given: Mapping[str, int] | None = None) -> di
     return {line: made[line] for line in _ORDER}
 
 
-_ORDER = ("1a", "9", "10", "11", "12", "15", "16", "19", "24", "25d", "26", "27", "28", "29", "32", "33", "34", "35a",
-          "37")  # fmt: skip
+_ORDER = (
+    "1a",
+    "9",
+    "10",
+    "11",
+    "12",
+    "15",
+    "16",
+    "19",
+    "24",
+    "25d",
+    "26",
+    "27",
+    "28",
+    "29",
+    "32",
+    "33",
+    "34",
+    "35a",
+    "37",
+)
 
 
 def taxable_benefits(facts: TaxFacts, other: int) -> int:

@@ -32,16 +32,33 @@ from vouching.errors import InputError
 from vouching.methods.assurance.values import read_amount
 
 _STATUSES: Mapping[str, Status] = {
-    "single": "single", "married_jointly": "joint", "married_filing_jointly": "joint", "head_of_household": "head",
-}  # fmt: skip
+    "single": "single",
+    "married_jointly": "joint",
+    "married_filing_jointly": "joint",
+    "head_of_household": "head",
+}
 _CODES = frozenset({"2", "4", "7"})
 _CODES_OF_DEFERRALS = frozenset({"D", "E", "F", "G", "H", "S", "AA", "BB", "EE"})
 _IDLE_CODES = frozenset({"C", "DD", "FF"})
 _NAMES = re.compile(r"(?:^|_)(?:zip|ssn|ein|tin|phone|routing|account|pin|id|number|name|address|city)(?:_|$)")
 """Numbers that are identifiers: of employers, accounts and places."""
 _REFUSED = ("married_separately", "married_filing_separately", "qualifying_widow", "qualifying_surviving_spouse")
-CHILDREN = frozenset({"son", "daughter", "child", "stepchild", "stepson", "stepdaughter", "foster_child",
-                      "grandchild", "brother", "sister", "niece", "nephew"})  # fmt: skip
+CHILDREN = frozenset(
+    {
+        "son",
+        "daughter",
+        "child",
+        "stepchild",
+        "stepson",
+        "stepdaughter",
+        "foster_child",
+        "grandchild",
+        "brother",
+        "sister",
+        "niece",
+        "nephew",
+    }
+)
 """Relationships that can make a qualifying child."""
 
 
@@ -144,10 +161,13 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
     wages, pensions = data.all("w2"), data.all("irs1099_r")
     unemployment, benefits = schedule.all("irs1099_g"), data.at("ssa_1099").all("ssa_1099_grp")
     withheld = (
-        (wages, "withholding"), (interest, "interest_1099int_fed_inc_tax_withheld"),
-        (dividends, "dividend_1099div_federal_inc_tax_withheld"), (unemployment, "g_fed_wh"),
-        (pensions, "federal_income_tax_withheld_amt_input"), (benefits, "ssa_federal_withholding"),
-    )  # fmt: skip
+        (wages, "withholding"),
+        (interest, "interest_1099int_fed_inc_tax_withheld"),
+        (dividends, "dividend_1099div_federal_inc_tax_withheld"),
+        (unemployment, "g_fed_wh"),
+        (pensions, "federal_income_tax_withheld_amt_input"),
+        (benefits, "ssa_federal_withholding"),
+    )
     facts = TaxFacts(
         status=status,
         born=tuple(form.date(f"{who}_date_of_birth") for who in people),

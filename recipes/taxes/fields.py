@@ -112,39 +112,62 @@ class OutOfScopeError(InputError):
 
 READ: Mapping[str, tuple[str, ...]] = {
     "irs1040": (
-        "filing_status", "tp_date_of_birth", "sp_date_of_birth", "tp_blind", "sp_blind", "estimated_tax_payment_1",
-        "estimated_tax_payment_2", "estimated_tax_payment_3", "estimated_tax_payment_4", "applied_from_prior_year",
-        "eic_not_allowed", "qualifying_child_of_another",
+        "filing_status",
+        "tp_date_of_birth",
+        "sp_date_of_birth",
+        "tp_blind",
+        "sp_blind",
+        "estimated_tax_payment_1",
+        "estimated_tax_payment_2",
+        "estimated_tax_payment_3",
+        "estimated_tax_payment_4",
+        "applied_from_prior_year",
+        "eic_not_allowed",
+        "qualifying_child_of_another",
     ),
     "irs1040.dependent_detail": ("dependent_date_of_birth", "dependent_relationship", "dependent_student"),
     "w2": ("wages", "withholding", "social_security_tax", "medicare_wages_and_tips", "medicare_tax_withheld"),
     "irs1040_scheduleb.irs1099_int": (
-        "interest_1099int_interest", "interest_1099int_us_saving_bond_treasury_obligations",
-        "interest_1099int_tax_exempt", "interest_1099int_fed_inc_tax_withheld",
+        "interest_1099int_interest",
+        "interest_1099int_us_saving_bond_treasury_obligations",
+        "interest_1099int_tax_exempt",
+        "interest_1099int_fed_inc_tax_withheld",
     ),
     "irs1040_scheduleb.irs1099_div": (
-        "dividend_1099div_ordinary_div", "dividend_1099div_qualified_div", "dividend_1099div_exempt_interest_div",
+        "dividend_1099div_ordinary_div",
+        "dividend_1099div_qualified_div",
+        "dividend_1099div_exempt_interest_div",
         "dividend_1099div_federal_inc_tax_withheld",
     ),
     "irs1040_schedule1": ("tp_educator_exp_amount", "sp_educator_exp_amount", "student_interest"),
     "irs1040_schedule1.irs1099_g": ("g_unemployment_comp", "g_fed_wh"),
     "irs1099_r": (
-        "gross_distribution_amt_input", "taxable_amt_input", "federal_income_tax_withheld_amt_input",
+        "gross_distribution_amt_input",
+        "taxable_amt_input",
+        "federal_income_tax_withheld_amt_input",
         "f1099_r_distribution_cd_input",
     ),
     "ssa_1099.ssa_1099_grp": ("ssa_net_benefits", "ssa_federal_withholding"),
-}  # fmt: skip
+}
 """The leaves that are read, by the object they are in."""
 _IDLE = {
     "irs1040": ("tp_student", "sp_student", "refund_method", "presidential_election_tp", "presidential_election_sp"),
     "irs1040.dependent_detail": ("dependent_supported_by_tp",),
     "w2": (
-        "social_security_wages", "social_security_tips", "retirement_plan", "third_party_sick_pay", "state_wages",
-        "state_withholding", "local_wages", "local_withholding", "employers_use_grp.box_12_code",
-        "employers_use_grp.box_12_amount", "ein",
+        "social_security_wages",
+        "social_security_tips",
+        "retirement_plan",
+        "third_party_sick_pay",
+        "state_wages",
+        "state_withholding",
+        "local_wages",
+        "local_withholding",
+        "employers_use_grp.box_12_code",
+        "employers_use_grp.box_12_amount",
+        "ein",
     ),
     "irs1099_r": ("irasepsimple_ind_input", "total_distribution_ind_input", "employee_contributions_amt_input"),
-}  # fmt: skip
+}
 KNOWN = frozenset(f"{place}.{key}" for part in (READ, _IDLE) for place, keys in part.items() for key in keys)
 FORMS: Mapping[str, str] = {
     "irs1040_schedulec": "self-employment (Schedule C)",

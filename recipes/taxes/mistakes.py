@@ -23,9 +23,13 @@ Mistake: TypeAlias = Literal[
 ]
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
 _FORMS = (
-    ("w2", ()), ("irs1099_r", ()), ("irs1099_int", ("irs1040_scheduleb",)), ("irs1099_div", ("irs1040_scheduleb",)),
-    ("irs1099_g", ("irs1040_schedule1",)), ("ssa_1099_grp", ("ssa_1099",)),
-)  # fmt: skip
+    ("w2", ()),
+    ("irs1099_r", ()),
+    ("irs1099_int", ("irs1040_scheduleb",)),
+    ("irs1099_div", ("irs1040_scheduleb",)),
+    ("irs1099_g", ("irs1040_schedule1",)),
+    ("ssa_1099_grp", ("ssa_1099",)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +130,13 @@ def _forgotten_form(record: Mapping[str, Any], facts: TaxFacts, right: Mapping[s
 def _sign(_: Any, facts: TaxFacts, right: Mapping[str, int], random: Random) -> _Made:
     """Added instead of subtracted, or an amount owed instead of a refund."""
     swapped = {
-        "11": right["9"] + right["10"], "15": right["11"] + right["12"], "24": right["16"] + right["19"],
-        "33": right["25d"] + right["26"] - right["32"], "34": right["24"] - right["33"],
+        "11": right["9"] + right["10"],
+        "15": right["11"] + right["12"],
+        "24": right["16"] + right["19"],
+        "33": right["25d"] + right["26"] - right["32"],
+        "34": right["24"] - right["33"],
         "37": right["33"] - right["24"],
-    }  # fmt: skip
+    }
     line, amount = random.choice([(line, amount) for line, amount in swapped.items() if amount != right[line]])
     return _put(facts, right, line, amount, random)
 
@@ -157,6 +164,10 @@ def _stale_line(record: Mapping[str, Any], facts: TaxFacts, right: Mapping[str, 
 
 _Maker: TypeAlias = Callable[[Mapping[str, Any], TaxFacts, Mapping[str, int], Random], _Made]
 _MAKERS: Mapping[Mistake, _Maker] = {
-    "wrong_bracket": _wrong_bracket, "gross_for_taxable": _gross_for_taxable, "forgotten_form": _forgotten_form,
-    "sign": _sign, "transposed_digits": _transposed_digits, "stale_line": _stale_line,
-}  # fmt: skip
+    "wrong_bracket": _wrong_bracket,
+    "gross_for_taxable": _gross_for_taxable,
+    "forgotten_form": _forgotten_form,
+    "sign": _sign,
+    "transposed_digits": _transposed_digits,
+    "stale_line": _stale_line,
+}

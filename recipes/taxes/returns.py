@@ -77,8 +77,10 @@ class _Writer:
     def record(self) -> dict[str, Any]:
         """The content of input.json."""
         draw: Callable[[], dict[str, Any]] = {
-            "retired": self._retired, "jobless": self._jobless, "investor": self._investor,
-        }.get(self._household, self._working)  # fmt: skip
+            "retired": self._retired,
+            "jobless": self._jobless,
+            "investor": self._investor,
+        }.get(self._household, self._working)
         forms = {"irs1040": self._form(), "irs1040_schedule1": self._schedule1(), **draw()}
         schedule1 = {**forms["irs1040_schedule1"], **forms.pop("more_schedule1", {})}
         header = {"tax_year": _leaf("Tax year", 2024), "return_type": _leaf("Return", "1040")}
@@ -140,8 +142,12 @@ class _Writer:
         return found
 
     def _working(self) -> dict[str, Any]:
-        low, high = {"single-parent": (6_000, 70_000), "graduate": (15_000, 96_000), "family": (14_000, 240_000),
-                     "educator": (30_000, 110_000)}.get(self._household, (1_500, 190_000))  # fmt: skip
+        low, high = {
+            "single-parent": (6_000, 70_000),
+            "graduate": (15_000, 96_000),
+            "family": (14_000, 240_000),
+            "educator": (30_000, 110_000),
+        }.get(self._household, (1_500, 190_000))
         people = ["taxpayer", "spouse"] if self._joint and self._random.random() < 0.6 else ["taxpayer"]
         forms: dict[str, Any] = {
             "w2": [w2 for who in people for w2 in self._jobs(who, low // len(people), high // len(people))]

@@ -69,9 +69,11 @@ CHILD_BORN_AFTER = date(2007, 12, 31)
 """Under 17 at the end of 2024. S8812 instructions, Qualifying Child."""
 
 EIC_RATES: tuple[tuple[Decimal, Decimal], ...] = (
-    (Decimal("0.0765"), Decimal("0.0765")), (Decimal("0.34"), Decimal("0.1598")),
-    (Decimal("0.40"), Decimal("0.2106")), (Decimal("0.45"), Decimal("0.2106")),
-)  # fmt: skip
+    (Decimal("0.0765"), Decimal("0.0765")),
+    (Decimal("0.34"), Decimal("0.1598")),
+    (Decimal("0.40"), Decimal("0.2106")),
+    (Decimal("0.45"), Decimal("0.2106")),
+)
 """Phase-in and phase-out rates by number of qualifying children, at most three. 26 U.S.C. 32(b)(1)."""
 EIC_EARNED = (8_260, 12_390, 17_400, 17_400)
 """Earned income amount. RP, Earned Income Credit."""

@@ -62,20 +62,28 @@ class AnswersWorld:
         asked = {thing: draw.choice(_NUMBERS) for thing in things[:2]}
         elsewhere = [(other, thing) for other in others for thing in asked] + [(place, thing) for thing in things[2:]]
         stated = [statement(place, thing, number) for thing, number in asked.items()]
-        rest = [statement(where, thing, draw.choice(_NUMBERS)) for where, thing in
-                draw.sample(elsewhere, self.irrelevant)]  # fmt: skip
+        rest = [
+            statement(where, thing, draw.choice(_NUMBERS)) for where, thing in draw.sample(elsewhere, self.irrelevant)
+        ]
         sources = draw.sample([*stated, *rest], len(stated) + len(rest))
         wrong = {thing: draw.choice([one for one in _NUMBERS if one != number]) for thing, number in asked.items()}
         half = draw.choice([*asked])
         answers = [asked, {**asked, half: wrong[half]}, wrong]
         return {
-            "id": name, "question": f"How many {' and '.join(asked)} are in {place}?", "place": place, "asked": asked,
-            "reference": answer_of(place, asked), "sources": sources,
-            "answers": draw.sample([
-                {"answer": answer_of(place, numbers), "label": label}
-                for numbers, label in zip(answers, LABELS, strict=True)
-            ], len(LABELS)),
-        }  # fmt: skip
+            "id": name,
+            "question": f"How many {' and '.join(asked)} are in {place}?",
+            "place": place,
+            "asked": asked,
+            "reference": answer_of(place, asked),
+            "sources": sources,
+            "answers": draw.sample(
+                [
+                    {"answer": answer_of(place, numbers), "label": label}
+                    for numbers, label in zip(answers, LABELS, strict=True)
+                ],
+                len(LABELS),
+            ),
+        }
 
 
 def answer_of(place: str, numbers: Mapping[str, int]) -> str:

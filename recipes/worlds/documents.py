@@ -41,9 +41,17 @@ def fences(*names: str) -> tuple[str, ...]:
 PIECES = (
     *fences(*(f"{name} {number}" for name in ("source", "document") for number in range(1, 9))),
     *fences("question", "questions", "answer"),
-    "Answer the question from the sources.", "Response: ", "- Question: How many ", " [Answer: ", ". Evidence: ",
-    "none", "Cannot answer", "How many ", " are in ", *STATED,
-)  # fmt: skip
+    "Answer the question from the sources.",
+    "Response: ",
+    "- Question: How many ",
+    " [Answer: ",
+    ". Evidence: ",
+    "none",
+    "Cannot answer",
+    "How many ",
+    " are in ",
+    *STATED,
+)
 """Fixed parts of prompts and replies, one token each in a small policy's tokenizer."""
 TEMPLATE = (
     "{% for message in messages %}{% if message['role'] != 'system' %}"
@@ -106,9 +114,12 @@ class DocumentsWorld:
         sources = stated + [statement(where, thing, draw.choice(_NUMBERS)) for where, thing in rest]
         draw.shuffle(sources)
         return {
-            "id": name, "question": f"How many {' and '.join(asked)} are in {place}?", "sources": sources,
-            "place": place, "asked": asked,
-        }  # fmt: skip
+            "id": name,
+            "question": f"How many {' and '.join(asked)} are in {place}?",
+            "sources": sources,
+            "place": place,
+            "asked": asked,
+        }
 
 
 def statement(place: str, thing: str, number: int) -> str:

@@ -25,10 +25,21 @@ Part: TypeAlias = Literal["train", "held-out"]
 """Which places: two of three are for training."""
 NOT_FOUND = "NOT_FOUND"
 PIECES = (
-    "source: ", " claim: ", " record: ", '{"evidence_alignment": [{"claim_span": "', '", "source_span": "',
-    '", "status": "', '"}], "reasoning_chain": [{"claim_part": "', '", "source_evidence": "', '", "judgment": "',
-    '", "explanation": "', '"}], "label": "', '", "confidence": ', ', "error_type": ', ', "fix_suggestion": ',
-)  # fmt: skip
+    "source: ",
+    " claim: ",
+    " record: ",
+    '{"evidence_alignment": [{"claim_span": "',
+    '", "source_span": "',
+    '", "status": "',
+    '"}], "reasoning_chain": [{"claim_part": "',
+    '", "source_evidence": "',
+    '", "judgment": "',
+    '", "explanation": "',
+    '"}], "label": "',
+    '", "confidence": ',
+    ', "error_type": ',
+    ', "fix_suggestion": ',
+)
 """Fixed parts of a prompt and a record: one token each in a small policy's tokenizer, so that a record is short."""
 _FIRST = ("Or", "Bel", "Tam", "Kir", "Nol", "Sul", "Var", "Mer", "Dal", "Fen", "Gor", "Hux")
 _LAST = ("ham", "mont", "stad", "wick", "dorf", "port", "ley", "holm", "gate", "burn", "ness", "ford")
@@ -53,24 +64,28 @@ _KINDS: Mapping[str, _Kind] = {
     "count": _Kind(
         ("{place} has {phrase}.", "In {place} there are {phrase}."),
         ("{place} counts {phrase}.", "There are {phrase} in {place}."),
-        tuple(f"{number} ships" for number in range(2, 10)), "numerical_exaggeration",
+        tuple(f"{number} ships" for number in range(2, 10)),
+        "numerical_exaggeration",
     ),
     "year": _Kind(
         ("{place} was founded {phrase}.", "The first stone of {place} was laid {phrase}."),
         ("{place} was built {phrase}.", "The founding of {place} was {phrase}."),
-        tuple(f"in {year}" for year in range(1400, 1800, 50)), "temporal_shift",
+        tuple(f"in {year}" for year in range(1400, 1800, 50)),
+        "temporal_shift",
     ),
     "owner": _Kind(
         ("{place} belongs to {phrase}.", "{place} is in the hands of {phrase}."),
         ("{place} is owned by {phrase}.", "The owner of {place} is {phrase}."),
-        _OWNERS, "entity_substitution",
+        _OWNERS,
+        "entity_substitution",
     ),
     "feature": _Kind(
         ("{place} has {phrase}.", "One finds {phrase} in {place}."),
         ("There is {phrase} in {place}.", "In {place} stands {phrase}."),
-        tuple(f"a {thing}" for thing in ("mill", "tower", "bridge", "chapel", "market", "well")), "negation_flip",
+        tuple(f"a {thing}" for thing in ("mill", "tower", "bridge", "chapel", "market", "well")),
+        "negation_flip",
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +141,17 @@ class FactsWorld:
         claim = template.format(place=place, phrase=phrase)
         start = claim.index(phrase)
         row = {
-            "id": name, "claim": claim, "source": " ".join(sentences), "error_type": error,
-            "gold": "Not Attributable" if is_wrong else "Attributable", "kind": kind, "phrase": phrase,
+            "id": name,
+            "claim": claim,
+            "source": " ".join(sentences),
+            "error_type": error,
+            "gold": "Not Attributable" if is_wrong else "Attributable",
+            "kind": kind,
+            "phrase": phrase,
             "evidence": evidence,
             "original": template.format(place=place, phrase=evidence) if is_wrong and evidence else "",
             "spans": [{"text": phrase, "start": start, "end": start + len(phrase)}] if is_wrong else [],
-        }  # fmt: skip
+        }
         asked = f"source: {row['source']} claim: {claim} record: "
         return {**row, "prompt": [{"role": "user", "content": asked}]}
 
@@ -156,15 +176,19 @@ def record_of(row: Mapping[str, Any], attributable: bool, confidence: float) -> 
     fix = f"Write {evidence}." if evidence else f"Leave out {phrase}."
     record = {
         "evidence_alignment": [{"claim_span": phrase, "source_span": found, "status": status}],
-        "reasoning_chain": [{
-            "claim_part": phrase, "source_evidence": found,
-            "judgment": "supported" if attributable else "not_supported",
-            "explanation": f"The source says {evidence}." if evidence else f"The source does not say {phrase}.",
-        }],
-        "label": "Attributable" if attributable else "Not Attributable", "confidence": confidence,
+        "reasoning_chain": [
+            {
+                "claim_part": phrase,
+                "source_evidence": found,
+                "judgment": "supported" if attributable else "not_supported",
+                "explanation": f"The source says {evidence}." if evidence else f"The source does not say {phrase}.",
+            }
+        ],
+        "label": "Attributable" if attributable else "Not Attributable",
+        "confidence": confidence,
         "error_type": None if attributable else (_KINDS[row["kind"]].error if evidence else "fabrication"),
         "fix_suggestion": None if attributable else fix,
-    }  # fmt: skip
+    }
     return json.dumps(record)
 
 
@@ -212,11 +236,12 @@ def oracle(reply: str, row: Mapping[str, Any]) -> dict[str, float]:
     fix = record.get("fix_suggestion")
     sought = row["evidence"] or row["phrase"]
     found |= {
-        "oracle/readable": 1.0, "oracle/label": float(right),
+        "oracle/readable": 1.0,
+        "oracle/label": float(right),
         "oracle/aligned": float(_is_aligned(record.get("evidence_alignment"), row)),
         "oracle/type": float(record.get("error_type") == row["error_type"]),
         "oracle/fix": float(isinstance(fix, str) and sought in fix if wrong else fix is None),
-    }  # fmt: skip
+    }
     if not wrong:
         found["oracle/false_alarm"] = float(not right)
     stated = record.get("confidence")

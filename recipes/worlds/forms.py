@@ -27,8 +27,12 @@ from vouching.types import Proposal, SafetyCase, Value
 
 RECORDS = ("a", "b", "c", "d")
 _LINES = tuple(f"l{number}" for number in range(1, 11))
-_ASKED = ("Fill in the entry.", "Is the proposed value exactly right?", "Give your value for the entry now.",
-          "KEEP or REVISE?")  # fmt: skip
+_ASKED = (
+    "Fill in the entry.",
+    "Is the proposed value exactly right?",
+    "Give your value for the entry now.",
+    "KEEP or REVISE?",
+)
 
 
 TEMPLATE = (
@@ -86,10 +90,14 @@ class FormsWorld:
             second = draw.choice([one for one in RECORDS if one != first])
             compared = f"{draw.choice(('larger', 'smaller'))} of {first} and {second}"
             said = first if draw.random() < self.copied else compared
-            units.append({
-                "id": f"l{number}", "type": "integer", "description": said,
-                "depends_on": [first] if first in earlier else [],
-            })  # fmt: skip
+            units.append(
+                {
+                    "id": f"l{number}",
+                    "type": "integer",
+                    "description": said,
+                    "depends_on": [first] if first in earlier else [],
+                }
+            )
         row = {"id": name, "task": {"task": "form", "data": data, "units": units}}
         return {**row, "gold": right_values(row)}
 

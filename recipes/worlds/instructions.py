@@ -125,9 +125,12 @@ def followed(constraint: Constraint, response: str) -> bool:
     if not said:
         return False
     return {
-        "count": str(len(said)) == word, "first": said[0] == word, "last": said[-1] == word,
-        "has": word in said, "lacks": word not in said,
-    }[kind]  # fmt: skip
+        "count": str(len(said)) == word,
+        "first": said[0] == word,
+        "last": said[-1] == word,
+        "has": word in said,
+        "lacks": word not in said,
+    }[kind]
 
 
 def constraints_of(text: str) -> list[Constraint]:
@@ -164,9 +167,10 @@ def oracle(response: str, row: Mapping[str, Any]) -> dict[str, float]:
     held = [followed((kind, word), response) for kind, word in row["constraints"]]
     said = response.split()
     return {
-        "oracle/items": sum(held) / len(held), "oracle/all": float(all(held)),
+        "oracle/items": sum(held) / len(held),
+        "oracle/all": float(all(held)),
         "oracle/plain": float(1 <= len(said) <= 10 and all(word in WORDS for word in said)),
-    }  # fmt: skip
+    }
 
 
 def labelled(
@@ -185,10 +189,14 @@ def labelled(
         if draw.random() < odd:
             response = " ".join(draw.choice(WORDS) for _ in range(draw.randint(1, 8)))
         at = draw.randrange(len(constraints))
-        found.append({
-            "x": row["prompt"][0]["content"], "y": response, "c": row["checklist"][at],
-            "l": int(followed(constraints[at], response)),
-        })  # fmt: skip
+        found.append(
+            {
+                "x": row["prompt"][0]["content"],
+                "y": response,
+                "c": row["checklist"][at],
+                "l": int(followed(constraints[at], response)),
+            }
+        )
     return found
 
 
@@ -276,9 +284,10 @@ def _constant() -> list[str]:
 
 
 PIECES = (
-    *_constant(), *(f" {word}" for word in (*WORDS, *_LENGTHS, "words", "Repeat:", "yes", "no")),
+    *_constant(),
+    *(f" {word}" for word in (*WORDS, *_LENGTHS, "words", "Repeat:", "yes", "no")),
     *(f" {form.split(' {}')[0]}" for forms in _SAID.values() for form in forms),
-)  # fmt: skip
+)
 """What is one token each in a small policy's tokenizer."""
 
 
@@ -286,9 +295,14 @@ def _constraints(number: int, draw: random.Random) -> list[Constraint]:
     """Constraints that one response can follow together: at most two words inside, and one at either end."""
     words = draw.sample(WORDS, 6)
     pool: list[Constraint] = [
-        ("count", str(draw.choice(_LENGTHS))), ("first", words[0]), ("last", words[1]),
-        ("has", words[2]), ("has", words[3]), ("lacks", words[4]), ("lacks", words[5]),
-    ]  # fmt: skip
+        ("count", str(draw.choice(_LENGTHS))),
+        ("first", words[0]),
+        ("last", words[1]),
+        ("has", words[2]),
+        ("has", words[3]),
+        ("lacks", words[4]),
+        ("lacks", words[5]),
+    ]
     chosen = set(draw.sample(range(len(pool)), number))
     return [one for place, one in enumerate(pool) if place in chosen]
 
@@ -296,19 +310,23 @@ def _constraints(number: int, draw: random.Random) -> list[Constraint]:
 def _row(name: str, asked: str, constraints: Sequence[Constraint]) -> dict[str, Any]:
     rules = [rule for kind, word in constraints for rule in _rules(kind, word)]
     return {
-        "id": name, "prompt": [{"role": "user", "content": asked}],
+        "id": name,
+        "prompt": [{"role": "user", "content": asked}],
         "checklist": [_SAID[kind][1].format(word) for kind, word in constraints],
         "constraints": [list(one) for one in constraints],
-        "instruction_id_list": [rule for rule, _ in rules], "kwargs": [settings for _, settings in rules],
-    }  # fmt: skip
+        "instruction_id_list": [rule for rule, _ in rules],
+        "kwargs": [settings for _, settings in rules],
+    }
 
 
 def _rules(kind: Kind, word: str) -> list[tuple[str, dict[str, Any]]]:
     """A constraint as IFEval's rules; an exact number of words takes two."""
     if kind == "count":
         number, name = int(word), "length_constraints:number_words"
-        return [(name, {"num_words": number, "relation": "at least"}),
-                (name, {"num_words": number + 1, "relation": "less than"})]  # fmt: skip
+        return [
+            (name, {"num_words": number, "relation": "at least"}),
+            (name, {"num_words": number + 1, "relation": "less than"}),
+        ]
     if kind == "first":
         paragraph = {"num_paragraphs": 1, "nth_paragraph": 1, "first_word": word}
         return [("length_constraints:nth_paragraph_first_word", paragraph)]

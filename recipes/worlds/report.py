@@ -131,8 +131,10 @@ def table_of(claims: Iterable[PaperClaim], outcomes: Outcomes, remarks: Mapping[
 
     ``remarks`` are added to the reasons, by the text of the claim.
     """
-    lines = ["| # | claim | paper | here: arms, measure, difference [95 %] | decision | why |",
-             "| --: | -- | -- | -- | -- | -- |"]  # fmt: skip
+    lines = [
+        "| # | claim | paper | here: arms, measure, difference [95 %] | decision | why |",
+        "| --: | -- | -- | -- | -- | -- |",
+    ]
     for number, claim in enumerate(claims, 1):
         found = compared(claim, outcomes)
         measure = claim.measure.removeprefix("oracle/") + (

@@ -34,14 +34,40 @@ if TYPE_CHECKING:
         check_trace,
         open_audit,
         rank,
-    )  # fmt: skip
+    )
     from vouching.types import Claim, Ranking, Report, Source, Span, Unverified, Verdict
 
 __all__ = [
-    "AsyncClient", "BackendError", "Checker", "Claim", "Client", "ConfigError", "InputError", "MissingExtraError",
-    "Ranking", "Report", "Source", "Span", "Unverified", "Verdict", "VouchError", "__version__", "acheck",
-    "acheck_many", "acheck_instruction", "acheck_response", "arank", "check", "check_instruction", "check_many",
-    "check_response", "check_trace", "open_audit", "rank", "score_pairs", "with_verdicts",
-]  # fmt: skip
+    "AsyncClient",
+    "BackendError",
+    "Checker",
+    "Claim",
+    "Client",
+    "ConfigError",
+    "InputError",
+    "MissingExtraError",
+    "Ranking",
+    "Report",
+    "Source",
+    "Span",
+    "Unverified",
+    "Verdict",
+    "VouchError",
+    "__version__",
+    "acheck",
+    "acheck_many",
+    "acheck_instruction",
+    "acheck_response",
+    "arank",
+    "check",
+    "check_instruction",
+    "check_many",
+    "check_response",
+    "check_trace",
+    "open_audit",
+    "rank",
+    "score_pairs",
+    "with_verdicts",
+]
 
 __getattr__, __dir__ = lazily(__name__)

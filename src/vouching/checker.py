@@ -355,9 +355,13 @@ class Checker:
         return replace(outcome, warnings=(*evidence.warnings, *outcome.warnings))
 
     async def _report(
-        self, answer: Answer, given: tuple[Source, ...], question: str | None, searches: Searches | None,
+        self,
+        answer: Answer,
+        given: tuple[Source, ...],
+        question: str | None,
+        searches: Searches | None,
         watch: Watch | None = None,
-    ) -> Report:  # fmt: skip
+    ) -> Report:
         response, said = answer.text, spoken(answer.text)
         if self.judges == "response":
             verifier = cast("ResponseVerifier", self.verifier)

@@ -163,7 +163,22 @@ class TrainingError(VouchError):
 
 
 __all__ = [
-    "AccessError", "BackendError", "ConfigError", "FetchError", "InputError", "MissingExtraError", "ModelAnswerError",
-    "ModelContextError", "ModelDeadlineError", "ModelError", "ModelRefusedError", "ModelUnavailableError",
-    "PromptError", "SearchError", "ServerUnavailableError", "TrainingError", "VouchError", "WeightsError",
-]  # fmt: skip
+    "AccessError",
+    "BackendError",
+    "ConfigError",
+    "FetchError",
+    "InputError",
+    "MissingExtraError",
+    "ModelAnswerError",
+    "ModelContextError",
+    "ModelDeadlineError",
+    "ModelError",
+    "ModelRefusedError",
+    "ModelUnavailableError",
+    "PromptError",
+    "SearchError",
+    "ServerUnavailableError",
+    "TrainingError",
+    "VouchError",
+    "WeightsError",
+]

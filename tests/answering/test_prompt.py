@@ -53,7 +53,7 @@ def test_no_source_and_no_question_can_end_its_fence(source: str, question: str,
         ([MINE[0], {"question": "When?", "answer": "1973"}], "example 2: "),
         ([{"question": 7, "source": "In 1973.", "answer": "1973"}], "example 1: the question"),
     ],
-)  # fmt: skip
+)
 def test_examples_that_cannot_be_shown_are_refused(rows: list[dict[str, object]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_shots(rows)
@@ -71,12 +71,14 @@ def test_examples_that_cannot_be_shown_are_refused(rows: list[dict[str, object]]
         ("<think>Answer: 1937</think>Response: In 1973.\nAnswer: 1973", Reply("In 1973.", "1973")),
         ("Response: In 1937.\nAnswer: 1937\nResponse: No, in 1973.\nAnswer: 1973", Reply("No, in 1973.", "1973")),
         ("Reasoning: 2 + 2\nAnswer: 4", Reply("4", "4", "2 + 2")),
-        ("Response: Two things:\nThe Answer: a film of 1973.", Reply("Two things:\nThe Answer: a film of 1973.",
-                                                                    "Two things:\nThe Answer: a film of 1973")),
+        (
+            "Response: Two things:\nThe Answer: a film of 1973.",
+            Reply("Two things:\nThe Answer: a film of 1973.", "Two things:\nThe Answer: a film of 1973"),
+        ),
         ("", Reply("", "")),
         ("Answer:", Reply("", "")),
     ],
-)  # fmt: skip
+)
 def test_a_reply_is_taken_apart_by_its_labels(text: str, expected: Reply) -> None:
     found = read_reply(text)
     assert (found.response, found.reasoning) == (expected.response, expected.reasoning)

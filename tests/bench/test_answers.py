@@ -118,9 +118,15 @@ def sample_data(folder: Path) -> Path:
     context = [["Sarn bridge", [SOURCE.text]], ["Oslo", ["Oslo is a city."]]]
     facts = [["Sarn bridge", 0]]
     questions = [
-        {"_id": f"q{n}", "question": f"When did bridge {n} open?", "answer": "1973", "context": context,
-         "supporting_facts": facts} for n in range(2)
-    ]  # fmt: skip
+        {
+            "_id": f"q{n}",
+            "question": f"When did bridge {n} open?",
+            "answer": "1973",
+            "context": context,
+            "supporting_facts": facts,
+        }
+        for n in range(2)
+    ]
     write_rows(folder / "multihop" / "hotpot_test200.jsonl.gz", questions)
     responses: list[dict[str, Any]] = [
         {"id": f"r{n}", "task": task, "source_id": source, "question": "When?", "response": "x", "source": SOURCE.text}
@@ -147,16 +153,18 @@ def test_the_layouts_are_read_and_each_document_is_asked_about_once(tmp_path: Pa
     }
     rows = {name: [row for row in read if isinstance(row, AnswerRow)] for name, read in found.items()}
     assert [(row.id, row.references, len(row.sources)) for row in rows["hotpotqa"]] == [
-        ("q0", ("1973",), 2), ("q1", ("1973",), 2),
-    ]  # fmt: skip
+        ("q0", ("1973",), 2),
+        ("q1", ("1973",), 2),
+    ]
     assert [(row.id, row.part) for row in rows["ragtruth_requests"]] == [("qa-1", "qa"), ("data2txt-2", "data2txt")]
     assert [str(one) for one in found["ragtruth_requests"] if isinstance(one, Fault)] == [
         "ragtruth.jsonl.gz, line 4: unknown task 'poem'; expected one of qa, summary, data2txt"
     ]
     assert len(rows["faithbench_requests"]) == 2
     assert [row.question for row in rows["facts_requests"]] == [
-        "Answer from the document alone.\n\nWhen did it open?", "How long is it?",
-    ]  # fmt: skip
+        "Answer from the document alone.\n\nWhen did it open?",
+        "How long is it?",
+    ]
 
 
 def bench(tmp_path: Path, said: str, *arguments: str) -> tuple[Result, dict[str, Any]]:

@@ -82,9 +82,7 @@ def test_a_question_that_makes_no_row_says_why(pool: tuple[str, ...], order: boo
 
 def test_an_answer_that_the_judge_cannot_mark_is_kept_in_the_pool_with_the_reason_and_never_chosen() -> None:
     line = asyncio.run(builder("In 1973.", "???", "Who knows?", "In 1937.").build(ASKED))
-    assert line["pool"][1] == {
-        "text": "???", "label": None, "generator": "model-1", "fault": "the judge gave no mark"
-    }  # fmt: skip
+    assert line["pool"][1] == {"text": "???", "label": None, "generator": "model-1", "fault": "the judge gave no mark"}
     assert [one["label"] for one in line["chosen"]] == ["correct", "irrelevant", "incorrect"]
 
 
@@ -98,9 +96,18 @@ def test_each_answer_of_a_label_can_be_chosen() -> None:
 
 @pytest.mark.parametrize(
     ("votes", "verified"),
-    [("", "model"), ("a", "model"), ("aa", "model"), ("ar", "model"), ("aaa", "people"), ("aar", "people"),
-     ("arr", None), ("rr", None), ("rrr", None)],
-)  # fmt: skip
+    [
+        ("", "model"),
+        ("a", "model"),
+        ("aa", "model"),
+        ("ar", "model"),
+        ("aaa", "people"),
+        ("aar", "people"),
+        ("arr", None),
+        ("rr", None),
+        ("rrr", None),
+    ],
+)
 def test_two_of_three_drop_a_row_and_three_verify_it(votes: str, verified: str | None) -> None:
     cast_votes: dict[str, Vote] = {str(n): "accept" if vote == "a" else "reject" for n, vote in enumerate(votes)}
     row = voted({"id": "q", "verified": "model", "votes": {}}, cast_votes)

@@ -20,11 +20,24 @@ def scored(number: int, **changes: Any) -> Scored:
     """A row as score.py leaves it, right and rather sure."""
     gold = bool(number % 2)
     return {
-        "id": f"row-{number}", "is_response": False, "attributable": gold, "score": 0.8 if gold else 0.3, "label": gold,
-        "unverified": None, "error_types": [] if gold else ["fabrication"], "overlap": 0.5, "length": 20,
-        "spans": None, "structure": None, "seconds": 0.01, "part": None, "keys": [str(number // 2)], "pair": None,
-        "preferred": None, **changes,
-    }  # fmt: skip
+        "id": f"row-{number}",
+        "is_response": False,
+        "attributable": gold,
+        "score": 0.8 if gold else 0.3,
+        "label": gold,
+        "unverified": None,
+        "error_types": [] if gold else ["fabrication"],
+        "overlap": 0.5,
+        "length": 20,
+        "spans": None,
+        "structure": None,
+        "seconds": 0.01,
+        "part": None,
+        "keys": [str(number // 2)],
+        "pair": None,
+        "preferred": None,
+        **changes,
+    }
 
 
 def width(figure: dict[str, Any]) -> float:

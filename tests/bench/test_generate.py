@@ -25,8 +25,17 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def math_folder(folder: Path) -> Path:
     path = folder / "math_500" / "test.jsonl"
     path.parent.mkdir(parents=True)
-    rows = [{"problem": f"What is {n} + {n}?", "solution": "", "answer": str(2 * n), "subject": "Algebra", "level": 1,
-             "unique_id": f"test/{n}.json"} for n in (1, 2)]  # fmt: skip
+    rows = [
+        {
+            "problem": f"What is {n} + {n}?",
+            "solution": "",
+            "answer": str(2 * n),
+            "subject": "Algebra",
+            "level": 1,
+            "unique_id": f"test/{n}.json",
+        }
+        for n in (1, 2)
+    ]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return folder
 
@@ -52,8 +61,11 @@ def test_several_responses_of_a_problem_share_its_id_and_have_seeds_of_their_own
     write_responses(requests, tmp_path / "out.jsonl", Writer(model, generations=2, temperature=0.6, seed=7))
     made = lines(tmp_path / "out.jsonl")
     assert [(one["id"], one["response"]) for one in made] == [
-        ("test/1.json", "\\boxed{7}"), ("test/1.json", "\\boxed{8}"),
-        ("test/2.json", "\\boxed{7}"), ("test/2.json", "\\boxed{8}")]  # fmt: skip
+        ("test/1.json", "\\boxed{7}"),
+        ("test/1.json", "\\boxed{8}"),
+        ("test/2.json", "\\boxed{7}"),
+        ("test/2.json", "\\boxed{8}"),
+    ]
 
 
 def test_an_interrupted_file_is_resumed_and_asks_only_what_is_missing(tmp_path: Path) -> None:
@@ -87,8 +99,17 @@ def test_sets_that_are_answered_and_judged_in_one_run_point_there(tmp_path: Path
 
 def test_the_command_needs_a_temperature_for_several_responses(tmp_path: Path) -> None:
     folder = data(tmp_path / "data", ROWS)
-    result = bench(folder, "generate", "ifeval", "--model", "http://127.0.0.1:1/v1#m", "--generations", 2,
-                   "--output", tmp_path / "out.jsonl")  # fmt: skip
+    result = bench(
+        folder,
+        "generate",
+        "ifeval",
+        "--model",
+        "http://127.0.0.1:1/v1#m",
+        "--generations",
+        2,
+        "--output",
+        tmp_path / "out.jsonl",
+    )
     assert result.exit_code == 2
     assert "requires --temperature above 0" in " ".join(result.output.split())
 

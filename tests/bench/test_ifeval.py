@@ -51,8 +51,11 @@ def test_the_four_levels_count_prompts_and_requirements() -> None:
     # Prompts: strictly only the third of three, loosely the first as well. Requirements: 3 and 4 of 5.
     found = {name: figure["estimate"] for name, figure in levels(rows, 0).items()}
     assert found == {
-        "prompt strict": 0.3333, "prompt loose": 0.6667, "instruction strict": 0.6, "instruction loose": 0.8,
-    }  # fmt: skip
+        "prompt strict": 0.3333,
+        "prompt loose": 0.6667,
+        "instruction strict": 0.6,
+        "instruction loose": 0.8,
+    }
 
 
 def test_perfect_responses_score_1_and_spoiled_ones_less() -> None:

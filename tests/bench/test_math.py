@@ -21,9 +21,11 @@ from vouching.errors import InputError
 MATH_500 = {
     "problem": "Convert the point $(0,3)$ to polar coordinates.",
     "solution": "We get $\\boxed{\\left(3,\\frac{\\pi}{2}\\right)}$.",
-    "answer": "\\left( 3, \\frac{\\pi}{2} \\right)", "subject": "Precalculus", "level": 2,
+    "answer": "\\left( 3, \\frac{\\pi}{2} \\right)",
+    "subject": "Precalculus",
+    "level": 2,
     "unique_id": "test/precalculus/807.json",
-}  # fmt: skip
+}
 AIME_2024 = {"id": 60, "problem": "How many?", "solution": "204", "answer": "204", "url": "...", "year": "2024"}
 BOXED_ONLY = {"id": 61, "problem": "How many?", "solution": "It is $\\boxed{025}$.", "url": "..."}
 BY_QUESTION = {"question": "How many?", "answer": "70"}
@@ -73,10 +75,19 @@ def test_answers_that_are_the_same(checker: AnswerChecker, gold: str, given: str
 @pytest.mark.parametrize(
     ("gold", "given"),
     [
-        ("3", "4"), ("25", "250"), ("x=5", "x=-5"), ("(1,2)", "(2,1)"), ("[1,2]", "(1,2)"), (r"\text{Evelyn}", "Carla"),
-        ("2516_8", "2517_8"), ("2516_8", "2516_9"), ("1,-2", "1,2"), ("3R^2", "3R^3"), ("34", "3 4"),
+        ("3", "4"),
+        ("25", "250"),
+        ("x=5", "x=-5"),
+        ("(1,2)", "(2,1)"),
+        ("[1,2]", "(1,2)"),
+        (r"\text{Evelyn}", "Carla"),
+        ("2516_8", "2517_8"),
+        ("2516_8", "2516_9"),
+        ("1,-2", "1,2"),
+        ("3R^2", "3R^3"),
+        ("34", "3 4"),
     ],
-)  # fmt: skip
+)
 def test_answers_that_differ(checker: AnswerChecker, gold: str, given: str) -> None:
     assert checker.check(f"So the answer is $\\boxed{{{given}}}$.", gold) == "wrong"
 
@@ -128,8 +139,10 @@ def test_every_published_layout_is_read(tmp_path: Path) -> None:
     [problem] = problems(tmp_path, "math_500")
     assert (problem.id, problem.part) == ("test/precalculus/807.json", "Precalculus 2")
     assert [(one.id, one.answer) for one in problems(tmp_path, "aime_2024")] == [
-        ("60", "204"), ("61", "025"), ("2024-II-4", "33"),
-    ]  # fmt: skip
+        ("60", "204"),
+        ("61", "025"),
+        ("2024-II-4", "33"),
+    ]
     # Two files without ids: the name of the file tells their first problems apart.
     names = [one.id for one in problems(tmp_path, "aime_2025")]
     assert sorted(names) == ["aime2025-I-row-1", "aime2025-II-row-1"]

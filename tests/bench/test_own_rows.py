@@ -48,8 +48,10 @@ def test_own_rows_have_the_figures_of_the_same_rows_as_a_public_set(tmp_path: Pa
 
 
 def test_rows_of_another_tool_are_measured_and_faults_are_named(tmp_path: Path) -> None:
-    rows = [{"doc": row["source"], "claim": row["claim"], "label": int(row["label"] == "Attributable"), "dataset": "a"}
-            for row in claim_rows(12)]  # fmt: skip
+    rows = [
+        {"doc": row["source"], "claim": row["claim"], "label": int(row["label"] == "Attributable"), "dataset": "a"}
+        for row in claim_rows(12)
+    ]
     path = write_rows(tmp_path / "aggrefact.jsonl", [*rows, {"question": "When?"}])
     found = run_own(path, tmp_path / "out")["sets"]["aggrefact"]
     assert (found["rows"], found["attributable"], found["unverified"]) == (13, 0.5, 1)
@@ -59,8 +61,16 @@ def test_rows_of_another_tool_are_measured_and_faults_are_named(tmp_path: Path) 
 
 def test_a_threshold_is_tuned_on_rows_that_no_figure_includes() -> None:
     # Gold is score >= .75, so every label by .5 between .5 and .75 is wrong; groups of four rows each.
-    rows = [{"id": str(n), "keys": [f"g{n // 4}"], "score": (n * 7 % 40) / 40, "label": (n * 7 % 40) >= 20,
-             "attributable": (n * 7 % 40) >= 30} for n in range(40)]  # fmt: skip
+    rows = [
+        {
+            "id": str(n),
+            "keys": [f"g{n // 4}"],
+            "score": (n * 7 % 40) / 40,
+            "label": (n * 7 % 40) >= 20,
+            "attributable": (n * 7 % 40) >= 30,
+        }
+        for n in range(40)
+    ]
     rest, how = tuned(rows, 0.5)
     assert how is not None
     assert how["rows"] + len(rest) == 40

@@ -30,8 +30,10 @@ def test_clearfacts_has_statements_with_one_or_more_documents() -> None:
 def test_ragtruth_joins_responses_with_what_they_were_made_from() -> None:
     rows, faults = read("ragtruth_published")
     assert [(row.id, row.part, row.attributable) for row in rows] == [
-        ("1", "summary", False), ("2", "qa", True), ("3", "data2txt", True),
-    ]  # fmt: skip
+        ("1", "summary", False),
+        ("2", "qa", True),
+        ("3", "data2txt", True),
+    ]
     assert all(row.is_response for row in rows)
     assert [rows[0].text[start:end] for start, end in rows[0].spans or ()] == ["1937"]
     assert rows[1].sources == ("passage 1:Add half a spoon of salt.\n\n",)
@@ -114,8 +116,10 @@ def test_halueval_gives_both_versions_of_each_pair() -> None:
 def test_anli_counts_only_entailment_as_attributable() -> None:
     rows, _ = read("anli")
     assert [(row.id, row.part, row.attributable) for row in rows] == [
-        ("a-1", "R1", True), ("a-2", "R1", False), ("a-3", "R3", False),
-    ]  # fmt: skip
+        ("a-1", "R1", True),
+        ("a-2", "R1", False),
+        ("a-3", "R3", False),
+    ]
 
 
 def test_facts_grounding_judges_the_answers_that_lie_beside_it() -> None:
@@ -160,14 +164,21 @@ def test_contextual_judge_bench_has_preferences_and_no_labels(tmp_path: Path) ->
     rows, faults = read("contextual_judge_bench", tmp_path)
     assert faults == []
     assert [(row.part, row.attributable, row.preferred) for row in rows] == [
-        ("faithfulness_qa", None, True), ("faithfulness_qa", None, False),
-    ]  # fmt: skip
+        ("faithfulness_qa", None, True),
+        ("faithfulness_qa", None, False),
+    ]
 
 
 PUBLISHED = (
-    "anli", "clearfacts", "contextual_judge_bench", "facts_grounding", "fever", "halueval", "llm_aggrefact",
+    "anli",
+    "clearfacts",
+    "contextual_judge_bench",
+    "facts_grounding",
+    "fever",
+    "halueval",
+    "llm_aggrefact",
     "ragtruth_published",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -17,10 +17,20 @@ LABELS = ("correct", "intermediate", "incorrect")
 def line(scores: Sequence[float] | None, **more: Any) -> dict[str, Any]:
     """A scored row whose answers stand best first."""
     return {
-        "id": "q", "part": None, "worth": (3.0, 2.0, 1.0), "labels": LABELS, "scores": scores,
-        "failed": None if scores else "unparsable: no verdict", "found": None, "supported": None,
-        "longest": [5, 9, 9], "overlap": [0.5, 0.5, 0.5], "token_f1": None, "seconds": 0.5, "keys": [str(id(scores))],
-    } | more  # fmt: skip
+        "id": "q",
+        "part": None,
+        "worth": (3.0, 2.0, 1.0),
+        "labels": LABELS,
+        "scores": scores,
+        "failed": None if scores else "unparsable: no verdict",
+        "found": None,
+        "supported": None,
+        "longest": [5, 9, 9],
+        "overlap": [0.5, 0.5, 0.5],
+        "token_f1": None,
+        "seconds": 0.5,
+        "keys": [str(id(scores))],
+    } | more
 
 
 def figures(*rows: dict[str, Any]) -> dict[str, Any]:

@@ -24,10 +24,18 @@ from vouching.models import ScriptedModel
 ROW = BenchRow("1", "It opened in 1937.", ("It opened in 1973.",), False)
 RECORD = {
     "evidence_alignment": [{"claim_span": "1937", "source_span": "1973", "status": "mismatch"}],
-    "reasoning_chain": [{"claim_part": "1937", "source_evidence": "in 1973", "judgment": "not_supported",
-                         "explanation": "Another year."}],
-    "label": "Not Attributable", "confidence": 0.8, "error_type": "temporal_shift",
-}  # fmt: skip
+    "reasoning_chain": [
+        {
+            "claim_part": "1937",
+            "source_evidence": "in 1973",
+            "judgment": "not_supported",
+            "explanation": "Another year.",
+        }
+    ],
+    "label": "Not Attributable",
+    "confidence": 0.8,
+    "error_type": "temporal_shift",
+}
 
 
 def scored(*replies: str, row: BenchRow = ROW, **settings: Any) -> tuple[list[dict[str, Any]], ScriptedModel]:
@@ -47,9 +55,15 @@ def test_one_greedy_answer_is_asked_for_without_a_schema_and_without_screening()
     assert line["score"] == pytest.approx(0.2)  # 1 - .8: the confidence is in Not Attributable
 
 
-@pytest.mark.parametrize("reply", [
-    "Not Attributable", json.dumps(RECORD)[:-1], json.dumps({**RECORD, "label": "not attributable"}), "{'label': 1}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Not Attributable",
+        json.dumps(RECORD)[:-1],
+        json.dumps({**RECORD, "label": "not attributable"}),
+        "{'label': 1}",
+    ],
+)
 def test_a_reply_that_needs_repair_is_unparsed_and_not_asked_for_again(reply: str) -> None:
     [line], model = scored(reply)
     assert len(model.asked) == 1

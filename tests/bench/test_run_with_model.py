@@ -130,8 +130,14 @@ def test_several_processes_and_another_way_of_asking_are_refused(
             run(data, out, options=options(model, jobs=2))
         assert not out.exists()
         run(data, out, options=options(model))
-        calibration = {"format": 1, "model": model, "prompt_hash": "x", "votes": 1, "measured": {},
-                       "calibrator": {"kind": "temperature", "at": [2.0], "values": []}}  # fmt: skip
+        calibration = {
+            "format": 1,
+            "model": model,
+            "prompt_hash": "x",
+            "votes": 1,
+            "measured": {},
+            "calibrator": {"kind": "temperature", "at": [2.0], "values": []},
+        }
         (tmp_path / "calibration.json").write_text(json.dumps(calibration))
         monkeypatch.setenv("VOUCH_CALIBRATION", str(tmp_path / "calibration.json"))
         with pytest.raises(InputError, match="has calibrator null, but this one has calibrator temperature:"):

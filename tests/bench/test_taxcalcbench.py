@@ -52,14 +52,17 @@ OUTSIDE = b'<!DOCTYPE r [<!ENTITY x SYSTEM "secret.txt">]><Return><ReturnData>&x
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (BOMB, "document type"), (OUTSIDE, "document type"),
+        (BOMB, "document type"),
+        (OUTSIDE, "document type"),
         (b"<Return>" + b"<a>" * 200 + b"</a>" * 200 + b"</Return>", "100 levels deep"),
-        (b" " * 5_000_001, "at most 5,000,000 bytes"), (b"{}", "invalid XML"), (b"", "invalid XML"),
+        (b" " * 5_000_001, "at most 5,000,000 bytes"),
+        (b"{}", "invalid XML"),
+        (b"", "invalid XML"),
         (b"<Return/>", "IRS1040"),
         (XML.replace(b"50000", b"lots"), "WagesAmt must be an amount, got 'lots'"),
         (XML.replace(b"<Other>", b"<WagesAmt>3</WagesAmt><Other>"), "must occur once"),
     ],
-)  # fmt: skip
+)
 def test_xml_that_is_dangerous_or_wrong_is_refused(content: bytes, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_output(content)
@@ -159,11 +162,12 @@ def test_bench_validate_names_a_case_that_cannot_be_used(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([], "there are no rows"), ([{"id": "x", "response": "y"}], "unknown case 'x'"),
+        ([], "there are no rows"),
+        ([{"id": "x", "response": "y"}], "unknown case 'x'"),
         ([{"response": "y"}], 'the row has no "id"; its keys are response'),
         ([{"id": "0000-worker", "response": ""}] * 2 + [{"id": "0001-family", "response": ""}], "has the fewest"),
     ],
-)  # fmt: skip
+)
 def test_answers_that_do_not_fit_are_refused(tmp_path: Path, rows: list[dict[str, str]], problem: str) -> None:
     write_returns(tmp_path / "taxcalcbench", 2)
     (tmp_path / "said.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")

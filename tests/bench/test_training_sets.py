@@ -21,33 +21,96 @@ from vouching.rows import Row
 from vouching.rules.verify import named_items
 
 HERE = Path(__file__).parent / "data"
-ANLI = {"uid": "1", "model_label": "c", "emturk": True, "genre": "wiki", "reason": "", "tag": "r1",
-        "context": "The bridge opened in 1973.", "hypothesis": "The bridge opened in 1937.", "label": "c"}  # fmt: skip
+ANLI = {
+    "uid": "1",
+    "model_label": "c",
+    "emturk": True,
+    "genre": "wiki",
+    "reason": "",
+    "tag": "r1",
+    "context": "The bridge opened in 1973.",
+    "hypothesis": "The bridge opened in 1937.",
+    "label": "c",
+}
 ANLI_HUB = {"uid": "1", "premise": "The bridge opened in 1973.", "hypothesis": "It is open.", "label": 0, "reason": ""}
-PAIR = {"cid": "91198", "fid": 91198, "context": "Old Bridge: It opened in 1973.", "query": "It opened in 1973.",
-        "label": "SUPPORTS"}  # fmt: skip
-NEMOTRON = {"input": [{"role": "user", "content": "Name a bridge. Use no commas."}], "output": "", "category": "if",
-            "args": json.dumps({"instruction_id_list": ["punctuation:no_comma"], "instruction_kwargs": [None]}),
-            "license": "cc-by-4.0", "used_in_training": "yes"}  # fmt: skip
-GYM = {"id": 3, "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}], "prompt": "Use no commas.",
-       "responses_create_params": {"input": [{"role": "user", "content": "Use no commas."}]}}  # fmt: skip
-WIKI = {"_id": "8", "type": "compositional", "question": "Who built the mill?", "answer": "Ada",
-        "context": [["Mill", ["It stands.", " Ada built it."]], ["Oslo", ["Oslo is a city."]]],
-        "supporting_facts": [["Mill", 1]], "evidences": [["Mill", "builder", "Ada"]]}  # fmt: skip
-MUSIQUE = {"id": "2hop__1_2", "question": "Who built it?", "answer": "Ada", "answer_aliases": ["Ada L."],
-           "answerable": True, "question_decomposition": [],
-           "paragraphs": [
-               {"idx": 0, "title": "Mill", "paragraph_text": "Ada built it.", "is_supporting": True}]}  # fmt: skip
-BIOASQ = {"questions": [{
-    "id": "55", "type": "factoid", "body": "What does allopurinol inhibit?", "documents": ["http://x.org/pubmed/10"],
-    "exact_answer": [["xanthine oxidase", "XO"]], "ideal_answer": ["Xanthine oxidase."],
-    "snippets": [
-        {"document": "http://x.org/pubmed/10", "text": "Allopurinol inhibits xanthine oxidase.", "beginSection":
-         "abstract", "endSection": "abstract", "offsetInBeginSection": 0, "offsetInEndSection": 38},
-        {"document": "http://x.org/pubmed/10", "text": "It is a drug.", "beginSection": "abstract", "endSection":
-         "abstract", "offsetInBeginSection": 39, "offsetInEndSection": 52},
-        {"document": "http://x.org/pubmed/11", "text": "XO makes uric acid.", "beginSection": "title", "endSection":
-         "title", "offsetInBeginSection": 0, "offsetInEndSection": 19}]}]}  # fmt: skip
+PAIR = {
+    "cid": "91198",
+    "fid": 91198,
+    "context": "Old Bridge: It opened in 1973.",
+    "query": "It opened in 1973.",
+    "label": "SUPPORTS",
+}
+NEMOTRON = {
+    "input": [{"role": "user", "content": "Name a bridge. Use no commas."}],
+    "output": "",
+    "category": "if",
+    "args": json.dumps({"instruction_id_list": ["punctuation:no_comma"], "instruction_kwargs": [None]}),
+    "license": "cc-by-4.0",
+    "used_in_training": "yes",
+}
+GYM = {
+    "id": 3,
+    "instruction_id_list": ["punctuation:no_comma"],
+    "kwargs": [{}],
+    "prompt": "Use no commas.",
+    "responses_create_params": {"input": [{"role": "user", "content": "Use no commas."}]},
+}
+WIKI = {
+    "_id": "8",
+    "type": "compositional",
+    "question": "Who built the mill?",
+    "answer": "Ada",
+    "context": [["Mill", ["It stands.", " Ada built it."]], ["Oslo", ["Oslo is a city."]]],
+    "supporting_facts": [["Mill", 1]],
+    "evidences": [["Mill", "builder", "Ada"]],
+}
+MUSIQUE = {
+    "id": "2hop__1_2",
+    "question": "Who built it?",
+    "answer": "Ada",
+    "answer_aliases": ["Ada L."],
+    "answerable": True,
+    "question_decomposition": [],
+    "paragraphs": [{"idx": 0, "title": "Mill", "paragraph_text": "Ada built it.", "is_supporting": True}],
+}
+BIOASQ = {
+    "questions": [
+        {
+            "id": "55",
+            "type": "factoid",
+            "body": "What does allopurinol inhibit?",
+            "documents": ["http://x.org/pubmed/10"],
+            "exact_answer": [["xanthine oxidase", "XO"]],
+            "ideal_answer": ["Xanthine oxidase."],
+            "snippets": [
+                {
+                    "document": "http://x.org/pubmed/10",
+                    "text": "Allopurinol inhibits xanthine oxidase.",
+                    "beginSection": "abstract",
+                    "endSection": "abstract",
+                    "offsetInBeginSection": 0,
+                    "offsetInEndSection": 38,
+                },
+                {
+                    "document": "http://x.org/pubmed/10",
+                    "text": "It is a drug.",
+                    "beginSection": "abstract",
+                    "endSection": "abstract",
+                    "offsetInBeginSection": 39,
+                    "offsetInEndSection": 52,
+                },
+                {
+                    "document": "http://x.org/pubmed/11",
+                    "text": "XO makes uric acid.",
+                    "beginSection": "title",
+                    "endSection": "title",
+                    "offsetInBeginSection": 0,
+                    "offsetInEndSection": 19,
+                },
+            ],
+        }
+    ]
+}
 RETURN = b"<Return><ReturnData><IRS1040><WagesAmt>50000</WagesAmt><TaxAmt>4016</TaxAmt></IRS1040></ReturnData></Return>"
 
 
@@ -88,8 +151,12 @@ def test_instructions_keep_the_rules_by_which_they_can_be_judged() -> None:
 
 
 def test_an_instruction_of_several_turns_is_one_text_with_its_roles() -> None:
-    turns = [{"role": "system", "content": "detailed thinking on"}, {"role": "user", "content": "Hi."},
-             {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Name a bridge."}]  # fmt: skip
+    turns = [
+        {"role": "system", "content": "detailed thinking on"},
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": "Hello."},
+        {"role": "user", "content": "Name a bridge."},
+    ]
     assert one({"input": turns})["instruction"] == "[user]\nHi.\n\n[assistant]\nHello.\n\n[user]\nName a bridge."
 
 
@@ -109,7 +176,9 @@ def test_a_file_of_bioasq_becomes_questions_whose_snippets_are_joined_by_documen
     result, [row] = convert_file(tmp_path, path)
     assert result.exit_code == 0, result.output
     assert [source["text"] for source in row["sources"]] == [
-        "Allopurinol inhibits xanthine oxidase.\nIt is a drug.", "XO makes uric acid."]  # fmt: skip
+        "Allopurinol inhibits xanthine oxidase.\nIt is a drug.",
+        "XO makes uric acid.",
+    ]
     assert (row["id"], row["sources"][0]["id"], row["answers"]) == ("55", "10", ["xanthine oxidase"])
 
 
@@ -146,8 +215,10 @@ def test_the_parts_of_taxcalcbench_are_those_of_the_paper(tmp_path: Path) -> Non
         case.mkdir(parents=True)
         (case / "input.json").write_text('{"input": {"return_data": {"w2": [{"wages": 50000}]}}}', encoding="utf-8")
         (case / "output.xml").write_bytes(RETURN)
-    split = {part: [one.rows[0]["id"] for one in converted_rows(str(tmp_path / "cases"), part=part)]
-             for part in ("train", "test", "all")}  # fmt: skip
+    split = {
+        part: [one.rows[0]["id"] for one in converted_rows(str(tmp_path / "cases"), part=part)]
+        for part in ("train", "test", "all")
+    }
     # The authors' split: names sorted, shuffled by Random(42), 80 % of them to train on.
     order = sorted(names)
     random.Random(42).shuffle(order)

@@ -27,8 +27,11 @@ def moved(folder: Path, out: Path, by: float) -> Path:
     from safetensors.torch import save_file
 
     shutil.copytree(folder, out)
-    save_file({name: value + by for name, value in load(folder / "model.safetensors").items()},
-              out / "model.safetensors", metadata={"format": "pt"})  # fmt: skip
+    save_file(
+        {name: value + by for name, value in load(folder / "model.safetensors").items()},
+        out / "model.safetensors",
+        metadata={"format": "pt"},
+    )
     return out
 
 

@@ -61,11 +61,13 @@ def unwrapped(page: str) -> str:
 def results_of(model: str, sets: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """What ``vouch bench run`` would write of these rows."""
     return {
-        **MEASURED, "command": "vouch bench run all", "settings": {"model": model, "vouching": "1"},
+        **MEASURED,
+        "command": "vouch bench run all",
+        "settings": {"model": model, "vouching": "1"},
         "bootstrap": {"method": "BCa", "resamples": FEW, "unit": "group", "seed": 0},
         "sets": {name: {"remark": "", **set_figures(rows, FEW)} for name, rows in sets.items()},
         "pooled": pooled_figures(sets, FEW),
-    }  # fmt: skip
+    }
 
 
 def both_models(folder: Path) -> dict[str, Any]:
@@ -136,16 +138,24 @@ def test_a_comparison_of_another_run_is_refused(root: Path) -> None:
 
 def test_speed_has_a_column_for_each_model(root: Path) -> None:
     claims = {
-        "claims": 9, "words_per_claim": 17.1, "words_per_source": 32.1, "not_attributable": 7, "fixed": 2,
+        "claims": 9,
+        "words_per_claim": 17.1,
+        "words_per_source": 32.1,
+        "not_attributable": 7,
+        "fixed": 2,
         "claims_per_second": 500,
-    }  # fmt: skip
+    }
     names = ("vouching_seconds", "vouching_check_seconds", "pydantic_seconds")
     record = {
-        **MEASURED, "command": "python benchmarks/speed.py", "model": "embedded:rules", "texts": "examples",
+        **MEASURED,
+        "command": "python benchmarks/speed.py",
+        "model": "embedded:rules",
+        "texts": "examples",
         "import": dict.fromkeys((*names, "vouching_to_pydantic", "vouching_check_to_pydantic"), 0.1),
-        "cold_command": {"seconds": 0.7}, "short_claims": claims,
+        "cold_command": {"seconds": 0.7},
+        "short_claims": claims,
         "long_sources": {"20,000 words": {"cold_seconds": 0.2, "warm_seconds": 0.004, "peak_megabytes": 50}},
-    }  # fmt: skip
+    }
     slower = {**record, "model": "embedded", "short_claims": {**claims, "claims_per_second": 90}}
     files = {"speed-embedded-rules": record, "speed-embedded": slower}
     readme, figures = pages(root, {f"benchmarks/results/{name}.json": one for name, one in files.items()})
@@ -157,19 +167,30 @@ def test_speed_has_a_column_for_each_model(root: Path) -> None:
 
 def test_challenged_returns_have_a_row_for_each_mistake(root: Path) -> None:
     counts = {
-        "proposals": 2, "first_wrong_line_detected": 2, "wrong_lines": 5, "wrong_lines_challenged": 3,
-        "consistent_lines_challenged": 0, "right_lines": 33, "right_lines_challenged": 1,
-    }  # fmt: skip
+        "proposals": 2,
+        "first_wrong_line_detected": 2,
+        "wrong_lines": 5,
+        "wrong_lines_challenged": 3,
+        "consistent_lines_challenged": 0,
+        "right_lines": 33,
+        "right_lines_challenged": 1,
+    }
     game = {"lines": 38, "right_before": 33, "right_after": 37, "returns_right_after": 1, "case 1": 33, "case 5a": 5}
     record = {
-        **MEASURED, "command": "python benchmarks/assurance.py", "model": "rules",
+        **MEASURED,
+        "command": "python benchmarks/assurance.py",
+        "model": "rules",
         "wrong_returns": {"stale_line": counts},
         "right_returns": {
-            "returns": 4, "lines": 76, "lines_apart_from_second_implementation": 0, "lines_challenged": 0,
+            "returns": 4,
+            "lines": 76,
+            "lines_apart_from_second_implementation": 0,
+            "lines_challenged": 0,
         },
-        "milliseconds_per_return": {"median": 6.1, "slowest": 9.0}, "games": {"named": game, "random": {}},
+        "milliseconds_per_return": {"median": 6.1, "slowest": 9.0},
+        "games": {"named": game, "random": {}},
         "quality_of_cases": {"named": 1.0, "random": 0.5},
-    }  # fmt: skip
+    }
     _, figures = pages(root, {"benchmarks/results/assurance.json": record})
     assert "| stale line | 2 | 2 | 3 of 5 | 0 | 1 of 33 |\n" in figures
     assert "By the paper's taxonomy, the lines belong to case 1 (33 lines) and case 5a (5 lines)." in figures
@@ -178,35 +199,51 @@ def test_challenged_returns_have_a_row_for_each_mistake(root: Path) -> None:
 
 def test_the_encoder_has_its_tables(root: Path) -> None:
     flips = {
-        "error_type": "negation_flip", "claims": 10, "embedded:rules": {"passed": 7, "negation_flip": 3},
+        "error_type": "negation_flip",
+        "claims": 10,
+        "embedded:rules": {"passed": 7, "negation_flip": 3},
         "embedded": {"negation_flip": 8, "fabrication": 1, "passed": 1},
-    }  # fmt: skip
+    }
     total = {"embedded:rules": {"right": 3, "claims": 10}, "embedded": {"right": 8, "claims": 10}}
     ours = {"seconds": 0.0104, "claims_per_second": 96.2}
     models = {
         "vouch": {
-            "peak_megabytes_after_imports": 60, "sources": {"32 tokens": ours},
-            "short_pairs": {"pairs_per_second": 95.0}, "long_sources": {"20,000 words": {"seconds": 0.153}},
+            "peak_megabytes_after_imports": 60,
+            "sources": {"32 tokens": ours},
+            "short_pairs": {"pairs_per_second": 95.0},
+            "long_sources": {"20,000 words": {"seconds": 0.153}},
         },
         "hhem": {
-            "project": "HHEM-2.1-Open", "parameters_millions": 109.6, "peak_megabytes_after_imports": 1200,
+            "project": "HHEM-2.1-Open",
+            "parameters_millions": 109.6,
+            "peak_megabytes_after_imports": 1200,
             "sources": {"32 tokens": {"seconds": 0.052, "vouch_is_times_as_fast": 5.0}},
         },
-    }  # fmt: skip
+    }
     speed = {
-        **MEASURED, "command": "python benchmarks/encoder_speed.py", "model": "encoder abc", "threads": 1,
-        "limits": {"max_windows": 4}, "others": "random weights", "models": models,
-    }  # fmt: skip
+        **MEASURED,
+        "command": "python benchmarks/encoder_speed.py",
+        "model": "encoder abc",
+        "threads": 1,
+        "limits": {"max_windows": 4},
+        "others": "random weights",
+        "models": models,
+    }
     trained = {
-        "settings": {"epochs": 1, "train": ["train", "nli"]}, "revision": "r", "machine": "m",
+        "settings": {"epochs": 1, "train": ["train", "nli"]},
+        "revision": "r",
+        "machine": "m",
         "scores": {"dev/x": {"rows": 200, "auroc": 0.8}, "one": {"rows": 9}, "all": {"rows": 209, "auroc": 0.8}},
         "agreement": {"rows": 180, "labels": 0.9889},
-    }  # fmt: skip
-    _, figures = pages(root, {
-        "recipes/encoder/held_out_strategies.json": {**MEASURED, "strategies": {"order_flip": flips, "all": total}},
-        "benchmarks/results/encoder_speed.json": speed,
-        "src/vouching/encoder/weights/encoder.json": {"trained": trained},
-    })  # fmt: skip
+    }
+    _, figures = pages(
+        root,
+        {
+            "recipes/encoder/held_out_strategies.json": {**MEASURED, "strategies": {"order_flip": flips, "all": total}},
+            "benchmarks/results/encoder_speed.json": speed,
+            "src/vouching/encoder/weights/encoder.json": {"trained": trained},
+        },
+    )
     assert "| order_flip | negation_flip | 10 | 3 | 7 | 8 | 1 |\n| all | | 10 | 3 | 7 | 8 | 1 |\n" in figures
     assert "| Vouch | | 10 ms | 60 MB |\n| HHEM-2.1-Open | 109.6 | 52 ms, 5.0 times Vouch's | 1,200 MB |\n" in figures
     assert "`epochs=1`" in figures
@@ -217,10 +254,12 @@ def test_the_encoder_has_its_tables(root: Path) -> None:
 def test_rankings_are_shown_with_baselines_and_what_was_not_measured(root: Path) -> None:
     lines = [line((3, 2, 1), keys=["a"]), line(None, keys=["b"])]
     record = {
-        **MEASURED, "command": "vouch bench run fgveribench", "bootstrap": {"method": "BCa", "resamples": 0},
+        **MEASURED,
+        "command": "vouch bench run fgveribench",
+        "bootstrap": {"method": "BCa", "resamples": 0},
         "settings": {"model": "embedded:rules", "mode": "full", "vouching": "1"},
         "sets": {"fgveribench": ranking_figures(lines, 0)},
-    }  # fmt: skip
+    }
     _, figures = pages(root, {"docs/results/fgveribench-rules.json": record})
     # One ranking is right and one failed: P@1 1 and 0, tau 1 and -1.
     assert "| all rows | 2 | 1 | 0.500 | 0.000 | 1.000 | 1.000 |\n" in figures
@@ -234,17 +273,31 @@ def test_the_blinded_audit_is_shown_by_kind_of_change(root: Path) -> None:
     none = {**share, "count": 0, "of": 0}
     figure = {"estimate": 0.5, "low": 0.4, "high": 0.6}
     record = {
-        **MEASURED, "command": "python benchmarks/blinded.py", "model": "embedded",
+        **MEASURED,
+        "command": "python benchmarks/blinded.py",
+        "model": "embedded",
         "ragtruth": {
-            "responses": 900, "stretches": 151, "with_stretches": 143, "questions": 2080, "coverage": 0.99,
-            "precision": figure, "recall": figure, "f1": figure, "seconds_median": 0.024, "seconds_95": 0.07,
+            "responses": 900,
+            "stretches": 151,
+            "with_stretches": 143,
+            "questions": 2080,
+            "coverage": 0.99,
+            "precision": figure,
+            "recall": figure,
+            "f1": figure,
+            "seconds_median": 0.024,
+            "seconds_95": 0.07,
         },
         "perturbed": {
-            "sentences": 10, "detection": share, "detection_by_kind": {"number_change": share, "unit_change": none},
-            "false_alarms": share, "false_alarms_by_kind": {"rounded": share}, "verbatim": share,
+            "sentences": 10,
+            "detection": share,
+            "detection_by_kind": {"number_change": share, "unit_change": none},
+            "false_alarms": share,
+            "false_alarms_by_kind": {"rounded": share},
+            "verbatim": share,
             "seconds_per_sentence": 0.05,
         },
-    }  # fmt: skip
+    }
     _, figures = pages(root, {"benchmarks/results/blinded.json": record})
     assert "| RAGTruth data2txt, numbers | 0.500 [0.400, 0.600] |" in figures
     assert "| - number change | 10 | detected | 0.900 [0.600, 0.980] |" in figures
@@ -254,15 +307,27 @@ def test_the_blinded_audit_is_shown_by_kind_of_change(root: Path) -> None:
 
 def test_the_engine_is_told_with_every_round_and_seed_and_a_gpu_only_where_there_was_one(root: Path) -> None:
     engine = {
-        "command": "python benchmarks/engine.py", "date": "2026-11-22", "torch": "2.13.0", "rollouts_of_a_step": 64,
-        "steps": 12, "seconds_of_a_step": [[0.3, 0.4], [0.5, 0.5]], "ratios": [0.75, 1.0], "median_ratio": 0.875,
+        "command": "python benchmarks/engine.py",
+        "date": "2026-11-22",
+        "torch": "2.13.0",
+        "rollouts_of_a_step": 64,
+        "steps": 12,
+        "seconds_of_a_step": [[0.3, 0.4], [0.5, 0.5]],
+        "ratios": [0.75, 1.0],
+        "median_ratio": 0.875,
         "bookkeeping_ms_per_rollout": 0.057,
-    }  # fmt: skip
+    }
     run = {"game": "blinded", "seed": 2, "first": 0.5, "last": 0.75, "gain": 0.25, "lower_95": 0.125}
     runs = [{**run, "date": "2026-11-22"}, {**run, "seed": 3, "date": "2026-11-20"}]
     learning = {"command": "python benchmarks/learning.py", "torch": "2.13.0", "steps_compared": 20, "runs": runs}
-    step = {"game": "blinded", "seconds_of_a_step": 1.25, "completions": {"solver": 8, "checker": 16}, "trained": 16,
-            "bookkeeping_ms_per_completion": 0.25, "date": "2026-11-21"}  # fmt: skip
+    step = {
+        "game": "blinded",
+        "seconds_of_a_step": 1.25,
+        "completions": {"solver": 8, "checker": 16},
+        "trained": 16,
+        "bookkeeping_ms_per_completion": 0.25,
+        "date": "2026-11-21",
+    }
     games = {"command": "python benchmarks/games.py", "torch": "2.13.0", "steps": 8, "games": [step]}
     results = {
         "benchmarks/results/engine.json": engine,
@@ -270,9 +335,16 @@ def test_the_engine_is_told_with_every_round_and_seed_and_a_gpu_only_where_there
         "benchmarks/results/games.json": games,
     }
     _, figures = pages(root, results)
-    for words in ("| 1 | 0.300 | 0.400 | 0.750 |", "| median | | | 0.875 |", "0.057 ms", "GPU was not measured",
-                  "| blinded | 2 | 0.500 | 0.750 | 0.250 | 0.125 |", "2026-11-20, 2026-11-22.",
-                  "| blinded | 1.25 | 24 | solver 8, checker 16 | 16 | 0.250 |", "medians of 8 steps"):  # fmt: skip
+    for words in (
+        "| 1 | 0.300 | 0.400 | 0.750 |",
+        "| median | | | 0.875 |",
+        "0.057 ms",
+        "GPU was not measured",
+        "| blinded | 2 | 0.500 | 0.750 | 0.250 | 0.125 |",
+        "2026-11-20, 2026-11-22.",
+        "| blinded | 1.25 | 24 | solver 8, checker 16 | 16 | 0.250 |",
+        "medians of 8 steps",
+    ):
         assert words in figures
     side = {"tokens_per_second": 900.5, "seconds_of_a_step": 2.0, "peak_gigabytes": 9.25}
     on_gpu = {"device": "a GPU", "rounds": 3, "vouch": side, "trl": {**side, "tokens_per_second": 800.0}}
@@ -284,8 +356,12 @@ def test_the_engine_is_told_with_every_round_and_seed_and_a_gpu_only_where_there
 def test_the_speeds_on_the_page_of_judges_are_the_measured_ones() -> None:
     measured = json.loads((ROOT / "benchmarks/results/encoder_speed.json").read_text(encoding="utf-8"))["models"]
     page = (ROOT / "docs/judges.md").read_text(encoding="utf-8")
-    rows = {"`hhem`": "hhem", "`lettuce` (base)": "lettucedetect", "`minicheck` (Flan-T5)": "minicheck-flan-t5",
-            "`minicheck` (DeBERTa), `factcg`": "minicheck-deberta"}  # fmt: skip
+    rows = {
+        "`hhem`": "hhem",
+        "`lettuce` (base)": "lettucedetect",
+        "`minicheck` (Flan-T5)": "minicheck-flan-t5",
+        "`minicheck` (DeBERTa), `factcg`": "minicheck-deberta",
+    }
     for row, name in rows.items():
         one = measured[name]
         seconds = [one["sources"][length]["seconds"] for length in ("256 tokens", "2000 tokens")]

@@ -25,21 +25,60 @@ def block(text: str, **citation: Any) -> dict[str, Any]:
 
 BLOCKS = [
     {"type": "thinking", "thinking": "Which year?", "signature": "s"},
-    block("The bridge opened in 1973.", **DOCUMENT, type="char_location", cited_text="The bridge opened in 1973.",
-          start_char_index=0, end_char_index=26),
-    block(" The bridge has two towers", **DOCUMENT, type="page_location", cited_text="The bridge has 3 towers.",
-          start_page_number=1, end_page_number=2),
+    block(
+        "The bridge opened in 1973.",
+        **DOCUMENT,
+        type="char_location",
+        cited_text="The bridge opened in 1973.",
+        start_char_index=0,
+        end_char_index=26,
+    ),
+    block(
+        " The bridge has two towers",
+        **DOCUMENT,
+        type="page_location",
+        cited_text="The bridge has 3 towers.",
+        start_page_number=1,
+        end_page_number=2,
+    ),
     block(" and "),
-    block("the toll is 4 euros", type="search_result_location", cited_text="The toll is 4 euros.", source="toll.txt",
-          title="Toll", search_result_index=1, start_block_index=0, end_block_index=1),
+    block(
+        "the toll is 4 euros",
+        type="search_result_location",
+        cited_text="The toll is 4 euros.",
+        source="toll.txt",
+        title="Toll",
+        search_result_index=1,
+        start_block_index=0,
+        end_block_index=1,
+    ),
     block("."),
-    block(" The bridge is 900 m long.", type="web_search_result_location", cited_text="The bridge is 900 m long.",
-          url="https://bridge.org/length?utm_source=x", title="L", encrypted_index="e"),
-    block(" The toll is 5 euros.", type="content_block_location", cited_text="The toll is 4 euros.", document_index=1,
-          document_title=None, start_block_index=0, end_block_index=1),
-    block(" The bridge is red.", type="web_search_result_location", cited_text="Red.", url="https://other.org",
-          title="O", encrypted_index="e"),
-]  # fmt: skip
+    block(
+        " The bridge is 900 m long.",
+        type="web_search_result_location",
+        cited_text="The bridge is 900 m long.",
+        url="https://bridge.org/length?utm_source=x",
+        title="L",
+        encrypted_index="e",
+    ),
+    block(
+        " The toll is 5 euros.",
+        type="content_block_location",
+        cited_text="The toll is 4 euros.",
+        document_index=1,
+        document_title=None,
+        start_block_index=0,
+        end_block_index=1,
+    ),
+    block(
+        " The bridge is red.",
+        type="web_search_result_location",
+        cited_text="Red.",
+        url="https://other.org",
+        title="O",
+        encrypted_index="e",
+    ),
+]
 TEXT = (
     "The bridge is 900 m long ([bridge.org](https://bridge.org/length?utm_source=openai)). The toll is 4 euros. "
     "The toll is 4 euros."
@@ -47,21 +86,45 @@ TEXT = (
 ANNOTATIONS = [
     {"type": "url_citation", "start_index": 25, "end_index": 84, "url": "https://bridge.org/length", "title": "L"},
     {"type": "file_citation", "file_id": "file-1", "filename": "toll.txt", "index": 106},
-    {"type": "container_file_citation", "container_id": "c", "file_id": "file-2", "filename": "bridge.txt",
-     "start_index": 107, "end_index": 127},
-]  # fmt: skip
-MESSAGE = {"type": "message", "role": "assistant", "content": [
-    {"type": "output_text", "text": TEXT, "annotations": ANNOTATIONS},
-]}  # fmt: skip
+    {
+        "type": "container_file_citation",
+        "container_id": "c",
+        "file_id": "file-2",
+        "filename": "bridge.txt",
+        "start_index": 107,
+        "end_index": 127,
+    },
+]
+MESSAGE = {
+    "type": "message",
+    "role": "assistant",
+    "content": [
+        {"type": "output_text", "text": TEXT, "annotations": ANNOTATIONS},
+    ],
+}
 
 
 ANSWERS: list[tuple[dict[str, Any], list[str]]] = [
-        ({"role": "assistant", "content": BLOCKS},
-         ["supports", "not_in_source", "supports", "supports", "no_source", "unknown_source"]),
-        ({"output": [{"type": "reasoning", "summary": []}, MESSAGE]}, ["supports", "supports", "other_source"]),
-        ({"choices": [{"message": {"role": "assistant", "content": TEXT, "annotations": [
-            {"type": "url_citation", "url_citation": ANNOTATIONS[0]}]}}]}, ["supports"]),
-]  # fmt: skip
+    (
+        {"role": "assistant", "content": BLOCKS},
+        ["supports", "not_in_source", "supports", "supports", "no_source", "unknown_source"],
+    ),
+    ({"output": [{"type": "reasoning", "summary": []}, MESSAGE]}, ["supports", "supports", "other_source"]),
+    (
+        {
+            "choices": [
+                {
+                    "message": {
+                        "role": "assistant",
+                        "content": TEXT,
+                        "annotations": [{"type": "url_citation", "url_citation": ANNOTATIONS[0]}],
+                    }
+                }
+            ]
+        },
+        ["supports"],
+    ),
+]
 
 
 @pytest.mark.parametrize(("answer", "outcomes"), ANSWERS)

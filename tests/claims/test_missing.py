@@ -51,9 +51,13 @@ def test_other_denials_are_claims_about_the_world(claim: str) -> None:
 
 @pytest.mark.parametrize(
     "claim",
-    ["The context does not mention surfboards.", "No information is given on night buses.",
-     "The text does not contain information about refunds.", "The document does not state who drives."],
-)  # fmt: skip
+    [
+        "The context does not mention surfboards.",
+        "No information is given on night buses.",
+        "The text does not contain information about refunds.",
+        "The document does not state who drives.",
+    ],
+)
 def test_what_no_source_has_a_word_of_is_not_mentioned(claim: str) -> None:
     [said] = CHECKER.check_response(claim, SOURCE).abstained
     assert (said.in_sources, said.place) == (False, None)

@@ -68,18 +68,24 @@ def test_yes_and_no_state_the_question_or_its_negation(question: str, answer: st
         ("Does the council fund repairs?", "the council funds repairs", "the council does not fund repairs"),
         ("Did the storm damage roofs?", "the storm did damage roofs", "the storm did not damage roofs"),
         ("Can patients request copies?", "patients can request copies", "patients cannot request copies"),
-        ("Does the team lead approve the budget?", "the team lead does approve the budget",
-         "the team lead does not approve the budget"),
+        (
+            "Does the team lead approve the budget?",
+            "the team lead does approve the budget",
+            "the team lead does not approve the budget",
+        ),
         ("Can visitors with a card enter?", "visitors with a card can enter", "visitors with a card cannot enter"),
-        ("Can the staff help clean the room?", "the staff can help clean the room",
-         "the staff cannot help clean the room"),
+        (
+            "Can the staff help clean the room?",
+            "the staff can help clean the room",
+            "the staff cannot help clean the room",
+        ),
         ("Is the water in the pool heated?", "the water in the pool is heated", "the water in the pool is not heated"),
         ("Is the pool open today?", "the pool is open today", "the pool is not open today"),
         ("Have all lodgers paid?", "all lodgers have paid", "not all lodgers have paid"),
         ("Did anyone complain?", "someone did complain", "no one did complain"),
         ("Were any of the boats hired?", "some of the boats were hired", "none of the boats were hired"),
     ],
-)  # fmt: skip
+)
 def test_a_word_that_may_be_a_noun_or_a_verb_is_read_by_its_place(question: str, stated: str, denied: str) -> None:
     assert claim_of_answer(question, "Yes.") == f"Yes [: {stated}]."
     assert claim_of_answer(question, "No.") == f"No [: {denied}]."
@@ -87,9 +93,14 @@ def test_a_word_that_may_be_a_noun_or_a_verb_is_read_by_its_place(question: str,
 
 @pytest.mark.parametrize(
     "question",
-    ["Can the night shift change?", "Does the club pay for court use?", "Is the park open on Sundays?",
-     "Can people who rent join?", "Has the club a pool?"],
-)  # fmt: skip
+    [
+        "Can the night shift change?",
+        "Does the club pay for court use?",
+        "Is the park open on Sundays?",
+        "Can people who rent join?",
+        "Has the club a pool?",
+    ],
+)
 def test_a_question_that_can_be_read_in_two_ways_is_not_completed(question: str) -> None:
     assert claim_of_answer(question, "Yes.") is None
     [passed] = decompose("No.", question).non_claims

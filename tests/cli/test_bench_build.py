@@ -44,9 +44,11 @@ def test_what_two_of_three_reject_is_dropped_and_the_agreement_told(built: Path,
     files = [
         write_rows(tmp_path / f"{name}.jsonl", [{"id": f"nq-{n}", "vote": said} for n, said in enumerate(votes)])
         for name, votes in {
-            "ada": ("accept", "reject", "accept"), "bob": ("accept", "reject", "accept"), "cy": ("accept", "accept"),
+            "ada": ("accept", "reject", "accept"),
+            "bob": ("accept", "reject", "accept"),
+            "cy": ("accept", "accept"),
         }.items()
-    ]  # fmt: skip
+    ]
     out = tmp_path / "mine.jsonl"
     said = "\n".join(count_votes(built, out, files))
     assert [(row["id"], row["verified"]) for row in read(out)] == [("nq-0", "people"), ("nq-2", "model")]

@@ -58,9 +58,16 @@ def test_a_run_ranks_answers_and_tells_figures_beside_baselines(data: Path, inde
 
 def test_biographies_are_scored_fact_by_fact(data: Path, index: Path, tmp_path: Path) -> None:
     result = bench(
-        "run", "fgveribench_long", "--score-model", "embedded:rules", "--index", index, "--out", tmp_path / "out",
+        "run",
+        "fgveribench_long",
+        "--score-model",
+        "embedded:rules",
+        "--index",
+        index,
+        "--out",
+        tmp_path / "out",
         data=data,
-    )  # fmt: skip
+    )
     assert result.exit_code == 0, result.stderr
     [line] = (tmp_path / "out/rows/fgveribench_long.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["scores"][1] > json.loads(line)["scores"][0]

@@ -40,10 +40,14 @@ def rows(tmp_path: Path) -> Path:
     """
     path = tmp_path / "rows.jsonl"
     made: list[dict[str, Any]] = [
-        {"id": str(n), "claim": f"The bridge opened, says page {n}.", "source": f"{SOURCE} This is page {n}.",
-         "label": "Attributable" if n % 4 else "Not Attributable"}
+        {
+            "id": str(n),
+            "claim": f"The bridge opened, says page {n}.",
+            "source": f"{SOURCE} This is page {n}.",
+            "label": "Attributable" if n % 4 else "Not Attributable",
+        }
         for n in range(40)
-    ]  # fmt: skip
+    ]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in made), encoding="utf-8")
     return path
 

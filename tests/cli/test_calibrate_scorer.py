@@ -26,10 +26,15 @@ RIGHT, WRONG = "The bridge opened in 1973.", "The bridge opened in 1937."
 def rows_of(count: int, **more: str) -> list[dict[str, Any]]:
     """Right and wrong claims in turn, each about a document of its own."""
     return [
-        {"id": str(n), "claim": WRONG if n % 2 else RIGHT, "source": f"{BRIDGE} Page {n}.",
-         "label": "Not Attributable" if n % 2 else "Attributable", **more}
+        {
+            "id": str(n),
+            "claim": WRONG if n % 2 else RIGHT,
+            "source": f"{BRIDGE} Page {n}.",
+            "label": "Not Attributable" if n % 2 else "Attributable",
+            **more,
+        }
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def written(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -53,8 +58,10 @@ def test_numbers_labels_and_questions_are_kept_line_by_line(tmp_path: Path) -> N
     assert (summary.rows, summary.problems) == (5, 1)
     found, asked, missing = labelled_scores(str(output))
     assert ([(one.gold, one.score) for one in found], asked, missing) == (
-        [("Attributable", 2.5), ("Not Attributable", -1.0), ("Attributable", 2.5)], {False}, 2,
-    )  # fmt: skip
+        [("Attributable", 2.5), ("Not Attributable", -1.0), ("Attributable", 2.5)],
+        {False},
+        2,
+    )
 
 
 def test_a_question_is_shown_to_the_scorer(tmp_path: Path) -> None:
@@ -129,13 +136,22 @@ def test_a_scorer_from_a_folder_is_calibrated_and_then_checks(tmp_path: Path, mo
 
 def test_rows_of_another_tool_are_fitted_on_their_own_labels(tmp_path: Path) -> None:
     # As LLM-AggreFact has them: doc, claim, and label 1 or 0.
-    foreign = [{"doc": row["source"], "claim": row["claim"], "label": int(row["label"] == "Attributable")}
-               for row in rows_of(24)]  # fmt: skip
+    foreign = [
+        {"doc": row["source"], "claim": row["claim"], "label": int(row["label"] == "Attributable")}
+        for row in rows_of(24)
+    ]
     made = tmp_path / "c.json"
     result = CliRunner().invoke(
         app,
-        ["calibrate", "--input", str(written(tmp_path / "rows.jsonl", foreign)), "--model", "embedded:rules",
-         "--output", str(made)],
-    )  # fmt: skip
+        [
+            "calibrate",
+            "--input",
+            str(written(tmp_path / "rows.jsonl", foreign)),
+            "--model",
+            "embedded:rules",
+            "--output",
+            str(made),
+        ],
+    )
     assert result.exit_code == Exit.OK, result.stderr
     assert "fitted on 24 rows" in result.stderr

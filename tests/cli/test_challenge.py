@@ -20,15 +20,26 @@ TASK = ROOT / "examples" / "expenses.yaml"
 PROPOSAL = ROOT / "examples" / "expenses_proposal.yaml"
 # Hotel: 3 nights at 190. Meals: 48.20 - 11.00 + 75 + 61.90 = 174.10. Total: 437.10 + 570 + 174.10 + 41.54 = 1,222.74.
 GOLD: dict[str, Any] = {
-    "in_time": True, "in_trip": True, "receipts": True, "economy": True, "travel": 437.1, "hotel": 570,
-    "meals": 174.1, "car": 41.54, "total": 1222.74, "paid": 222.74,
-}  # fmt: skip
+    "in_time": True,
+    "in_trip": True,
+    "receipts": True,
+    "economy": True,
+    "travel": 437.1,
+    "hotel": 570,
+    "meals": 174.1,
+    "car": 41.54,
+    "total": 1222.74,
+    "paid": 222.74,
+}
 SMALL = {
-    "task": "s", "data": {"apples": 3},
+    "task": "s",
+    "data": {"apples": 3},
     "rules": [{"id": "R1", "text": "Count.", "value": "data.apples"}, {"id": "R2", "text": "Fair."}],
-    "units": [{"id": "n", "type": "integer", "rules": ["R1"]},
-              {"id": "f", "type": "boolean", "rules": ["R2"], "depends_on": ["n"]}],
-}  # fmt: skip
+    "units": [
+        {"id": "n", "type": "integer", "rules": ["R1"]},
+        {"id": "f", "type": "boolean", "rules": ["R2"], "depends_on": ["n"]},
+    ],
+}
 
 
 def run(*arguments: str | Path) -> Result:
@@ -132,10 +143,14 @@ def test_a_run_that_was_cut_short_goes_on_where_it_stopped(tmp_path: Path) -> No
 
 def test_a_number_that_no_float_is_stays_what_it_was(tmp_path: Path) -> None:
     # The float nearest to 99,999,999,999,999.99 has 98 cents: read back as that, it would be challenged by the rule.
-    rules = [{"id": "R1", "text": "Paid.", "value": "data.euros + data.cents / 100"},
-             {"id": "R2", "text": "The same.", "value": "unit.paid"}]  # fmt: skip
-    units = [{"id": "paid", "type": "amount", "rules": ["R1"]},
-             {"id": "due", "type": "amount", "rules": ["R2"], "depends_on": ["paid"]}]  # fmt: skip
+    rules = [
+        {"id": "R1", "text": "Paid.", "value": "data.euros + data.cents / 100"},
+        {"id": "R2", "text": "The same.", "value": "unit.paid"},
+    ]
+    units = [
+        {"id": "paid", "type": "amount", "rules": ["R1"]},
+        {"id": "due", "type": "amount", "rules": ["R2"], "depends_on": ["paid"]},
+    ]
     data = {"euros": 99_999_999_999_999, "cents": 99}
     task = written(tmp_path / "task.json", {"task": "s", "data": data, "rules": rules, "units": units})
     output = tmp_path / "steps.jsonl"
@@ -202,7 +217,11 @@ def test_the_page_shows_every_unit_the_case_as_a_tree_and_no_markup_of_others(tm
     text = page.read_text(encoding="utf-8")
     assert "<script>alert" not in text
     assert "\u202e" not in text
-    for words in ("n is 4, but rule R1 gives 3.", "✓ data.apples = 3", "&#34;kind&#34;: &#34;claim&#34;",
-                  "This unit could not be judged (undecided)",
-                  "An unchallenged unit is not proven correct"):  # fmt: skip
+    for words in (
+        "n is 4, but rule R1 gives 3.",
+        "✓ data.apples = 3",
+        "&#34;kind&#34;: &#34;claim&#34;",
+        "This unit could not be judged (undecided)",
+        "An unchallenged unit is not proven correct",
+    ):
         assert words in text

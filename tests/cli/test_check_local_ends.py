@@ -35,7 +35,10 @@ def test_an_interrupt_while_a_local_model_computes_ends_with_130_and_no_abort(tm
     words = ["check", "It has two towers.", "--source-text", "It has one.", "--max-tokens", "50000"]
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, *words, "--model", f"local:{folder}"],
-        capture_output=True, text=True, timeout=240, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (128 + signal.SIGINT, "interrupted\n"), done.stderr
     assert "terminate called" not in done.stderr

@@ -64,8 +64,9 @@ def test_votes_and_method_reach_the_model() -> None:
             return next(said)
 
     with chat_server(answer) as model:
-        result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--json", "--method", "label",
-                       "--votes", "3")  # fmt: skip
+        result = vouch(
+            "check", CLAIM, "--source-text", SOURCE, "--model", model, "--json", "--method", "label", "--votes", "3"
+        )
     found = json.loads(result.stdout)
     assert (found["label"], round(found["score"], 3), found["provenance"]["votes"]) == ("Attributable", 0.667, 3)
 
@@ -176,8 +177,14 @@ def test_a_calibration_is_made_by_asking_the_model_and_then_applied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = ("Attributable", "Not Attributable")
-    made = [{"claim": f"The bridge opened, page {n}.", "source": f"{SOURCE} Page {n}.",
-             "label": said[n // 20 if n % 4 else 1 - n // 20]} for n in range(40)]  # fmt: skip
+    made = [
+        {
+            "claim": f"The bridge opened, page {n}.",
+            "source": f"{SOURCE} Page {n}.",
+            "label": said[n // 20 if n % 4 else 1 - n // 20],
+        }
+        for n in range(40)
+    ]
     rows, output = tmp_path / "dev.jsonl", tmp_path / "tiny.json"
     rows.write_text("".join(f"{json.dumps(row)}\n" for row in made))
 

@@ -139,8 +139,12 @@ def test_pages_inside_are_not_fetched_even_if_an_engine_names_them(engine: tuple
 
 
 def test_rows_without_sources_are_searched_for(engine: tuple[str, list[str]], tmp_path: Path) -> None:
-    rows = [{"id": "a", "claim": WRONG}, {"id": "b", "claim": UNKNOWN}, {"id": "c", "claim": WRONG, "source": WRONG},
-            {"id": "d", "response": WRONG}]  # fmt: skip
+    rows = [
+        {"id": "a", "claim": WRONG},
+        {"id": "b", "claim": UNKNOWN},
+        {"id": "c", "claim": WRONG, "source": WRONG},
+        {"id": "d", "response": WRONG},
+    ]
     source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     files = ("--input", str(source), "--output", str(output))

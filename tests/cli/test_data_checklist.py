@@ -65,10 +65,14 @@ def test_lists_without_faults_are_kept_and_the_others_go_apart_with_theirs(
     assert make_checklists(options, ScriptedModel(SCRIPT)) == Exit.INCOMPLETE  # row d has no instruction
     first, second = lines(options.output)
     assert first == {
-        "id": "a", "group": "g", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}],
-        "instruction": ROWS[0]["prompt"], "attempts": 1,
+        "id": "a",
+        "group": "g",
+        "instruction_id_list": ["punctuation:no_comma"],
+        "kwargs": [{}],
+        "instruction": ROWS[0]["prompt"],
+        "attempts": 1,
         "checklist": [{"text": "Is it about Paris?"}, {"text": "Is it free of commas?"}],
-    }  # fmt: skip
+    }
     assert (second["id"], second["instruction"]) == ("b", "[user]\nWrite about Rome.")
     faulty, broken, none = lines(options.rejected)
     assert (faulty["id"], faulty["attempts"], len(faulty["checklist"])) == ("c", 3, 2)

@@ -19,8 +19,9 @@ def test_rows_are_written_and_the_reading_is_told(tmp_path: Path) -> None:
     )
     assert done.exit_code == 0
     assert [json.loads(line)["label"] for line in output.read_text().splitlines()] == [
-        "Attributable", "Not Attributable",
-    ]  # fmt: skip
+        "Attributable",
+        "Not Attributable",
+    ]
     assert "2 rows: MiniCheck / LLM-AggreFact: claim from claim, source from doc, label from label" in done.stderr
 
 

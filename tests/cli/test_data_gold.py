@@ -20,13 +20,20 @@ from vouching.rows import MadeFiles
 
 EVALUATION = "I am planning a trip to Japan, and I would like thee to write an itinerary without any commas."
 ROWS: list[Any] = [
-    {"id": "a", "instruction": "Name a bridge. No commas.",
-     "checklist": ["Is a bridge named?", {"rule": "punctuation:no_comma"}]},
-    {"id": "b", "prompt": "Say it in capitals.",
-     "instruction_id_list": ["change_case:english_capital"], "kwargs": [{}]},
+    {
+        "id": "a",
+        "instruction": "Name a bridge. No commas.",
+        "checklist": ["Is a bridge named?", {"rule": "punctuation:no_comma"}],
+    },
+    {
+        "id": "b",
+        "prompt": "Say it in capitals.",
+        "instruction_id_list": ["change_case:english_capital"],
+        "kwargs": [{}],
+    },
     {"id": "c", "instruction": f"{EVALUATION} Be brief.", "checklist": ["Is it brief?"]},
     {"id": "d", "instruction": "Name a river."},
-]  # fmt: skip
+]
 SCRIPT = {"bridge": "Well, Tower Bridge.", "capitals": "THE BRIDGE OPENED IN SPRING AND IT IS STILL OPEN"}
 
 
@@ -80,9 +87,13 @@ def test_items_with_a_rule_are_labelled_and_the_others_wait(
     assert make_gold(options, ScriptedModel(SCRIPT)) == Exit.INCOMPLETE
     comma, capitals = lines(options.output)
     assert comma == {
-        "id": "a/0/1", "x": "Name a bridge. No commas.", "y": "Well, Tower Bridge.",
-        "c": "Is the response free of commas?", "l": 0, "by": "rule",
-    }  # fmt: skip
+        "id": "a/0/1",
+        "x": "Name a bridge. No commas.",
+        "y": "Well, Tower Bridge.",
+        "c": "Is the response free of commas?",
+        "l": 0,
+        "by": "rule",
+    }
     assert (capitals["id"], capitals["l"]) == ("b/0/0", 1)
     [waiting] = lines(options.unlabelled)
     assert (waiting["id"], waiting["c"], waiting["l"]) == ("a/0/0", "Is a bridge named?", None)
@@ -119,8 +130,10 @@ def test_what_a_person_says_is_kept_by_later_runs(options: GoldOptions, tmp_path
     labels = read_labels(written(options.unlabelled, filled))
     make_gold(replace(options, resume=True, labels=labels), model)
     assert [(row["id"], row["l"], row["by"]) for row in lines(options.output)] == [
-        ("a/0/0", 1, "person"), ("a/0/1", 0, "rule"), ("b/0/0", 1, "rule"),
-    ]  # fmt: skip
+        ("a/0/0", 1, "person"),
+        ("a/0/1", 0, "rule"),
+        ("b/0/0", 1, "rule"),
+    ]
     make_gold(replace(options, resume=True), model)
     assert lines(options.output)[0]["by"] == "person"
     assert lines(options.unlabelled) == []
@@ -135,8 +148,9 @@ def test_the_policy_is_sampled_as_often_as_asked_and_asked_in_its_own_turns(opti
     assert [row["l"] for row in lines(options.output)] == [1, 0, 1]
     assert lines(options.output)[2]["y"] == "Akashi."
     assert [(message.role, message.content) for message in model.asked[0].messages] == [
-        ("system", "Be brief."), ("user", "Name a bridge."),
-    ]  # fmt: skip
+        ("system", "Be brief."),
+        ("user", "Name a bridge."),
+    ]
     assert model.asked[0].sampling.temperature == 1.0
 
 

@@ -16,11 +16,15 @@ from vouching.cli.streams import Exit
 from vouching.train.rank_rows import read_pairs
 
 ROWS: list[dict[str, Any]] = [
-    {"id": "a", "question": "When did Ada Moore die?", "reference": "3 May 1899",
-     "sources": [{"title": "Ada Moore", "text": "Ada Moore was born on 9 June 1821. She died on 3 May 1899."}]},
+    {
+        "id": "a",
+        "question": "When did Ada Moore die?",
+        "reference": "3 May 1899",
+        "sources": [{"title": "Ada Moore", "text": "Ada Moore was born on 9 June 1821. She died on 3 May 1899."}],
+    },
     {"id": "b", "question": "Is Ulm in France?", "reference": "no"},
     {"id": "c", "question": "What did she die of?", "reference": "heart failure"},
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,14 @@ def make_pairs(options: PairOptions) -> Exit:
     """How the command ends."""
     with pytest.raises(typer.Exit) as ended:
         pairs_command(
-            options.input, options.output, [*options.models], options.judge, options.per_model, dpo=options.dpo,
+            options.input,
+            options.output,
+            [*options.models],
+            options.judge,
+            options.per_model,
+            dpo=options.dpo,
             resume=options.resume,
-        )  # fmt: skip
+        )
     return Exit(ended.value.exit_code)
 
 
@@ -104,8 +113,9 @@ def test_models_answer_and_a_judge_marks_and_compares(tmp_path: Path, capsys: py
         assert make_pairs(options) == Exit.OK
     pairs = read_pairs([options.output])
     assert [(one.better.answer, one.worse.answer) for one in pairs] == [
-        ("In 1899.", "In 1821."), ("In 1899.", "Long ago.")
-    ]  # fmt: skip
+        ("In 1899.", "In 1821."),
+        ("In 1899.", "Long ago."),
+    ]
     [rejected] = lines(options.output.with_suffix(".rejected.jsonl"))
     assert [(one["answer"], one["label"]) for one in rejected["answers"]] == [("No.", "incorrect")]
     assert capsys.readouterr().err.splitlines() == [

@@ -57,8 +57,10 @@ def test_a_reflection_is_written_shown_and_keeps_the_answers_beside_it(rows: Pat
     assert shown.split()[:5] == ["temporal_shift", "known", "1", "100.0", "%"]
     answers = read_records(output.with_suffix(".judged.jsonl"), Judged)
     assert [(one.row.id, one.label) for one in answers] == [
-        ("a", "Attributable"), ("b", "Not Attributable"), ("c", "Attributable"),
-    ]  # fmt: skip
+        ("a", "Attributable"),
+        ("b", "Not Attributable"),
+        ("c", "Attributable"),
+    ]
 
 
 def test_json_is_the_record_itself(rows: Path) -> None:

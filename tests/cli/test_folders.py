@@ -103,9 +103,16 @@ def test_rows_of_a_folder_are_annotated_and_the_calls_are_paced(tmp_path: Path) 
         (lake / f"{name}.jsonl").write_text(f"{json.dumps(row)}\n")
     with chat_server(lambda asked: reply()) as model:
         done = vouch(
-            "data", "annotate", "--input", lake, "--output", tmp_path / "sft.jsonl", "--model", model,
+            "data",
+            "annotate",
+            "--input",
+            lake,
+            "--output",
+            tmp_path / "sft.jsonl",
+            "--model",
+            model,
             VOUCH_CALLS_PER_MINUTE="6000",
-        )  # fmt: skip
+        )
     assert done.exit_code == Exit.OK, done.stderr
     assert [line["id"] for line in lines_of(tmp_path / "sft.jsonl")] == ["a", "b"]
     assert "2 of 2 rows accepted" in done.stderr

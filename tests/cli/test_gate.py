@@ -63,8 +63,9 @@ def test_folders_give_their_documents_and_front_matter_is_no_claim(folder: Path)
     (folder / "docs/picture.svg").write_text("<svg>It opened in 1937.</svg>", "utf-8")
     done = vouch("gate", "docs", "docs", "--source", "facts", *MODEL)
     assert [line.partition(" temporal")[0] for line in done.stdout.splitlines()] == [
-        "docs/bad.md:3:1:", "docs/new/rule.md:5:1:",
-    ], done.stdout  # fmt: skip
+        "docs/bad.md:3:1:",
+        "docs/new/rule.md:5:1:",
+    ], done.stdout
     (folder / "docs/only.md").write_text("---\ntitle: The bridge opened in 1937\n---\n", "utf-8")
     assert "no claim was found" in vouch("gate", "docs", "docs/only.md", "--source", "facts", *MODEL).stderr
     (folder / "empty").mkdir()
@@ -245,8 +246,9 @@ def test_a_policy_decides_what_fails_and_what_goes_to_review(folder: Path) -> No
     Path("outcomes.toml").write_text('[rules.words]\noutcome = "fail"\nlabel = "Attributable"\n', encoding="utf-8")
     both = gate("--policy", "outcomes.toml", "--report", "out.sarif")
     assert (both.exit_code, both.stdout.splitlines()[0]) == (
-        1, "docs/good.md:1:1: fails by the policy: attributable: The bridge has two towers.",
-    )  # fmt: skip
+        1,
+        "docs/good.md:1:1: fails by the policy: attributable: The bridge has two towers.",
+    )
     found = json.loads(Path("out.sarif").read_text("utf-8"))["runs"][0]["results"]
     assert [one["ruleId"] for one in found] == ["policy", "temporal_shift"]
 

@@ -169,8 +169,12 @@ def test_info_says_what_an_index_holds(files: Path) -> None:
     vouch("index", "build", "towns", "docs", "rows.jsonl", "--words", "100")
     facts = json.loads(vouch("index", "info", "towns", "--json").stdout)
     assert {key: facts[key] for key in ("documents", "passages", "words_per_passage", "encoder", "segments")} == {
-        "documents": 2, "passages": 2, "words_per_passage": 100, "encoder": None, "segments": 1,
-    }  # fmt: skip
+        "documents": 2,
+        "passages": 2,
+        "words_per_passage": 100,
+        "encoder": None,
+        "segments": 1,
+    }
     assert facts["contents"] == [{"id": "docs/mill.md", "passages": 1}, {"id": "rows.jsonl#7", "passages": 1}]
     shown = vouch("index", "info", "towns").stdout
     assert "words per passage  100\nencoder            none\n" in shown

@@ -18,8 +18,12 @@ NAMES = ("Ann", "Bob", "Cy", "Dora")
 LATE = "Bob"
 ROWS = {
     "claims": [
-        {"id": name, "claim": f"{name} says the bridge opened to traffic in 1973.", "source": SOURCE,
-         "label": "Attributable" if name in ("Ann", "Bob") else "Not Attributable"}
+        {
+            "id": name,
+            "claim": f"{name} says the bridge opened to traffic in 1973.",
+            "source": SOURCE,
+            "label": "Attributable" if name in ("Ann", "Bob") else "Not Attributable",
+        }
         for name in NAMES
     ],
     "instructions": [{"id": name, "instruction": f"Write about {name}."} for name in NAMES],
@@ -27,7 +31,7 @@ ROWS = {
         {"id": name, "question": f"When did {name} cross the bridge?", "answers": ["In 1973.", "In 1937."]}
         for name in NAMES
     ],
-}  # fmt: skip
+}
 REPLIES = {
     "claims": reply(RIGHT),
     "instructions": "1. Is it about {name}?",

@@ -74,8 +74,10 @@ def test_gates_windows_and_tools_for_agents_keep_their_results_too(target: str, 
         rows = list(ledger.rows())
         assert ledger.verify().intact
     assert [(row.kind, row.label) for row in rows] == [
-        ("check", "Attributable"), ("check-response", "failed"), ("check-response", "failed"),
-    ]  # fmt: skip
+        ("check", "Attributable"),
+        ("check-response", "failed"),
+        ("check-response", "failed"),
+    ]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

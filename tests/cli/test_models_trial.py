@@ -75,9 +75,15 @@ def test_a_good_model_is_seen_to_be_one() -> None:
     assert result.exit_code == Exit.OK, result.output
     found = json.loads(result.stdout)
     assert found["server"] == {
-        "context": 16384, "slots": 2, "schema": True, "logprobs": True, "system": True, "usage": True, "thinks": False,
+        "context": 16384,
+        "slots": 2,
+        "schema": True,
+        "logprobs": True,
+        "system": True,
+        "usage": True,
+        "thinks": False,
         "refused": [],
-    }  # fmt: skip
+    }
     judged = found["claims"]
     assert (judged["readable"], judged["readable_by_first_reply"], judged["right"]) == (10, 10, 10)
     assert judged["labels"] == {"Attributable": 5, "Not Attributable": 5}
@@ -147,7 +153,7 @@ PAGE = Answer(200, b"<html>Welcome to nginx!</html>", {"content-type": "text/htm
         ([Answer(raw=b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{")], (), "no answer from"),
     ],
     ids=["a web page", "no choices", "status 500", "no answer", "a broken connection"],
-)  # fmt: skip
+)
 def test_a_broken_server_ends_with_the_reason(script: list[Answer], options: tuple[str, ...], words: str) -> None:
     result, requests = tried(script, *options)
     assert result.exit_code == Exit.INCOMPLETE

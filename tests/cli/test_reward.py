@@ -51,10 +51,20 @@ def test_each_row_gives_a_line_with_total_and_parts(rows: Path, output: Path) ->
     assert result.stderr == "vouch: 3 rows, 1 with an unreadable reply\n"
     first, second, third = lines(output)
     assert first == {
-        "id": "a", "group": "g1", "gold": NA, "predicted": NA, "total": 1.12,
-        "parts": {"format": 1.0, "alignment": 1.0, "chain": 1.0, "label": 1.0, "diagnosis": 1.0,
-                  "calibration": pytest.approx(0.12)},
-    }  # fmt: skip
+        "id": "a",
+        "group": "g1",
+        "gold": NA,
+        "predicted": NA,
+        "total": 1.12,
+        "parts": {
+            "format": 1.0,
+            "alignment": 1.0,
+            "chain": 1.0,
+            "label": 1.0,
+            "diagnosis": 1.0,
+            "calibration": pytest.approx(0.12),
+        },
+    }
     # .70 - .10 * .8, and nothing
     assert [(row["predicted"], row["total"]) for row in (second, third)] == [("Attributable", 0.62), (None, 0.0)]
 
@@ -137,8 +147,12 @@ def test_rewards_are_diagnosed_from_the_lines(rows: Path, output: Path, tmp_path
 
 def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
     good = [{"id": str(n), "group": "g", "total": n} for n in range(2)]
-    bad: list[Any] = [{"total": None, "group": "g"}, {"total": 1}, {"total": 1, "group": 1, "gold": "yes"},
-                      {"total": 1, "group": 1, "parts": {"a": "b"}}]  # fmt: skip
+    bad: list[Any] = [
+        {"total": None, "group": "g"},
+        {"total": 1},
+        {"total": 1, "group": 1, "gold": "yes"},
+        {"total": 1, "group": 1, "parts": {"a": "b"}},
+    ]
     result = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, *bad]))
     assert result.exit_code == Exit.INCOMPLETE
     assert 'r.jsonl, line 3: "total" must be a number, got null' in result.stderr

@@ -37,10 +37,20 @@ def test_each_row_gives_a_line_with_total_and_parts(tmp_path: Path) -> None:
     result, (first, second) = rewarded(tmp_path, ROWS)
     assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 2 rows, 1 without faults\n")
     assert first == {
-        "id": "a", "group": "g", "total": -1.0,
-        "parts": {"questions": 2, "matches": 1, "different": 1, "unanswered": 0, "contradictory": 0, "leaks": 0,
-                  "missing": 0, "coverage": 1.0},
-    }  # fmt: skip
+        "id": "a",
+        "group": "g",
+        "total": -1.0,
+        "parts": {
+            "questions": 2,
+            "matches": 1,
+            "different": 1,
+            "unanswered": 0,
+            "contradictory": 0,
+            "leaks": 0,
+            "missing": 0,
+            "coverage": 1.0,
+        },
+    }
     assert second["total"] == 0.0
 
 
@@ -61,12 +71,17 @@ def test_scale_comparison_and_guard_are_options(tmp_path: Path, options: tuple[s
 
 def test_a_row_that_cannot_be_counted_has_no_reward_and_is_named(tmp_path: Path) -> None:
     broken: list[Any] = [
-        {"pairs": [RIGHT]}, {"pairs": [RIGHT], "response": 2}, {"pairs": {}, "response": RESPONSE},
-        {"pairs": [7], "response": RESPONSE}, {"pairs": [{"question": "How many?"}], "response": RESPONSE},
+        {"pairs": [RIGHT]},
+        {"pairs": [RIGHT], "response": 2},
+        {"pairs": {}, "response": RESPONSE},
+        {"pairs": [7], "response": RESPONSE},
+        {"pairs": [{"question": "How many?"}], "response": RESPONSE},
         {"pairs": [{**RIGHT, "checked": "2"}], "response": RESPONSE},
         {"pairs": [{**RIGHT, "checked": [2]}], "response": RESPONSE},
-        {"pairs": [{**RIGHT, "checked": []}], "response": RESPONSE}, {"response": RESPONSE}, 7,
-    ]  # fmt: skip
+        {"pairs": [{**RIGHT, "checked": []}], "response": RESPONSE},
+        {"response": RESPONSE},
+        7,
+    ]
     result, lines = rewarded(tmp_path, [*broken, ROWS[1]])
     assert result.exit_code == Exit.INCOMPLETE
     assert [line["total"] for line in lines] == [None] * len(broken) + [0.0]

@@ -33,10 +33,19 @@ def test_each_row_gives_a_line_with_total_and_parts(tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 2 rows, 1 with all items passed\n")
     # p = 1, .75, .25; two of three reach .75; R = .5 * 2/3; S: all three have a yes, and not all passed.
     assert first == {
-        "id": "a", "group": "g", "total": pytest.approx(1 / 3),
-        "parts": {"p": [1.0, 0.75, 0.25], "s": pytest.approx(2 / 3), "strict": 0.0, "generator": pytest.approx(1 / 3),
-                  "S": [0, 1, 2], "replay": [1, 1, 0], "holistic": 1.0},
-    }  # fmt: skip
+        "id": "a",
+        "group": "g",
+        "total": pytest.approx(1 / 3),
+        "parts": {
+            "p": [1.0, 0.75, 0.25],
+            "s": pytest.approx(2 / 3),
+            "strict": 0.0,
+            "generator": pytest.approx(1 / 3),
+            "S": [0, 1, 2],
+            "replay": [1, 1, 0],
+            "holistic": 1.0,
+        },
+    }
     assert second["total"] == 1.0
     assert second["parts"]["S"] == []
 
@@ -65,9 +74,15 @@ def test_threshold_aggregator_and_beta_are_options(tmp_path: Path, options: tupl
 
 def test_a_row_without_usable_votes_has_no_reward_and_is_named(tmp_path: Path) -> None:
     broken: list[Any] = [
-        {"id": "failed", "votes": [[1], None]}, {"id": "none", "votes": []}, {"votes": [[2]]}, {"votes": [["yes"]]},
-        {"votes": [[1], [1, 1], [1, 1, 1]]}, {"response": "x"}, {"votes": [7]}, 7,
-    ]  # fmt: skip
+        {"id": "failed", "votes": [[1], None]},
+        {"id": "none", "votes": []},
+        {"votes": [[2]]},
+        {"votes": [["yes"]]},
+        {"votes": [[1], [1, 1], [1, 1, 1]]},
+        {"response": "x"},
+        {"votes": [7]},
+        7,
+    ]
     result, lines = rewarded(tmp_path, [*broken, ROWS[1]])
     assert result.exit_code == Exit.INCOMPLETE
     assert [line["total"] for line in lines] == [None] * 8 + [1.0]

@@ -43,8 +43,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_runs_are_listed_wherever_they_lie_below_a_folder(root: Path) -> None:
     listed = json.loads(vouch("runs", "list", root, "--json").stdout)
     assert [(one["run"], one["steps"], len(one["alarms"])) for one in listed] == [
-        (str(root / "deeper/binary"), 350, 1), (str(root / "process"), 350, 0)
-    ]  # fmt: skip
+        (str(root / "deeper/binary"), 350, 1),
+        (str(root / "process"), 350, 0),
+    ]
     assert "grpo" in vouch("runs", "list", root).stdout
     assert vouch("runs", "list", root / "none").exit_code == 2
 
@@ -190,10 +191,16 @@ def test_a_list_of_games_tells_whole_names_and_the_reward_of_who_is_trained_for(
         folder = tmp_path / f"a-folder-with-a-long-name/{kind}"
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps({"kind": kind, "settings": {}}), encoding="utf-8")
-        RunLog(folder).write({
-            "step": 1.0, "loss": 0.5, f"reward/{other}/total": 0.11, f"reward/{main}/total": 0.22,
-            "oracle/a": 0.33 if kind == "assurance" else 0.44, f"oracle/{oracle}": 0.44,
-        })  # fmt: skip
+        RunLog(folder).write(
+            {
+                "step": 1.0,
+                "loss": 0.5,
+                f"reward/{other}/total": 0.11,
+                f"reward/{main}/total": 0.22,
+                "oracle/a": 0.33 if kind == "assurance" else 0.44,
+                f"oracle/{oracle}": 0.44,
+            }
+        )
     shown = vouch("runs", "list", tmp_path).stdout
     rows = [line.split() for line in shown.splitlines()]
     for kind in kinds:

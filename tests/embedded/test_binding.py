@@ -69,7 +69,7 @@ def test_both_places_are_named_in_the_reason() -> None:
             [],
         ),
     ],
-)  # fmt: skip
+)
 def test_each_value_of_a_sentence_has_its_own_zone(source: str, right: list[str], wrong: list[str]) -> None:
     assert [claim for claim in right if not attributable(claim, source)] == []
     assert [claim for claim in wrong if attributable(claim, source)] == []

@@ -43,8 +43,11 @@ def test_scores_are_calibrated_and_reasons_stay(tmp_path: Path, monkeypatch: pyt
         odds = min(max(old.score, 0.01), 0.99)
         assert new.score == pytest.approx(1 / (1 + ((1 - odds) / odds) ** 0.5))
         assert (new.label, new.evidence_alignment, new.reasoning_chain, new.revised_claim) == (
-            old.label, old.evidence_alignment, old.reasoning_chain, old.revised_claim,
-        )  # fmt: skip
+            old.label,
+            old.evidence_alignment,
+            old.reasoning_chain,
+            old.revised_claim,
+        )
         assert new.provenance.calibrator == f"{old.provenance.calibrator}, {Calibrator('temperature', (2.0,)).name}"
 
 

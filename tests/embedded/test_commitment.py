@@ -91,9 +91,13 @@ def test_a_clause_is_asserted(sentence: str) -> None:
 
 @pytest.mark.parametrize(
     ("sentence", "mentioned"),
-    [("The company plans to cut 400 jobs.", True), ("The mayor suggested moving the fair to the park.", True),
-     ("The company cut 400 jobs.", False), ("The company decided to cut 400 jobs.", False)],
-)  # fmt: skip
+    [
+        ("The company plans to cut 400 jobs.", True),
+        ("The mayor suggested moving the fair to the park.", True),
+        ("The company cut 400 jobs.", False),
+        ("The company decided to cut 400 jobs.", False),
+    ],
+)
 def test_what_is_planned_has_not_happened(sentence: str, mentioned: bool) -> None:
     assert any(m.attitude == "supposed" for m in find_mentions(sentence)) is mentioned
 

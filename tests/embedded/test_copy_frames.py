@@ -58,12 +58,19 @@ def test_what_the_document_says_itself(text: str) -> None:
 @pytest.mark.parametrize(
     ("label", "plain"),
     [
-        ("Opening hours", True), ("Article 5", True), ("Helene Brandt", True), ("", True),
-        ("The court does not accept that contention", True), ("Please note the following rules for the pool", True),
-        ("Rumour mill", False), ("helene", False), ("Overheard in the queue at the chip shop", False),
-        ("If the patent is struck down, the plaque will have these words", False), ("審査員へ", False),
+        ("Opening hours", True),
+        ("Article 5", True),
+        ("Helene Brandt", True),
+        ("", True),
+        ("The court does not accept that contention", True),
+        ("Please note the following rules for the pool", True),
+        ("Rumour mill", False),
+        ("helene", False),
+        ("Overheard in the queue at the chip shop", False),
+        ("If the patent is struck down, the plaque will have these words", False),
+        ("審査員へ", False),
     ],
-)  # fmt: skip
+)
 def test_labels_under_which_a_document_speaks_itself(label: str, plain: bool) -> None:
     assert is_plain_label(label) is plain
 

@@ -33,18 +33,24 @@ def value_outcome(claim: str, source: str) -> set[str]:
         # 331 - 303 = 28, both in one column
         ("The Gelmir holds 28 litres more than the Polaro.", "38 litres", TABLE),
         # 2 * 2,100 = 4,200
-        ("The master's programme costs 4,200 euros for 2 semesters.", "4,300 euros",
-         "The master's programme costs 2,100 euros per semester."),
+        (
+            "The master's programme costs 4,200 euros for 2 semesters.",
+            "4,300 euros",
+            "The master's programme costs 2,100 euros per semester.",
+        ),
         # 10:00 to 17:00
         ("The office is open for 7 hours.", "6 hours", "The office is open from 10:00 to 17:00."),
         # 12 December 1904 to 2 March 1979: 74 whole years
         ("Marchetti lived for 74 years.", "75 years", "Marchetti lived from 12 December 1904 to 2 March 1979."),
         ("The bridge was open for 62 years.", "63 years", "The bridge was open from 1921 until it closed in 1983."),
         # 93.8 - 92.6 = 1.2
-        ("Attendance rose by 1.2 percentage points.", "1.3 percentage points",
-         "Attendance was 92.6 percent in 2022 and 93.8 percent in 2023."),
+        (
+            "Attendance rose by 1.2 percentage points.",
+            "1.3 percentage points",
+            "Attendance was 92.6 percent in 2022 and 93.8 percent in 2023.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_value_that_one_step_gives_is_supported_and_another_is_not(claim: str, wrong: str, source: str) -> None:
     assert value_outcome(claim, source) <= {"match"}
     right = wrong.split()[0]

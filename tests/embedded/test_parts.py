@@ -43,11 +43,13 @@ def test_parts_come_in_the_order_of_the_claim() -> None:
 def test_a_predicate_has_at_most_four_words_and_ends_at_a_comma() -> None:
     # Seven content words: four and three.
     assert [words for _, words, _ in parts_of("The old red wooden narrow crooked bridge collapsed")] == [
-        "old red wooden narrow", "crooked bridge collapsed",
-    ]  # fmt: skip
+        "old red wooden narrow",
+        "crooked bridge collapsed",
+    ]
     assert [words for _, words, _ in parts_of("The bridge collapsed, traffic stopped")] == [
-        "bridge collapsed", "traffic stopped",
-    ]  # fmt: skip
+        "bridge collapsed",
+        "traffic stopped",
+    ]
 
 
 def test_a_counted_noun_ends_at_the_first_plural_and_at_a_comma() -> None:

@@ -55,8 +55,12 @@ def test_words_that_look_like_special_tokens_are_read_as_text() -> None:
 def test_a_pair_is_the_claim_between_special_tokens_and_then_the_window() -> None:
     claim, window = TOKENIZER.tokens(["the bridge", "a river"])
     assert TOKENIZER.pair(claim.ids, window.ids).tolist() == [
-        TOKENIZER.cls, *claim.ids.tolist(), TOKENIZER.sep, *window.ids.tolist(), TOKENIZER.sep,
-    ]  # fmt: skip
+        TOKENIZER.cls,
+        *claim.ids.tolist(),
+        TOKENIZER.sep,
+        *window.ids.tolist(),
+        TOKENIZER.sep,
+    ]
 
 
 def test_a_file_that_is_not_a_tokenizer_is_refused(tmp_path: Path) -> None:

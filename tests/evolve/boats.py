@@ -33,8 +33,14 @@ def boats(large: int = 60, small: int = 12) -> list[Row]:
 
 def row(number: int, label: Label, data_set: str = "a", error_type: ErrorType | None = None) -> Row:
     """A row that nothing is said of but its label and type."""
-    return Row(f"{data_set}-{number}", f"Claim {data_set} {number}.", f"Source {data_set} {number}.", label, data_set,
-               error_type=error_type)  # fmt: skip
+    return Row(
+        f"{data_set}-{number}",
+        f"Claim {data_set} {number}.",
+        f"Source {data_set} {number}.",
+        label,
+        data_set,
+        error_type=error_type,
+    )
 
 
 def said(one: Row, attributable: bool, error_type: ErrorType | None = None) -> Judged:

@@ -34,10 +34,11 @@ class Scholar:
         self.die("verify")
         known = json.loads((self.folder / "known.json").read_text(encoding="utf-8"))
         return [
-            Judged(row, 0.1, "Not Attributable", row.error_type) if known.get(row.error_type, 0) >= ENOUGH
+            Judged(row, 0.1, "Not Attributable", row.error_type)
+            if known.get(row.error_type, 0) >= ENOUGH
             else Judged(row, 0.9, "Attributable")
             for row in rows
-        ]  # fmt: skip
+        ]
 
     def refine(
         self, round: int, probes: Sequence[Probe], replay: Sequence[Row], rules: Sequence[str], out: Path

@@ -54,9 +54,13 @@ def test_the_interval_is_compared_with_the_allowed_loss() -> None:
         for loss in (0.1, 0.3, 0.6)
     }
     assert accepted == {
-        ("harm", 0.1): False, ("harm", 0.3): True, ("harm", 0.6): True,
-        ("safety", 0.1): False, ("safety", 0.3): False, ("safety", 0.6): True,
-    }  # fmt: skip
+        ("harm", 0.1): False,
+        ("harm", 0.3): True,
+        ("harm", 0.6): True,
+        ("safety", 0.1): False,
+        ("safety", 0.3): False,
+        ("safety", 0.6): True,
+    }
 
 
 def test_a_shown_gain_passes_safety() -> None:

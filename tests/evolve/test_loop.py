@@ -33,9 +33,13 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> EvolveConfig:
     write_records(folder / "train.jsonl", [boat(number) for number in range(90)])
     write_records(folder / "dev.jsonl", [*held, *typed_rows(held, 12)])
     return EvolveConfig(
-        train=(str(folder / "train.jsonl"),), dev=(str(folder / "dev.jsonl"),), rounds=2, probes=60, replay=20,
+        train=(str(folder / "train.jsonl"),),
+        dev=(str(folder / "dev.jsonl"),),
+        rounds=2,
+        probes=60,
+        replay=20,
         resamples=200,
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")

@@ -26,8 +26,9 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Data]:
     folder = tmp_path_factory.mktemp("evolved")
     write_records(folder / "train.jsonl", [boat(number) for number in range(30)])
     write_records(folder / "dev.jsonl", typed_rows([boat(number, "ferries") for number in range(100, 130)], 4))
-    config = EvolveConfig((str(folder / "train.jsonl"),), (str(folder / "dev.jsonl"),), rounds=1, probes=20, replay=5,
-                          resamples=100)  # fmt: skip
+    config = EvolveConfig(
+        (str(folder / "train.jsonl"),), (str(folder / "dev.jsonl"),), rounds=1, probes=20, replay=5, resamples=100
+    )
     evolve(config, folder / "out", start)
     return folder / "out", read_data(config)
 

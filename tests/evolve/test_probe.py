@@ -42,9 +42,14 @@ def test_weakness_gives_each_type_its_weight_and_random_the_same_to_all() -> Non
     # 9 of 60 are safe (15 %); of 51 errors, weights give 5.1, 20.4, 5.1, 10.2, 5.1 and 5.1: ceilings 6, 21, 6, 11, 6, 6
     # are 5 too many, all taken from the largest. A sixth of 51 is 8.5: 9 each are 3 too many.
     assert types_of(made("weakness")) == {
-        "safe": 9, "numerical_exaggeration": 6, "temporal_shift": 16, "negation_flip": 6, "entity_substitution": 11,
-        "scope_inflation": 6, "fabrication": 6,
-    }  # fmt: skip
+        "safe": 9,
+        "numerical_exaggeration": 6,
+        "temporal_shift": 16,
+        "negation_flip": 6,
+        "entity_substitution": 11,
+        "scope_inflation": 6,
+        "fabrication": 6,
+    }
     assert sorted(types_of(made("random")).values()) == [8, 8, 8, 9, 9, 9, 9]
 
 
@@ -133,8 +138,9 @@ def test_a_shortage_is_reported_and_not_filled_from_other_types() -> None:
     plan = ProbePlan(200, safe_share=0.0)
     found = make_probes(ROWS[:10], {"temporal_shift": 1.0}, plan, held=[])
     assert {kind: (one.wanted, one.kept) for kind, one in found.report.kinds.items()} == {
-        "safe": (0, 0), "temporal_shift": (200, 10),
-    }  # fmt: skip
+        "safe": (0, 0),
+        "temporal_shift": (200, 10),
+    }
 
 
 def test_probes_that_the_second_verifier_drops_are_replaced_and_counted() -> None:
@@ -208,9 +214,22 @@ def test_a_damaged_file_of_probes_is_refused_with_its_line(tmp_path: Path) -> No
 
 
 def test_rows_with_one_id_in_two_sets_get_their_own_answers() -> None:
-    twice = [Probe("1/written-fabrication", f"It {done} in 1973.", "It opened in 1973.", "Not Attributable",
-                   "fabrication", "written", "It opened in 1973.", (), "1", "1", name)
-             for name, done in (("a", "closed"), ("b", "opened"))]  # fmt: skip
+    twice = [
+        Probe(
+            "1/written-fabrication",
+            f"It {done} in 1973.",
+            "It opened in 1973.",
+            "Not Attributable",
+            "fabrication",
+            "written",
+            "It opened in 1973.",
+            (),
+            "1",
+            "1",
+            name,
+        )
+        for name, done in (("a", "closed"), ("b", "opened"))
+    ]
     checked = cross_checked(twice, lambda rows: [said(rows[0], False), said(rows[1], True)])
     assert [probe.check for probe in checked] == ["agreed", "label"]
 

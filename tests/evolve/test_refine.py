@@ -61,9 +61,15 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
             fields = {"id": row.id, "claim": row.claim, "source": row.source, "label": row.label}
             file.write(json.dumps(fields) + "\n")
     config = EncoderConfig(
-        encoder=str(write_tiny_bert(folder / "bert")), train=(), dev=(), pairs=(str(folder / "rows.jsonl.gz"),),
-        max_tokens=64, max_claim_tokens=24, max_steps=2, device="cpu",
-    )  # fmt: skip
+        encoder=str(write_tiny_bert(folder / "bert")),
+        train=(),
+        dev=(),
+        pairs=(str(folder / "rows.jsonl.gz"),),
+        max_tokens=64,
+        max_claim_tokens=24,
+        max_steps=2,
+        device="cpu",
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("VOUCH_DATA", raising=False)  # pairs alone need no data sets
         train_encoder(config, folder / "run", report=lambda _: None)
@@ -109,8 +115,11 @@ def test_the_shipped_encoder_can_be_trained_further(tmp_path: Path) -> None:
         [tokens] = encoder._tokenizer.tokens([claim])
         ids = encoder._tokenizer.pair(tokens.ids, encoder._tokenizer.tokens([source])[0].ids)
         places = torch.arange(len(ids))
-        inputs = {"input_ids": torch.from_numpy(ids.astype(np.int64))[None], "attention_mask": torch.ones(1, len(ids)),
-                  "token_type_ids": (places > len(tokens.ids) + 1).long()[None]}  # fmt: skip
+        inputs = {
+            "input_ids": torch.from_numpy(ids.astype(np.int64))[None],
+            "attention_mask": torch.ones(1, len(ids)),
+            "token_type_ids": (places > len(tokens.ids) + 1).long()[None],
+        }
         with torch.no_grad():
             relation = outputs_of(model, inputs)[0].softmax(-1)[0].tolist()
         assert relation == pytest.approx([*reading.relation.values()], abs=0.15)

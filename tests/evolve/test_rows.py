@@ -25,9 +25,15 @@ def test_a_record_of_this_projects_own_format_is_a_row() -> None:
     spans = [{"text": "1937", "start": 13, "end": 17}, {"text": "", "start": 3, "end": 3}]
     found = row_of({**RECORD, "error_type": "temporal_shift", "spans": spans, "group": 7, "set": "x"}, "1", "y")
     assert found == Row(
-        "1", "It opened in 1937.", "It opened in 1973.", "Not Attributable", "x", "7", "temporal_shift",
+        "1",
+        "It opened in 1937.",
+        "It opened in 1973.",
+        "Not Attributable",
+        "x",
+        "7",
+        "temporal_shift",
         (Span("1937", 13, 17),),
-    )  # fmt: skip
+    )
 
 
 def test_a_row_on_disk_is_a_record_again(tmp_path: Path) -> None:
@@ -83,8 +89,12 @@ def test_rows_are_related_by_claim_source_or_document_and_documents_only_within_
 def test_a_failure_is_an_answer_without_score_and_label() -> None:
     failed = judged_as(row(1, "Attributable"), Unverified(Claim("Claim 1."), "backend", "out of reach"))
     assert (failed.score, failed.label, failed.right, failed.unverified) == (None, None, None, "backend: out of reach")
-    for fields in ({}, {"score": 0.5}, {"label": "Attributable"}, {"score": 1.0, "label": "Attributable",
-                   "unverified": "backend: busy"}):  # fmt: skip
+    for fields in (
+        {},
+        {"score": 0.5},
+        {"label": "Attributable"},
+        {"score": 1.0, "label": "Attributable", "unverified": "backend: busy"},
+    ):
         with pytest.raises(ValueError, match="must have a score and a label, or the reason"):
             Judged(row(1, "Attributable"), **fields)  # pyright: ignore[reportArgumentType]
 
@@ -102,8 +112,10 @@ def test_a_file_is_never_half_written(tmp_path: Path) -> None:
 def test_a_row_of_known_type_stays_in_the_document_of_what_it_was_made_from() -> None:
     held = boats(small=0)[:30]
     made = typed_rows(held, 2)
-    sister = [Row(f"{one.id}-b", f"Else {n}.", f"Else {n}.", "Attributable", one.data_set, one.group)
-              for n, one in enumerate(held)]  # fmt: skip
+    sister = [
+        Row(f"{one.id}-b", f"Else {n}.", f"Else {n}.", "Attributable", one.data_set, one.group)
+        for n, one in enumerate(held)
+    ]
     pages = {str(one.group).removeprefix("boats/") for one in made}
     assert {one.group for one in sister} - {one.group for one in disjoint_rows(sister, made)} == pages
     assert disjoint_rows([Row("x", "c", "s", "Attributable", "ferries", pages.pop())], made)

@@ -70,8 +70,13 @@ def test_there_are_probes_of_every_kind_among_those() -> None:
 
 def test_a_change_that_the_rules_do_not_find_is_still_recorded() -> None:
     # "crimson" and "scarlet" are no opposites, numbers or names: to the rules it is a word not found, or close enough.
-    row = Row("1", "The old bridge is painted crimson.", "The old bridge is painted scarlet.", "Not Attributable",
-              error_type="fabrication")  # fmt: skip
+    row = Row(
+        "1",
+        "The old bridge is painted crimson.",
+        "The old bridge is painted scarlet.",
+        "Not Attributable",
+        error_type="fabrication",
+    )
     reply = reply_of(row, "The old bridge is painted scarlet.")
     assert isinstance(reply, Reply)
     [fault] = [entry for entry in reply.evidence_alignment if entry.status != "match"]

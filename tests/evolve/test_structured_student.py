@@ -43,9 +43,19 @@ RULES = rules_from([Judged(row, 0.1, "Not Attributable", "temporal_shift") for r
 def probe(number: int, check: Any = "agreed") -> Probe:
     given, was = ROW, GOLD.claim
     return Probe(
-        f"r/{number}", given.claim, given.source, given.label, given.error_type, "date_shift", was, (), "r", "r", "toy",
+        f"r/{number}",
+        given.claim,
+        given.source,
+        given.label,
+        given.error_type,
+        "date_shift",
+        was,
+        (),
+        "r",
+        "r",
+        "toy",
         check,
-    )  # fmt: skip
+    )
 
 
 PROBES = [probe(number) for number in range(16)]
@@ -143,9 +153,14 @@ def test_the_loop_takes_a_rewarded_model_through_rules_adapters_and_all_weights(
     mill = Row("m", closed, f"{closed} Nobody has used it since.", "Attributable", "toy")
     write_records(tmp_path / "train.jsonl", [mill])
     config = EvolveConfig(
-        (str(tmp_path / "train.jsonl"),), (str(tmp_path / "dev.jsonl"),), "structured", probes=4, replay=1,
-        resamples=100, structured=settings(rewarded, tmp_path, rate=1e-6),
-    )  # fmt: skip
+        (str(tmp_path / "train.jsonl"),),
+        (str(tmp_path / "dev.jsonl"),),
+        "structured",
+        probes=4,
+        replay=1,
+        resamples=100,
+        structured=settings(rewarded, tmp_path, rate=1e-6),
+    )
     rounds = evolve(config, tmp_path / "run", start_of(config))
     assert [(one.number, one.base) for one in rounds] == [(0, None), (1, 0), (2, 1), (3, 2), (4, 3)]
     for number in range(5):

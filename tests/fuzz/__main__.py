@@ -48,9 +48,11 @@ class Counted:
     def record(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "inputs": self.outcomes.total(), **dict(self.outcomes.most_common()),
-            "slowest_milliseconds": round(1e3 * self.slowest, 1), **({"faults": self.escaped} if self.escaped else {}),
-        }  # fmt: skip
+            "inputs": self.outcomes.total(),
+            **dict(self.outcomes.most_common()),
+            "slowest_milliseconds": round(1e3 * self.slowest, 1),
+            **({"faults": self.escaped} if self.escaped else {}),
+        }
 
 
 def fuzz(name: str, target: Target, seeds: range, counted: Counted) -> None:
@@ -78,11 +80,13 @@ def summary(counts: dict[str, Counted], first: int, rounds: int, started: float)
         "inputs": sum(one.outcomes.total() for one in counts.values()),
         "undocumented_errors": sum(one.outcomes["escaped"] for one in counts.values()),
         "seeds": f"NAME and a number, from {first} on; {rounds} rounds",
-        "minutes": round((time.monotonic() - started) / 60, 1), "processor_seconds": round(time.process_time()),
-        "date": f"{datetime.now(UTC):%Y-%m-%d}", "revision": state.stdout.strip(),
+        "minutes": round((time.monotonic() - started) / 60, 1),
+        "processor_seconds": round(time.process_time()),
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "revision": state.stdout.strip(),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, one process",
         "readers": {name: one.record() for name, one in counts.items()},
-    }  # fmt: skip
+    }
 
 
 def main() -> int:

@@ -56,50 +56,106 @@ from vouching.types import Source, Usage
 
 SOURCE = "The bridge opened to traffic in 1973. It has three towers."
 TASK = {
-    "task": "t", "data": {"x": [1, 2]}, "rules": [{"id": "R1", "text": "Add.", "value": "sum(data.x)"}],
+    "task": "t",
+    "data": {"x": [1, 2]},
+    "rules": [{"id": "R1", "text": "Add.", "value": "sum(data.x)"}],
     "units": [
-        {"id": "a", "type": "amount", "rules": ["R1"]}, {"id": "b", "type": "number", "depends_on": ["a"]},
+        {"id": "a", "type": "amount", "rules": ["R1"]},
+        {"id": "b", "type": "number", "depends_on": ["a"]},
         {"id": "c", "type": "choice", "choices": ["yes", "no"]},
     ],
-}  # fmt: skip
+}
 UNIT = as_task(TASK).units[0]
 _CASE = json.dumps(
-    {"claim_id": "linewise-claim", "overall_verdict": "reject", "overall_confidence": 0.8,
-     "line_findings": [{"line": "a", "verdict": "wrong", "confidence": 0.9, "facts": ["x"], "rules": ["R1"],
-                        "argument": "The sum is 3.", "correction": 3}]}
-)  # fmt: skip
+    {
+        "claim_id": "linewise-claim",
+        "overall_verdict": "reject",
+        "overall_confidence": 0.8,
+        "line_findings": [
+            {
+                "line": "a",
+                "verdict": "wrong",
+                "confidence": 0.9,
+                "facts": ["x"],
+                "rules": ["R1"],
+                "argument": "The sum is 3.",
+                "correction": 3,
+            }
+        ],
+    }
+)
 _REPLY = json.dumps(
-    {"label": "Not Attributable", "confidence": 0.9, "evidence_alignment": [
-        {"claim_span": "1937", "source_span": "1973", "status": "mismatch"}],
-     "reasoning_chain": [{"claim_part": "opened in 1937", "source_evidence": "opened in 1973",
-                          "judgment": "not_supported", "explanation": "Another year."}],
-     "error_type": "temporal_shift", "fix_suggestion": "Change 1937 to 1973."}
-)  # fmt: skip
+    {
+        "label": "Not Attributable",
+        "confidence": 0.9,
+        "evidence_alignment": [{"claim_span": "1937", "source_span": "1973", "status": "mismatch"}],
+        "reasoning_chain": [
+            {
+                "claim_part": "opened in 1937",
+                "source_evidence": "opened in 1973",
+                "judgment": "not_supported",
+                "explanation": "Another year.",
+            }
+        ],
+        "error_type": "temporal_shift",
+        "fix_suggestion": "Change 1937 to 1973.",
+    }
+)
 _COMPLETIONS = json.dumps(
-    {"model": "m", "usage": {"prompt_tokens": 3, "completion_tokens": 1}, "choices": [
-        {"message": {"content": "<score> no </score>", "tool_calls": [
-            {"id": "1", "function": {"name": "search_web", "arguments": '{"query": "bridge"}'}}]},
-         "finish_reason": "stop", "logprobs": {"content": [
-             {"token": "Yes", "logprob": -0.1, "top_logprobs": [{"token": " no", "logprob": -2.5}]}]}}]}
-)  # fmt: skip
+    {
+        "model": "m",
+        "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+        "choices": [
+            {
+                "message": {
+                    "content": "<score> no </score>",
+                    "tool_calls": [{"id": "1", "function": {"name": "search_web", "arguments": '{"query": "bridge"}'}}],
+                },
+                "finish_reason": "stop",
+                "logprobs": {
+                    "content": [{"token": "Yes", "logprob": -0.1, "top_logprobs": [{"token": " no", "logprob": -2.5}]}]
+                },
+            }
+        ],
+    }
+)
 _ASKED: dict[str, Any] = {
-    "state": SOURCE, "questions": {
+    "state": SOURCE,
+    "questions": {
         "year": {"type": "noul", "instructions": "Is it old?"},
         "kind": {"type": "choice", "criteria": {"a": None, "b": None}},
         "level": {"type": "score", "criteria": ["low", "high"]},
     },
-}  # fmt: skip
+}
 _DECIDED: dict[ShapeName, str] = {
-    "systemone": json.dumps({"model": "m", "usage": {"input_tokens": 9}, "answers": {
-        "year": {"type": "noul", "noul": 0.25},
-        "kind": {"type": "choice", "probabilities": {"a": 0.5, "b": 0.5}}}}),
-    "openai": json.dumps({"status": "completed", "answers": [
-        {"type": "predicate", "name": "year", "probability": 0.25},
-        {"type": "choice", "name": "kind", "probabilities": [{"value": "a", "probability": 1.0}]},
-        {"type": "score", "name": "level", "probabilities": [{"value": 0, "probability": 1}]}]}),
-    "gemini": json.dumps({"usage": {"total_input_tokens": 9}, "prompt_feedback": {"block_reason": ""},
-                          "answers": {"year": {"type": "noul", "noul": 0.5}}}),
-}  # fmt: skip
+    "systemone": json.dumps(
+        {
+            "model": "m",
+            "usage": {"input_tokens": 9},
+            "answers": {
+                "year": {"type": "noul", "noul": 0.25},
+                "kind": {"type": "choice", "probabilities": {"a": 0.5, "b": 0.5}},
+            },
+        }
+    ),
+    "openai": json.dumps(
+        {
+            "status": "completed",
+            "answers": [
+                {"type": "predicate", "name": "year", "probability": 0.25},
+                {"type": "choice", "name": "kind", "probabilities": [{"value": "a", "probability": 1.0}]},
+                {"type": "score", "name": "level", "probabilities": [{"value": 0, "probability": 1}]},
+            ],
+        }
+    ),
+    "gemini": json.dumps(
+        {
+            "usage": {"total_input_tokens": 9},
+            "prompt_feedback": {"block_reason": ""},
+            "answers": {"year": {"type": "noul", "noul": 0.5}},
+        }
+    ),
+}
 _FOUND = {
     "searxng": '{"results": [{"title": "a", "url": "http://a.org", "content": "b"}], "unresponsive_engines": []}',
     "wikipedia": '{"query": {"pages": [{"title": "a", "index": 1, "fullurl": "http://a.org", "extract": "b"}]}}',
@@ -107,21 +163,36 @@ _FOUND = {
     "tavily": '{"results": [{"title": "a", "url": "http://a.org", "content": "b"}]}',
     "serper": '{"searchParameters": {}, "organic": [{"title": "a", "link": "http://a.org", "snippet": "b"}]}',
 }
-_CHUNKS = json.dumps([
-    {"id": "c", "model": "m", "choices": [{"index": 0, **choice}]}
-    for choice in ({"delta": {"role": "assistant", "content": "It opened in 1937. "}, "finish_reason": None},
-                   {"delta": {"content": "So"}, "finish_reason": "stop"})
-])  # fmt: skip
+_CHUNKS = json.dumps(
+    [
+        {"id": "c", "model": "m", "choices": [{"index": 0, **choice}]}
+        for choice in (
+            {"delta": {"role": "assistant", "content": "It opened in 1937. "}, "finish_reason": None},
+            {"delta": {"content": "So"}, "finish_reason": "stop"},
+        )
+    ]
+)
 _DELTA = {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "content_index": 0, "delta": "In "}
-_EVENTS = json.dumps([
-    _DELTA, {**_DELTA, "type": "response.output_text.done", "text": "In 1937."},
-    {"type": "response.completed", "response": {"output": [
-        {"type": "message", "content": [{"type": "output_text", "text": "In 1937."}]}]}},
-])  # fmt: skip
+_EVENTS = json.dumps(
+    [
+        _DELTA,
+        {**_DELTA, "type": "response.output_text.done", "text": "In 1937."},
+        {
+            "type": "response.completed",
+            "response": {"output": [{"type": "message", "content": [{"type": "output_text", "text": "In 1937."}]}]},
+        },
+    ]
+)
 _REQUEST = json.dumps(
-    {"model": "m", "documents": [{"doc_id": "a", "text": SOURCE}], "messages": [
-        {"role": "system", "content": [{"type": "text", "text": "Be brief."}]}, {"role": "user", "content": "When?"}]}
-)  # fmt: skip
+    {
+        "model": "m",
+        "documents": [{"doc_id": "a", "text": SOURCE}],
+        "messages": [
+            {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
+            {"role": "user", "content": "When?"},
+        ],
+    }
+)
 
 
 def grounded(text: str) -> object:
@@ -182,9 +253,11 @@ def streamed(text: str) -> object:
     async def read() -> list[list[bytes]]:
         def ways(content: bytes, guard: Guard) -> list[AsyncIterator[bytes]]:
             return [
-                events_of(_chunks(content)), HeldChat(guard, asked).stream(_chunks(content)),
-                held_responses(_chunks(content), guard, asked), stream_after(_chunks(content), guard, asked, True),
-            ]  # fmt: skip
+                events_of(_chunks(content)),
+                HeldChat(guard, asked).stream(_chunks(content)),
+                held_responses(_chunks(content), guard, asked),
+                stream_after(_chunks(content), guard, asked, True),
+            ]
 
         made = [way for action in ("block", "annotate") for way in ways(stream, _guard(action))]
         return [[event async for event in way] for way in made]
@@ -222,9 +295,18 @@ def sent(kind: type[BaseModel]) -> Callable[[str], object]:
 
 
 _SENT: tuple[type[BaseModel], ...] = (
-    bodies.CheckBody, bodies.PairsBody, bodies.ResponseBody, bodies.StreamBody, bodies.AuditBody, bodies.FollowBody,
-    bodies.RankBody, bodies.ChallengeBody, bodies.SourceBody, SystemOneBody, DecisionsBody,
-)  # fmt: skip
+    bodies.CheckBody,
+    bodies.PairsBody,
+    bodies.ResponseBody,
+    bodies.StreamBody,
+    bodies.AuditBody,
+    bodies.FollowBody,
+    bodies.RankBody,
+    bodies.ChallengeBody,
+    bodies.SourceBody,
+    SystemOneBody,
+    DecisionsBody,
+)
 
 REPLIES: dict[str, Target] = {
     "reply of a structured verifier": Target(
@@ -247,9 +329,12 @@ REPLIES: dict[str, Target] = {
     "reply with facts": Target(read_facts, ["- It opened.\n- It is long."], (ReplyError,)),
     "reply with places": Target(
         lambda text: read_places(worded(text), 3),
-        ["<verdict>answer 2 > answer 1 = answer 3</verdict>",
-         '{"explanation": "a", "places": {"answer 1": 1, "answer 2": 2, "answer 3": 2}}'],
-        (ReplyError,), True,
+        [
+            "<verdict>answer 2 > answer 1 = answer 3</verdict>",
+            '{"explanation": "a", "places": {"answer 1": 1, "answer 2": 2, "answer 3": 2}}',
+        ],
+        (ReplyError,),
+        True,
     ),
     "reply with points": Target(
         lambda text: read_points(worded(text)), ["<verdict>7</verdict>", '{"points": 7}'], (ReplyError,), True
@@ -270,8 +355,10 @@ REPLIES: dict[str, Target] = {
     "tool calls": Target(read_tool_calls, ['<tool_call>{"name": "look", "arguments": {"query": "a"}}</tool_call>']),
     "turn of an agent": Target(
         lambda text: read_call(Completion(text, "stop", Usage()), ["web", "local"]),
-        ["<search_web>bridge</search_web>",
-         '<tool_call>{"name": "search_web", "arguments": {"query": "bridge"}}</tool_call>'],
+        [
+            "<search_web>bridge</search_web>",
+            '<tool_call>{"name": "search_web", "arguments": {"query": "bridge"}}</tool_call>',
+        ],
         (CallError,),
     ),
     "answer of a model's server": Target(completed, [_COMPLETIONS], (VouchError, ReplyError, CallError), True),
@@ -282,20 +369,29 @@ REPLIES: dict[str, Target] = {
     **{
         f"answer of {name}": Target(
             lambda text, read=APIS[name].read: read(read_object(httpx2.Response(200), raw(text), "server")),
-            [_FOUND[name]], as_json=True,
+            [_FOUND[name]],
+            as_json=True,
         )
         for name in APIS
     },
     "stream of the proxy": Target(
         streamed,
-        [_CHUNKS, _EVENTS, events_with(_CHUNKS).decode(), events_with(_EVENTS).decode(),
-         ": hello\n\nevent: a\ndata: 1\ndata: 2\n\n"],
-        as_json=True, share=0.2,
+        [
+            _CHUNKS,
+            _EVENTS,
+            events_with(_CHUNKS).decode(),
+            events_with(_EVENTS).decode(),
+            ": hello\n\nevent: a\ndata: 1\ndata: 2\n\n",
+        ],
+        as_json=True,
+        share=0.2,
     ),
     "answer through the proxy": Target(
         proxied,
-        ['{"choices": [{"message": {"content": "In 1937.", "refusal": null}, "finish_reason": "stop"}]}',
-         '{"output": [{"type": "message", "content": [{"type": "output_text", "text": "In 1937."}]}]}'],
+        [
+            '{"choices": [{"message": {"content": "In 1937.", "refusal": null}, "finish_reason": "stop"}]}',
+            '{"output": [{"type": "message", "content": [{"type": "output_text", "text": "In 1937."}]}]}',
+        ],
         as_json=True,
     ),
     "request to the proxy": Target(asked_of_proxy, [_REQUEST], as_json=True),
@@ -303,10 +399,12 @@ REPLIES: dict[str, Target] = {
     "fields of a request": Target(read_fields, ['{"reasoning_effort": "low", "x": {"y": [1]}}'], as_json=True),
     **{
         f"request of {kind.__name__}": Target(
-            sent(kind), [json.dumps(kind.model_config["json_schema_extra"]["examples"][0])],  # type: ignore[index, call-overload]
-            (VouchError, ValueError), True,
+            sent(kind),
+            [json.dumps(kind.model_config["json_schema_extra"]["examples"][0])],  # type: ignore[index, call-overload]
+            (VouchError, ValueError),
+            True,
         )
         for kind in _SENT
     },
-}  # fmt: skip
+}
 """By name. Readers without documented errors raise none but VouchError."""

@@ -107,15 +107,27 @@ _MANIFEST = (
     '{"max_words": 100, "encoder": null, "digest": null, "state": 1, "numbers": 3, "format": 2, "written_by": "x"}'
 )
 _CALL = json.dumps(
-    {"model": "m", "key": "k", "messages": [], "completions": [
-        {"text": "Yes.", "finish_reason": "stop", "usage": {"calls": 1}, "logprobs": [-0.5], "tool_calls": []}]}
-)  # fmt: skip
+    {
+        "model": "m",
+        "key": "k",
+        "messages": [],
+        "completions": [
+            {"text": "Yes.", "finish_reason": "stop", "usage": {"calls": 1}, "logprobs": [-0.5], "tool_calls": []}
+        ],
+    }
+)
 _SEARCH = '{"engine": "e", "query": "q", "most": 3, "passages": [], "error": null}'
 _VERDICT = to_json(vouching.Checker("embedded:rules").check("It opened in 1937.", "It opened in 1973."))
 _CALIBRATION = json.dumps(
-    {"format": 1, "model": "m", "prompt_hash": "h", "votes": 1, "threshold": 0.5,
-     "calibrator": {"kind": "isotonic", "at": [0.1, 0.9], "values": [0.2, 0.8]}}
-)  # fmt: skip
+    {
+        "format": 1,
+        "model": "m",
+        "prompt_hash": "h",
+        "votes": 1,
+        "threshold": 0.5,
+        "calibrator": {"kind": "isotonic", "at": [0.1, 0.9], "values": [0.2, 0.8]},
+    }
+)
 _ANSWER = (
     "The bridge opened in **1937**, e.g. for trains.[1]\n\n| Plan | Price |\n|---|---|\n| Basic | $10 |\n\n"
     "- It is 412 m long;\n"

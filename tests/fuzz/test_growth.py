@@ -12,9 +12,29 @@ import pytest
 from tests.fuzz.targets import TARGETS, Target
 
 PIECES = (
-    "1,", "1 ", "$1 ", "5 May 1973 ", "(", "[", "{", '"', "“", "and ", "\n", " ", "```\n", '"a":1,', '"k{}":1,', "a. ",
-    "| a ", "- a\n", "<b>", "**", "# a\n", "[1]",
-)  # fmt: skip
+    "1,",
+    "1 ",
+    "$1 ",
+    "5 May 1973 ",
+    "(",
+    "[",
+    "{",
+    '"',
+    "“",
+    "and ",
+    "\n",
+    " ",
+    "```\n",
+    '"a":1,',
+    '"k{}":1,',
+    "a. ",
+    "| a ",
+    "- a\n",
+    "<b>",
+    "**",
+    "# a\n",
+    "[1]",
+)
 """"{}" stands for the number of the copy."""
 SHORT, LONG = 2_000, 8_000
 """Characters. Work of n log n takes 4.7 times as long for four times the text, quadratic work 16 times."""
@@ -23,9 +43,12 @@ QUICK = 0.25
 """Seconds of processor time below which the growth is noise: quadratic work that is quicker needs seconds for a text of
 40,000 characters, and a server ends it."""
 FOREIGN = {
-    "task in YAML": "PyYAML", "settings of a training": "tomllib", "settings of an evolution": "tomllib",
-    "reply with a safety case": "json-repair, to which at most 10,000 characters are given", "reply of Lynx": "same",
-}  # fmt: skip
+    "task in YAML": "PyYAML",
+    "settings of a training": "tomllib",
+    "settings of an evolution": "tomllib",
+    "reply with a safety case": "json-repair, to which at most 10,000 characters are given",
+    "reply of Lynx": "same",
+}
 """Parsers that are not ours: of the user's own files, or within a bound."""
 
 

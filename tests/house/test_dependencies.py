@@ -39,8 +39,22 @@ def required(*extras: str) -> list[str]:
 def resolved(out: Path, *arguments: str) -> list[dict[str, Any]]:
     """What pip would install, by its resolver. Skips the test if pip reaches no index."""
     report = out / "report.json"
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--disable-pip-version-check",
-               "--only-binary", ":all:", "--retries", "0", "--report", str(report), *arguments]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--only-binary",
+        ":all:",
+        "--retries",
+        "0",
+        "--report",
+        str(report),
+        *arguments,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode and re.search("NewConnectionError|ConnectTimeout|from versions: none", done.stderr):
         pytest.skip("pip reaches no index of packages here")
@@ -70,14 +84,22 @@ def test_the_vllm_that_is_named_wants_the_torch_and_the_transformers_of_the_extr
     # Only its metadata is read: the package has gigabytes, and its other needs are CUDA's.
     [vllm] = resolved(tmp_path, "--no-deps", "--ignore-installed", *PROJECT["optional-dependencies"]["vllm"])
     assert Requirement(f"vllm=={vllm['version']}").specifier.contains("0.28.0")
-    wanted = [one for line in vllm["requires_dist"] for one in [Requirement(line)]
-              if one.marker is None or one.marker.evaluate({"extra": ""})]  # fmt: skip
+    wanted = [
+        one
+        for line in vllm["requires_dist"]
+        for one in [Requirement(line)]
+        if one.marker is None or one.marker.evaluate({"extra": ""})
+    ]
     pinned = {one.name.lower(): str(one.specifier) for one in wanted}
     assert pinned["torch"] == "==2.13.0"
     assert f"torch{pinned['torch']}" == FIRST
     assert "transformers" in pinned
-    unfit = {one.name for one in wanted if (version := CONSTRAINTS.get(one.name.lower())) is not None
-             and not one.specifier.contains(version, prereleases=True)}  # fmt: skip
+    unfit = {
+        one.name
+        for one in wanted
+        if (version := CONSTRAINTS.get(one.name.lower())) is not None
+        and not one.specifier.contains(version, prereleases=True)
+    }
     # It asks for an older FastAPI than the extra "serve": docs/training.md says so.
     assert unfit <= {Requirement(line).name for line in required("serve")} - {
         Requirement(line).name for line in required("train")

@@ -11,12 +11,48 @@ from pathlib import Path
 from tests.house.source_tree import ROOT, Module, all_modules, library_imports, library_modules
 
 LAYERS = [
-    "version", "lazy", "errors", "types", "prompts", "settings", "plugins", "text", "metrics", "perturb", "models",
-    "encoder", "reading", "rows", "judging", "inputs", "search", "repair", "answering", "embedded", "rules",
-    "methods", "claims", "report", "evaluation_events", "recording", "checker", "shortcuts", "evidence_windows",
-    "bench", "train", "evolve", "ledger", "review", "scale", "client", "__init__", "integrations", "serve", "cli",
+    "version",
+    "lazy",
+    "errors",
+    "types",
+    "prompts",
+    "settings",
+    "plugins",
+    "text",
+    "metrics",
+    "perturb",
+    "models",
+    "encoder",
+    "reading",
+    "rows",
+    "judging",
+    "inputs",
+    "search",
+    "repair",
+    "answering",
+    "embedded",
+    "rules",
+    "methods",
+    "claims",
+    "report",
+    "evaluation_events",
+    "recording",
+    "checker",
+    "shortcuts",
+    "evidence_windows",
+    "bench",
+    "train",
+    "evolve",
+    "ledger",
+    "review",
+    "scale",
+    "client",
+    "__init__",
+    "integrations",
+    "serve",
+    "cli",
     "__main__",
-]  # fmt: skip
+]
 """First to last. "__init__" is the package's own front: nothing above it may import it."""
 
 ROOMS = ["reply", "verify", "reward", "game", "config"]
@@ -50,11 +86,14 @@ BY_NAME = {("discriminative", "structured")}
 """Methods that look another up in METHODS: FActScore by a language model asks for the label as `structured` does."""
 
 REACHED_BY_NAME = {
-    "vouching.rows.worker", "vouching.__main__", "vouching.ledger.migrations.env",
-    "vouching.ledger.migrations.versions.r0001_rows", "vouching.ledger.migrations.versions.r0002_reviews",
+    "vouching.rows.worker",
+    "vouching.__main__",
+    "vouching.ledger.migrations.env",
+    "vouching.ledger.migrations.versions.r0001_rows",
+    "vouching.ledger.migrations.versions.r0002_reviews",
     "vouching.ledger.migrations.versions.r0003_assignments",
     "vouching.ledger.migrations.versions.r0004_no_assignments",
-}  # fmt: skip
+}
 """Modules that a process is started with, or that Alembic runs."""
 
 

@@ -72,8 +72,11 @@ def test_every_page_is_in_the_tree_once() -> None:
 def test_the_tree_is_small_and_its_pages_are_short() -> None:
     written = [page for section, page in pages_of(tree()) if section != REFERENCE]
     assert len(written) <= PAGES
-    lengths = {page: len((ROOT / "docs" / page).read_text(encoding="utf-8").splitlines())
-               for page in written if (ROOT / "docs" / page).is_file()}  # fmt: skip
+    lengths = {
+        page: len((ROOT / "docs" / page).read_text(encoding="utf-8").splitlines())
+        for page in written
+        if (ROOT / "docs" / page).is_file()
+    }
     assert {page: lines for page, lines in lengths.items() if lines > LINES} == {}
 
 

@@ -14,6 +14,7 @@ EXCEPTIONS: frozenset[str] = frozenset()
 
 
 def test_no_function_is_longer_than_the_cap() -> None:
+    """A command's parameters are its command line, which the tree in docs/cli.md pins; they are not counted."""
     sizes = {f"{m.name}:{f.name}": _lines(f) for m in all_modules() for f in functions(m.tree)}
     assert _over(sizes, FUNCTION_LINES) == {}
 
@@ -43,7 +44,13 @@ def _over(sizes: dict[str, int], cap: int) -> dict[str, int]:
 
 
 def _lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return (function.end_lineno or function.lineno) - function.lineno + 1
+    first = function.body[0].lineno if _is_command(function) else function.lineno
+    return (function.end_lineno or first) - first + 1
+
+
+def _is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    decorators = (ast.unparse(decorator) for decorator in function.decorator_list)
+    return any(text.partition("(")[0].endswith((".command", ".callback")) for text in decorators)
 
 
 def _inheritance_depths(modules: tuple[Module, ...]) -> dict[str, int]:

@@ -36,9 +36,12 @@ RESULTS = ROOT / "docs" / "results" / "integrations.json"
 PAGE = ROOT / "docs" / "integrations.md"
 
 NO_TELEMETRY = {
-    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true", "HAYSTACK_TELEMETRY_ENABLED": "False",
-    "GUARDRAILS_RUN_SYNC": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-}  # fmt: skip
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+    "RAGAS_DO_NOT_TRACK": "true",
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
+    "GUARDRAILS_RUN_SYNC": "true",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,24 @@ class Environment:
 
 OLDER_CLIENTS = ("rich", "typer")
 GATEWAY = (
-    "backoff", "orjson", "apscheduler", "fastapi-sso", "pyjwt", "python-multipart", "cryptography", "pynacl",
-    "websockets", "rq", "uvloop", "gunicorn", "semver", "restrictedpython", "expression", "soundfile",
+    "backoff",
+    "orjson",
+    "apscheduler",
+    "fastapi-sso",
+    "pyjwt",
+    "python-multipart",
+    "cryptography",
+    "pynacl",
+    "websockets",
+    "rq",
+    "uvloop",
+    "gunicorn",
+    "semver",
+    "restrictedpython",
+    "expression",
+    "soundfile",
     "litellm-proxy-extras",
-)  # fmt: skip
+)
 """What LiteLLM's gateway imports; its extra "proxy" limits rich, and names packages that are not needed."""
 ENVIRONMENTS = {
     "langchain": Environment(

@@ -24,9 +24,13 @@ def scripted_chat(
             choice = {"index": 0, "message": {"role": "assistant", "content": answer(messages)}}
             usage = {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14}
             body = {
-                "id": "c", "object": "chat.completion", "created": 1, "model": "tiny", "usage": usage,
+                "id": "c",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "tiny",
+                "usage": usage,
                 "choices": [{**choice, "finish_reason": "stop", "logprobs": None}],
-            }  # fmt: skip
+            }
             raw = json.dumps(body).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")

@@ -53,9 +53,12 @@ def test_its_settings_and_records_read_the_files_and_write_what_is_imported(tmp_
         assert [field.name for field in settings.fields] == ["claim", "sources", "question"]
         kinds = {question.name: type(question).__name__ for question in settings.questions}
         assert kinds == {
-            "label": "LabelQuestion", "error_type": "LabelQuestion", "span": "SpanQuestion", "fix": "TextQuestion",
+            "label": "LabelQuestion",
+            "error_type": "LabelQuestion",
+            "span": "SpanQuestion",
+            "fix": "TextQuestion",
             "note": "TextQuestion",
-        }  # fmt: skip
+        }
         assert settings.questions["label"].labels == ["Attributable", "Not Attributable"]
         written = json.loads((tmp_path / "out" / "records.json").read_text(encoding="utf-8"))
         records = [rg.Record.from_dict(one) for one in written]

@@ -26,9 +26,7 @@ import sys
 path = sys.argv[-1].partition("=")[2]
 open(path, "w").write('<testsuites><testsuite tests="5" failures="1" errors="1" skipped="1"/></testsuites>')
 """
-DONE = Result(
-    "ragas", "metric", {"ragas": "0.4.3", "rich": "15.0.1"}, ("rich",), 2, 0, 0, "3.11.7", "2026-11-28"
-)  # fmt: skip
+DONE = Result("ragas", "metric", {"ragas": "0.4.3", "rich": "15.0.1"}, ("rich",), 2, 0, 0, "3.11.7", "2026-11-28")
 
 
 def test_the_report_of_an_earlier_run_does_not_count(tmp_path: Path) -> None:

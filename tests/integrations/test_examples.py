@@ -16,14 +16,29 @@ from tests.house.source_tree import ROOT
 
 FOLDER = ROOT / "examples" / "integrations"
 NEEDS = {
-    "langchain_guard": "langchain_core", "llama_index_query": "llama_index", "haystack_pipeline": "haystack",
-    "guardrails_validator": "guardrails", "ragas_metric": "ragas", "deepeval_metric": "deepeval",
-    "inspect_ai_scorer": "inspect_ai", "evaluate_metric": "evaluate", "opentelemetry_span": "opentelemetry.sdk",
-    "trl_grpo": "trl", "verl_reward": "vouching", "mcp_client": "mcp", "proxy_client": "starlette",
-    "pytest_assertion": "pytest", "pairs": "vouching", "pydantic_evals_evaluator": "pydantic_evals",
-    "dspy_metric": "dspy", "langgraph_node": "langgraph", "mlflow_scorer": "mlflow", "opik_metric": "opik",
-    "weave_scorer": "weave", "langfuse_evaluator": "langfuse",
-}  # fmt: skip
+    "langchain_guard": "langchain_core",
+    "llama_index_query": "llama_index",
+    "haystack_pipeline": "haystack",
+    "guardrails_validator": "guardrails",
+    "ragas_metric": "ragas",
+    "deepeval_metric": "deepeval",
+    "inspect_ai_scorer": "inspect_ai",
+    "evaluate_metric": "evaluate",
+    "opentelemetry_span": "opentelemetry.sdk",
+    "trl_grpo": "trl",
+    "verl_reward": "vouching",
+    "mcp_client": "mcp",
+    "proxy_client": "starlette",
+    "pytest_assertion": "pytest",
+    "pairs": "vouching",
+    "pydantic_evals_evaluator": "pydantic_evals",
+    "dspy_metric": "dspy",
+    "langgraph_node": "langgraph",
+    "mlflow_scorer": "mlflow",
+    "opik_metric": "opik",
+    "weave_scorer": "weave",
+    "langfuse_evaluator": "langfuse",
+}
 """The package of each example; the others in the folder are configurations, which tests of their own use."""
 
 

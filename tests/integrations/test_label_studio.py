@@ -35,8 +35,9 @@ def test_its_interface_accepts_the_tasks_predictions_and_annotations(tmp_path: P
                 value = AnnotationValue(**one).model_dump()
                 assert interface.validate_annotation(value)
         assert annotations == 1
-        wrong = {"result": [{"from_name": "label", "to_name": "claim", "type": "choices",
-                             "value": {"choices": ["Perhaps"]}}]}  # fmt: skip
+        wrong = {
+            "result": [{"from_name": "label", "to_name": "claim", "type": "choices", "value": {"choices": ["Perhaps"]}}]
+        }
         assert not interface.validate_prediction(wrong)
         assert LABEL_STUDIO.take(queue, tmp_path / "out" / "tasks.json", {"7": "ann"}).same == 1
 

@@ -30,11 +30,15 @@ def evaluated(tmp_path: Path, url: str, config: str = "promptfooconfig.yaml") ->
     """For each test of a configuration whether it passed, and why; an error of the provider instead of a reason."""
     made = tmp_path / "results.json"
     environment = {
-        **os.environ, "VOUCH_PROXY": url.removesuffix("/v1"), "VOUCH_SERVER": url,
+        **os.environ,
+        "VOUCH_PROXY": url.removesuffix("/v1"),
+        "VOUCH_SERVER": url,
         "PROMPTFOO_CONFIG_DIR": str(tmp_path / "home"),
-        "PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_DISABLE_SHARING": "1",
+        "PROMPTFOO_DISABLE_TELEMETRY": "1",
+        "PROMPTFOO_DISABLE_UPDATE": "1",
+        "PROMPTFOO_DISABLE_SHARING": "1",
         "PROMPTFOO_DISABLE_REMOTE_GENERATION": "1",
-    }  # fmt: skip
+    }
     command = [str(PROMPTFOO), "eval", "-c", str(CONFIGS / config), "-o", str(made), "--no-cache", "--no-table"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200, check=False)
     assert made.exists(), done.stdout + done.stderr

@@ -47,9 +47,17 @@ def taught_model(folder: Path) -> Path:
     tokenizer.chat_template = TEMPLATE
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=len(vocabulary), hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=4, max_position_embeddings=256, eos_token_id=0, pad_token_id=1, bos_token_id=0,
-    )  # fmt: skip
+        vocab_size=len(vocabulary),
+        hidden_size=64,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=256,
+        eos_token_id=0,
+        pad_token_id=1,
+        bos_token_id=0,
+    )
     model = LlamaForCausalLM(config)
     prompt = tokenizer(f"{ASKED[0]['content']}\n")["input_ids"]
     answer = [*tokenizer(WRONG)["input_ids"], 0]

@@ -45,10 +45,14 @@ def test_columns_become_arguments_and_parts_become_metrics() -> None:
     # Perfect: 1 + .15 * .8; perfect but for the label: .70 - .10 * .8
     assert totals == [1.12, 0.62]
     assert logged == {
-        "structured/unverified": 0.0, "structured/format": 1.0, "structured/alignment": 1.0,
-        "structured/chain": 1.0, "structured/label": 0.5, "structured/diagnosis": 0.5,
+        "structured/unverified": 0.0,
+        "structured/format": 1.0,
+        "structured/alignment": 1.0,
+        "structured/chain": 1.0,
+        "structured/label": 0.5,
+        "structured/diagnosis": 0.5,
         "structured/calibration": pytest.approx((0.12 - 0.08) / 2),
-    }  # fmt: skip
+    }
 
 
 def judged(response: str, row: Mapping[str, Any]) -> Reward | Unverified:
@@ -112,10 +116,11 @@ def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:
 @pytest.mark.parametrize(
     ("method", "adapter"),
     [
-        ("checklist", "trl:trl_checklist_reward"), ("blinded", "trl:trl_blinded_reward"),
+        ("checklist", "trl:trl_checklist_reward"),
+        ("blinded", "trl:trl_blinded_reward"),
         ("discriminative", "trl:trl_ranking_reward"),
     ],
-)  # fmt: skip
+)
 def test_a_method_that_does_not_reward_a_reply_alone_is_refused_by_every_adapter(method: str, adapter: str) -> None:
     for make in (trl_reward, trace_reward, lambda name: METHODS[name].scorer()):
         with pytest.raises(ConfigError, match=f"the method {method} cannot reward a reply alone.*{adapter}"):
@@ -149,9 +154,17 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
         tokenizer_file=str(folder / "tokenizer.json"), eos_token="<eos>", pad_token="<pad>"
     )
     config = Qwen2Config(
-        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
-        num_key_value_heads=2, max_position_embeddings=64, eos_token_id=0, pad_token_id=1, bos_token_id=0,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+        eos_token_id=0,
+        pad_token_id=1,
+        bos_token_id=0,
+    )
     return Qwen2ForCausalLM(config), tokenizer
 
 
@@ -163,13 +176,25 @@ def one_step(policy: tuple[Any, Any], reward: Any, folder: Path, **columns: Any)
     model, tokenizer = policy
     rows = [{"prompt": CLAIM, **{name: values[at] for name, values in columns.items()}} for at in range(2)]
     config = GRPOConfig(
-        output_dir=str(folder), max_steps=1, per_device_train_batch_size=4, num_generations=2, max_completion_length=4,
-        logging_steps=1, report_to="none", use_cpu=True, bf16=False, save_strategy="no", beta=0.0,
-    )  # fmt: skip
+        output_dir=str(folder),
+        max_steps=1,
+        per_device_train_batch_size=4,
+        num_generations=2,
+        max_completion_length=4,
+        logging_steps=1,
+        report_to="none",
+        use_cpu=True,
+        bf16=False,
+        save_strategy="no",
+        beta=0.0,
+    )
     trainer = GRPOTrainer(
-        model=model, reward_funcs=[reward], args=config, train_dataset=Dataset.from_list(rows),
+        model=model,
+        reward_funcs=[reward],
+        args=config,
+        train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
-    )  # fmt: skip
+    )
     trainer.train()
     return trainer
 

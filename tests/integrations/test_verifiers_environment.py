@@ -35,11 +35,30 @@ def answer(messages: list[dict[str, Any]]) -> str:
 def evaluated(tmp_path: Path, url: str, *options: str) -> list[dict[str, Any]]:
     """The episodes of vf-eval on the first three rows."""
     command = [
-        str(Path(sys.executable).with_name("vf-eval")), "vouch-claims", "-m", "tiny", "-n", "3", "-c", "1",
-        "--client.base-url", url, "--client.api-key-var", "KEY_OF_TEST", "--no-push", "--no-rich",
-        "--env.agent.harness.id", "vouch-claims-chat", "--env.agent.runtime.type", "subprocess",
-        "-o", str(tmp_path), "--run.dir", "run", *options,
-    ]  # fmt: skip
+        str(Path(sys.executable).with_name("vf-eval")),
+        "vouch-claims",
+        "-m",
+        "tiny",
+        "-n",
+        "3",
+        "-c",
+        "1",
+        "--client.base-url",
+        url,
+        "--client.api-key-var",
+        "KEY_OF_TEST",
+        "--no-push",
+        "--no-rich",
+        "--env.agent.harness.id",
+        "vouch-claims-chat",
+        "--env.agent.runtime.type",
+        "subprocess",
+        "-o",
+        str(tmp_path),
+        "--run.dir",
+        "run",
+        *options,
+    ]
     paths = os.pathsep.join([str(FOLDER), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "KEY_OF_TEST": "none", "HOME": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200, check=False)

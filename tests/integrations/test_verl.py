@@ -19,9 +19,15 @@ def test_the_score_comes_with_every_part() -> None:
     # The keywords are those of verl's NaiveRewardManager.
     result = structured_score(data_source="anli", solution_str=reply(), ground_truth="Not Attributable", extra_info={})
     assert result == {
-        "score": 1.12, "acc": 1.0, "format": 1.0, "alignment": 1.0, "chain": 1.0, "label": 1.0, "diagnosis": 1.0,
+        "score": 1.12,
+        "acc": 1.0,
+        "format": 1.0,
+        "alignment": 1.0,
+        "chain": 1.0,
+        "label": 1.0,
+        "diagnosis": 1.0,
         "calibration": pytest.approx(0.12),
-    }  # fmt: skip
+    }
 
 
 def test_every_reply_gives_the_same_names() -> None:

@@ -126,10 +126,11 @@ def test_one_document_is_never_on_both_sides_of_the_measurement() -> None:
 @pytest.mark.parametrize(
     ("scores", "fault"),
     [
-        ((0.51, 0.51), r"all 0\.51"), ((0.8, 0.2), r"not higher for supported claims \(AUROC 0\.000\)"),
+        ((0.51, 0.51), r"all 0\.51"),
+        ((0.8, 0.2), r"not higher for supported claims \(AUROC 0\.000\)"),
         ((0.5, 0.5, 0.7, 0.7), r"AUROC 0\.500"),
     ],
-)  # fmt: skip
+)
 def test_scores_that_rank_no_better_than_chance_are_refused(
     scores: tuple[float, ...], fault: str, kind: CalibratorKind
 ) -> None:

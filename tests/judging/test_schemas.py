@@ -96,8 +96,9 @@ def test_votes_and_checklists_are_read_from_json() -> None:
     assert read_answer(said) == ItemAnswer(False, "It has two.", "Answer: yes")
     assert read_answer('{"answer": 1}') is None
     assert parse_checklist('{"questions": ["Is it short?", "", 7, "Is it **red**? (yes/no)"]}') == (
-        "Is it short?", "Is it **red**?",
-    )  # fmt: skip
+        "Is it short?",
+        "Is it **red**?",
+    )
 
 
 def test_rankings_points_and_facts_are_read_from_json() -> None:

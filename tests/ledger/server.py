@@ -48,9 +48,13 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
-            [*self._as, str(self._bin / program), *arguments], cwd="/", text=True, timeout=60,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE if program == "initdb" else subprocess.DEVNULL,
-        )  # fmt: skip
+            [*self._as, str(self._bin / program), *arguments],
+            cwd="/",
+            text=True,
+            timeout=60,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE if program == "initdb" else subprocess.DEVNULL,
+        )
         if done.returncode:
             log = self.folder / "log"
             raise NoPostgres(f"{program}: {done.stderr or (log.read_text() if log.exists() else '')}")

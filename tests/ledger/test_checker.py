@@ -31,8 +31,12 @@ def test_a_checker_keeps_every_kind_of_result_once(kept: Ledger) -> None:
     Checker(method="rules", ledger=kept).check_instruction("Use no commas.", "So be it.")
     Checker(method="rules", ledger=kept).check_response("So be it.", question="Use no commas.")
     Checker(method="blinded", ledger=kept).check_response("It has 2 towers.", "It has 2 towers.")
-    task = {"task": "t", "data": {"paid": [40, 2]}, "rules": [{"id": "R", "text": "Add.", "value": "sum(data.paid)"}],
-            "units": [{"id": "total", "type": "amount", "rules": ["R"]}]}  # fmt: skip
+    task = {
+        "task": "t",
+        "data": {"paid": [40, 2]},
+        "rules": [{"id": "R", "text": "Add.", "value": "sum(data.paid)"}],
+        "units": [{"id": "total", "type": "amount", "rules": ["R"]}],
+    }
     Checker(method="assurance", ledger=kept).check_task(task, {"values": {"total": 41}})
     rows = list(kept.rows())
     kinds = ["check", "check-response", "check", "check", "check", "follow", "follow", "audit", "challenge"]

@@ -26,8 +26,10 @@ def test_a_row_has_the_record_as_published_and_what_it_can_be_found_by(ledger: L
     assert (row.label, row.error_type, row.passed) == ("Not Attributable", "temporal_shift", False)
     assert (row.score, row.confidence) == (verdict.score, verdict.confidence)
     assert (row.model, row.timing, row.inputs) == (
-        "embedded:rules", {"seconds": 0.5}, {"claim": "It opened in 1937.", "sources": [{"text": SOURCE}]},
-    )  # fmt: skip
+        "embedded:rules",
+        {"seconds": 0.5},
+        {"claim": "It opened in 1937.", "sources": [{"text": SOURCE}]},
+    )
     assert row.usage == json.loads(json.dumps(row.record))["usage"]
 
 
@@ -207,10 +209,13 @@ def test_only_the_owner_can_read_a_new_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("mysql://host/db", "cannot be kept in mysql|cannot open"), ("nonsense://x", "cannot open"),
-        ("sqlite://", "in memory"), ("/nowhere/at/all.db", "cannot be made"), (".", "is a folder"),
+        ("mysql://host/db", "cannot be kept in mysql|cannot open"),
+        ("nonsense://x", "cannot open"),
+        ("sqlite://", "in memory"),
+        ("/nowhere/at/all.db", "cannot be made"),
+        (".", "is a folder"),
     ],
-)  # fmt: skip
+)
 def test_a_target_that_cannot_be_used_is_named(target: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         open_ledger(target)

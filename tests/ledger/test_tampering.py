@@ -112,11 +112,13 @@ def test_any_changed_text_is_found_at_its_row(place: int, column: str, value: ob
 @given(st.sets(st.integers(1, ROWS + 1), min_size=1, max_size=ROWS + 1))
 def test_removed_rows_are_found_also_at_the_end(places: set[int]) -> None:
     marks = ",".join(map(str, places))
-    found = after(lambda folder: attacked(
-        folder,
-        (f"DELETE FROM ledger_contents WHERE id IN (SELECT id FROM ledger_rows WHERE seq IN ({marks}))", ()),
-        (f"DELETE FROM ledger_rows WHERE seq IN ({marks})", ()),
-    ))  # fmt: skip
+    found = after(
+        lambda folder: attacked(
+            folder,
+            (f"DELETE FROM ledger_contents WHERE id IN (SELECT id FROM ledger_rows WHERE seq IN ({marks}))", ()),
+            (f"DELETE FROM ledger_rows WHERE seq IN ({marks})", ()),
+        )
+    )
     firsts = {place for place in places if place - 1 not in places}
     assert {fault.seq for fault in found.faults if fault.kind == "missing"} == firsts
 
@@ -180,8 +182,12 @@ def test_an_attacker_without_a_key_in_the_way_rewrites_everything_but_a_kept_hea
     for row in rows:
         row |= {"label": "Not Attributable", "prev": prev, "passed": bool(row["passed"])}
         prev = Keys.read(None).code(row) or ""
-        statements.append(("UPDATE ledger_rows SET label = ?, prev = ?, mac = ? WHERE seq = ?",
-                           (row["label"], row["prev"], prev, row["seq"])))  # fmt: skip
+        statements.append(
+            (
+                "UPDATE ledger_rows SET label = ?, prev = ?, mac = ? WHERE seq = ?",
+                (row["label"], row["prev"], prev, row["seq"]),
+            )
+        )
     attacked(tmp_path, *statements, ("UPDATE ledger_streams SET mac = ?", (prev,)))
     with open_ledger(tmp_path / "ledger.db", key="") as again:
         assert again.verify().intact

@@ -47,8 +47,9 @@ def test_texts_that_came_with_an_instruction_are_part_of_it_in_the_papers_prompt
 
 
 def test_a_checklist_is_asked_for_as_soft_rlvr_prints_it_and_its_items_are_judged_so() -> None:
-    model = ScriptedModel({"exhaustive checklist": "1. Is it a bridge?\n2. Is it in Japan?", "Is it a bridge": "yes",
-                           "in Japan?": "no"})  # fmt: skip
+    model = ScriptedModel(
+        {"exhaustive checklist": "1. Is it a bridge?\n2. Is it in Japan?", "Is it a bridge": "yes", "in Japan?": "no"}
+    )
     report = Checker(model, method="checklist", wording="paper").check_instruction(
         "A bridge in Japan.", "Tower Bridge."
     )
@@ -79,8 +80,10 @@ def test_marchs_example_replies_are_read_and_its_prompts_have_no_other_slots() -
 
 
 def test_a_blinded_audit_works_in_marchs_words_and_the_checker_sees_nothing_of_the_response() -> None:
-    asks = {"data annotation": "- Question: How long is the bridge? [Answer: 5]",
-            "data validation": "1. Evidence: Document 1 says it is 6 km long. [Answer: 6]"}  # fmt: skip
+    asks = {
+        "data annotation": "- Question: How long is the bridge? [Answer: 5]",
+        "data validation": "1. Evidence: Document 1 says it is 6 km long. [Answer: 6]",
+    }
     model = ScriptedModel(asks)
     report = Checker(model, method="blinded", wording="paper").check_response("The bridge is 5 km.", "It is 6 km long.")
     assert [finding.outcome for finding in report.findings] == ["different"]

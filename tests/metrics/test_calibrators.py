@@ -145,12 +145,19 @@ def test_too_few_rows_or_one_label_are_rejected(truth: list[bool]) -> None:
 @pytest.mark.parametrize(
     ("kind", "at", "values"),
     [
-        ("temperature", (), ()), ("temperature", (0.0,), ()), ("temperature", (1.0,), (0.5,)), ("isotonic", (), ()),
-        ("isotonic", (0.1, 0.1), (0.1, 0.2)), ("isotonic", (0.1, 0.2), (0.2, 0.1)), ("isotonic", (0.1,), (1.5,)),
-        ("platt", (1.0,), ()), ("platt", (-1.0, 0.0), ()), ("platt", (1.0, 0.0), (0.5,)),
+        ("temperature", (), ()),
+        ("temperature", (0.0,), ()),
+        ("temperature", (1.0,), (0.5,)),
+        ("isotonic", (), ()),
+        ("isotonic", (0.1, 0.1), (0.1, 0.2)),
+        ("isotonic", (0.1, 0.2), (0.2, 0.1)),
+        ("isotonic", (0.1,), (1.5,)),
+        ("platt", (1.0,), ()),
+        ("platt", (-1.0, 0.0), ()),
+        ("platt", (1.0, 0.0), (0.5,)),
         ("other", (1.0,), ()),
     ],
-)  # fmt: skip
+)
 def test_a_decreasing_or_invalid_curve_is_rejected(kind: str, at: tuple[float, ...], values: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match="must be a temperature, a line or an increasing curve"):
         Calibrator(kind, at, values)  # type: ignore[arg-type]

@@ -111,15 +111,29 @@ def _deleted(reply: Reply) -> Any:
 
 
 WRONG: dict[str, Callable[[Reply], Any]] = {
-    "above 1": _with("p", 1.01), "below 0": _with("p", -0.01), "a percentage": _with("p", 90),
-    "a text": _with("p", "0.9"), "a truth value": _with("p", True), "null": _with("p", None),
-    "a list": _with("p", [0.9]), "an object": _with("p", {"value": 0.9}), "huge": _with("p", 10**400),
-    "not a number": _with("p", float("nan")), "infinite": _with("p", float("inf")), "deleted": _deleted,
-    "a refusal": _replaced({"type": "refusal", "name": "c1"}), "no answer": _without_first,
-    "another name": _renamed, "another type": _with("type", "score"), "no type": _with("type", None),
-    "a bare number": _replaced(0.9), "nothing": _replaced(None),
-    "no answers": lambda reply: {**reply, "answers": None}, "empty": lambda reply: {},
-    "a list for all": lambda reply: [reply], "an error with 200": lambda reply: {"error": {"message": "overloaded"}},
+    "above 1": _with("p", 1.01),
+    "below 0": _with("p", -0.01),
+    "a percentage": _with("p", 90),
+    "a text": _with("p", "0.9"),
+    "a truth value": _with("p", True),
+    "null": _with("p", None),
+    "a list": _with("p", [0.9]),
+    "an object": _with("p", {"value": 0.9}),
+    "huge": _with("p", 10**400),
+    "not a number": _with("p", float("nan")),
+    "infinite": _with("p", float("inf")),
+    "deleted": _deleted,
+    "a refusal": _replaced({"type": "refusal", "name": "c1"}),
+    "no answer": _without_first,
+    "another name": _renamed,
+    "another type": _with("type", "score"),
+    "no type": _with("type", None),
+    "a bare number": _replaced(0.9),
+    "nothing": _replaced(None),
+    "no answers": lambda reply: {**reply, "answers": None},
+    "empty": lambda reply: {},
+    "a list for all": lambda reply: [reply],
+    "an error with 200": lambda reply: {"error": {"message": "overloaded"}},
     "a probability beside a refusal": _with("refusal", "I will not."),
     "a probability beside an error": _with("error", {"message": "filtered"}),
     "an incomplete answer": _with("status", "incomplete"),
@@ -127,16 +141,20 @@ WRONG: dict[str, Callable[[Reply], Any]] = {
     "a failed reply": lambda reply: {**reply, "status": "failed"},
     "an incomplete reply": lambda reply: {**reply, "incomplete_details": {"reason": "content_filter"}},
     "another form": lambda reply: {**reply, "answers": {"c1": 0.9, "c2": 0.9}},
-}  # fmt: skip
+}
 """What a reply with status 200 may hold instead of a probability of its first question."""
 
 STATUSES: dict[str, Answer] = {
-    "not JSON": Answer(body=b"<html>busy</html>"), "empty body": Answer(body=b""),
-    "cut off": Answer(body=b'{"answers": {"c1'), "endless brackets": Answer(body=b"[" * 100_000),
-    "refused": of_json({"detail": "no"}, status=409), "too early to read": Answer(raw=b"HTTP/1.1 200 OK\r\n\r\n{"),
+    "not JSON": Answer(body=b"<html>busy</html>"),
+    "empty body": Answer(body=b""),
+    "cut off": Answer(body=b'{"answers": {"c1'),
+    "endless brackets": Answer(body=b"[" * 100_000),
+    "refused": of_json({"detail": "no"}, status=409),
+    "too early to read": Answer(raw=b"HTTP/1.1 200 OK\r\n\r\n{"),
     "not implemented": of_json({"detail": "no logprobs"}, status=501),
-    "unauthorized": of_json({"detail": "key"}, status=401), "too slow": of_json({}, delay=FOREVER),
-}  # fmt: skip
+    "unauthorized": of_json({"detail": "key"}, status=401),
+    "too slow": of_json({}, delay=FOREVER),
+}
 """What a server may do instead of answering."""
 
 

@@ -21,9 +21,36 @@ from vouching.methods.discriminative.published.decision import read_answers
 from vouching.models.decision_shapes import SHAPES, Json, ShapeName
 
 JUNK: tuple[Any, ...] = (
-    None, True, False, -1, 2, 1.0000001, -1e-9, 90, "0.9", "", [], {}, [0.5], {"p": 0.5}, float("nan"), float("inf"),
-    10**400, -0.0, 0, 1, 0.5, "noul", "choice", "score", "refusal", "predicate", "c1", "c2", "supported",
-)  # fmt: skip
+    None,
+    True,
+    False,
+    -1,
+    2,
+    1.0000001,
+    -1e-9,
+    90,
+    "0.9",
+    "",
+    [],
+    {},
+    [0.5],
+    {"p": 0.5},
+    float("nan"),
+    float("inf"),
+    10**400,
+    -0.0,
+    0,
+    1,
+    0.5,
+    "noul",
+    "choice",
+    "score",
+    "refusal",
+    "predicate",
+    "c1",
+    "c2",
+    "supported",
+)
 CRITERIA = {"supported": "s", "contradicted": "c", "not_found": "n"}
 ASKED: dict[str, Any] = {
     "state": {"sources": [{"id": "source-1", "text": "The bridge opened in 1973."}]},

@@ -121,14 +121,20 @@ def test_a_form_that_a_server_does_not_know_is_tried_once() -> None:
 @pytest.mark.parametrize(
     ("statuses", "error", "match", "asked"),
     [
-        ((404, 405), ConfigError, "404 Not Found", 2), ((404, 400), ModelRefusedError, "400 Bad Request", 2),
-        ((400, 404), ModelRefusedError, "400 Bad Request", 2), ((422, 501), ModelRefusedError, "422", 2),
-        ((404, 401), ConfigError, "401 Unauthorized", 2), ((400, 413), ModelContextError, "413", 2),
-        ((401, 400), ConfigError, "401", 1), ((402, 400), ConfigError, "402", 1), ((403, 400), ConfigError, "403", 1),
-        ((501, 400), ConfigError, "501", 1), ((301, 400), ConfigError, "has moved", 1),
+        ((404, 405), ConfigError, "404 Not Found", 2),
+        ((404, 400), ModelRefusedError, "400 Bad Request", 2),
+        ((400, 404), ModelRefusedError, "400 Bad Request", 2),
+        ((422, 501), ModelRefusedError, "422", 2),
+        ((404, 401), ConfigError, "401 Unauthorized", 2),
+        ((400, 413), ModelContextError, "413", 2),
+        ((401, 400), ConfigError, "401", 1),
+        ((402, 400), ConfigError, "402", 1),
+        ((403, 400), ConfigError, "403", 1),
+        ((501, 400), ConfigError, "501", 1),
+        ((301, 400), ConfigError, "has moved", 1),
         ((413, 400), ModelContextError, "413", 1),
     ],
-)  # fmt: skip
+)
 def test_another_form_is_tried_only_if_the_status_may_mean_it_and_the_route_that_exists_has_the_last_word(
     statuses: tuple[int, int], error: type[Exception], match: str, asked: int
 ) -> None:
@@ -225,8 +231,10 @@ def test_an_address_that_is_a_route_is_used_as_it_is() -> None:
     root = DecisionModel("decision:http://host:11434#kev", None, TimeLimits())
     urls = [one._url("systemone") for one in (model, cloudflare, root)]  # pyright: ignore[reportPrivateUsage]
     assert urls == [
-        "https://host/v1/decisions", "https://host/accounts/1/ai/run/@cf/clef", "http://host:11434/v1/systemone",
-    ]  # fmt: skip
+        "https://host/v1/decisions",
+        "https://host/accounts/1/ai/run/@cf/clef",
+        "http://host:11434/v1/systemone",
+    ]
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
@@ -239,11 +247,13 @@ def test_each_known_provider_opens_by_its_name(name: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        ("decision:http://host", "names no decision model"), ("decision:#m", "names no decision model"),
+        ("decision:http://host", "names no decision model"),
+        ("decision:#m", "names no decision model"),
         ("decision:host:8000#m", "did you mean 'decision:http://host:8000#m'"),
-        ("decision:openai#m;shape=xml", "expected shape=auto"), ("decision:openai#m;temperature=1", "expected shape="),
+        ("decision:openai#m;shape=xml", "expected shape=auto"),
+        ("decision:openai#m;temperature=1", "expected shape="),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_name_says_what_is_expected(name: str, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         open_model(name)

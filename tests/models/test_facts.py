@@ -58,12 +58,12 @@ def test_a_list_of_models_may_have_the_context(listed: Any, context: int | None)
 @pytest.mark.parametrize(
     ("shown", "context"),
     [
-        ({"parameters": "stop \"<|eot|>\"\nnum_ctx                        16384"}, 16384),
+        ({"parameters": 'stop "<|eot|>"\nnum_ctx                        16384'}, 16384),
         ({"parameters": "temperature 0.6", "model_info": {"llama.context_length": 131072}}, 4096),
         ({"model_info": {"gemma3.context_length": 2048}}, 2048),
         ({}, None),
     ],
-)  # fmt: skip
+)
 def test_ollama_says_the_context_that_its_model_is_set_to(shown: Any, context: int | None) -> None:
     found, asked = told({"/v1/models": OLLAMA_LIST, "/api/ps": of_json({"models": []}), "/api/show": of_json(shown)})
     assert (found, asked[-1]) == (ServerFacts(context), "/api/show")
@@ -72,8 +72,15 @@ def test_ollama_says_the_context_that_its_model_is_set_to(shown: Any, context: i
 def test_ollama_says_the_context_in_which_its_model_runs() -> None:
     def running(name: str, context: Any) -> dict[str, Any]:
         details = {"format": "gguf", "family": "gemma3", "parameter_size": "4.3B", "quantization_level": "Q4_K_M"}
-        return {"name": name, "model": name, "size": 6591830464, "details": details, "size_vram": 5333539264,
-                "expires_at": "2025-10-17T16:47:07.93355-07:00", "context_length": context}  # fmt: skip
+        return {
+            "name": name,
+            "model": name,
+            "size": 6591830464,
+            "details": details,
+            "size_vram": 5333539264,
+            "expires_at": "2025-10-17T16:47:07.93355-07:00",
+            "context_length": context,
+        }
 
     def with_running(*models: dict[str, Any]) -> tuple[ServerFacts, list[str]]:
         shown = of_json({"model_info": {"gemma3.context_length": 131072}})

@@ -263,9 +263,13 @@ def test_a_failure_with_a_body_of_any_depth_is_that_failure(status: int) -> None
 
 
 ODD: list[dict[str, Any]] = [
-    {"finish_reason": ["stop"]}, {"finish_reason": {}}, {"logprobs": {"content": 7}}, {"logprobs": []},
-    {"logprobs": {"token_logprobs": ["x"]}}, {"logprobs": {"content": [{"logprob": float("nan")}]}},
-]  # fmt: skip
+    {"finish_reason": ["stop"]},
+    {"finish_reason": {}},
+    {"logprobs": {"content": 7}},
+    {"logprobs": []},
+    {"logprobs": {"token_logprobs": ["x"]}},
+    {"logprobs": {"content": [{"logprob": float("nan")}]}},
+]
 
 
 @pytest.mark.parametrize("odd", ODD)

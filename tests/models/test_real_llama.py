@@ -89,9 +89,11 @@ def test_a_batch_that_is_interrupted_keeps_what_was_answered_and_resumes(model: 
 def test_the_proxy_passes_a_reply_on_with_its_verdict(model: str) -> None:
     with proxy_before(model.partition("#")[0], documents=("user",)) as proxy:
         asked = {
-            "model": "smollm2", "max_tokens": 40, "temperature": 0,
+            "model": "smollm2",
+            "max_tokens": 40,
+            "temperature": 0,
             "messages": [{"role": "user", "content": f"{SOURCE}\n\nWhen did the bridge open?"}],
-        }  # fmt: skip
+        }
         answer = httpx2.post(f"{proxy}/chat/completions", json=asked, timeout=300).json()
     assert answer["choices"][0]["message"]["content"].strip()
     assert answer["usage"]["completion_tokens"] > 0

@@ -43,16 +43,27 @@ def test_a_server_is_sent_tools_calls_and_answers_and_its_call_is_read() -> None
     said, body = ask_server({"content": None, "tool_calls": [called]})
     assert said.tool_calls == (ToolCall("c2", "look", '{"query": "date"}'),)
     assert (said.text, said.finish_reason) == ("", "stop")
-    assert body["tools"] == [{"type": "function", "function": {
-        "name": "look", "description": "Looks it up.", "parameters": LOOK.parameters,
-    }}]  # fmt: skip
+    assert body["tools"] == [
+        {
+            "type": "function",
+            "function": {
+                "name": "look",
+                "description": "Looks it up.",
+                "parameters": LOOK.parameters,
+            },
+        }
+    ]
     assert body["messages"] == [
         {"role": "user", "content": "When did it open?"},
-        {"role": "assistant", "content": "I look.", "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"query": "bridge"}'}},
-        ]},
+        {
+            "role": "assistant",
+            "content": "I look.",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"query": "bridge"}'}},
+            ],
+        },
         {"role": "tool", "content": "It opened in 1973.", "tool_call_id": "c1"},
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -83,9 +94,16 @@ def test_a_request_without_tools_has_the_key_that_it_always_had() -> None:
     import hashlib
 
     fields = {
-        "max_tokens": 1024, "temperature": 0.0, "top_p": 1.0, "n": 1, "seed": None, "stop": [], "json_schema": None,
-        "logprobs": False, "extra": {},
-    }  # fmt: skip
+        "max_tokens": 1024,
+        "temperature": 0.0,
+        "top_p": 1.0,
+        "n": 1,
+        "seed": None,
+        "stop": [],
+        "json_schema": None,
+        "logprobs": False,
+        "extra": {},
+    }
     request = {"model": "m", "messages": [{"role": "user", "content": "Is it?"}], "sampling": fields}
     text = json.dumps(request, sort_keys=True, separators=(",", ":"))
     assert request_key("m", [Message("user", "Is it?")], Sampling()) == hashlib.sha256(text.encode()).hexdigest()

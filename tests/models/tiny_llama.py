@@ -37,10 +37,18 @@ def write_tiny_llama(folder: Path, template: str | None = TEMPLATE, context: int
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=len(vocabulary), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=context, bos_token_id=None, eos_token_id=0, pad_token_id=0,
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=context,
+        bos_token_id=None,
+        eos_token_id=0,
+        pad_token_id=0,
         initializer_range=0.3,
-    )  # fmt: skip
+    )
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
 
@@ -59,11 +67,22 @@ def write_tiny_recurrent(folder: Path, architecture: str) -> Path:
         transformers.MambaForCausalLM(transformers.MambaConfig(**size, **tokens, state_size=8)).save_pretrained(folder)
         return folder
     config = transformers.Qwen3NextConfig(
-        **size, **tokens, intermediate_size=64, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
-        max_position_embeddings=CONTEXT, linear_num_key_heads=2, linear_num_value_heads=2, linear_key_head_dim=8,
-        linear_value_head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16,
+        **size,
+        **tokens,
+        intermediate_size=64,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        max_position_embeddings=CONTEXT,
+        linear_num_key_heads=2,
+        linear_num_value_heads=2,
+        linear_key_head_dim=8,
+        linear_value_head_dim=8,
+        num_experts=4,
+        num_experts_per_tok=2,
+        moe_intermediate_size=16,
         shared_expert_intermediate_size=16,
-    )  # fmt: skip
+    )
     transformers.Qwen3NextForCausalLM(config).save_pretrained(folder)
     return folder
 

@@ -15,8 +15,18 @@ from tests.house.source_tree import ROOT
 def resolved(out: Path, *options: str) -> set[str]:
     """Names of what uv would install, without installing it; skips where uv reaches no index of packages."""
     chosen = out / "chosen.txt"
-    command = [find_uv_bin(), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--output-file", str(chosen),
-               *options, str(ROOT / "pyproject.toml")]  # fmt: skip
+    command = [
+        find_uv_bin(),
+        "pip",
+        "compile",
+        "--quiet",
+        "--no-header",
+        "--no-annotate",
+        "--output-file",
+        str(chosen),
+        *options,
+        str(ROOT / "pyproject.toml"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode and re.search("client error|dns error|not found in the package registry", done.stderr):
         pytest.skip("uv reaches no index of packages here")

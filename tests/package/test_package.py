@@ -23,9 +23,19 @@ MEGABYTES = 100
 """The most that a wheel may have: it holds the weights of the built-in verifier."""
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE", "licenses/NOTICE"}
 OTHER_FILES = {
-    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE", "README.md", "SECURITY.md",
-    "action.yml", "constraints.txt", "mkdocs.yml", "pyproject.toml",
-}  # fmt: skip
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "NOTICE",
+    "README.md",
+    "SECURITY.md",
+    "action.yml",
+    "constraints.txt",
+    "mkdocs.yml",
+    "pyproject.toml",
+}
 NO_INDEX = "NewConnectionError|ConnectTimeout|NameResolutionError|from versions: none"
 """What pip says where it reaches no index of packages."""
 
@@ -96,8 +106,20 @@ def clean(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment made for the test, with the wheel and what pip adds to it; skips where pip reaches no index."""
     folder = tmp_path_factory.mktemp("clean")
     venv.create(folder, with_pip=True)
-    command = [str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-               "--no-compile", "--retries", "0", "-c", str(ROOT / "constraints.txt"), str(built.wheel)]  # fmt: skip
+    command = [
+        str(folder / "bin/python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-compile",
+        "--retries",
+        "0",
+        "-c",
+        str(ROOT / "constraints.txt"),
+        str(built.wheel),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=outside())
     if done.returncode and re.search(NO_INDEX, done.stderr):
         pytest.skip("pip reaches no index of packages here")

@@ -61,8 +61,11 @@ def test_each_release_in_the_changelog_lists_its_changes_by_kind() -> None:
 def test_a_release_is_tested_built_attested_and_published_in_this_order_without_a_stored_secret() -> None:
     jobs = workflow("release.yml")["jobs"]
     assert [(name, job.get("needs")) for name, job in jobs.items()] == [
-        ("build", None), ("attest", "build"), ("publish", "attest"), ("image", "publish"),
-    ]  # fmt: skip
+        ("build", None),
+        ("attest", "build"),
+        ("publish", "attest"),
+        ("image", "publish"),
+    ]
     assert ".ci/run" in [step.get("run") for step in jobs["build"]["steps"]]
     assert jobs["publish"]["environment"] == "release"
     assert "secrets." not in (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
@@ -71,8 +74,10 @@ def test_a_release_is_tested_built_attested_and_published_in_this_order_without_
 def test_only_the_jobs_that_need_it_may_write() -> None:
     for name in ("release.yml", "test.yml"):
         flow = workflow(name)
-        may_write = {job: [right for right, level in body.get("permissions", {}).items() if level == "write"]
-                     for job, body in flow["jobs"].items()}  # fmt: skip
+        may_write = {
+            job: [right for right, level in body.get("permissions", {}).items() if level == "write"]
+            for job, body in flow["jobs"].items()
+        }
         assert "write" not in flow["permissions"].values()
         assert {job: rights for job, rights in may_write.items() if rights} == (
             {"attest": ["attestations", "id-token"], "publish": ["id-token"], "image": ["packages"]}

@@ -32,12 +32,10 @@ from vouching.perturb.wording import read_table
 from vouching.types import ERROR_TYPES, Example, Span
 
 EXAMPLES = [json.loads(line) for line in (ROOT / "examples/claims.jsonl").read_text(encoding="utf-8").splitlines()]
-ROWS = [
-    Example(row["id"], row["claim"], (Source(row["source"]),), row["gold"]) for row in EXAMPLES
-] + [
+ROWS = [Example(row["id"], row["claim"], (Source(row["source"]),), row["gold"]) for row in EXAMPLES] + [
     Example("bridge", "The Tarn bridge opened in 1973.", (Source("The Tarn bridge opened in 1973."),), "Attributable"),
     Example("firm", "Ann Lee sold 1,200 boats.", (Source("In 1980, Ann Lee sold 1,200 boats."),), "Attributable"),
-]  # fmt: skip
+]
 PLAIN = (
     "Ann Lee purchased 12 boats on 3 May 1937.",
     "Most banks closed after the war.",
@@ -53,12 +51,42 @@ PLAIN = (
 POOL = CorpusPool(row.claim for row in ROWS)
 PIECES = st.lists(
     st.sampled_from(
-        ["Ann Lee", "The bridge", "It", "Paris", "was", "opened", "sold", "did not", "may", "some", "most", "12",
-         "5 km", "in 1973", "on 3 May 1937", "and", "founded by", "Bob Roy", "(old)", "increased", "more than", "1,200",
-         "15%", ".", "a", "an", "popular", "often", "before", "half of the", ", a painter,"]
+        [
+            "Ann Lee",
+            "The bridge",
+            "It",
+            "Paris",
+            "was",
+            "opened",
+            "sold",
+            "did not",
+            "may",
+            "some",
+            "most",
+            "12",
+            "5 km",
+            "in 1973",
+            "on 3 May 1937",
+            "and",
+            "founded by",
+            "Bob Roy",
+            "(old)",
+            "increased",
+            "more than",
+            "1,200",
+            "15%",
+            ".",
+            "a",
+            "an",
+            "popular",
+            "often",
+            "before",
+            "half of the",
+            ", a painter,",
+        ]
     ),
     max_size=12,
-).map(" ".join)  # fmt: skip
+).map(" ".join)
 """Claims of the pieces that strategies look at."""
 
 

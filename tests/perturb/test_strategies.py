@@ -80,14 +80,20 @@ EXACT: list[tuple[Strategy, str, list[str]]] = [
     ("time_moved", "In 1973, the bridge opened.", ["The bridge opened in 1973."]),
     ("voice_changed", "The Tarn Prize was founded by Ann Lee in 1973.", ["Ann Lee founded the Tarn Prize in 1973."]),
     ("voice_changed", "Ann Lee defeated Bob Roy.", ["Bob Roy was defeated by Ann Lee."]),
-    ("sentences_joined", "The bridge opened in 1973. It has two towers.",
-     ["The bridge opened in 1973, and it has two towers."]),
-    ("sentence_split", "Ann Lee was born in 1912 and moved to Paris in 1930.",
-     ["Ann Lee was born in 1912. Ann Lee moved to Paris in 1930."]),
+    (
+        "sentences_joined",
+        "The bridge opened in 1973. It has two towers.",
+        ["The bridge opened in 1973, and it has two towers."],
+    ),
+    (
+        "sentence_split",
+        "Ann Lee was born in 1912 and moved to Paris in 1930.",
+        ["Ann Lee was born in 1912. Ann Lee moved to Paris in 1930."],
+    ),
     ("detail_dropped", "The bridge was opened by the queen in 1973.", ["The bridge was opened by the queen."]),
     ("detail_dropped", "Ann Lee (a chemist) left the firm.", ["Ann Lee left the firm."]),
     ("detail_dropped", "Ann Lee left and Bob Roy stayed.", []),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("strategy", "claim", "expected"), EXACT)

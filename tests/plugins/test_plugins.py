@@ -38,8 +38,11 @@ def vouch(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command with the package installed."""
     return subprocess.run(
         [sys.executable, "-m", "vouching", *arguments],
-        capture_output=True, text=True, cwd=site, env={"PYTHONPATH": f"{site}:{ROOT / 'src'}", "VOUCH_DATA": str(site)},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=site,
+        env={"PYTHONPATH": f"{site}:{ROOT / 'src'}", "VOUCH_DATA": str(site)},
+    )
 
 
 def test_a_judge_of_another_package_judges_by_its_name(site: Path) -> None:

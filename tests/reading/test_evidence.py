@@ -17,8 +17,11 @@ def test_a_stem_finds_the_sentences_of_all_sources_that_have_it() -> None:
     index = index_sources([Source("Bridges opened. It rained."), Source("The bridge closed.", "b")])
     # Sentences are numbered through: 0 "Bridges opened.", 1 "It rained.", 2 "The bridge closed."
     assert index.postings == {
-        stem("bridge"): [0, 2], stem("opened"): [0], stem("rained"): [1], stem("closed"): [2],
-    }  # fmt: skip
+        stem("bridge"): [0, 2],
+        stem("opened"): [0],
+        stem("rained"): [1],
+        stem("closed"): [2],
+    }
     assert [sentence.source for sentence in index.sentences] == [0, 0, 1]
 
 

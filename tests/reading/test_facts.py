@@ -99,9 +99,17 @@ def test_results_are_written_as_people_write_numbers(number: float, written: str
 
 @pytest.mark.parametrize(
     "piece",
-    ["The pump moves 60 litres a minute on 3 May 2021. ", "| Yoga | Monday | 8 | 9:30 |\n", "- item 5 of 7\n", "1,1,1,",
-     "# Title\n\nText with 5 words.\n\n", "from 9:30 to 10:30, ", '"', ". "],
-)  # fmt: skip
+    [
+        "The pump moves 60 litres a minute on 3 May 2021. ",
+        "| Yoga | Monday | 8 | 9:30 |\n",
+        "- item 5 of 7\n",
+        "1,1,1,",
+        "# Title\n\nText with 5 words.\n\n",
+        "from 9:30 to 10:30, ",
+        '"',
+        ". ",
+    ],
+)
 def test_values_facts_and_windows_take_linear_time(piece: str) -> None:
     claim = "The pump moves twice as many litres in total than on 4 May, 3 days later, for 5 nights."
 

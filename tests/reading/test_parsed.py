@@ -76,8 +76,13 @@ def test_an_empty_text_has_nothing_to_read() -> None:
 def test_everything_read_is_in_the_text(text: str) -> None:
     reading = read(text)
     found = [
-        *reading.words, *reading.dates, *reading.quantities, *reading.entities, *reading.negations, *reading.qualifiers,
-    ]  # fmt: skip
+        *reading.words,
+        *reading.dates,
+        *reading.quantities,
+        *reading.entities,
+        *reading.negations,
+        *reading.qualifiers,
+    ]
     assert all(0 <= mention.start < mention.end <= len(text) for mention in found)
     assert len(reading.meanings) == len(reading.words)
     assert sorted(position for places in reading.positions.values() for position in places) == list(

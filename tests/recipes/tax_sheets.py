@@ -14,13 +14,22 @@ from math import floor
 from typing import Any
 
 COLUMNS = {"single": 0, "married_filing_jointly": 1, "head_of_household": 2}
-RATES = [(0, 0, 0, 10), (11_600, 23_200, 16_550, 12), (47_150, 94_300, 63_100, 22), (100_525, 201_050, 100_500, 24),
-         (191_950, 383_900, 191_950, 32), (243_725, 487_450, 243_700, 35), (609_350, 731_200, 609_350, 37)]  # fmt: skip
+RATES = [
+    (0, 0, 0, 10),
+    (11_600, 23_200, 16_550, 12),
+    (47_150, 94_300, 63_100, 22),
+    (100_525, 201_050, 100_500, 24),
+    (191_950, 383_900, 191_950, 32),
+    (243_725, 487_450, 243_700, 35),
+    (609_350, 731_200, 609_350, 37),
+]
 # children: rate in, income, most, rate out; start for others and joint, end for others and joint
-EIC = [(F(765, 10_000), 8_260, 632, F(765, 10_000), 10_330, 17_250, 18_591, 25_511),
-       (F(34, 100), 12_390, 4_213, F(1_598, 10_000), 22_720, 29_640, 49_084, 56_004),
-       (F(40, 100), 17_400, 6_960, F(2_106, 10_000), 22_720, 29_640, 55_768, 62_688),
-       (F(45, 100), 17_400, 7_830, F(2_106, 10_000), 22_720, 29_640, 59_899, 66_819)]  # fmt: skip
+EIC = [
+    (F(765, 10_000), 8_260, 632, F(765, 10_000), 10_330, 17_250, 18_591, 25_511),
+    (F(34, 100), 12_390, 4_213, F(1_598, 10_000), 22_720, 29_640, 49_084, 56_004),
+    (F(40, 100), 17_400, 6_960, F(2_106, 10_000), 22_720, 29_640, 55_768, 62_688),
+    (F(45, 100), 17_400, 7_830, F(2_106, 10_000), 22_720, 29_640, 59_899, 66_819),
+]
 KIN = {"son", "daughter", "stepchild", "grandchild", "child", "brother", "sister", "niece", "nephew"}
 Sheet = dict[str, Any]
 Lines = list[tuple[str, Callable[[Sheet], Any]]]
@@ -145,30 +154,70 @@ SCHEDULE_8812: Lines = [
 ]
 FORM: Lines = [
     ("1a", lambda s: dollars(s["box"]("w2", "wages"))),
-    ("2a", lambda s: dollars(s["box"]("int", "interest_1099int_tax_exempt")
-                             + s["box"]("div", "dividend_1099div_exempt_interest_div"))),
-    ("2b", lambda s: dollars(s["box"]("int", "interest_1099int_interest")
-                             + s["box"]("int", "interest_1099int_us_saving_bond_treasury_obligations"))),
+    (
+        "2a",
+        lambda s: dollars(
+            s["box"]("int", "interest_1099int_tax_exempt") + s["box"]("div", "dividend_1099div_exempt_interest_div")
+        ),
+    ),
+    (
+        "2b",
+        lambda s: dollars(
+            s["box"]("int", "interest_1099int_interest")
+            + s["box"]("int", "interest_1099int_us_saving_bond_treasury_obligations")
+        ),
+    ),
     ("3a", lambda s: dollars(s["box"]("div", "dividend_1099div_qualified_div"))),
     ("3b", lambda s: dollars(s["box"]("div", "dividend_1099div_ordinary_div"))),
     ("5b", lambda s: dollars(s["box"]("r", "taxable_amt_input"))),
     ("8", lambda s: dollars(s["box"]("g", "g_unemployment_comp"))),
     ("S1-11", lambda s: dollars(F(sum(min(F(300), one) for one in s["educators"])))),
-    ("6b", lambda s: dollars(filled(BENEFITS, column=s["column"], **{
-        "1": s["box"]("ssa", "ssa_net_benefits"), "3": s["1a"] + s["2b"] + s["3b"] + s["5b"] + s["8"],
-        "4": s["2a"], "6": s["S1-11"]})["18"])),
+    (
+        "6b",
+        lambda s: dollars(
+            filled(
+                BENEFITS,
+                column=s["column"],
+                **{
+                    "1": s["box"]("ssa", "ssa_net_benefits"),
+                    "3": s["1a"] + s["2b"] + s["3b"] + s["5b"] + s["8"],
+                    "4": s["2a"],
+                    "6": s["S1-11"],
+                },
+            )["18"]
+        ),
+    ),
     ("9", lambda s: s["1a"] + s["2b"] + s["3b"] + s["5b"] + s["6b"] + s["8"]),
-    ("S1-21", lambda s: dollars(filled(STUDENT_LOAN, column=s["column"], **{
-        "1": min(F(2_500), s["student"]), "2": s["9"], "3": s["S1-11"]})["9"])),
+    (
+        "S1-21",
+        lambda s: dollars(
+            filled(
+                STUDENT_LOAN, column=s["column"], **{"1": min(F(2_500), s["student"]), "2": s["9"], "3": s["S1-11"]}
+            )["9"]
+        ),
+    ),
     ("10", lambda s: s["S1-11"] + s["S1-21"]),
     ("11", lambda s: s["9"] - s["10"]),
     ("12", lambda s: (14_600, 29_200, 21_900)[s["column"]] + (1_950, 1_550, 1_950)[s["column"]] * s["marks"]),
     ("15", lambda s: max(0, s["11"] - s["12"])),
     ("16", lambda s: dollars(filled(DIVIDENDS, column=s["column"], **{"1": s["15"], "2": s["3a"]})["25"])),
     ("27", lambda s: eic(s)),
-    ("8812", lambda s: filled(SCHEDULE_8812, column=s["column"], **{
-        "3": s["11"], "4": s["young"], "6": s["others"], "13": s["16"], "18a": s["1a"], "24": s["27"],
-        "23": dollars(s["box"]("w2", "social_security_tax") + s["box"]("w2", "medicare_tax_withheld"))})),
+    (
+        "8812",
+        lambda s: filled(
+            SCHEDULE_8812,
+            column=s["column"],
+            **{
+                "3": s["11"],
+                "4": s["young"],
+                "6": s["others"],
+                "13": s["16"],
+                "18a": s["1a"],
+                "24": s["27"],
+                "23": dollars(s["box"]("w2", "social_security_tax") + s["box"]("w2", "medicare_tax_withheld")),
+            },
+        ),
+    ),
     ("19", lambda s: s["8812"]["14"]),
     ("24", lambda s: s["16"] - s["19"]),
     ("25d", lambda s: dollars(sum((s["box"](form, key) for form, key in WITHHELD), F(0)))),
@@ -180,10 +229,15 @@ FORM: Lines = [
     ("34", lambda s: s["33"] - s["24"] if s["33"] > s["24"] else 0),
     ("35a", lambda s: s["34"]),
     ("37", lambda s: s["24"] - s["33"] if s["24"] > s["33"] else 0),
-]  # fmt: skip
-WITHHELD = [("w2", "withholding"), ("int", "interest_1099int_fed_inc_tax_withheld"),
-            ("div", "dividend_1099div_federal_inc_tax_withheld"), ("g", "g_fed_wh"),
-            ("r", "federal_income_tax_withheld_amt_input"), ("ssa", "ssa_federal_withholding")]  # fmt: skip
+]
+WITHHELD = [
+    ("w2", "withholding"),
+    ("int", "interest_1099int_fed_inc_tax_withheld"),
+    ("div", "dividend_1099div_federal_inc_tax_withheld"),
+    ("g", "g_fed_wh"),
+    ("r", "federal_income_tax_withheld_amt_input"),
+    ("ssa", "ssa_federal_withholding"),
+]
 
 
 def eic(s: Sheet) -> int:
@@ -204,9 +258,14 @@ def form_1040(record: Any) -> Sheet:
     """All lines of a return, from its JSON."""
     data = record["input"]["return_data"]
     form, one, b = data["irs1040"], data["irs1040_schedule1"], data.get("irs1040_scheduleb", {})
-    forms = {"w2": data.get("w2", []), "int": b.get("irs1099_int", []), "div": b.get("irs1099_div", []),
-             "g": one.get("irs1099_g", []), "r": data.get("irs1099_r", []),
-             "ssa": data.get("ssa_1099", {}).get("ssa_1099_grp", [])}  # fmt: skip
+    forms = {
+        "w2": data.get("w2", []),
+        "int": b.get("irs1099_int", []),
+        "div": b.get("irs1099_div", []),
+        "g": one.get("irs1099_g", []),
+        "r": data.get("irs1099_r", []),
+        "ssa": data.get("ssa_1099", {}).get("ssa_1099_grp", []),
+    }
 
     def leaf(place: Any, key: str, otherwise: Any = 0) -> Any:
         return place.get(key, {"value": otherwise})["value"]
@@ -217,8 +276,14 @@ def form_1040(record: Any) -> Sheet:
     joint = leaf(form, "filing_status") == "married_filing_jointly"
     who = ("tp", "sp") if joint else ("tp",)
     born = [leaf(form, f"{one}_date_of_birth") for one in who]
-    dependents = [(leaf(d, "dependent_date_of_birth"), leaf(d, "dependent_relationship") in KIN,
-                   leaf(d, "dependent_student", False)) for d in form["dependent_detail"]]  # fmt: skip
+    dependents = [
+        (
+            leaf(d, "dependent_date_of_birth"),
+            leaf(d, "dependent_relationship") in KIN,
+            leaf(d, "dependent_student", False),
+        )
+        for d in form["dependent_detail"]
+    ]
     young = sum(kin and int(day[:4]) > 2007 for day, kin, _ in dependents)
     payments = [f"estimated_tax_payment_{number}" for number in (1, 2, 3, 4)] + ["applied_from_prior_year"]
     return filled(

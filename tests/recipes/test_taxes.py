@@ -64,13 +64,26 @@ def test_equal_seeds_give_equal_returns_and_others_give_others() -> None:
 @pytest.mark.parametrize(
     ("status", "income", "tax"),
     [
-        ("head", 26_000, 2_792), ("single", 130_400, 24_339), ("joint", 105_800, 13_382),  # TaxCalcBench's own returns
+        ("head", 26_000, 2_792),
+        ("single", 130_400, 24_339),
+        ("joint", 105_800, 13_382),  # TaxCalcBench's own returns
         # 10 % of the middle of a row, as the Tax Tables of every year print it for the first rows.
-        ("single", 0, 0), ("single", 5, 1), ("head", 15, 2), ("joint", 25, 4), ("single", 50, 6), ("single", 75, 9),
-        ("joint", 125, 14), ("head", 1_000, 101), ("single", 1_025, 104), ("joint", 2_150, 216), ("head", 2_200, 221),
-        ("single", 100_525, 17_169), ("joint", 383_900, 78_221), ("head", 243_700, 53_977),  # bases of the schedules
+        ("single", 0, 0),
+        ("single", 5, 1),
+        ("head", 15, 2),
+        ("joint", 25, 4),
+        ("single", 50, 6),
+        ("single", 75, 9),
+        ("joint", 125, 14),
+        ("head", 1_000, 101),
+        ("single", 1_025, 104),
+        ("joint", 2_150, 216),
+        ("head", 2_200, 221),
+        ("single", 100_525, 17_169),
+        ("joint", 383_900, 78_221),
+        ("head", 243_700, 53_977),  # bases of the schedules
     ],
-)  # fmt: skip
+)
 def test_tax_on_published_amounts(status: Any, income: int, tax: int) -> None:
     assert int(ordinary_tax(income, status) + Decimal("0.5")) == tax
 
@@ -119,9 +132,13 @@ def test_the_benchmarks_two_credits_on_the_same_wages() -> None:
 
 @pytest.mark.parametrize(
     ("status", "born", "blind", "deduction"),
-    [("single", [1950], 1, 18_500), ("single", [1950], 0, 16_550), ("joint", [1950, 1951], 2, 35_400),
-     ("head", [1950], 0, 23_850)],
-)  # fmt: skip
+    [
+        ("single", [1950], 1, 18_500),
+        ("single", [1950], 0, 16_550),
+        ("joint", [1950, 1951], 2, 35_400),
+        ("head", [1950], 0, 23_850),
+    ],
+)
 def test_the_standard_deduction_with_age_and_blindness(
     status: Any, born: list[int], blind: int, deduction: int
 ) -> None:
@@ -163,13 +180,30 @@ def test_three_children_may_get_back_payroll_tax() -> None:
         ({"w2": [{"wages": {"value": 1}, "employers_use_grp": [{"box_12_code": {"value": "D"}}]}]}, "saver's"),
         ({"w2": [{"wages": {"value": 200_001}}]}, "Form 8959"),
         ({"w2": [{"wages": {"value": 5}, "brand_new_box": {"value": 7}}]}, "return_data.w2.brand_new_box"),
-        ({"irs1099_r": [{"gross_distribution_amt_input": {"value": 5}, "taxable_amt_input": {"value": 5},
-                         "f1099_r_distribution_cd_input": {"value": "1"}}]}, "code '1'"),
-        ({"w2": [{"wages": {"value": 170_000}, "social_security_tax": {"value": 6_000}, "ein": {"value": str(n)}}
-                 for n in range(1)] + [{"wages": {"value": 1}, "social_security_tax": {"value": 5_000},
-                                        "ein": {"value": "x"}}]}, "excess social security"),
+        (
+            {
+                "irs1099_r": [
+                    {
+                        "gross_distribution_amt_input": {"value": 5},
+                        "taxable_amt_input": {"value": 5},
+                        "f1099_r_distribution_cd_input": {"value": "1"},
+                    }
+                ]
+            },
+            "code '1'",
+        ),
+        (
+            {
+                "w2": [
+                    {"wages": {"value": 170_000}, "social_security_tax": {"value": 6_000}, "ein": {"value": str(n)}}
+                    for n in range(1)
+                ]
+                + [{"wages": {"value": 1}, "social_security_tax": {"value": 5_000}, "ein": {"value": "x"}}]
+            },
+            "excess social security",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_covered_is_refused_by_name(fields: dict[str, Any], name: str) -> None:
     with pytest.raises(OutOfScopeError, match=name):
         compute(given_return(**fields))

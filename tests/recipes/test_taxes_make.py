@@ -94,9 +94,13 @@ def test_make_writes_cases_tasks_and_proposals_that_challenge_reads(tmp_path: Pa
     assert len(made) == 6
     for row in made:
         found = vouch(
-            "challenge", "--json", "--task", tmp_path / f"made/tasks/{row['id']}.json",
-            "--proposal", tmp_path / f"made/proposals/{row['id']}.json",
-        )  # fmt: skip
+            "challenge",
+            "--json",
+            "--task",
+            tmp_path / f"made/tasks/{row['id']}.json",
+            "--proposal",
+            tmp_path / f"made/proposals/{row['id']}.json",
+        )
         units = json.loads(found.stdout)["units"]
         assert [unit["unit_id"] for unit in units if unit["challenged"]] == row["roots"]
 

@@ -15,10 +15,17 @@ from vouching.report.assurance import case_tree, print_assurance, tree_drawing
 from vouching.types import Assurance, UnitResult
 
 CASE = UnitResult(
-    "15", "146000", True, None, "146000", "15 is too low.", "R15 gives 147097.",
-    evidence=(("a.b", "3"), ("a.bc", "4"), ("", "")), rules=("R15",),
+    "15",
+    "146000",
+    True,
+    None,
+    "146000",
+    "15 is too low.",
+    "R15 gives 147097.",
+    evidence=(("a.b", "3"), ("a.bc", "4"), ("", "")),
+    rules=("R15",),
     flagged=("a.bc is 5, but the case says 4.", "(no location): the location is empty."),
-)  # fmt: skip
+)
 
 
 def test_the_tree_has_the_evidence_under_the_argument_and_marks_what_is_not_so() -> None:
@@ -39,9 +46,16 @@ def test_what_is_wrong_with_an_expression_is_not_said_of_an_input_that_it_begins
 def test_the_drawing_says_the_same() -> None:
     words = [node.text for node in ET.fromstring(tree_drawing(CASE)).iter("{http://www.w3.org/2000/svg}text")]
     assert words == [
-        "Claim", "15 is too low.", "Argument", "R15 gives 147097.", "✓ a.b = 3", "✗ a.bc = 4", CASE.flagged[0],
-        "✗ (no location)", CASE.flagged[1],
-    ]  # fmt: skip
+        "Claim",
+        "15 is too low.",
+        "Argument",
+        "R15 gives 147097.",
+        "✓ a.b = 3",
+        "✗ a.bc = 4",
+        CASE.flagged[0],
+        "✗ (no location)",
+        CASE.flagged[1],
+    ]
 
 
 @given(UNITS)

@@ -71,8 +71,15 @@ def description(chart: str) -> str:
 def test_foreign_names_stay_text_and_the_drawing_has_a_name_and_a_description(chart: str) -> None:
     root = ElementTree.fromstring(chart)
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
-        "svg", "title", "desc", "rect", "text", "line", "polyline", "circle",
-    }  # fmt: skip
+        "svg",
+        "title",
+        "desc",
+        "rect",
+        "text",
+        "line",
+        "polyline",
+        "circle",
+    }
     assert root.findtext(f"{SVG}title") == root.attrib["aria-label"]
     assert "<script>x</script>" in root.attrib["aria-label"]
     assert description(chart)
@@ -168,8 +175,10 @@ def test_a_forest_plot_of_differences_writes_signs_and_tells_a_gain_and_a_loss_f
     lines = [line for line in ElementTree.fromstring(chart).iter(f"{SVG}line") if line.get("stroke-width") == "2.5"]
     assert [line.attrib["stroke"].split(",")[0] for line in lines] == ["var(--match", "var(--mismatch", "var(--muted"]
     assert description(chart).split("; ") == [
-        "up: +0.10 (+0.05 to +0.15)", "down: -0.10 (-0.15 to -0.05)", "level: +0.00 (-0.10 to +0.10)",
-    ]  # fmt: skip
+        "up: +0.10 (+0.05 to +0.15)",
+        "down: -0.10 (-0.15 to -0.05)",
+        "level: +0.00 (-0.10 to +0.10)",
+    ]
     # On an axis from -.2 to .2 the estimates stand as far apart from the middle as they are from 0.
     up, down, level = (x for x, _ in dots(chart))
     assert (level, up - level) == (200.0, pytest.approx(level - down, abs=0.2))

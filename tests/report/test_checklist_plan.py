@@ -67,9 +67,17 @@ def test_a_table_has_the_columns_of_table_2_and_one_the_lengths_of_checklists() 
     tables = {table.heading: table for table in plan_tables(plan_verification(rows))}
     table_2 = tables["As in Table 2 of the paper"]
     assert dict(zip(table_2.head, table_2.rows[0], strict=True)) == {
-        "": "here", "p": "0.500", "p'": "0.750", "q": "1.000", "q'": "0.500", "p' - p": "+0.250",
-        "q' - q": "-0.500", "alpha": "0.500", "alpha'": "0.250", "bias cond.": "50.0 %",
-    }  # fmt: skip
+        "": "here",
+        "p": "0.500",
+        "p'": "0.750",
+        "q": "1.000",
+        "q'": "0.500",
+        "p' - p": "+0.250",
+        "q' - q": "-0.500",
+        "alpha": "0.500",
+        "alpha'": "0.250",
+        "bias cond.": "50.0 %",
+    }
     assert tables["Lengths of the checklists"].rows == [("1", "1"), ("2", "2")]  # one prompt, then two
 
 

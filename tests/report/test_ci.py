@@ -31,8 +31,11 @@ def test_each_finding_is_a_case_and_only_what_failed_is_a_failure() -> None:
     root = ElementTree.fromstring(junit_xml([CheckedText("a.md", (*FINDINGS, FAILED), "a.md", TEXT)]))
     [suite] = root
     assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "3", "failures": "1", "errors": "1", "skipped": "0",
-    }  # fmt: skip
+        "tests": "3",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "0",
+    }
     assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]
     assert suite[1][0].get("type") == "temporal_shift"
     assert "1973" in (suite[1][0].text or "")

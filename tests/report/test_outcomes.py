@@ -81,9 +81,12 @@ def test_a_wrong_citation_of_a_right_claim_fails_by_a_rule() -> None:
 
 def test_the_kind_of_a_claim_is_what_it_states() -> None:
     kinds = {
-        "It costs 5 euros in 1973.": "number", "It has two towers.": "number", "It opened on 4 May 1973.": "date",
-        "It is the longest bridge.": "words", "It has towers [1].": "words",
-    }  # fmt: skip
+        "It costs 5 euros in 1973.": "number",
+        "It has two towers.": "number",
+        "It opened on 4 May 1973.": "date",
+        "It is the longest bridge.": "words",
+        "It has towers [1].": "words",
+    }
     assert {claim: claim_kind(claim) for claim in kinds} == kinds
 
 

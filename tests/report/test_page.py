@@ -276,9 +276,17 @@ def assert_foreign_text_stays_text(folder: Path, claim: str, name: str, text: st
     warning = VerdictWarning("injection", claim, Span(text, 0, len(text), name))
     whole = Alignment(Span(claim, 0, len(claim)), Span(text, 0, len(text), name), "match")
     verdict = Verdict(
-        Claim(claim, name), "Attributable", 0.9, 0.9, 0.5, "supported", (whole,), fix_suggestion=claim,
-        revised_claim=text, warnings=(warning,),
-    )  # fmt: skip
+        Claim(claim, name),
+        "Attributable",
+        0.9,
+        0.9,
+        0.5,
+        "supported",
+        (whole,),
+        fix_suggestion=claim,
+        revised_claim=text,
+        warnings=(warning,),
+    )
     page = page_of(folder, *[Entry(verdict, (source,))] * rows, Entry(Unverified(Claim(claim), "backend", text)))
     elements = elements_of(page)
     packed = [e for e in elements if e.tag == "script" and e.attributes.get("type") == "text/html"]

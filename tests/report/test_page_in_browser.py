@@ -129,8 +129,12 @@ def test_keys_choose_filter_and_return(tmp_path: Path) -> None:
     assert (seen["focus"], seen["found"], seen["count"], seen["chosen"]) == ("words", 1, "1 of 4 claims", "#claim-3")
     # Counts follow the words: of the labels only Not Attributable is left, of the errors only fabrication.
     assert seen["chips"] == [
-        "Attributable 0", "Not Attributable 1", "Unverified 0", "fabrication 1", "temporal shift 0",
-    ]  # fmt: skip
+        "Attributable 0",
+        "Not Attributable 1",
+        "Unverified 0",
+        "fabrication 1",
+        "temporal shift 0",
+    ]
     assert (seen["all"], seen["bad"], seen["after"]) == (4, 2, "2 of 4 claims")
 
 
@@ -152,8 +156,12 @@ def test_a_click_shows_the_claim_and_the_theme_button_turns_the_page_dark(tmp_pa
     seen = after(path, script)
     # Of 250 claims only the one in view is unfolded; for printing all are.
     assert seen == {
-        "before": 1, "shown": "It has 199 towers.", "source": SOURCE, "changed": True, "printed": 250,
-    }  # fmt: skip
+        "before": 1,
+        "shown": "It has 199 towers.",
+        "source": SOURCE,
+        "changed": True,
+        "printed": 250,
+    }
 
 
 def test_nothing_is_wider_than_the_window_at_any_width(tmp_path: Path) -> None:
@@ -161,8 +169,11 @@ def test_nothing_is_wider_than_the_window_at_any_width(tmp_path: Path) -> None:
     source = Source("x" * 3000, "y" * 300)
     long_name = "University of Kansas at Lawrence " * 4
     verdict = wrong_year()
-    parts = tuple(replace(part, source_span=replace(part.source_span, source_id=long_name))
-                  for part in verdict.evidence_alignment if part.source_span)  # fmt: skip
+    parts = tuple(
+        replace(part, source_span=replace(part.source_span, source_id=long_name))
+        for part in verdict.evidence_alignment
+        if part.source_span
+    )
     named_long = Entry(replace(verdict, evidence_alignment=parts), (Source(SOURCE, long_name), source))
     write_report(path, [named_long, Entry(report())], title="z" * 300)
     tell = """<script>

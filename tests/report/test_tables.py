@@ -23,7 +23,10 @@ def test_a_table_is_drawn_with_its_head_and_the_text_around_it() -> None:
     assert not isinstance(after, Table)
     assert (before[0].text, after[0].text) == ("Rooms:\n", "That is all.")
     assert [[cell[0].text for cell in row] for row in (table.head, *table.rows)] == [
-        ["Room", "Seats"], ["A", "20"], ["B", "30"]]  # fmt: skip
+        ["Room", "Seats"],
+        ["A", "20"],
+        ["B", "30"],
+    ]
 
 
 def test_a_mark_in_a_cell_is_marked_there_and_keeps_its_offset() -> None:
@@ -49,9 +52,14 @@ def test_no_word_of_a_text_is_lost_or_moved(parts: list[str]) -> None:
         pieces.append(Piece(at, part))
         at += len(part)
     text = "".join(parts)
-    shown = [piece for block in blocks_of(pieces) for cell in
-             ((*block.head, *(cell for row in block.rows for cell in row)) if isinstance(block, Table) else (block,))
-             for piece in cell]  # fmt: skip
+    shown = [
+        piece
+        for block in blocks_of(pieces)
+        for cell in (
+            (*block.head, *(cell for row in block.rows for cell in row)) if isinstance(block, Table) else (block,)
+        )
+        for piece in cell
+    ]
     assert all(text[piece.start : piece.start + len(piece.text)] == piece.text for piece in shown)
     assert "".join(piece.text for piece in shown).replace(" ", "").count("a") == text.count("a")
     assert "".join(piece.text for piece in shown).count("b") == text.count("b")

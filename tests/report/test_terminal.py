@@ -233,9 +233,16 @@ def test_no_text_breaks_a_report_or_leaves_a_control_character(
 ) -> None:
     alignment = Alignment(Span(claim, 0, len(claim)), Span(found, 0, len(found), found or "s"), "mismatch")
     verdict = Verdict(
-        Claim(claim, span=Span(claim, 0, len(claim))), "Not Attributable", 0.1, 0.9, 0.5, "contradicted", (alignment,),
-        fix_suggestion=found, revised_claim=found,
-    )  # fmt: skip
+        Claim(claim, span=Span(claim, 0, len(claim))),
+        "Not Attributable",
+        0.1,
+        0.9,
+        0.5,
+        "contradicted",
+        (alignment,),
+        fix_suggestion=found,
+        revised_claim=found,
+    )
     for record in (verdict, Report(claim, (), (verdict,), revised_response=found)):
         shown = drawn(record, width, encoding=encoding)
         assert not any((ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 for c in shown)

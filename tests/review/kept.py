@@ -16,10 +16,15 @@ def verdict(score: float, claim: str = "It opened in 1937.", error_type: str | N
     """A verdict as checks make it, with the threshold one half."""
     right = score >= 0.5
     return Verdict(
-        Claim(claim), "Attributable" if right else "Not Attributable", score, max(score, 1 - score), 0.5,
-        "supported" if right else "contradicted", error_type=None if right else error_type or "temporal_shift",  # type: ignore[arg-type]
+        Claim(claim),
+        "Attributable" if right else "Not Attributable",
+        score,
+        max(score, 1 - score),
+        0.5,
+        "supported" if right else "contradicted",
+        error_type=None if right else error_type or "temporal_shift",  # type: ignore[arg-type]
         provenance=Provenance("scripted", "1", prompt_hash="p" * 64),
-    )  # fmt: skip
+    )
 
 
 def entry(score: float, stream: str = "s", caller: str = "bot", claim: str = "It opened in 1937.") -> Entry:
@@ -34,22 +39,33 @@ def keep(ledger: Ledger, scores: Sequence[float], stream: str = "s", caller: str
 
 
 def decision(
-    id: ItemId, label: str, reviewer: str = "ann", error_type: str | None = None, stream: str = "s",
+    id: ItemId,
+    label: str,
+    reviewer: str = "ann",
+    error_type: str | None = None,
+    stream: str = "s",
     by: tuple[str, int] = ("sampled", 0),
-) -> Entry:  # fmt: skip
+) -> Entry:
     """The entry that the queue appends for a decision on what was taken by a policy and a seed."""
     said = {
-        "action": "decide", "finding": id.finding, "policy": by[0], "seed": by[1], "label": label,
+        "action": "decide",
+        "finding": id.finding,
+        "policy": by[0],
+        "seed": by[1],
+        "label": label,
         "error_type": error_type,
-    }  # fmt: skip
+    }
     record = {"kind": "review", **said, "note": ""}
     return Entry(stream, "review", {}, record, reviewer, provenance={"review": said}, about=id.row)
 
 
 def review_sample(
-    queue: ReviewQueue, gold: Mapping[ItemId, str], number: int | None = None, reviewer: str = "ann",
+    queue: ReviewQueue,
+    gold: Mapping[ItemId, str],
+    number: int | None = None,
+    reviewer: str = "ann",
     policy: Policy = "sampled",
-) -> None:  # fmt: skip
+) -> None:
     """Decide the first verdicts of an order, by default all, in one transaction: much faster than one by one."""
     done = {review.item for review in queue.audit(reviewer=reviewer, limit=10_000)}
     lines = [line for line in queue.lines(policy, limit=10_000) if line.id in {*gold} - done][:number]

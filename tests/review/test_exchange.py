@@ -34,15 +34,39 @@ def read(path: Path) -> Any:
 def annotated(task: dict[str, Any], by: Any, cancelled: bool = False) -> dict[str, Any]:
     """A task as Label Studio exports it after somebody worked on it (its documented task format)."""
     result = [
-        {"id": "a", "type": "choices", "origin": "manual", "from_name": "label", "to_name": "claim",
-         "value": {"choices": [WRONG]}},
-        {"id": "b", "type": "choices", "origin": "manual", "from_name": "error_type", "to_name": "claim",
-         "value": {"choices": ["fabrication"]}},
-        {"id": "c", "type": "labels", "origin": "manual", "from_name": "span", "to_name": "claim",
-         "value": {"start": 0, "end": 5, "text": "Claim", "labels": ["wrong"]}},
-        {"id": "d", "type": "textarea", "origin": "manual", "from_name": "note", "to_name": "claim",
-         "value": {"text": ["<b>odd</b>"]}},
-    ]  # fmt: skip
+        {
+            "id": "a",
+            "type": "choices",
+            "origin": "manual",
+            "from_name": "label",
+            "to_name": "claim",
+            "value": {"choices": [WRONG]},
+        },
+        {
+            "id": "b",
+            "type": "choices",
+            "origin": "manual",
+            "from_name": "error_type",
+            "to_name": "claim",
+            "value": {"choices": ["fabrication"]},
+        },
+        {
+            "id": "c",
+            "type": "labels",
+            "origin": "manual",
+            "from_name": "span",
+            "to_name": "claim",
+            "value": {"start": 0, "end": 5, "text": "Claim", "labels": ["wrong"]},
+        },
+        {
+            "id": "d",
+            "type": "textarea",
+            "origin": "manual",
+            "from_name": "note",
+            "to_name": "claim",
+            "value": {"text": ["<b>odd</b>"]},
+        },
+    ]
     one = {"id": 9, "completed_by": by, "was_cancelled": cancelled, "result": result, "lead_time": 4.2}
     return {**task, "id": 1, "annotations": [one]}
 

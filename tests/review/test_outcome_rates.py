@@ -41,8 +41,10 @@ def vouch(*arguments: str) -> Result:
 def test_shares_and_errors_are_those_counted_by_hand_with_wilsons_interval() -> None:
     rates = outcome_rates(labelled(), UNSURE)
     assert [(name, one.verdicts, one.wrong) for name, one in rates.items()] == [
-        ("pass", 4, 1), ("review", 3, None), ("fail", 3, 1),
-    ]  # fmt: skip
+        ("pass", 4, 1),
+        ("review", 3, None),
+        ("fail", 3, 1),
+    ]
     # Wilson's interval of 1 of 4, z = 1.959964: centre (1/4 + z^2/8) / (1 + z^2/4) = 0.730182 / 1.960365 = 0.372473;
     # half width z sqrt(1/4 * 3/4 / 4 + z^2/64) / 1.960365 = 1.959964 * 0.326952 / 1.960365 = 0.326885.
     error = rates["pass"].error
@@ -64,8 +66,10 @@ def test_without_rules_it_is_the_error_of_the_labels_themselves() -> None:
     rates = outcome_rates(labelled(), OutcomePolicy())
     # Attributable: the first six, of which the gold labels of the fourth and the sixth differ.
     assert [(name, one.verdicts, one.wrong) for name, one in rates.items()] == [
-        ("pass", 6, 2), ("review", 0, None), ("fail", 4, 1),
-    ]  # fmt: skip
+        ("pass", 6, 2),
+        ("review", 0, None),
+        ("fail", 4, 1),
+    ]
     assert rates["review"].share.estimate == 0.0
 
 
@@ -76,13 +80,16 @@ def test_a_replay_counts_both_policies_and_names_what_changes() -> None:
     assert found.before == {"pass": 6, "review": 0, "fail": 4}
     assert found.after == {"pass": 4, "review": 3, "fail": 3}
     assert [(one.place, one.before, one.after, one.rule) for one in found.changes] == [
-        ("line 5", "pass", "review", "unsure"), ("line 6", "pass", "review", "unsure"),
+        ("line 5", "pass", "review", "unsure"),
+        ("line 6", "pass", "review", "unsure"),
         ("line 7", "fail", "review", "unsure"),
-    ]  # fmt: skip
+    ]
     back = replay(kept, OutcomePolicy(), UNSURE)
     assert [(one.before, one.after, one.rule) for one in back.changes] == [
-        ("review", "pass", ""), ("review", "pass", ""), ("review", "fail", ""),
-    ]  # fmt: skip
+        ("review", "pass", ""),
+        ("review", "pass", ""),
+        ("review", "fail", ""),
+    ]
 
 
 def test_the_verdicts_of_a_report_are_named_by_their_claim() -> None:

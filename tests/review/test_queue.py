@@ -131,8 +131,10 @@ def test_a_decision_confirms_or_corrects_and_stays_on_record(ledger: Ledger) -> 
     assert (line.gold_label, line.gold_type, line.decided) == (WRONG, "temporal_shift", 1)
     [review] = queue.audit(ids[0])
     assert (review.reviewer, review.action, review.before) == (
-        "ann", "decide", {"label": "Attributable", "error_type": None},
-    )  # fmt: skip
+        "ann",
+        "decide",
+        {"label": "Attributable", "error_type": None},
+    )
     assert (review.label, review.error_type, review.span) == (WRONG, "temporal_shift", (0, 5))
     assert (review.fix, review.note) == (fixed.fix, fixed.note)
     queue.decide("ann", ids[1], Decision())
@@ -200,17 +202,21 @@ def test_an_objection_reopens_a_verdict_until_it_is_decided_again(ledger: Ledger
 def test_every_verdict_of_a_report_is_an_item_and_failures_are_none(ledger: Ledger) -> None:
     checker = Checker("embedded:rules", ledger=ledger)
     checker.check_response("It opened in 1937. It has three towers.", "It opened in 1973. It has two towers.")
-    ledger.append([
-        Entry("s", "check", {}, {"kind": "unverified"}), Entry("s", "check", {}, {"kind": "verdict", "score": 7}),
-        Entry("s", "follow", {}, {"kind": "report", "findings": [json.loads('{"kind": "item"}')]}),
-    ])  # fmt: skip
+    ledger.append(
+        [
+            Entry("s", "check", {}, {"kind": "unverified"}),
+            Entry("s", "check", {}, {"kind": "verdict", "score": 7}),
+            Entry("s", "follow", {}, {"kind": "report", "findings": [json.loads('{"kind": "item"}')]}),
+        ]
+    )
     queue = ReviewQueue(ledger)
     assert sorted(line.id.finding for line in queue.lines()) == [0, 1]
     item = queue.take("ann")
     assert item is not None
     assert (item.response, [source.text for source in item.sources]) == (
-        "It opened in 1937. It has three towers.", ["It opened in 1973. It has two towers."],
-    )  # fmt: skip
+        "It opened in 1937. It has three towers.",
+        ["It opened in 1973. It has two towers."],
+    )
 
 
 def test_filters_restrict_what_is_offered(ledger: Ledger) -> None:

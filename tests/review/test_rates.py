@@ -127,11 +127,14 @@ def test_an_audit_is_sufficient_for_one_caller_and_model_only(tmp_path: Path) ->
 def keep_responses(ledger: Ledger, number: int, scores: list[float]) -> list[ItemId]:
     """Responses with one claim per score; the ids of all their verdicts."""
     reports = [
-        {"kind": "report", "findings": [
-            to_python(verdict(score, f"Claim {place} of response {n}.")) for place, score in enumerate(scores)
-        ]}
+        {
+            "kind": "report",
+            "findings": [
+                to_python(verdict(score, f"Claim {place} of response {n}.")) for place, score in enumerate(scores)
+            ],
+        }
         for n in range(number)
-    ]  # fmt: skip
+    ]
     entries = [
         Entry("s", "check-response", {"response": f"Response {n}.", "sources": [f"Source {n}."]}, report, "bot")
         for n, report in enumerate(reports)

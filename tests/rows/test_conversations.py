@@ -80,8 +80,9 @@ def test_a_user_and_an_earlier_answer_are_no_evidence_unless_the_caller_trusts_t
     ]
     assert [turn.sources for turn in answered(messages)] == [(), ()]
     assert [source["text"] for source in answered(messages, "user")[1].sources] == [
-        "The bridge opened in 1973, right?", "And?",
-    ]  # fmt: skip
+        "The bridge opened in 1973, right?",
+        "And?",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -90,11 +91,19 @@ def test_a_user_and_an_earlier_answer_are_no_evidence_unless_the_caller_trusts_t
         {"role": "tool", "content": '{"error": "The bridge is closed.", "code": 5}'},
         {"role": "tool", "content": '{"isError": true, "content": [{"type": "text", "text": "It is closed."}]}'},
         {"type": "mcp_call", "id": "m", "name": "look", "arguments": "{}", "error": "no", "output": "It is closed."},
-        {"role": "user", "content": [{"type": "web_search_tool_result", "tool_use_id": "s",
-                                      "content": {"type": "web_search_tool_result_error", "error_code": "down"}}]},
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "web_search_tool_result",
+                    "tool_use_id": "s",
+                    "content": {"type": "web_search_tool_result_error", "error_code": "down"},
+                }
+            ],
+        },
         {"role": "tool", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
     ],
-)  # fmt: skip
+)
 def test_errors_and_images_are_no_evidence(result: dict[str, Any]) -> None:
     [turn] = answered([result, {"role": "assistant", "content": "It is closed."}])
     assert turn.sources == ()
@@ -102,16 +111,28 @@ def test_errors_and_images_are_no_evidence(result: dict[str, Any]) -> None:
 
 def test_tools_that_a_server_runs_and_documents_in_messages_are_sources() -> None:
     items = [
-        {"type": "file_search_call", "id": "fs", "status": "completed", "queries": ["bridge"],
-         "results": [{"filename": "bridge.pdf", "text": "The bridge opened in 1973 to all traffic.", "score": 0.9}]},
-        {"role": "user", "content": [
-            {"type": "document", "title": "towers.txt", "source": {"type": "text", "data": "It has two towers."}},
-            {"type": "search_result", "source": "https://a.example", "title": "Deck",
-             "content": [{"type": "text", "text": "The deck is steel."}]},
-            {"type": "text", "text": "Tell me."},
-        ]},
+        {
+            "type": "file_search_call",
+            "id": "fs",
+            "status": "completed",
+            "queries": ["bridge"],
+            "results": [{"filename": "bridge.pdf", "text": "The bridge opened in 1973 to all traffic.", "score": 0.9}],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "document", "title": "towers.txt", "source": {"type": "text", "data": "It has two towers."}},
+                {
+                    "type": "search_result",
+                    "source": "https://a.example",
+                    "title": "Deck",
+                    "content": [{"type": "text", "text": "The deck is steel."}],
+                },
+                {"type": "text", "text": "Tell me."},
+            ],
+        },
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is of steel."}]},
-    ]  # fmt: skip
+    ]
     [turn] = answered({"documents": [{"doc_id": "d", "data": {"text": "It is 90 m long."}}], "input": items})
     assert turn.question == "Tell me."
     assert [source["id"] for source in turn.sources] == [None, "bridge.pdf", "towers.txt", "https://a.example"]
@@ -150,13 +171,19 @@ def test_a_conversation_without_an_answer_or_too_deep_is_refused() -> None:
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["role", "type", "content", "text", "output", "tool_calls", "id", "parts", "data", "input"]),
-        inner | st.sampled_from(["assistant", "tool", "user", "text", "tool_use", "document", "x_call", "x_output"]),
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["role", "type", "content", "text", "output", "tool_calls", "id", "parts", "data", "input"]
+            ),
+            inner
+            | st.sampled_from(["assistant", "tool", "user", "text", "tool_use", "document", "x_call", "x_output"]),
+            max_size=4,
+        )
     ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(_JSON.filter(lambda value: not isinstance(value, str)))

@@ -45,10 +45,14 @@ class Readings:
 def rows_in_turns() -> list[dict[str, Any]]:
     """Claims on one document after the other, again and again."""
     return [
-        {"id": f"{claim}-{number}", "claim": f"It opened in {1900 + claim}.",
-         "source": f"Bridge {number} opened in {1900 + number}."}
-        for claim in range(CLAIMS_EACH) for number in range(DOCUMENTS)
-    ]  # fmt: skip
+        {
+            "id": f"{claim}-{number}",
+            "claim": f"It opened in {1900 + claim}.",
+            "source": f"Bridge {number} opened in {1900 + number}.",
+        }
+        for claim in range(CLAIMS_EACH)
+        for number in range(DOCUMENTS)
+    ]
 
 
 def test_a_document_is_read_once_per_block_and_the_part_has_the_order_of_the_rows(tmp_path: Path) -> None:

@@ -31,8 +31,9 @@ def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_the_rows_of_a_split_are_read_by_the_package_of_the_hub(name: str) -> None:
     with open_rows(name, ("claim",)) as reader:
         assert [(row.name, (row.fields or {})["claim"], reader.share()) for row in reader] == [
-            ("row-1", CLAIMS[0], 0.5), ("row-2", CLAIMS[1], 1.0),
-        ]  # fmt: skip
+            ("row-1", CLAIMS[0], 0.5),
+            ("row-2", CLAIMS[1], 1.0),
+        ]
 
 
 def test_a_part_of_a_split_is_read_as_the_package_names_it(name: str) -> None:
@@ -59,8 +60,9 @@ def test_a_data_set_is_checked_with_a_report_and_measured_like_a_file(name: str,
     done = CliRunner().invoke(app, [*call, "--report", str(page)])
     assert done.exit_code == 0
     assert [json.loads(line)["label"] for line in lines.read_text().splitlines()] == [
-        "Attributable", "Not Attributable",
-    ]  # fmt: skip
+        "Attributable",
+        "Not Attributable",
+    ]
     # The source, from the field "doc".
     assert "The bridge has two towers." in re.sub("<[^>]+>", "", page.read_text())
     assert "is already complete" in CliRunner().invoke(app, [*call, "--resume"]).stderr

@@ -89,10 +89,12 @@ def test_a_row_where_more_fails_than_before_keeps_its_line(output: Path) -> None
         with open_journal(str(output), {}, resume=True) as journal:
             summaries.append(
                 run_batch(
-                    rows_of(1), journal, lambda line=line: lambda _: line,
+                    rows_of(1),
+                    journal,
+                    lambda line=line: lambda _: line,
                     lambda line: Seen(line["id"], counts={"failed": line["failed"]}, again=line["failed"]),
                 )
-            )  # fmt: skip
+            )
         kept = json.loads(output.read_text(encoding="utf-8"))["failed"]
         assert (kept, summaries[-1].counts["failed"]) == (min(failed, 1), min(failed, 1))
     assert [(one.again, one.left) for one in summaries] == [(0, 1), (1, 1), (1, 0)]

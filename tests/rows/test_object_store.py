@@ -36,9 +36,12 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     _, port = server.get_host_and_port()
     address = f"http://127.0.0.1:{port}"
     for name, value in {
-        "AWS_ENDPOINT_URL": address, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
-        "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():  # fmt: skip
+        "AWS_ENDPOINT_URL": address,
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
         monkeypatch.setenv(name, value)
     made: Any = pyarrow.fs.S3FileSystem(endpoint_override=address, allow_bucket_creation=True)
     made.create_dir(BUCKET)

@@ -24,12 +24,21 @@ QUESTION = "When did the bridge open?"
 ANSWER = "The bridge opened in 1973. It has 3 towers."
 TEXTS = ["The bridge opened to traffic in 1973.", "The bridge has two towers."]
 FILES = {
-    "ragas.jsonl": "ragas", "ragas.csv": "ragas", "ragas.parquet": "ragas", "ragas_old.jsonl": "ragas (before 0.2)",
-    "deepeval.json": "DeepEval", "deepeval.csv": "DeepEval", "deepeval_run.json": "DeepEval", "trulens.json": "TruLens",
-    "trulens.csv": "TruLens", "promptfoo.json": "promptfoo", "promptfoo.jsonl": "promptfoo",
-    "openai.jsonl": "OpenAI chat", "lettucedetect.json": "LettuceDetect",
+    "ragas.jsonl": "ragas",
+    "ragas.csv": "ragas",
+    "ragas.parquet": "ragas",
+    "ragas_old.jsonl": "ragas (before 0.2)",
+    "deepeval.json": "DeepEval",
+    "deepeval.csv": "DeepEval",
+    "deepeval_run.json": "DeepEval",
+    "trulens.json": "TruLens",
+    "trulens.csv": "TruLens",
+    "promptfoo.json": "promptfoo",
+    "promptfoo.jsonl": "promptfoo",
+    "openai.jsonl": "OpenAI chat",
+    "lettucedetect.json": "LettuceDetect",
     "minicheck.jsonl": "MiniCheck / LLM-AggreFact",
-}  # fmt: skip
+}
 
 
 def rows(name: str) -> list[dict[str, Any]]:

@@ -17,8 +17,13 @@ def started() -> Any:
     """A cluster with no more processes than it needs, or a skipped test where it does not start."""
     from ray.cluster_utils import Cluster
 
-    head = {"num_cpus": 2, "object_store_memory": STORE, "include_dashboard": False, "include_log_monitor": False,
-            "no_monitor": True}  # fmt: skip
+    head = {
+        "num_cpus": 2,
+        "object_store_memory": STORE,
+        "include_dashboard": False,
+        "include_log_monitor": False,
+        "no_monitor": True,
+    }
     try:
         return Cluster(initialize_head=True, head_node_args=head)
     except Exception as error:

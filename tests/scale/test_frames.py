@@ -38,10 +38,14 @@ def test_each_frame_gives_a_frame_with_the_published_columns_as_it_comes() -> No
 
 
 def test_rows_that_cannot_be_used_and_missing_cells_give_records_too() -> None:
-    rows = pandas.DataFrame({
-        "id": ["a", "b", "c"], "claim": ["It opened in 1973.", None, "It opened."], "source": [SOURCE, SOURCE, None],
-        "response": [None, "It opened in 1937.", None],
-    })  # fmt: skip
+    rows = pandas.DataFrame(
+        {
+            "id": ["a", "b", "c"],
+            "claim": ["It opened in 1973.", None, "It opened."],
+            "source": [SOURCE, SOURCE, None],
+            "response": [None, "It opened in 1937.", None],
+        }
+    )
     records = FrameChecker("embedded:rules").check_frame(rows)
     assert [*records["kind"]] == ["verdict", "report", "unverified"]
     assert records["reason"][2] == "input"
@@ -63,16 +67,21 @@ def test_a_row_whose_id_is_null_has_a_record_that_says_so() -> None:
     rows = pandas.DataFrame({"id": ["a", None], "claim": ["It opened in 1973."] * 2, "source": [SOURCE] * 2})
     records = FrameChecker("embedded:rules").check_table(pyarrow.Table.from_pandas(rows)).to_pylist()
     assert [(one["id"], one["kind"], one["reason"]) for one in records] == [
-        ("a", "verdict", None), (None, "unverified", "input"),
-    ]  # fmt: skip
+        ("a", "verdict", None),
+        (None, "unverified", "input"),
+    ]
     assert records[1]["message"] == 'row 2 of its batch: the row has no "id"; its keys are claim, source'
 
 
 def test_columns_to_keep_stand_beside_the_records_of_their_rows() -> None:
-    rows = pandas.DataFrame({
-        "id": ["a", "b", "c"], "day": [3, None, 5], "claim": ["It opened in 1973.", "It opened in 1937.", None],
-        "source": [SOURCE, "Another source.", SOURCE],
-    })  # fmt: skip
+    rows = pandas.DataFrame(
+        {
+            "id": ["a", "b", "c"],
+            "day": [3, None, 5],
+            "claim": ["It opened in 1973.", "It opened in 1937.", None],
+            "source": [SOURCE, "Another source.", SOURCE],
+        }
+    )
     [made] = check_frames([rows], "embedded:rules", keep=["day"])
     assert [*made.columns] == [*record_schema().names, "day"]
     assert [*made["day"].fillna(0)] == [3, 0, 5]

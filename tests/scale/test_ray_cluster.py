@@ -42,9 +42,22 @@ def ids_in(output: Path) -> Counter[str]:
 def test_a_killed_command_that_joined_a_cluster_is_finished_by_the_next(cluster: Any, tmp_path: Path) -> None:
     rows, output = rows_in(tmp_path / "rows", 6, 40), tmp_path / "out"
     command = [
-        sys.executable, "-m", "vouching", "check", "--input", str(rows), "--output", str(output), "--model",
-        "embedded:rules", "--engine", "ray", "--ray-address", cluster.address, "--resume",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "vouching",
+        "check",
+        "--input",
+        str(rows),
+        "--output",
+        str(output),
+        "--model",
+        "embedded:rules",
+        "--engine",
+        "ray",
+        "--ray-address",
+        cluster.address,
+        "--resume",
+    ]
     first = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while not list(output.glob("blocks/*")) and first.poll() is None:
         time.sleep(0.01)

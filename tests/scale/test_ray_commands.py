@@ -119,9 +119,21 @@ def test_actors_share_the_limits_on_calls_and_their_tokens_and_costs_are_summed(
         (lake / f"{file}.jsonl").write_text("".join(f"{row}\n" for row in rows))
     with chat_server(answer := Counting()) as model:
         done = vouch(
-            "check", "--input", lake, "--output", tmp_path / "out", "--model", model, "--engine", "ray", "--jobs", "2",
-            VOUCH_MAX_CALLS="3", VOUCH_CALLS_PER_MINUTE="1200", VOUCH_PRICE="1000,2000",
-        )  # fmt: skip
+            "check",
+            "--input",
+            lake,
+            "--output",
+            tmp_path / "out",
+            "--model",
+            model,
+            "--engine",
+            "ray",
+            "--jobs",
+            "2",
+            VOUCH_MAX_CALLS="3",
+            VOUCH_CALLS_PER_MINUTE="1200",
+            VOUCH_PRICE="1000,2000",
+        )
     assert done.exit_code == Exit.OK, done.stderr
     assert len(answer.begun) == 24  # one call for each row
     assert 1 <= answer.most <= 3
@@ -143,9 +155,18 @@ def test_a_model_in_an_actor_answers_the_rows_of_a_block_in_batches(ray: Any, tm
     rows = [json.dumps({"id": f"r{n}", "claim": CLAIM, "source": SOURCE}) for n in range(4)]
     (lake / "a.jsonl").write_text("".join(f"{row}\n" for row in rows))
     done = vouch(
-        "check", "--input", lake, "--output", tmp_path / "out", "--model", f"local:{weights}", "--max-tokens", "8",
-        "--engine", "ray",
-    )  # fmt: skip
+        "check",
+        "--input",
+        lake,
+        "--output",
+        tmp_path / "out",
+        "--model",
+        f"local:{weights}",
+        "--max-tokens",
+        "8",
+        "--engine",
+        "ray",
+    )
     # A model with random weights writes no record, so every row is unverified; the judge failed, not the row.
     assert done.exit_code == Exit.INCOMPLETE
     lines = lines_of(tmp_path / "out")

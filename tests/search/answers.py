@@ -14,24 +14,48 @@ SEARXNG: dict[str, Any] = {
     "query": "q",
     "number_of_results": 0,
     "results": [
-        {"url": url, "title": title, "content": text, "engine": "mojeek", "template": "default.html", "score": 1.0,
-         "parsed_url": ["https", "bridges.example", "/", "", "", ""], "engines": ["mojeek"], "positions": [1],
-         "category": "general", "publishedDate": None}
+        {
+            "url": url,
+            "title": title,
+            "content": text,
+            "engine": "mojeek",
+            "template": "default.html",
+            "score": 1.0,
+            "parsed_url": ["https", "bridges.example", "/", "", "", ""],
+            "engines": ["mojeek"],
+            "positions": [1],
+            "category": "general",
+            "publishedDate": None,
+        }
         for title, url, text in (BRIDGE, OTHER)
     ],
-    "answers": [], "corrections": [], "infoboxes": [], "suggestions": [],
+    "answers": [],
+    "corrections": [],
+    "infoboxes": [],
+    "suggestions": [],
     "unresponsive_engines": [["brave", "too many requests"]],
-}  # fmt: skip
+}
 WIKIPEDIA: dict[str, Any] = {
     "batchcomplete": True,
     "query": {
         "pages": [
-            {"pageid": page, "ns": 0, "title": title, "index": index, "extract": text, "contentmodel": "wikitext",
-             "pagelanguage": "en", "fullurl": url, "canonicalurl": url, "length": 9, "lastrevid": 1}
+            {
+                "pageid": page,
+                "ns": 0,
+                "title": title,
+                "index": index,
+                "extract": text,
+                "contentmodel": "wikitext",
+                "pagelanguage": "en",
+                "fullurl": url,
+                "canonicalurl": url,
+                "length": 9,
+                "lastrevid": 1,
+            }
             for page, index, (title, url, text) in ((7, 2, OTHER), (9, 1, BRIDGE))
         ]
     },
-}  # fmt: skip
+}
 BRAVE: dict[str, Any] = {
     "type": "search",
     "query": {"original": "q", "more_results_available": True},
@@ -39,20 +63,32 @@ BRAVE: dict[str, Any] = {
         "type": "search",
         "family_friendly": True,
         "results": [
-            {"title": title, "url": url, "description": text, "is_source_local": False, "language": "en",
-             "type": "search_result", "subtype": "generic", "meta_url": {"hostname": "bridges.example"}}
+            {
+                "title": title,
+                "url": url,
+                "description": text,
+                "is_source_local": False,
+                "language": "en",
+                "type": "search_result",
+                "subtype": "generic",
+                "meta_url": {"hostname": "bridges.example"},
+            }
             for title, url, text in (BRIDGE, OTHER)
         ],
     },
-}  # fmt: skip
+}
 TAVILY: dict[str, Any] = {
-    "query": "q", "follow_up_questions": None, "answer": None, "images": [],
+    "query": "q",
+    "follow_up_questions": None,
+    "answer": None,
+    "images": [],
     "results": [
         {"title": title, "url": url, "content": text, "score": 0.9, "raw_content": None}
         for title, url, text in (BRIDGE, OTHER)
     ],
-    "response_time": 1.2, "request_id": "r",
-}  # fmt: skip
+    "response_time": 1.2,
+    "request_id": "r",
+}
 SERPER: dict[str, Any] = {
     "searchParameters": {"q": "q", "type": "search", "num": 10, "engine": "google"},
     "organic": [

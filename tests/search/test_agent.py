@@ -48,12 +48,15 @@ def test_it_searches_in_turns_until_the_stop_word() -> None:
     found, model = search([calls("Nosferatu", text="The director first."), calls("Murnau birthplace"), READY])
     assert found.ended == "ready"
     assert [(turn.tool, turn.query) for turn in found.turns] == [
-        ("local", "Nosferatu"), ("local", "Murnau birthplace"), (None, ""),
-    ]  # fmt: skip
+        ("local", "Nosferatu"),
+        ("local", "Murnau birthplace"),
+        (None, ""),
+    ]
     assert [turn.thought for turn in found.turns] == ["The director first.", "", READY]
     assert [(p.title, p.origin) for p in found.passages] == [
-        ("Nosferatu", "index:library"), ("Friedrich Murnau", "index:library"),
-    ]  # fmt: skip
+        ("Nosferatu", "index:library"),
+        ("Friedrich Murnau", "index:library"),
+    ]
     assert (found.question, found.answers, found.searcher) == (QUESTION, ANSWERS, "scripted")
     assert found.usage.calls == 3
     assert all(call.sampling.temperature == 0 for call in model.asked)
@@ -236,7 +239,7 @@ def test_text_after_the_call_is_dropped_if_a_server_does_not_stop() -> None:
         ("<search_web>a</search_web>", "stop", ("local",), "expected one of search_local"),
         ("<tool_call>search_web</tool_call>", "stop", ("web",), "not a JSON object"),
     ],
-)  # fmt: skip
+)
 def test_calls_in_a_text_are_read(text: str, finish: Any, kinds: Any, read: Any) -> None:
     said = Completion(text, finish, Usage())
     if isinstance(read, str):

@@ -98,11 +98,12 @@ def _row(text: str) -> None:
 READERS: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
     "fences": (lambda text: document_sources(text.encode(), "markdown", "a.md"), lambda n: "# A\n" + "```\n# B\n" * n),
     "open fences": (
-        lambda text: document_sources(text.encode(), "markdown", "a.md"), lambda n: "# A\n" + "```a\n~~~ b\n" * n,
+        lambda text: document_sources(text.encode(), "markdown", "a.md"),
+        lambda n: "# A\n" + "```a\n~~~ b\n" * n,
     ),
     "keys": (_row, lambda n: "{" + ",".join(f'"{key}":1' for key in [*range(n), n - 1]) + "}"),
     "newlines": (read_reply, lambda n: "\n" * n + "Final Verdict: Correct"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -204,8 +204,13 @@ found = trajectory(*((f"{number}", text) for number, text in enumerate(texts)), 
 print(SentenceCompressor(110).take(found, "").facts[0][:6])
 """
     for seed in (3, 5):
-        told = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": f"{seed}"},
-                              check=True, capture_output=True, text=True)  # fmt: skip
+        told = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": f"{seed}"},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         assert told.stdout == "0: kao\n"
 
 

@@ -136,8 +136,9 @@ def test_rows_become_documents_in_every_format(tmp_path: Path, ending: str) -> N
     documents, skipped = read(path)
     assert skipped == []
     assert [(d.id, d.title, d.text) for d in documents] == [
-        (f"{path.as_posix()}#m", "Mill", "It stands."), (f"{path.as_posix()}#2", "", "Two."),
-    ]  # fmt: skip
+        (f"{path.as_posix()}#m", "Mill", "It stands."),
+        (f"{path.as_posix()}#2", "", "Two."),
+    ]
     assert documents[0].url == str(path)
 
 

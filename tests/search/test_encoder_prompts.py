@@ -57,9 +57,12 @@ def test_an_index_built_with_other_prefixes_is_refused(folder: Path, tmp_path: P
 
 @pytest.mark.parametrize(
     ("prompts", "message"),
-    [({"sts": "compare: "}, "prompts named sts; expected query, passage"), ({"query": 3}, "must be texts by name"),
-     ("query: ", "must be texts by name")],
-)  # fmt: skip
+    [
+        ({"sts": "compare: "}, "prompts named sts; expected query, passage"),
+        ({"query": 3}, "must be texts by name"),
+        ("query: ", "must be texts by name"),
+    ],
+)
 def test_prompts_that_cannot_be_used_are_refused(folder: Path, prompts: object, message: str) -> None:
     with_prompts(folder, prompts)
     with pytest.raises(ConfigError, match=message):

@@ -64,10 +64,28 @@ def test_a_page_is_returned_unchanged_with_its_type_and_charset() -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "localhost", "localhost.", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.0.0.1",
-     "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::ffff:0:127.0.0.1]", "[64:ff9b::7f00:1]", "[::127.0.0.1]",
-     "[2002:7f00:1::]", "0.0.0.0", "0", "[::]", "[::1]", "１２７.0.0.1"],
-)  # fmt: skip
+    [
+        "127.0.0.1",
+        "localhost",
+        "localhost.",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "0x7f.0.0.1",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::ffff:0:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "[::127.0.0.1]",
+        "[2002:7f00:1::]",
+        "0.0.0.0",
+        "0",
+        "[::]",
+        "[::1]",
+        "１２７.0.0.1",
+    ],
+)
 def test_this_machine_cannot_be_reached_however_its_address_is_written(host: str) -> None:
     async def main() -> FaultServer:
         async with FaultServer([html()]) as server:
@@ -80,11 +98,30 @@ def test_this_machine_cannot_be_reached_however_its_address_is_written(host: str
 
 @pytest.mark.parametrize(
     "address",
-    ["10.0.0.8", "172.16.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "224.0.0.1", "240.0.0.1",
-     "255.255.255.255", "192.0.2.1", "198.18.0.1", "[fe80::1]", "[fc00::1]", "[fec0::1]", "[ff02::1]", "[2001:db8::1]",
-     "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[64:ff9b:1::a00:8]", "[64:ff9b::a9fe:a9fe]", "[fe80::1%25lo]",
-     "168.63.129.16", "[::ffff:168.63.129.16]"],
-)  # fmt: skip
+    [
+        "10.0.0.8",
+        "172.16.0.1",
+        "192.168.1.1",
+        "100.64.0.1",
+        "169.254.169.254",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "192.0.2.1",
+        "198.18.0.1",
+        "[fe80::1]",
+        "[fc00::1]",
+        "[fec0::1]",
+        "[ff02::1]",
+        "[2001:db8::1]",
+        "[2001:0:4136:e378:8000:63bf:3fff:fdd2]",
+        "[64:ff9b:1::a00:8]",
+        "[64:ff9b::a9fe:a9fe]",
+        "[fe80::1%25lo]",
+        "168.63.129.16",
+        "[::ffff:168.63.129.16]",
+    ],
+)
 def test_private_and_special_addresses_are_refused_without_a_connection(address: str) -> None:
     with pytest.raises(FetchError, match=r"only public addresses|cannot be resolved"):
         asyncio.run(Fetcher().fetch(f"http://{address}/"))
@@ -259,9 +296,24 @@ def certificate(tmp_path: Path) -> Path:
     names = ["-subj", "/CN=pinned.example", "-addext", "subjectAltName=DNS:pinned.example", "-days", "2"]
     try:
         made = subprocess.run(
-            ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", *names,
-             "-keyout", "-", "-out", "-"], capture_output=True, check=True,
-        )  # fmt: skip
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-nodes",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                *names,
+                "-keyout",
+                "-",
+                "-out",
+                "-",
+            ],
+            capture_output=True,
+            check=True,
+        )
     except FileNotFoundError:
         pytest.skip("needs openssl")
     path.write_bytes(made.stdout)
@@ -302,10 +354,25 @@ def test_no_more_pages_are_under_way_than_allowed() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "example.org", "/path", "ftp://example.org/", "http://", "http:///x", "javascript:alert(1)", "data:,x",
-     "http://user@example.org/", "http://user:pass@example.org/", "http://example.org:99999/", "http://[::1/",
-     "http://example.org:0/", "http://example.org/\n", "http://" + "a" * 5000, "http://\x00/"],
-)  # fmt: skip
+    [
+        "",
+        "example.org",
+        "/path",
+        "ftp://example.org/",
+        "http://",
+        "http:///x",
+        "javascript:alert(1)",
+        "data:,x",
+        "http://user@example.org/",
+        "http://user:pass@example.org/",
+        "http://example.org:99999/",
+        "http://[::1/",
+        "http://example.org:0/",
+        "http://example.org/\n",
+        "http://" + "a" * 5000,
+        "http://\x00/",
+    ],
+)
 def test_an_invalid_address_is_refused_before_any_lookup(url: str) -> None:
     with pytest.raises(FetchError):
         checked_url(url)

@@ -66,9 +66,7 @@ def test_a_claim_without_sources_is_judged_by_what_is_found_for_it() -> None:
     spans = [entry.source_span for entry in verdict.evidence_alignment if entry.source_span]
     assert spans
     assert all(span.source_id == "bridge.txt" and BRIDGE[span.start : span.end] == span.text for span in spans)
-    assert messages(verdict) == [
-        'Searched for "The Bosphorus Bridge opened in 1937.": index:shelf found 1 passage.'
-    ]  # fmt: skip
+    assert messages(verdict) == ['Searched for "The Bosphorus Bridge opened in 1937.": index:shelf found 1 passage.']
 
 
 def test_nothing_found_is_no_verdict() -> None:
@@ -79,7 +77,7 @@ def test_nothing_found_is_no_verdict() -> None:
     assert messages(outcome) == [
         'Searched for "Penguins invented algebra.": index:shelf found nothing.',
         'Searched for "Penguins": index:shelf found nothing.',
-    ]  # fmt: skip
+    ]
 
 
 def test_where_every_engine_fails_the_search_has_failed() -> None:
@@ -132,9 +130,11 @@ def test_repair_searches_for_what_is_new_and_leaves_what_could_not_be_verified()
     report = Checker("embedded:rules", search=[engine]).check_response(response, repair_rest="remove")
     assert report.revised_response == "The Bosphorus Bridge opened in 1973. Penguins invented algebra. [not verified]"
     assert [query for query, _ in engine.asked] == [
-        "The Bosphorus Bridge opened in 1937.", "Penguins invented algebra.", "Penguins",
+        "The Bosphorus Bridge opened in 1937.",
+        "Penguins invented algebra.",
+        "Penguins",
         "The Bosphorus Bridge opened in 1973.",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_response_for_which_nothing_is_found_has_no_score() -> None:
@@ -185,10 +185,12 @@ def test_the_same_passage_found_twice_is_one_source_and_a_given_one_is_not_found
 def test_rows_need_no_sources_where_these_are_searched_for() -> None:
     checker = Checker("embedded:rules", search=[shelf(bridge=BRIDGE)])
     rows: list[dict[str, Any]] = [
-        {"id": "a", "claim": BRIDGE}, {"id": "b", "claim": "Penguins invented algebra."},
-        {"id": "c", "response": BRIDGE}, {"id": "d", "claim": ULM, "source": ULM},
+        {"id": "a", "claim": BRIDGE},
+        {"id": "b", "claim": "Penguins invented algebra."},
+        {"id": "c", "response": BRIDGE},
+        {"id": "d", "claim": ULM, "source": ULM},
         {"id": "e", "claim": BRIDGE, "question": 7},
-    ]  # fmt: skip
+    ]
     results = list(checker.check_many(rows))
     assert [result.kind for result in results] == ["verdict", "unverified", "report", "verdict", "unverified"]
     reasons = [result.reason for result in results if isinstance(result, Unverified)]
@@ -225,7 +227,7 @@ def test_any_finder_will_do_and_all_its_queries_are_reported() -> None:
     assert messages(verdict) == [
         f'Searched for "{BRIDGE}": index:shelf found nothing.',
         'Searched for "Bosphorus Bridge": index:shelf found 1 passage.',
-    ]  # fmt: skip
+    ]
 
 
 def test_a_long_query_is_cut_in_the_warning_but_not_in_the_search() -> None:

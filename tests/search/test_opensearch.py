@@ -30,9 +30,12 @@ def hits(*sources: dict[str, Any], **more: Any) -> dict[str, Any]:
     ]
     total = {"value": len(found), "relation": "eq"}
     return {
-        "took": 3, "timed_out": False, "_shards": SHARDS,
-        "hits": {"total": total, "max_score": 2.0 if found else None, "hits": found}, **more,
-    }  # fmt: skip
+        "took": 3,
+        "timed_out": False,
+        "_shards": SHARDS,
+        "hits": {"total": total, "max_score": 2.0 if found else None, "hits": found},
+        **more,
+    }
 
 
 def ask(
@@ -86,11 +89,10 @@ def test_it_is_sent_what_its_documentation_asks_for() -> None:
     [request] = server.requests
     assert request.path == "/notes/_search"
     assert request.body == {
-        "size": 3, "_source": ["text", "title", "url"],
-        "query": {
-            "multi_match": {"query": "Who built mills?", "fields": ["text", "title^2"], "type": "most_fields"}
-        },
-    }  # fmt: skip
+        "size": 3,
+        "_source": ["text", "title", "url"],
+        "query": {"multi_match": {"query": "Who built mills?", "fields": ["text", "title^2"], "type": "most_fields"}},
+    }
     assert "authorization" not in request.headers
 
 

@@ -106,12 +106,16 @@ def test_offsets_are_those_in_the_text_of_the_page() -> None:
 
 def test_a_page_that_cannot_be_read_leaves_the_snippet() -> None:
     pages = {
-        "/gone": Answer(404), "/image": page(b"\x89PNG", "image/png"), "/menu": page("<nav>Home</nav>"),
-        "/broken.pdf": page(b"%PDF-1.4 broken", "application/pdf"), "/binary": page(bytes(999), "text/plain"),
+        "/gone": Answer(404),
+        "/image": page(b"\x89PNG", "image/png"),
+        "/menu": page("<nav>Home</nav>"),
+        "/broken.pdf": page(b"%PDF-1.4 broken", "application/pdf"),
+        "/binary": page(bytes(999), "text/plain"),
         "/torn": page("<math><meta charset=utf-7><table>"),  # trafilatura asserts what is not so
         "/away": Answer(302, headers={"location": "http://169.254.169.254/latest/meta-data"}),
-        "/weather": page(f"<article><p>{FILLER}</p></article>"), "/bridges": page(ARTICLE),
-    }  # fmt: skip
+        "/weather": page(f"<article><p>{FILLER}</p></article>"),
+        "/bridges": page(ARTICLE),
+    }
     found, _ = search(pages, "Bosphorus 1973", limit=9)
     assert FACT in found[0].span.text
     # The page about the weather has no word of the query, so its snippet is used instead as well.

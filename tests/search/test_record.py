@@ -92,10 +92,15 @@ def test_a_search_that_was_not_recorded_is_a_wrong_setting(query: str, limit: in
 
 @pytest.mark.parametrize(
     "text",
-    ["{}\n", "[1]\n", '{"engine": "web:x", "query": "q", "mo', '{"engine": "web:x", "query": "q"}\n',
-     '{"engine": "web:x", "query": "q", "most": 5, "passages": [{"span": {}}]}\n',
-     '{"engine": "web:x", "query": ["q"], "most": 5, "passages": []}\n'],
-)  # fmt: skip
+    [
+        "{}\n",
+        "[1]\n",
+        '{"engine": "web:x", "query": "q", "mo',
+        '{"engine": "web:x", "query": "q"}\n',
+        '{"engine": "web:x", "query": "q", "most": 5, "passages": [{"span": {}}]}\n',
+        '{"engine": "web:x", "query": ["q"], "most": 5, "passages": []}\n',
+    ],
+)
 def test_a_file_that_is_not_a_recording_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(text, encoding="utf-8")

@@ -92,9 +92,11 @@ def test_a_file_without_sections_is_one_source(text: str) -> None:
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
-    for raw, kind, fault in ((b"%PDF-1.4 broken", "pdf", "cannot be read as a PDF"),
-                             (b"PK broken", "docx", "cannot be read as a Word file"),
-                             (b" \n", "markdown", "is empty")):  # fmt: skip
+    for raw, kind, fault in (
+        (b"%PDF-1.4 broken", "pdf", "cannot be read as a PDF"),
+        (b"PK broken", "docx", "cannot be read as a Word file"),
+        (b" \n", "markdown", "is empty"),
+    ):
         with pytest.raises(InputError, match=fault):
             document_sources(raw, kind, "x")
     with pytest.raises(InputError, match="only public addresses are fetched"):

@@ -121,9 +121,14 @@ def verifier(supported: str, missing: str) -> Any:
         start = claim.text.find(missing)
         part = Alignment(Span(missing, start, start + len(missing)), None, "not_found")
         return Verdict(
-            claim, "Attributable" if right else "Not Attributable", float(right), 1.0, 0.5,
-            "supported" if right else "not_found", () if right else (part,),
-        )  # fmt: skip
+            claim,
+            "Attributable" if right else "Not Attributable",
+            float(right),
+            1.0,
+            0.5,
+            "supported" if right else "not_found",
+            () if right else (part,),
+        )
 
     return verify
 

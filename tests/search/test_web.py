@@ -68,9 +68,12 @@ def test_each_engine_is_sent_what_its_documentation_asks_for() -> None:
     sent = {name: ask(api, [of_json(ANSWERS[name])])[1].requests[0] for name, api in APIS.items()}
     query = "Bosphorus Bridge 1973"
     assert {name: (urlsplit(request.path).path) for name, request in sent.items()} == {
-        "searxng": "/search", "wikipedia": "/w/api.php", "brave": "/res/v1/web/search", "tavily": "/search",
+        "searxng": "/search",
+        "wikipedia": "/w/api.php",
+        "brave": "/res/v1/web/search",
+        "tavily": "/search",
         "serper": "/search",
-    }  # fmt: skip
+    }
     assert params(sent["searxng"]) == {"q": query, "format": "json"}
     wikipedia = params(sent["wikipedia"])
     assert (wikipedia["generator"], wikipedia["gsrsearch"], wikipedia["gsrlimit"]) == ("search", query, "5")
@@ -138,24 +141,30 @@ def test_an_instance_of_searxng_is_understood() -> None:
     ("name", "answer", "reason"),
     [
         ("searxng", Answer(403, b"Forbidden"), "403 Forbidden: Forbidden; check the address and whether the server"),
-        ("searxng", of_json({"results": [], "unresponsive_engines": [["brave", "CAPTCHA"]]}),
-         r"none of the engines of SearXNG answered: ..\"brave\", \"CAPTCHA\""),
-        ("searxng", of_json({"message": "hi"}), "has no list \"results\"; its keys are message"),
-        ("searxng", of_json({"results": {"a": 1}}), "has no list \"results\""),
+        (
+            "searxng",
+            of_json({"results": [], "unresponsive_engines": [["brave", "CAPTCHA"]]}),
+            r"none of the engines of SearXNG answered: ..\"brave\", \"CAPTCHA\"",
+        ),
+        ("searxng", of_json({"message": "hi"}), 'has no list "results"; its keys are message'),
+        ("searxng", of_json({"results": {"a": 1}}), 'has no list "results"'),
         ("searxng", of_json([1, 2]), r"expected a JSON object from searxng at .*, got \[1, 2\]"),
         ("searxng", Answer(200, b"<html>", {"content-type": "text/html"}), "200 with text/html, expected JSON: <html>"),
         ("wikipedia", of_json({"error": {"code": "too-long", "info": "Search request is too long."}}), "is too long"),
         ("wikipedia", of_json({"hello": 1}), "not from MediaWiki"),
-        ("wikipedia", of_json({"query": {}}), "has no list \"pages\""),
+        ("wikipedia", of_json({"query": {}}), 'has no list "pages"'),
         ("brave", of_json({"type": "ErrorResponse"}, status=422), "422 Unprocessable"),
-        ("brave", of_json({"hello": 1}), "not of the type \"search\""),
-        ("tavily", of_json({"detail": {"error": "Unauthorized: missing or invalid API key."}}, status=401),
-         r"missing or invalid API key.*; check the address and TAVILY_API_KEY"),
+        ("brave", of_json({"hello": 1}), 'not of the type "search"'),
+        (
+            "tavily",
+            of_json({"detail": {"error": "Unauthorized: missing or invalid API key."}}, status=401),
+            r"missing or invalid API key.*; check the address and TAVILY_API_KEY",
+        ),
         ("tavily", of_json({"detail": {"error": "Query is too long."}}, status=400), "Query is too long"),
         ("serper", of_json({"message": "Unauthorized.", "statusCode": 403}, status=403), "check .* SERPER_API_KEY"),
         ("serper", of_json({"organic": []}), "not from Serper"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_that_holds_no_results_is_an_error_that_names_the_engine(
     name: str, answer: Answer, reason: str
 ) -> None:
@@ -185,9 +194,15 @@ def test_nothing_found_is_an_answer(name: str, answer: dict[str, Any]) -> None:
 def test_results_without_text_or_address_are_skipped() -> None:
     good = {"title": "Good", "url": "https://a.example", "content": "Text \ud800 here."}
     bad: list[Any] = [
-        None, 7, [], {}, {**good, "content": ""}, {**good, "content": None}, {**good, "url": "javascript:alert(1)"},
+        None,
+        7,
+        [],
+        {},
+        {**good, "content": ""},
+        {**good, "content": None},
+        {**good, "url": "javascript:alert(1)"},
         {"url": "https://b.example", "content": 3},
-    ]  # fmt: skip
+    ]
     found, _ = ask(SEARXNG_API, [of_json({"results": [*bad, good]})])
     assert isinstance(found, list)
     # What is half a character becomes the sign for that; the first usable result has rank 1.
@@ -227,8 +242,9 @@ def test_a_failing_engine_leaves_the_others_working_and_is_named() -> None:
     result = asyncio.run(main())
     assert [passage.title for passage in result.passages] == [BRIDGE[0], OTHER[0]]
     assert [(asked.engine, asked.found) for asked in result.asked] == [
-        ("web:tavily=http://127.0.0.1:9", 0), ("web:searxng", 2),
-    ]  # fmt: skip
+        ("web:tavily=http://127.0.0.1:9", 0),
+        ("web:searxng", 2),
+    ]
     assert (
         "no answer from tavily at http://127.0.0.1:9: cannot connect to 127.0.0.1:9 (Connection refused)"
         in result.asked[0].error
@@ -286,9 +302,13 @@ def test_a_query_holds_no_command_and_is_not_too_long(text: str, limit: int) -> 
 
 @pytest.mark.parametrize(
     ("text", "plain"),
-    [("It rose from -5 to +7 degrees.", "It rose from 5 to 7 degrees."), ("At 10:30, well-off", "At 10:30, well-off"),
-     ("intitle:bridge !g :de test", "intitle bridge g de test"), ("Ulm\n\tan der\u2003Donau", "Ulm an der Donau")],
-)  # fmt: skip
+    [
+        ("It rose from -5 to +7 degrees.", "It rose from 5 to 7 degrees."),
+        ("At 10:30, well-off", "At 10:30, well-off"),
+        ("intitle:bridge !g :de test", "intitle bridge g de test"),
+        ("Ulm\n\tan der\u2003Donau", "Ulm an der Donau"),
+    ],
+)
 def test_a_claim_keeps_its_words_as_a_query(text: str, plain: str) -> None:
     assert plain_query(text, 100) == plain
 

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 GRAVE = ("serious", "critical")
-ATTACKS = ["<img src=x onerror=hit()>", "</script><script>hit()</script>", "\"><svg onload=hit()>", "{{ 7*7 }}",
-           "<iframe srcdoc='<script>parent.hit()</script>'>", "javascript:hit()",
-           "<style>*{display:none}</style>", "' autofocus onfocus='hit()"]  # fmt: skip
+ATTACKS = [
+    "<img src=x onerror=hit()>",
+    "</script><script>hit()</script>",
+    '"><svg onload=hit()>',
+    "{{ 7*7 }}",
+    "<iframe srcdoc='<script>parent.hit()</script>'>",
+    "javascript:hit()",
+    "<style>*{display:none}</style>",
+    "' autofocus onfocus='hit()",
+]
 """Texts that are markup."""
 
 

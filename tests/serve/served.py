@@ -30,9 +30,13 @@ def served(given: Policy) -> Generator[tuple[str, Service]]:
     app = build_app(given)
     TimedProtocol.obey(given.limits)
     config = Config(
-        app, http=TimedProtocol, log_config=None, access_log=False, lifespan="on",
+        app,
+        http=TimedProtocol,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
         limit_concurrency=given.limits.connections,
-    )  # fmt: skip
+    )
     server = Server(config)
     with open_socket("127.0.0.1:0") as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -23,9 +23,10 @@ from vouching.serve.proxy import build_proxy
 from vouching.serve.proxy_settings import ProxySettings
 
 ASKED: dict[str, Any] = {
-    "model": "tiny", "messages": [{"role": "user", "content": "When did it open?"}],
+    "model": "tiny",
+    "messages": [{"role": "user", "content": "When did it open?"}],
     "documents": ["The bridge opened in 1973. It has two towers."],
-}  # fmt: skip
+}
 
 
 def answer(policy: Policy) -> tuple[str, dict[str, Any]]:
@@ -65,9 +66,9 @@ def test_what_one_of_two_reviewers_decided_does_not_count_as_reviewed(tmp_path: 
     target = str(tmp_path / "ledger.db")
     with open_ledger(target) as ledger:
         made = [entry(0.9, "serve", "shop", f"Claim {number}.") for number in range(ENOUGH)]
-        ledger.append([
-            dataclasses.replace(one, record={**one.record, "provenance": _judged_by("embedded")}) for one in made
-        ])  # fmt: skip
+        ledger.append(
+            [dataclasses.replace(one, record={**one.record, "provenance": _judged_by("embedded")}) for one in made]
+        )
         queue = ReviewQueue(ledger, reviewers=2)
         gold = {line.id: line.label for line in queue.lines(limit=10_000)}
         review_sample(queue, gold, reviewer="ann")

@@ -60,9 +60,10 @@ def test_without_a_ledger_or_enough_rows_the_alarm_is_not_known(tmp_path: Path) 
 def test_a_policy_that_blocks_is_named_on_the_dashboard_until_it_is_audited(tmp_path: Path) -> None:
     target = str(tmp_path / "verdicts.db")
     blocking = Policy(
-        ServeSettings(ledger=target), judges={"default": JudgeSettings("embedded:rules")},
+        ServeSettings(ledger=target),
+        judges={"default": JudgeSettings("embedded:rules")},
         proxy=ProxySettings("http://localhost:1", action="block", caller="shop"),
-    )  # fmt: skip
+    )
     with TestClient(build_app(blocking), LOCAL) as client:
         shown = client.get("/dashboard").text
         assert "Not audited" in shown

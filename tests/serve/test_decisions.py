@@ -96,32 +96,52 @@ def test_a_choice_of_relations_has_the_rest_at_the_verdicts_relation(url: str) -
 @pytest.mark.parametrize(
     ("state", "label"),
     [
-        ({"sources": [{"id": "b", "text": SOURCE}]}, "Attributable"), ([SOURCE, "It rained."], "Attributable"),
+        ({"sources": [{"id": "b", "text": SOURCE}]}, "Attributable"),
+        ([SOURCE, "It rained."], "Attributable"),
         (json.dumps({"context": SOURCE}), "Attributable"),
         # A claim among the fields of a state is no evidence for itself.
         ({"retrieval_context": ["It rained."], "claims": [TRUE]}, "Not Attributable"),
     ],
-)  # fmt: skip
+)
 def test_sources_are_found_in_the_known_fields_of_a_state(url: str, state: Any, label: str) -> None:
     assert systemone(url, {"c": noul(TRUE)}, state).json()["answers"]["c"]["x_vouch_verdict"]["label"] == label
 
 
 OTHER = [
-    "Is the claim unsupported?", "Is the claim not supported by the sources?", "Does the source contradict the claim?",
-    "Isn't the claim supported?", "Is this a hallucination? Answer yes or no.", "Answer true if the claim is false.",
-    "Return true if the claim is unsupported, and false if it is supported.", "Does the source fail to support it?",
-    "Is the statement incorrect?", "Is any of it made up?", "Is there no support for the claim in the sources?",
-    "Answer no if it is supported.", "Is the claim supported by nothing?", "Does the claim support the source?",
+    "Is the claim unsupported?",
+    "Is the claim not supported by the sources?",
+    "Does the source contradict the claim?",
+    "Isn't the claim supported?",
+    "Is this a hallucination? Answer yes or no.",
+    "Answer true if the claim is false.",
+    "Return true if the claim is unsupported, and false if it is supported.",
+    "Does the source fail to support it?",
+    "Is the statement incorrect?",
+    "Is any of it made up?",
+    "Is there no support for the claim in the sources?",
+    "Answer no if it is supported.",
+    "Is the claim supported by nothing?",
+    "Does the claim support the source?",
     # Not about support: tone, length, another field, another claim, a quotation.
-    "Is the claim polite?", "Is it longer than 500 words?", "It cost 9 billion.", "Claim: The bridge opened in 1950.",
-    "Is this rude?\nSource text:", "Judge this.", "Is it true?",
-]  # fmt: skip
+    "Is the claim polite?",
+    "Is it longer than 500 words?",
+    "It cost 9 billion.",
+    "Claim: The bridge opened in 1950.",
+    "Is this rude?\nSource text:",
+    "Judge this.",
+    "Is it true?",
+]
 PLAIN = [
-    "", "Is the claim supported?", "Return true if it is supported, else false.", "Does it follow from the sources?",
-    "Answer no if it is not in the source. Is the claim grounded?", "Do the sources support the claim?",
-    "Is the statement true to the documents?", "Can the claim be inferred from the context?",
+    "",
+    "Is the claim supported?",
+    "Return true if it is supported, else false.",
+    "Does it follow from the sources?",
+    "Answer no if it is not in the source. Is the claim grounded?",
+    "Do the sources support the claim?",
+    "Is the statement true to the documents?",
+    "Can the claim be inferred from the context?",
     "Is `claim` supported by the facts in `retrieval_context`? Answer no if it contradicts them.",
-]  # fmt: skip
+]
 CRITERIA = {"true": "The claim is supported by the sources.", "false": "The claim is not supported by the sources."}
 
 
@@ -195,14 +215,17 @@ def test_a_key_that_occurs_twice_is_refused(url: str) -> None:
 @pytest.mark.parametrize(
     ("question", "state"),
     [
-        ({"type": "noul", "instructions": "Is this spam?"}, SOURCE), ({"type": "noul"}, SOURCE),
+        ({"type": "noul", "instructions": "Is this spam?"}, SOURCE),
+        ({"type": "noul"}, SOURCE),
         ({"type": "choice", "instructions": {"claim": TRUE}, "criteria": {"a": None, "b": None}}, SOURCE),
         # Without a place for what is not found, the answer would be forced.
         ({"type": "choice", "instructions": {"claim": TRUE}, "criteria": {"true": None, "refuted": None}}, SOURCE),
         ({"type": "score", "instructions": {"claim": TRUE}, "criteria": ["low", "high"]}, SOURCE),
-        (noul(TRUE), {"message": SOURCE}), (noul(TRUE), ""), (noul("..."), SOURCE),
+        (noul(TRUE), {"message": SOURCE}),
+        (noul(TRUE), ""),
+        (noul("..."), SOURCE),
     ],
-)  # fmt: skip
+)
 def test_other_questions_are_refused_and_never_guessed(url: str, question: Any, state: Any) -> None:
     reply = systemone(url, {"good": noul(TRUE), "other": question}, state)
     assert reply.status_code == 422
@@ -213,11 +236,12 @@ def test_other_questions_are_refused_and_never_guessed(url: str, question: Any, 
 @pytest.mark.parametrize(
     "body",
     [
-        {"state": SOURCE, "questions": {"c": noul(TRUE)}}, {"model": "m", "state": 3, "questions": {"c": noul(TRUE)}},
+        {"state": SOURCE, "questions": {"c": noul(TRUE)}},
+        {"model": "m", "state": 3, "questions": {"c": noul(TRUE)}},
         {"model": "m", "state": SOURCE, "questions": {}},
         {"model": "m", "state": SOURCE, "questions": {"c": {"type": "score", "criteria": {"0": "low"}}}},
     ],
-)  # fmt: skip
+)
 def test_an_invalid_request_has_the_errors_of_the_form(url: str, body: Any) -> None:
     reply = httpx2.post(f"{url}/v1/systemone", json=body, timeout=SECONDS)
     assert reply.status_code == 422
@@ -298,10 +322,14 @@ def test_the_client_of_openai_reads_answers_refusals_models_and_errors(url: str)
     client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
     given: Any = [
         {"type": "predicate", "name": "c1", "instructions": f"Is it supported?\nClaim: {FALSE}"},
-        {"type": "choice", "name": "r1", "choices": [{"value": True}, {"value": False}],
-         "instructions": [{"type": "input_json", "data": {"claim": TRUE}}]},
+        {
+            "type": "choice",
+            "name": "r1",
+            "choices": [{"value": True}, {"value": False}],
+            "instructions": [{"type": "input_json", "data": {"claim": TRUE}}],
+        },
         {"type": "predicate", "instructions": "Is this spam?"},
-    ]  # fmt: skip
+    ]
     made = client.decisions.create(model="gpt-6-luna", input=SOURCE, questions=given)
     first, second, third = (one.to_dict() for one in made.answers)
     assert first["probability"] == vouching.check(FALSE, SOURCE, model="embedded:rules").score

@@ -223,12 +223,18 @@ def test_over_stdio_the_real_command_answers() -> None:
 
 def test_over_stdio_a_line_with_a_lone_surrogate_ends_neither_the_server_nor_the_next_call() -> None:
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "verify_claim", "arguments": {
-        "claim": "It opened \ud800.", "sources": ["It opened."]}}}  # fmt: skip
+    call = {
+        "jsonrpc": "2.0",
+        "method": "tools/call",
+        "params": {"name": "verify_claim", "arguments": {"claim": "It opened \ud800.", "sources": ["It opened."]}},
+    }
     good = json.dumps({**call, "id": 3}).replace("\\ud800", "today")
-    lines = [json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}),
-             json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-             json.dumps({**call, "id": 2}), good]  # fmt: skip
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json.dumps({**call, "id": 2}),
+        good,
+    ]
     command = [sys.executable, *COMMAND, "--model", "embedded:rules"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdin
@@ -247,8 +253,9 @@ def http() -> Iterator[str]:
     """The address of the real command over HTTP, at a free port."""
     started = subprocess.Popen(
         [sys.executable, *COMMAND, "--http", "127.0.0.1:0", "--model", "embedded:rules"],
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert started.stderr is not None
     try:
         line = started.stderr.readline()

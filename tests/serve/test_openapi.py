@@ -55,9 +55,13 @@ def asked(url: str, operation: Any, mode: Any, examples: int) -> set[int]:
     statuses: set[int] = set()
 
     @settings(
-        max_examples=examples, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
         suppress_health_check=[*HealthCheck],
-    )  # fmt: skip
+    )
     @given(case=operation.as_strategy(generation_mode=mode))
     def ask(case: Any) -> None:
         answer = case.call(base_url=url, timeout=60)

@@ -48,7 +48,9 @@ def test_a_text_is_checked_and_read_with_the_keys_alone(page: Any) -> None:
     check(page)
     assert page.inner_text("#status").startswith("Done in ")
     assert [row.text_content() for row in page.query_selector_all(".workspace .row .line")] == [
-        "The bridge opened in 1937.", "It [the bridge] has three towers."]  # fmt: skip
+        "The bridge opened in 1937.",
+        "It [the bridge] has three towers.",
+    ]
     assert "Change 1937 to 1973." in page.inner_text(".finding.on")
     assert page.inner_text(".text.on mark[data-lit=mismatch]") == "1973"
     page.evaluate("document.activeElement.blur()")

@@ -109,8 +109,7 @@ def test_a_verdict_is_corrected_with_keys_alone_and_taken_back(browser: Any, sit
     page.wait_for_selector(f".deciding[data-id='{second}.0']")
     [review] = queue_of(site).audit(limit=1)
     assert (review.reviewer, review.label, review.error_type) == ("Ada", "Not Attributable", "temporal_shift")
-    assert (review.span, review.fix, review.note) == (
-        (21, 25), "The bridge opened in 1973.", "The source says 1973.")  # fmt: skip
+    assert (review.span, review.fix, review.note) == ((21, 25), "The bridge opened in 1973.", "The source says 1973.")
     page.keyboard.press("Enter")  # confirms the second one
     page.wait_for_selector("text=Nothing left to review")
     page.keyboard.press("u")
@@ -202,8 +201,13 @@ def test_the_dashboard_draws_rates_and_reviews(browser: Any, site: Site) -> None
     page = opened(browser, site[0], "/dashboard?caller=rates", "Ada")
     charts = {one.get_attribute("aria-label"): one.text_content() for one in page.query_selector_all("svg.chart")}
     assert {*charts} == {
-        "Error types", "Labels", "Share Not Attributable", "Reliability", "False positives by caller",
-        "False positives by verbatim overlap"}  # fmt: skip
+        "Error types",
+        "Labels",
+        "Share Not Attributable",
+        "Reliability",
+        "False positives by caller",
+        "False positives by verbatim overlap",
+    }
     # Three of six are Not Attributable, and the reviewer confirms all six as Attributable: all three are wrong.
     assert "50 %" in charts["Share Not Attributable"]
     numbers = page.request.get(f"{site[0]}/v1/dashboard?caller=rates").json()
@@ -243,9 +247,7 @@ def test_every_page_is_accessible_and_fits_a_phone(browser: Any, site: Site) -> 
     judged(site, "access", *[wrong_year()] * 8)
     found: dict[str, Any] = {}
     for width, scheme in ((380, "light"), (820, "dark"), (1440, "dark")):
-        page = opened(
-            browser, site[0], "", "Ada", viewport={"width": width, "height": 800}, color_scheme=scheme
-        )  # fmt: skip
+        page = opened(browser, site[0], "", "Ada", viewport={"width": width, "height": 800}, color_scheme=scheme)
         for path in PAGES:
             page.goto(site[0] + path)
             page.wait_for_selector("#item > *" if path == "/review" else "main")

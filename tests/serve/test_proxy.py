@@ -113,16 +113,22 @@ def test_what_was_taken_as_a_document_is_in_the_header_and_the_log(
     caplog.set_level("INFO", "vouching.serve")
     with proxy_before(upstream.url) as url:
         for messages, more, named in (
-            ([rules, asked], {}, "context"), ([rules, *ASKED], DOCUMENTS, "bridge.txt"), ([rules, *ASKED], {}, "none"),
+            ([rules, asked], {}, "context"),
+            ([rules, *ASKED], DOCUMENTS, "bridge.txt"),
             ([rules, *ASKED], {}, "none"),
-        ):  # fmt: skip
+            ([rules, *ASKED], {}, "none"),
+        ):
             body = {"messages": messages, "stream": stream, **more}
             answered = httpx2.post(f"{url}/chat/completions", json=body, timeout=60)
             assert answered.headers.get_list("x-vouch-documents") == [named]
             assert ('"unchecked"' in answered.text) == (named == "none")
     assert [one.getMessage().startswith("a request has no documents") for one in caplog.records] == [
-        False, False, False, True, False,
-    ]  # fmt: skip
+        False,
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_an_answer_that_could_not_be_judged_passes_or_is_blocked_by_policy(upstream: Upstream) -> None:
@@ -310,8 +316,9 @@ def test_paths_that_leave_the_upstream_server_are_refused(
 def test_compressed_bodies_and_pages_of_other_origins_are_refused(upstream: Upstream) -> None:
     body = json.dumps({"messages": ASKED, **DOCUMENTS}).encode()
     with proxy_before(upstream.url, action="block") as url:
-        packed = httpx2.post(f"{url}/chat/completions", content=gzip.compress(body),
-                             headers={"content-encoding": "gzip"})  # fmt: skip
+        packed = httpx2.post(
+            f"{url}/chat/completions", content=gzip.compress(body), headers={"content-encoding": "gzip"}
+        )
         foreign = httpx2.post(f"{url}/chat/completions", content=body, headers={"origin": "https://example.org"})
     assert (packed.status_code, foreign.status_code) == (415, 403)
     assert upstream.asked == []

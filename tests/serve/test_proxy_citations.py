@@ -24,10 +24,16 @@ DOCUMENTS = [
 TEXT = "The bridge opened in 1973. The toll is 4 euros."
 ANNOTATIONS = [
     {"type": "file_citation", "file_id": "f1", "filename": "bridge.txt", "index": 25},
-    {"type": "container_file_citation", "container_id": "c", "file_id": "f1", "filename": "bridge.txt",
-     "start_index": 27, "end_index": 47},
+    {
+        "type": "container_file_citation",
+        "container_id": "c",
+        "file_id": "f1",
+        "filename": "bridge.txt",
+        "start_index": 27,
+        "end_index": 47,
+    },
     {"type": "url_citation", "url": "https://toll.org", "title": "Toll", "start_index": 27, "end_index": 47},
-]  # fmt: skip
+]
 PATIENCE = 300.0
 """Seconds for a check: on a busy machine, the process of the first one takes long to start."""
 OUTCOMES = ["supports", "other_source", "supports"]
@@ -47,9 +53,16 @@ def message(text: str = TEXT, annotations: list[dict[str, Any]] | None = None) -
 
 def response(*items: dict[str, Any]) -> dict[str, Any]:
     return {
-        "id": "r", "object": "response", "created_at": 1, "model": "tiny", "status": "completed", "output": [*items],
-        "parallel_tool_calls": False, "tool_choice": "auto", "tools": [],
-    }  # fmt: skip
+        "id": "r",
+        "object": "response",
+        "created_at": 1,
+        "model": "tiny",
+        "status": "completed",
+        "output": [*items],
+        "parallel_tool_calls": False,
+        "tool_choice": "auto",
+        "tools": [],
+    }
 
 
 def outcomes(vouch: dict[str, Any]) -> list[list[str]]:
@@ -59,8 +72,13 @@ def outcomes(vouch: dict[str, Any]) -> list[list[str]]:
 def test_the_annotations_of_a_response_and_of_a_chat_completion_are_checked(upstream: Upstream) -> None:
     cited = [{"type": "url_citation", "url_citation": {key: ANNOTATIONS[2][key] for key in ANNOTATIONS[2]}}]
     said = {"role": "assistant", "content": TEXT, "annotations": cited}
-    chat = {"id": "c", "object": "chat.completion", "created": 1, "model": "tiny",
-            "choices": [{"index": 0, "message": said, "finish_reason": "stop"}]}  # fmt: skip
+    chat = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "tiny",
+        "choices": [{"index": 0, "message": said, "finish_reason": "stop"}],
+    }
     with proxy_before(upstream.url, check_seconds=PATIENCE) as url:
         client = openai.OpenAI(base_url=url, api_key="k", max_retries=0)
         upstream.status, upstream.raw = 200, json.dumps(response(message())).encode()
@@ -75,13 +93,21 @@ def test_the_annotations_of_a_response_and_of_a_chat_completion_are_checked(upst
 
 
 def test_what_a_file_search_of_the_server_found_is_a_document_of_the_answer(upstream: Upstream) -> None:
-    found = {"type": "file_search_call", "id": "fs", "status": "completed", "queries": ["toll"],
-             "results": [{"file_id": f"f{n}", "filename": one["doc_id"], "text": one["text"], "score": 0.9}
-                         for n, one in enumerate(DOCUMENTS)]}  # fmt: skip
+    found = {
+        "type": "file_search_call",
+        "id": "fs",
+        "status": "completed",
+        "queries": ["toll"],
+        "results": [
+            {"file_id": f"f{n}", "filename": one["doc_id"], "text": one["text"], "score": 0.9}
+            for n, one in enumerate(DOCUMENTS)
+        ],
+    }
     upstream.raw = json.dumps(response(found, message(annotations=ANNOTATIONS[:2]))).encode()
     cases: list[tuple[tuple[str, ...], str, list[list[str]]]] = [
-        (("tool",), "bridge.txt, toll.txt", [OUTCOMES[:2]]), (("system",), "none", [[]]),
-    ]  # fmt: skip
+        (("tool",), "bridge.txt, toll.txt", [OUTCOMES[:2]]),
+        (("system",), "none", [[]]),
+    ]
     for documents, named, expected in cases:
         with proxy_before(upstream.url, check_seconds=PATIENCE, documents=documents) as url:
             answered = httpx2.post(f"{url}/responses", json={"model": "tiny", "input": "Hm?"}, timeout=60)
@@ -94,8 +120,15 @@ def block(text: str, **citation: Any) -> dict[str, Any]:
 
 
 def quoted(number: int, text: str) -> dict[str, Any]:
-    return {"type": "char_location", "document_index": number, "document_title": None, "cited_text": text,
-            "start_char_index": 0, "end_char_index": len(text), "file_id": None}  # fmt: skip
+    return {
+        "type": "char_location",
+        "document_index": number,
+        "document_title": None,
+        "cited_text": text,
+        "start_char_index": 0,
+        "end_char_index": len(text),
+        "file_id": None,
+    }
 
 
 BLOCKS = [
@@ -104,13 +137,26 @@ BLOCKS = [
     block("The toll is 5 euros.", **quoted(1, "The toll is 4 euros.")),
 ]
 REQUEST = {
-    "model": "tiny", "max_tokens": 9, "system": "The café is open. It has 3 tables.",
-    "messages": [{"role": "user", "content": [
-        *({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": one["text"]},
-           "citations": {"enabled": True}} for one in DOCUMENTS),
-        {"type": "text", "text": "When did it open?"},
-    ]}],
-}  # fmt: skip
+    "model": "tiny",
+    "max_tokens": 9,
+    "system": "The café is open. It has 3 tables.",
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                *(
+                    {
+                        "type": "document",
+                        "source": {"type": "text", "media_type": "text/plain", "data": one["text"]},
+                        "citations": {"enabled": True},
+                    }
+                    for one in DOCUMENTS
+                ),
+                {"type": "text", "text": "When did it open?"},
+            ],
+        }
+    ],
+}
 
 
 @pytest.mark.parametrize(
@@ -125,8 +171,14 @@ def test_the_blocks_of_a_message_are_one_text_and_number_the_documents(
     upstream: Upstream, action: Any, text: str, stop: str
 ) -> None:
     thought = {"type": "thinking", "thinking": "Is it 5 euros?", "signature": "s"}
-    body = {"id": "m", "type": "message", "role": "assistant", "model": "tiny", "content": [thought, *BLOCKS],
-            "stop_reason": "end_turn"}  # fmt: skip
+    body = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "tiny",
+        "content": [thought, *BLOCKS],
+        "stop_reason": "end_turn",
+    }
     upstream.raw = json.dumps(body).encode()
     with proxy_before(upstream.url, check_seconds=PATIENCE, action=action, blocked_text="No.") as url:
         answered = httpx2.post(f"{url}/messages", json=REQUEST, timeout=60).json()
@@ -147,11 +199,17 @@ def test_without_documents_the_cited_texts_of_a_message_are_checked_against(upst
 
 RESPONSE_EVENTS = [
     sent({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": TEXT}),
-    *(sent({"type": "response.output_text.annotation.added", "output_index": 0, "content_index": 0, "annotation": one})
-      for one in ({"type": "file_citation", "file_id": "f", "filename": "source-1", "index": 25},
-                  {"type": "file_citation", "file_id": "f", "filename": "fare.txt", "index": 46})),
+    *(
+        sent(
+            {"type": "response.output_text.annotation.added", "output_index": 0, "content_index": 0, "annotation": one}
+        )
+        for one in (
+            {"type": "file_citation", "file_id": "f", "filename": "source-1", "index": 25},
+            {"type": "file_citation", "file_id": "f", "filename": "fare.txt", "index": 46},
+        )
+    ),
     sent({"type": "response.completed", "response": response()}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("make", [stream_after, held_responses])
@@ -163,16 +221,23 @@ def test_the_annotations_of_a_streamed_response_are_checked(make: Any) -> None:
 
 MESSAGE_EVENTS = [
     sent({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": []}}),
-    *(sent(event) for number, text in enumerate(["The bridge opened", " in 1937."]) for event in (
-        {"type": "content_block_start", "index": number, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": number, "delta": {
-            "type": "citations_delta", "citation": quoted(0, "The bridge opened in 1973.")}},
-        {"type": "content_block_delta", "index": number, "delta": {"type": "text_delta", "text": text}},
-        {"type": "content_block_stop", "index": number},
-    )),
+    *(
+        sent(event)
+        for number, text in enumerate(["The bridge opened", " in 1937."])
+        for event in (
+            {"type": "content_block_start", "index": number, "content_block": {"type": "text", "text": ""}},
+            {
+                "type": "content_block_delta",
+                "index": number,
+                "delta": {"type": "citations_delta", "citation": quoted(0, "The bridge opened in 1973.")},
+            },
+            {"type": "content_block_delta", "index": number, "delta": {"type": "text_delta", "text": text}},
+            {"type": "content_block_stop", "index": number},
+        )
+    ),
     sent({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}}),
     sent({"type": "message_stop"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,11 @@ WRONG, RIGHT = "The bridge opened in 1937.", "The bridge opened in 1973."
 NOWHERE = "http://127.0.0.1:9/v1"
 """Neither hook asks the upstream server."""
 BEFORE: dict[str, Any] = {
-    "input_type": "request", "litellm_call_id": "1", "texts": ["When?"],
+    "input_type": "request",
+    "litellm_call_id": "1",
+    "texts": ["When?"],
     "structured_messages": [{"role": "tool", "content": RIGHT}, {"role": "user", "content": "When?"}],
-}  # fmt: skip
+}
 """What LiteLLM 1.110 sends before a call; after it there are no messages, but the same id."""
 AFTER: dict[str, Any] = {"input_type": "response", "litellm_call_id": "1", "texts": [WRONG]}
 

@@ -48,7 +48,7 @@ LENIENT = {
     "a list": f"[{BODY}]",
     "NaN": BODY[:-1] + ', "temperature": NaN}',
     "no body": "",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", LENIENT)

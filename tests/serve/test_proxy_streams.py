@@ -174,8 +174,13 @@ def test_a_stream_without_events_gets_comments_until_its_reader_leaves() -> None
 
 
 def test_each_choice_is_held_by_itself() -> None:
-    pieces = [(0, "The bridge has two"), (1, "The bridge op"), (0, " towers. The bridge op"), (1, "ened in 1937."),
-              (0, "ened in 1973.")]  # fmt: skip
+    pieces = [
+        (0, "The bridge has two"),
+        (1, "The bridge op"),
+        (0, " towers. The bridge op"),
+        (1, "ened in 1937."),
+        (0, "ened in 1973."),
+    ]
     chunks = [*(chunk(text, index) for index, text in pieces), chunk(None, 1, "stop"), chunk(None, 0, "stop"), DONE]
     for action, one in (("repair", RIGHT), ("block", "No.")):
         events = made(held_chat, chunks, action=action)
@@ -193,15 +198,33 @@ def test_a_stream_is_not_complete_before_every_choice_is(make: Make) -> None:
 
 def test_nothing_overtakes_the_text_that_came_before_it() -> None:
     call = {"index": 0, "id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    chunks = [chunk(role="assistant"), chunk("The bridge opened"), b": hidden\n\n", sent({"note": 1}),
-              chunk(" in 1937. The bridge"), chunk(" has two towers."), chunk(tool_calls=[call]),
-              chunk(finish="tool_calls"), sent({"choices": [], "usage": {"total_tokens": 9}}), DONE]  # fmt: skip
+    chunks = [
+        chunk(role="assistant"),
+        chunk("The bridge opened"),
+        b": hidden\n\n",
+        sent({"note": 1}),
+        chunk(" in 1937. The bridge"),
+        chunk(" has two towers."),
+        chunk(tool_calls=[call]),
+        chunk(finish="tool_calls"),
+        sent({"choices": [], "usage": {"total_tokens": 9}}),
+        DONE,
+    ]
     *events, last = made(held_chat, chunks, action="repair")
     shown = [event.decode() for event in events]
-    places = [next(n for n, one in enumerate(shown) if words in one) for words in (
-        "assistant", RIGHT, '"note"', TOWERS, '"tool_calls": [{', '"finish_reason": "tool_calls"',
-        "total_tokens", "vouch",
-    )]  # fmt: skip
+    places = [
+        next(n for n, one in enumerate(shown) if words in one)
+        for words in (
+            "assistant",
+            RIGHT,
+            '"note"',
+            TOWERS,
+            '"tool_calls": [{',
+            '"finish_reason": "tool_calls"',
+            "total_tokens",
+            "vouch",
+        )
+    ]
     assert places == [*range(8)]
     assert len(shown) == 8
     assert last == DONE
@@ -241,9 +264,14 @@ def test_text_that_is_held_when_a_stream_fails_passes_or_is_blocked(
 
 def delta(text: str, item: int = 0, part: int = 0) -> bytes:
     return sent(
-        {"type": "response.output_text.delta", "delta": text, "output_index": item, "content_index": part,
-         "logprobs": []}
-    )  # fmt: skip
+        {
+            "type": "response.output_text.delta",
+            "delta": text,
+            "output_index": item,
+            "content_index": part,
+            "logprobs": [],
+        }
+    )
 
 
 def message(*texts: str) -> dict[str, Any]:
@@ -255,9 +283,16 @@ LATE = "The bridge opened in 1983."
 CALL = {"type": "function_call", "name": "f", "arguments": "{}"}
 PARTS = [
     sent({"type": "response.created", "response": {"output": []}}),
-    sent({"type": "response.content_part.added", "output_index": 0, "content_index": 0,
-          "part": {"type": "output_text", "text": ""}}),
-    delta("The bridge opened", 0, 0), delta(" in 1937.", 0, 0),
+    sent(
+        {
+            "type": "response.content_part.added",
+            "output_index": 0,
+            "content_index": 0,
+            "part": {"type": "output_text", "text": ""},
+        }
+    ),
+    delta("The bridge opened", 0, 0),
+    delta(" in 1937.", 0, 0),
     sent({"type": "response.output_text.annotation.added", "output_index": 0, "content_index": 0, "annotation": {}}),
     sent({"type": "response.output_text.done", "text": WRONG, "output_index": 0, "content_index": 0}),
     delta(TOWERS, 0, 1),
@@ -265,9 +300,10 @@ PARTS = [
     sent({"type": "response.output_item.done", "output_index": 1, "item": CALL}),
     sent({"type": "response.new_kind", "note": 1}),
     delta(LATE, 2, 0),
-]  # fmt: skip
-COMPLETED = sent({"type": "response.completed",
-                  "response": {"error": None, "output": [message(WRONG, TOWERS), CALL, message(LATE)]}})  # fmt: skip
+]
+COMPLETED = sent(
+    {"type": "response.completed", "response": {"error": None, "output": [message(WRONG, TOWERS), CALL, message(LATE)]}}
+)
 
 
 def texts_of(events: list[bytes]) -> dict[tuple[int, int], str]:
@@ -286,8 +322,10 @@ def test_each_part_of_a_response_is_changed_where_it_stands() -> None:
     final = data_of(events[-1])
     assert final is not None
     assert [[part["text"] for part in item.get("content", ())] for item in final["response"]["output"]] == [
-        [RIGHT, TOWERS], [], [RIGHT],
-    ]  # fmt: skip
+        [RIGHT, TOWERS],
+        [],
+        [RIGHT],
+    ]
     assert WRONG not in b"".join(events).decode()
     assert [answer["outcome"] for answer in verdict([note])["answers"]] == ["failed", "passed", "failed"]
     kinds = [(data_of(event) or {})["type"] for event in [*PARTS, COMPLETED]]
@@ -303,12 +341,18 @@ RESPONSES = {
         {"type": "response.output_item.done", "output_index": 0, "item": {**ITEM, "content": WRONG}}
     ),
     "refusal": sent({"type": "response.refusal.delta", "delta": WRONG, "output_index": 0, "content_index": 0}),
-    "refusal as a part": sent({"type": "response.content_part.done", "output_index": 0, "content_index": 0,
-                               "part": {"type": "refusal", "refusal": WRONG}}),
+    "refusal as a part": sent(
+        {
+            "type": "response.content_part.done",
+            "output_index": 0,
+            "content_index": 0,
+            "part": {"type": "refusal", "refusal": WRONG},
+        }
+    ),
     "no type": sent({"delta": WRONG}),
     "no JSON": b"data: " + WRONG.encode() + b"\n\n",
     "lines that end with CR": delta(WRONG).replace(b"\n", b"\r"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", RESPONSES)
@@ -327,11 +371,14 @@ def test_a_response_that_is_supported_passes_byte_by_byte() -> None:
     assert verdict([note])["outcome"] == "passed"  # also without the text in the last event
 
 
-@pytest.mark.parametrize("last", [
-    sent({"type": "response.failed", "response": {"error": {"code": "server_error"}, "output": []}}),
-    sent({"type": "error", "message": "out of memory"}),
-    None,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "last",
+    [
+        sent({"type": "response.failed", "response": {"error": {"code": "server_error"}, "output": []}}),
+        sent({"type": "error", "message": "out of memory"}),
+        None,
+    ],
+)
 def test_a_response_that_fails_while_it_is_held_passes_or_is_blocked(last: bytes | None) -> None:
     given = [*PARTS, *([last] if last else [])]
     *events, note = made(held, given, action="repair")

@@ -188,5 +188,8 @@ def test_a_name_is_taken_where_there_are_no_keys_and_a_key_where_there_are(
         return httpx2.post(f"{url}/v1/session", json=body).status_code
 
     assert (status(unlocked, name="Ada"), status(unlocked, name=" "), status(unlocked, key="vouch_1_2")) == (
-        201, 422, 422)  # fmt: skip
+        201,
+        422,
+        422,
+    )
     assert (status(locked[0], name="Ada"), status(locked[0], key="vouch_1_2")) == (401, 401)

@@ -135,9 +135,16 @@ def _response(text: str) -> dict[str, Any]:
     part = {"type": "output_text", "text": text, "annotations": []}
     item = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part]}
     return {
-        "id": "r", "object": "response", "created_at": 1, "model": "tiny", "status": "completed", "output": [item],
-        "parallel_tool_calls": False, "tool_choice": "auto", "tools": [],
-    }  # fmt: skip
+        "id": "r",
+        "object": "response",
+        "created_at": 1,
+        "model": "tiny",
+        "status": "completed",
+        "output": [item],
+        "parallel_tool_calls": False,
+        "tool_choice": "auto",
+        "tools": [],
+    }
 
 
 def _response_events(upstream: Upstream) -> list[bytes]:

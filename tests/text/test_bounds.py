@@ -25,31 +25,31 @@ SOURCES = (
 TABLE = {
     # A number follows loosely from an inclusive bound of the same number ("at most 50"), which it may be; a strict one
     # ("less than 50") excludes it. Inside another bound it is open, outside it is wrong.
-    "50 km":           "EEEXX?E",
-    "60 km":           "X?X?XXX",
-    "44 km":           "XX?X??X",
-    "exactly 50 km":   "E??XX??",
+    "50 km": "EEEXX?E",
+    "60 km": "X?X?XXX",
+    "44 km": "XX?X??X",
+    "exactly 50 km": "E??XX??",
     # Where the source states a limit, another limit is another statement.
-    "at least 50 km":  "EEXEX?E",
-    "at least 45 km":  "EX?X??E",
-    "at least 60 km":  "XXXXXXX",
-    "at most 50 km":   "EXEXEEE",
-    "at most 60 km":   "E?X?XEE",
-    "at most 45 km":   "XXXXX?X",
+    "at least 50 km": "EEXEX?E",
+    "at least 45 km": "EX?X??E",
+    "at least 60 km": "XXXXXXX",
+    "at most 50 km": "EXEXEEE",
+    "at most 60 km": "E?X?XEE",
+    "at most 45 km": "XXXXX?X",
     "more than 50 km": "X?XEXXE",
     "more than 45 km": "EX?X??E",
     "less than 50 km": "XX?XE?E",
     "less than 60 km": "E?X?XEE",
-    "up to 50 km":     "EXEXEEE",
+    "up to 50 km": "EXEXEEE",
     "a maximum of 50 km": "EXEXEEE",
     "a minimum of 50 km": "EEXEX?E",
-    "within 50 km":    "EXEXEEE",
-    "40 to 50 km":     "E??X?EE",
-    "30 to 35 km":     "XX?X?XX",
-    "about 50 km":     "EEEEE?E",
+    "within 50 km": "EXEXEEE",
+    "40 to 50 km": "E??X?EE",
+    "30 to 35 km": "XX?X?XX",
+    "about 50 km": "EEEEE?E",
     "no more than 50 km": "EXEXEEE",
     "not less than 50 km": "EEXEX?E",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -63,24 +63,24 @@ def test_a_bound_entails_contradicts_or_leaves_open(claim: str, source: str, tru
 
 DATE_SOURCES = ("in 1900", "before 1900", "after 1900", "by 1900", "in 1880", "in May 1912", "no earlier than 1900")
 DATE_TABLE = {
-    "in 1900":              "EXXEXXE",
-    "in 1880":              "X?X?EXX",
-    "in 1912":              "XX?XXE?",
-    "before 1900":          "XEX?EXX",
-    "prior to 1850":        "XXXXXXX",
-    "before 1905":          "EX?XEX?",
-    "after 1900":           "XXEXXE?",
-    "later than 1890":      "E?X?XEX",
-    "by 1900":              "EEXEEXX",
-    "no later than 1900":   "EEXEEXX",
+    "in 1900": "EXXEXXE",
+    "in 1880": "X?X?EXX",
+    "in 1912": "XX?XXE?",
+    "before 1900": "XEX?EXX",
+    "prior to 1850": "XXXXXXX",
+    "before 1905": "EX?XEX?",
+    "after 1900": "XXEXXE?",
+    "later than 1890": "E?X?XEX",
+    "by 1900": "EEXEEXX",
+    "no later than 1900": "EEXEEXX",
     "in 1900 at the latest": "EEXEEXX",
-    "by the end of 1900":   "EEXEEXX",
+    "by the end of 1900": "EEXEEXX",
     "before the end of 1900": "EEXEEXX",
-    "not before 1900":      "EXEXXEE",
-    "from 1900":            "EXXEXXE",
-    "since 1900":           "EXXEXXE",
-    "until 1900":           "EXXEXXE",
-}  # fmt: skip
+    "not before 1900": "EXEXXEE",
+    "from 1900": "EXXEXXE",
+    "since 1900": "EXXEXXE",
+    "until 1900": "EXXEXXE",
+}
 
 
 @pytest.mark.parametrize(

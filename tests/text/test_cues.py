@@ -70,9 +70,15 @@ def test_a_word_is_negated_by_an_odd_number_of_cues(text: str, word: str, negate
 
 @pytest.mark.parametrize(
     ("one", "other", "related"),
-    [("unsafe", "safe", True), ("like", "dislike", True), ("safe", "safe", False), ("invent", "vent", True),
-     ("under", "der", False), ("", "un", False)],
-)  # fmt: skip
+    [
+        ("unsafe", "safe", True),
+        ("like", "dislike", True),
+        ("safe", "safe", False),
+        ("invent", "vent", True),
+        ("under", "der", False),
+        ("", "un", False),
+    ],
+)
 def test_a_negative_prefix_is_recognised_in_either_order(one: str, other: str, related: bool) -> None:
     assert (one in negative_forms(other)) is (other in negative_forms(one)) is related
 

@@ -99,9 +99,14 @@ def test_a_duration_is_given_in_days(text: str, days: float, approximate: bool) 
 
 @pytest.mark.parametrize(
     ("text", "part", "year"),
-    [("Q3 2021", "Q3", 2021), ("2021 Q3", "Q3", 2021), ("the third quarter of 2021", "Q3", 2021),
-     ("spring 2019", "spring", 2019), ("the fall of 2019", "autumn", 2019)],
-)  # fmt: skip
+    [
+        ("Q3 2021", "Q3", 2021),
+        ("2021 Q3", "Q3", 2021),
+        ("the third quarter of 2021", "Q3", 2021),
+        ("spring 2019", "spring", 2019),
+        ("the fall of 2019", "autumn", 2019),
+    ],
+)
 def test_seasons_and_quarters_are_parts_of_a_year(text: str, part: str, year: int) -> None:
     date = only(text)
     assert (date.part, date.year) == (part, year)
@@ -110,13 +115,25 @@ def test_seasons_and_quarters_are_parts_of_a_year(text: str, part: str, year: in
 @pytest.mark.parametrize(
     "text",
     [
-        "2004 employees", "about 1500 people", "1200 miles", "$1937", "1,937", "1937.5", "a 1500-metre race",
+        "2004 employees",
+        "about 1500 people",
+        "1200 miles",
+        "$1937",
+        "1,937",
+        "1937.5",
+        "a 1500-metre race",
         "of 1500 homes",
-        "He may march in may", "May was glad", "March on Washington", "in his nineties", "once a year",
-        "model X1937", "#1937",
-        "99/99/2020", "1937 percent",
+        "He may march in may",
+        "May was glad",
+        "March on Washington",
+        "in his nineties",
+        "once a year",
+        "model X1937",
+        "#1937",
+        "99/99/2020",
+        "1937 percent",
     ],
-)  # fmt: skip
+)
 def test_counts_and_ordinary_words_are_not_dates(text: str) -> None:
     assert find_dates(text) == []
 

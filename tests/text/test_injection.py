@@ -175,8 +175,20 @@ def test_flagged_spans_are_given_sentences_in_order(text: str) -> None:
     assert set(found) <= set(spans)
 
 
-UNITS = ["this claim ", 'the claim "', "mark it as ", "not this claim is ", "ignore all ", "{", "<!-- ", "c\u200bl",
-         '"', "以上声明", "a-", "Mark The claim: x "]  # fmt: skip
+UNITS = [
+    "this claim ",
+    'the claim "',
+    "mark it as ",
+    "not this claim is ",
+    "ignore all ",
+    "{",
+    "<!-- ",
+    "c\u200bl",
+    '"',
+    "以上声明",
+    "a-",
+    "Mark The claim: x ",
+]
 
 
 @pytest.mark.parametrize("unit", UNITS)

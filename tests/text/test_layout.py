@@ -82,9 +82,15 @@ def test_headings_are_found_with_their_titles() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["<p>Open.</p><del>Closed.</del><p>Free.</p>", "<span hidden>Closed.</span>", "~~Closed.~~ Open.",
-     '<div style="display: none">Closed.</div>', "<title>Closed.</title>", "<script>Closed.</script>"],
-)  # fmt: skip
+    [
+        "<p>Open.</p><del>Closed.</del><p>Free.</p>",
+        "<span hidden>Closed.</span>",
+        "~~Closed.~~ Open.",
+        '<div style="display: none">Closed.</div>',
+        "<title>Closed.</title>",
+        "<script>Closed.</script>",
+    ],
+)
 def test_deleted_and_hidden_text_is_not_read(text: str) -> None:
     plain = as_markdown(text)
     assert "Closed" not in plain

@@ -79,11 +79,23 @@ def warmed_up(folder: Path, seed: int) -> Path:
 def trainer_by(folder: Path, seed: int, steps: int, **changed: Any) -> Any:
     """Two warmed-up policies before their first step."""
     model = warmed_up(folder / "model", seed)
-    settings = config(model, **{
-        "seed": seed, "batch_prompts": 16, "micro_batch": 64, "max_steps": steps, "loss": "token_sum", "kl": 0.2,
-        "spread": "population", "learning_rate": 1e-3, "lora": LoraSettings(rank=16, alpha=16.0), "epochs": 100.0,
-        "sampling": {"group_size": 4, "completion_tokens": 12}, **changed,
-    })  # fmt: skip
+    settings = config(
+        model,
+        **{
+            "seed": seed,
+            "batch_prompts": 16,
+            "micro_batch": 64,
+            "max_steps": steps,
+            "loss": "token_sum",
+            "kl": 0.2,
+            "spread": "population",
+            "learning_rate": 1e-3,
+            "lora": LoraSettings(rank=16, alpha=16.0),
+            "epochs": 100.0,
+            "sampling": {"group_size": 4, "completion_tokens": 12},
+            **changed,
+        },
+    )
     return trainer_of(settings, folder / "run", AssuranceGame(4, 2, ask=ask, force=said), ROWS)
 
 

@@ -33,8 +33,11 @@ def task_row(number: int, units: int = 1) -> dict[str, Any]:
         {"id": f"u{at}", "type": "choice", "choices": [*CHOICES], "depends_on": [f"u{at - 1}"] if at else []}
         for at in range(units)
     ]
-    return {"id": f"t{number}", "task": {"task": "age", "data": {"note": note}, "units": made},
-            "gold": {f"u{at}": gold for at in range(units)}}  # fmt: skip
+    return {
+        "id": f"t{number}",
+        "task": {"task": "age", "data": {"note": note}, "units": made},
+        "gold": {f"u{at}": gold for at in range(units)},
+    }
 
 
 def ask(

@@ -37,8 +37,14 @@ def question_rows(count: int, seed: int) -> list[dict[str, Any]]:
     draw, made = random.Random(seed), list[dict[str, Any]]()
     for number in range(count):
         place, year = draw.choice(PLACES), draw.choice(YEARS)
-        made.append({"id": str(number), "question": f"When did the {place} bridge open?", "year": year,
-                     "sources": [f"The {place} bridge opened in {year}."]})  # fmt: skip
+        made.append(
+            {
+                "id": str(number),
+                "question": f"When did the {place} bridge open?",
+                "year": year,
+                "sources": [f"The {place} bridge opened in {year}."],
+            }
+        )
     return made
 
 
@@ -75,8 +81,11 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 160) ->
     torch.manual_seed(seed)
     draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3)
     for _ in range(steps):
-        chosen = [example(draw.choice(rows), role, role != "solver" or draw.random() < 2 / 3)
-                  for role in roles for _ in range(8)]  # fmt: skip
+        chosen = [
+            example(draw.choice(rows), role, role != "solver" or draw.random() < 2 / 3)
+            for role in roles
+            for _ in range(8)
+        ]
         imitate(model, tokenizer, optimizer, [(f"{asked}<end>", f"{said}<end>") for asked, said in chosen])
     model.save_pretrained(folder)
     return folder
@@ -87,10 +96,17 @@ def trainer_by(folder: Path, seed: int, steps: int, prompts: int = 12) -> Any:
     rows = question_rows(128, seed)
     model = warmed_up(folder / "model", rows, seed)
     settings = ppo(
-        model, seed=seed, batch_prompts=prompts, micro_batch=64, max_steps=steps, kl=0.01, learning_rate=4e-4,
-        sampling={"group_size": 2, "completion_tokens": 24, "prompt_tokens": 400}, epochs=20.0,
+        model,
+        seed=seed,
+        batch_prompts=prompts,
+        micro_batch=64,
+        max_steps=steps,
+        kl=0.01,
+        learning_rate=4e-4,
+        sampling={"group_size": 2, "completion_tokens": 24, "prompt_tokens": 400},
+        epochs=20.0,
         critic=CriticSettings(learning_rate=1e-3, warmup_steps=5),
-    )  # fmt: skip
+    )
     return trainer_of(settings, folder / "run", BlindedGame(2, 2, BlindedRules(min_numbers=1), watch=oracle), rows)
 
 

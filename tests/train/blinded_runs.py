@@ -28,8 +28,11 @@ CONTEXT = 2048
 
 def question_row(number: int) -> dict[str, Any]:
     place = PLACES[number % 8]
-    return {"id": f"q{number}", "question": f"How long is the {place} bridge?",
-            "sources": [f"The {place} bridge is {number + 2} km long."]}  # fmt: skip
+    return {
+        "id": f"q{number}",
+        "question": f"How long is the {place} bridge?",
+        "sources": [f"The {place} bridge is {number + 2} km long."],
+    }
 
 
 ROWS = [question_row(number) for number in range(8)]
@@ -53,8 +56,11 @@ def texts() -> list[str]:
     for number, row in enumerate(ROWS):
         place, length = PLACES[number], number + 2
         [window] = ScreenedSources([Source(row["sources"][0], "source-1")]).windows(10_000)
-        prompts = [game.opening(row), propose_messages(solved(place, length)),
-                   check_messages([Question(row["question"])], window)]  # fmt: skip
+        prompts = [
+            game.opening(row),
+            propose_messages(solved(place, length)),
+            check_messages([Question(row["question"])], window),
+        ]
         found += [message.content for prompt in prompts for message in prompt]
         found += [solved(place, length), asked(place, length), checked(place, length)] * 8
     return found
@@ -67,16 +73,35 @@ def write_model(folder: Path, often: bool = True) -> Path:
 
 def ppo(model: Path, **changed: Any) -> BlindedRunConfig:
     """Four questions a step, two checkers, one response each; changes over that."""
-    sampling = SamplingSettings(**{
-        "group_size": 1, "temperature": 1.0, "top_p": 1.0, "prompt_tokens": 1000, "completion_tokens": 24,
-        **changed.pop("sampling", {}),
-    })  # fmt: skip
-    return BlindedRunConfig(**{
-        "rows": ("rows.jsonl",), "model": str(model), "batch_prompts": 4, "micro_batch": 4, "max_steps": 2,
-        "kl": 0.0, "learning_rate": 1e-3, "epochs": 9.0, "device": "cpu", "seed": 3, "sampling": sampling,
-        "game": BlindedSettings(votes=2), "critic": CriticSettings(learning_rate=1e-3, warmup_steps=1),
-        "watch": WatchSettings(checkpoint_every=1000), **changed,
-    })  # fmt: skip
+    sampling = SamplingSettings(
+        **{
+            "group_size": 1,
+            "temperature": 1.0,
+            "top_p": 1.0,
+            "prompt_tokens": 1000,
+            "completion_tokens": 24,
+            **changed.pop("sampling", {}),
+        }
+    )
+    return BlindedRunConfig(
+        **{
+            "rows": ("rows.jsonl",),
+            "model": str(model),
+            "batch_prompts": 4,
+            "micro_batch": 4,
+            "max_steps": 2,
+            "kl": 0.0,
+            "learning_rate": 1e-3,
+            "epochs": 9.0,
+            "device": "cpu",
+            "seed": 3,
+            "sampling": sampling,
+            "game": BlindedSettings(votes=2),
+            "critic": CriticSettings(learning_rate=1e-3, warmup_steps=1),
+            "watch": WatchSettings(checkpoint_every=1000),
+            **changed,
+        }
+    )
 
 
 def script(prompt: Sequence[Message], role: str, number: int) -> str:

@@ -54,10 +54,15 @@ def odd(dice: random.Random) -> str:
 
 def rows() -> list[dict[str, Any]]:
     return [
-        {"id": str(number), "prompt": sentence, "checklist": [ITEM], "kwargs": [{"keywords": [rule(sentence)]}],
-         "instruction_id_list": ["keywords:existence"]}
+        {
+            "id": str(number),
+            "prompt": sentence,
+            "checklist": [ITEM],
+            "kwargs": [{"keywords": [rule(sentence)]}],
+            "instruction_id_list": ["keywords:existence"],
+        }
         for number, sentence in enumerate(sentences())
-    ]  # fmt: skip
+    ]
 
 
 def gold(seed: int) -> list[Labelled]:
@@ -65,8 +70,9 @@ def gold(seed: int) -> list[Labelled]:
     dice = random.Random(seed)
     return [
         Labelled(sentence, response, ITEM, response == rule(sentence))
-        for sentence in sentences() for response in (*RESPONSES, *(odd(dice) for _ in range(2)))
-    ]  # fmt: skip
+        for sentence in sentences()
+        for response in (*RESPONSES, *(odd(dice) for _ in range(2)))
+    ]
 
 
 def ask(x: str, y: str, c: str) -> list[Message]:
@@ -156,9 +162,19 @@ def trainer_by(folder: Path, seed: int, judge: Judge, steps: int = 60) -> Any:
         replay = Replay(gold(seed), 256, seed=seed)
         game = SelfVerifyGame(4, SelfVerification(votes=3, rules=rules), replay, ask)
     settings = config(
-        model, seed=seed, batch_prompts=8, micro_batch=256, max_steps=steps, loss="grpo", clip=(0.1, 0.2), kl=0.0,
-        learning_rate=7e-4, schedule="linear", epochs=100.0, sampling={"group_size": 4, "completion_tokens": 6},
-    )  # fmt: skip
+        model,
+        seed=seed,
+        batch_prompts=8,
+        micro_batch=256,
+        max_steps=steps,
+        loss="grpo",
+        clip=(0.1, 0.2),
+        kl=0.0,
+        learning_rate=7e-4,
+        schedule="linear",
+        epochs=100.0,
+        sampling={"group_size": 4, "completion_tokens": 6},
+    )
     return trainer_of(settings, folder / "run", game, rows())
 
 

@@ -47,9 +47,16 @@ def to_be_killed(model: Path, out: Path, kill_after: int = 0, checkpoint: Path |
     import torch
 
     settings = config(
-        model, max_steps=10, updates=2, kl=0.01, sampling={"resample": 1, "group_size": 2}, batch_prompts=2,
-        micro_batch=2, learning_rate=1e-3, watch={"checkpoint_every": 2},
-    )  # fmt: skip
+        model,
+        max_steps=10,
+        updates=2,
+        kl=0.01,
+        sampling={"resample": 1, "group_size": 2},
+        batch_prompts=2,
+        micro_batch=2,
+        learning_rate=1e-3,
+        watch={"checkpoint_every": 2},
+    )
 
     async def odd(reply: str, row: Row) -> Reward:
         return Reward(float(len(reply) % 2))  # every second group is flat

@@ -21,10 +21,13 @@ PLAIN = {"optim": "sgd", "max_grad_norm": 0.0, "learning_rate": 0.01}
 def rows(count: int = 8) -> list[dict[str, Any]]:
     """Prompts of unequal length."""
     return [
-        {"id": f"r{i}", "gold": ("Attributable", "Not Attributable")[i % 2],
-         "prompt": [{"role": "user", "content": f"Is the {PLACES[i % 8]} {'very ' * (i % 3)}old?"}]}
+        {
+            "id": f"r{i}",
+            "gold": ("Attributable", "Not Attributable")[i % 2],
+            "prompt": [{"role": "user", "content": f"Is the {PLACES[i % 8]} {'very ' * (i % 3)}old?"}],
+        }
         for i in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def texts() -> list[str]:
@@ -41,15 +44,31 @@ def stop_often(model: Path) -> Path:
 
 def config(model: Path, **changed: Any) -> GrpoConfig:
     """Four rollouts of each of two rows, in two batches; changes over that."""
-    sampling = SamplingSettings(**{
-        "group_size": 4, "temperature": 1.0, "top_p": 1.0, "prompt_tokens": 40, "completion_tokens": 12,
-        **changed.pop("sampling", {}),
-    })  # fmt: skip
+    sampling = SamplingSettings(
+        **{
+            "group_size": 4,
+            "temperature": 1.0,
+            "top_p": 1.0,
+            "prompt_tokens": 40,
+            "completion_tokens": 12,
+            **changed.pop("sampling", {}),
+        }
+    )
     watch = WatchSettings(**{"checkpoint_every": 1000, "transcripts": 2, **changed.pop("watch", {})})
     settings = {
-        "rows": ("rows.jsonl",), "model": str(model), "batch_prompts": 2, "micro_batch": 4, "learning_rate": 1e-4,
-        "kl": 0.0, "max_steps": 3, "device": "cpu", "seed": 3, "sampling": sampling, "watch": watch, **changed,
-    }  # fmt: skip
+        "rows": ("rows.jsonl",),
+        "model": str(model),
+        "batch_prompts": 2,
+        "micro_batch": 4,
+        "learning_rate": 1e-4,
+        "kl": 0.0,
+        "max_steps": 3,
+        "device": "cpu",
+        "seed": 3,
+        "sampling": sampling,
+        "watch": watch,
+        **changed,
+    }
     return GrpoConfig(**settings)
 
 
@@ -80,9 +99,13 @@ def scripted(model: Path) -> ScriptedSampler:
 
 
 def trainer_of(
-    settings: GrpoConfig, out: Path, game: Game | None = None, data: Sequence[Row] | None = None,
-    sampler: Sampler | None = None, **arguments: Any,
-) -> Any:  # fmt: skip
+    settings: GrpoConfig,
+    out: Path,
+    game: Game | None = None,
+    data: Sequence[Row] | None = None,
+    sampler: Sampler | None = None,
+    **arguments: Any,
+) -> Any:
     """A trainer of the engine."""
     from vouching.train.engine import make_trainer, training_arguments
 

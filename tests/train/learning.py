@@ -80,8 +80,10 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 200) ->
     torch.manual_seed(seed)
     draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3)
     for _ in range(steps):
-        chosen = [(claim, REPLIES[("not" in claim.split()) == (draw.random() < 2 / 3)])
-                  for claim in (draw.choice(rows)["claim"] for _ in range(16))]  # fmt: skip
+        chosen = [
+            (claim, REPLIES[("not" in claim.split()) == (draw.random() < 2 / 3)])
+            for claim in (draw.choice(rows)["claim"] for _ in range(16))
+        ]
         imitate(model, tokenizer, optimizer, [(f"{claim}<end>", f"{said}<end>") for claim, said in chosen])
     model.save_pretrained(folder)
     return folder
@@ -92,11 +94,18 @@ def trainer_by(folder: Path, seed: int, adapters: bool, steps: int) -> Any:
     rows = claims(256, seed)
     model = warmed_up(folder / "model", rows, seed)
     settings = config(
-        model, seed=seed, batch_prompts=8, micro_batch=64, max_steps=steps, loss="grpo", kl=0.001,
+        model,
+        seed=seed,
+        batch_prompts=8,
+        micro_batch=64,
+        max_steps=steps,
+        loss="grpo",
+        kl=0.001,
         learning_rate=2e-3 if adapters else 1e-3,
         lora=LoraSettings(rank=16, alpha=16.0) if adapters else LoraSettings(),
-        sampling={"group_size": 8, "completion_tokens": 16}, epochs=10.0,
-    )  # fmt: skip
+        sampling={"group_size": 8, "completion_tokens": 16},
+        epochs=10.0,
+    )
     return trainer_of(settings, folder / "run", StructuredGame(8, score_by(), oracle), rows)
 
 

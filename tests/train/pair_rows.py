@@ -17,9 +17,11 @@ def rows(count: int, seed: int) -> list[dict[str, Any]]:
         best, middle, worst = (
             {"answer": f"The {place} {answer}.", "label": label, "facts": [f"The {place} {fact} in {i}"]}
             for answer, label, fact in (
-                ("here", "correct", "was built"), ("there", "intermediate", "opened"), ("by it", "incorrect", "was not")
+                ("here", "correct", "was built"),
+                ("there", "intermediate", "opened"),
+                ("by it", "incorrect", "was not"),
             )
-        )  # fmt: skip
+        )
         for number, (better, worse) in enumerate(((best, middle), (best, worst), (middle, worst))):
             about = {"id": f"{seed}/{i}/{number}", "set": f"set/{seed}", "group": f"{seed}/{i}", "question": question}
             made.append({**about, "better": better, "worse": worse, "history": f"Found: {better['facts'][0]}"})

@@ -24,16 +24,24 @@ from vouching.train.engine import end_training, make_trainer, on_step, training_
 from vouching.train.policy import load_policy
 
 FSDP2 = {
-    "ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2", "FSDP_AUTO_WRAP_POLICY": "TRANSFORMER_BASED_WRAP",
-    "FSDP_RESHARD_AFTER_FORWARD": "true", "FSDP_STATE_DICT_TYPE": "FULL_STATE_DICT", "FSDP_OFFLOAD_PARAMS": "false",
+    "ACCELERATE_USE_FSDP": "true",
+    "FSDP_VERSION": "2",
+    "FSDP_AUTO_WRAP_POLICY": "TRANSFORMER_BASED_WRAP",
+    "FSDP_RESHARD_AFTER_FORWARD": "true",
+    "FSDP_STATE_DICT_TYPE": "FULL_STATE_DICT",
+    "FSDP_OFFLOAD_PARAMS": "false",
     "FSDP_CPU_RAM_EFFICIENT_LOADING": "true",
-}  # fmt: skip
+}
 """What ``accelerate launch`` makes of recipes/structured/fsdp2.yaml."""
 ZERO3 = {
-    "ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3", "DS_ACCELERATOR": "cpu",
-    "ACCELERATE_DEEPSPEED_ZERO3_INIT": "true", "ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL": "true",
-    "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE": "none", "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE": "none",
-}  # fmt: skip
+    "ACCELERATE_USE_DEEPSPEED": "true",
+    "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3",
+    "DS_ACCELERATOR": "cpu",
+    "ACCELERATE_DEEPSPEED_ZERO3_INIT": "true",
+    "ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL": "true",
+    "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE": "none",
+    "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE": "none",
+}
 """The same of zero3.yaml; the clipping is that of the trainer."""
 CRITIC = CriticSettings(learning_rate=1e-3, warmup_steps=1)
 
@@ -90,8 +98,10 @@ def resumed(settings: GrpoConfig, out: Path) -> None:
     for name, checkpoint in (("whole", None), ("again", out / "whole/checkpoint-2")):
         trainer = trainer_for(settings, out / name, {})
         train_from(trainer, checkpoint)
-        ends.append(whole_weights(trainer) | {f"critic/{key}": value for key, value in
-                                              trainer.table.critic.state_dict()["model"].items()})  # fmt: skip
+        ends.append(
+            whole_weights(trainer)
+            | {f"critic/{key}": value for key, value in trainer.table.critic.state_dict()["model"].items()}
+        )
     if trainer.accelerator.is_main_process:
         torch.save(ends, out / "ends.pt")
     end_training(trainer)
@@ -117,10 +127,11 @@ def bytes_held(trainer: Any) -> dict[str, int]:
     states = [value for state in trainer.optimizer.state.values() for value in state.values()]
     learnt = [] if critic is None else [value for state in critic._optimizer.state.values() for value in state.values()]
     return {
-        "weights": _bytes(trainer.model.parameters()), "optimizer": _bytes(states),
+        "weights": _bytes(trainer.model.parameters()),
+        "optimizer": _bytes(states),
         "reference": 0 if trainer.ref_model is None else _bytes(trainer.ref_model.parameters()),
         "critic": 0 if critic is None else _bytes([*critic.model.parameters(), *learnt]),
-    }  # fmt: skip
+    }
 
 
 def _bytes(values: Any) -> int:

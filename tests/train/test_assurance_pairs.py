@@ -58,15 +58,30 @@ def script(model: Path, review: Review) -> ScriptedSampler:
 
 
 def made(
-    model: Path, out: Path, review: Review, plain: bool, given: Any = None, alone: bool = False, margin: float = 0.0,
+    model: Path,
+    out: Path,
+    review: Review,
+    plain: bool,
+    given: Any = None,
+    alone: bool = False,
+    margin: float = 0.0,
     **changed: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     """A trainer; ``plain`` has the gradient as its update, ``given`` are other rows and another script."""
     rows, sampler = given or (ROWS, script(model, review))
-    settings = config(model, **{
-        "loss": "token_sum", "kl": 0.04, "spread": "population", "micro_batch": 64, "epochs": 100.0,
-        "lora": LoraSettings(rank=4, alpha=8.0), "sampling": {"group_size": 2}, **changed,
-    })  # fmt: skip
+    settings = config(
+        model,
+        **{
+            "loss": "token_sum",
+            "kl": 0.04,
+            "spread": "population",
+            "micro_batch": 64,
+            "epochs": 100.0,
+            "lora": LoraSettings(rank=4, alpha=8.0),
+            "sampling": {"group_size": 2},
+            **changed,
+        },
+    )
     game = AssuranceGame(2, 1, ask=ask, force=said, alone=alone, margin=margin)
     return trainer_of(settings, out, game, rows, sampler, **(PLAIN | {"learning_rate": 0.1} if plain else {}))
 
@@ -151,8 +166,16 @@ def test_a_margin_stops_pairs_that_are_told_apart_and_leaves_drafts_alone(model:
     ends: list[dict[tuple[str, str], float]] = []
     stopped: list[float] = []
     for margin in (0.0, 1.0):
-        trainer = made(model, tmp_path / f"{margin}", lambda prompt: said("SAC"), plain=False, margin=margin,
-                       learning_rate=2e-3, max_steps=16, kl=0.0)  # fmt: skip
+        trainer = made(
+            model,
+            tmp_path / f"{margin}",
+            lambda prompt: said("SAC"),
+            plain=False,
+            margin=margin,
+            learning_rate=2e-3,
+            max_steps=16,
+            kl=0.0,
+        )
         on_step(trainer, lambda record, _: stopped.append(record.get("pairs/stopped", -1.0)))
         train_from(trainer)
         ends.append(margins(trainer, tokenizer_of(model)))
@@ -195,8 +218,10 @@ def test_comparisons_that_are_even_teach_the_generator_nothing(model: Path, tmp_
     # "Old" is wrong once and nothing else is drafted or revised: drafts are alike, and keeping is worth what revising
     # is. The verifier's pair never is even without a cost, since R_V(SAC) = 1 - R_V(NS): it alone is left to learn.
     rows, sampler = [ROWS[1], ROWS[1] | {"id": "again"}], script(model, lambda prompt: said("SAC"))
-    even = replace(sampler, script=lambda prompt, role, number: sampler.script(
-        prompt, "generator" if role == "reviser" else role, 0))  # fmt: skip
+    even = replace(
+        sampler,
+        script=lambda prompt, role, number: sampler.script(prompt, "generator" if role == "reviser" else role, 0),
+    )
     trainer = made(model, tmp_path, lambda prompt: said("SAC"), plain=True, max_steps=1, given=(rows, even))
     before = weights_of(trainer)
     [record] = records(trainer)

@@ -76,8 +76,16 @@ def test_policy_and_critic_both_move_and_are_told(model: Path, tmp_path: Path) -
     records = told_by(trainer)
     assert greatest_difference(policy, weights_of(trainer)) > 1e-4
     assert greatest_difference(critic, trainer.table.critic.state_dict()["model"]) > 1e-4
-    names = {"critic/loss", "critic/value", "critic/return", "reward/solver/total", "reward/checker/total",
-             "questions/asked", "cannot_answer", "advantage/checker/least"}  # fmt: skip
+    names = {
+        "critic/loss",
+        "critic/value",
+        "critic/return",
+        "reward/solver/total",
+        "reward/checker/total",
+        "questions/asked",
+        "cannot_answer",
+        "advantage/checker/least",
+    }
     assert names <= records[0].keys()
     assert records[0]["critic/value"] == 0.0  # it knows nothing yet
     assert records[0]["groups/solver/flat"] == 0.0  # a group of one has something to learn from

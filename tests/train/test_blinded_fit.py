@@ -56,8 +56,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def config_of(folder: Path, *more: str) -> BlindedRunConfig:
-    return read_settings(BlindedRunConfig, RECIPE, [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]',
-                                f'dev=["{folder}/dev.jsonl"]', "device=cpu", "epochs=9", *more])  # fmt: skip
+    return read_settings(
+        BlindedRunConfig,
+        RECIPE,
+        [
+            f'model="{folder}/qwen"',
+            f'rows=["{folder}/rows.jsonl"]',
+            f'dev=["{folder}/dev.jsonl"]',
+            "device=cpu",
+            "epochs=9",
+            *more,
+        ],
+    )
 
 
 def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them(

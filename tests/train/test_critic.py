@@ -57,16 +57,18 @@ def test_too_little_to_whiten_is_left_as_it_is(rewards: list[float], lengths: li
 def test_processes_whiten_as_one() -> None:
     rewards, values = [1.0, -1.0, 0.5], [np.array([0.1, 0.2]), np.array([0.3]), np.array([0.0, 0.4, 0.1])]
     whole, _ = token_advantages(rewards, values, CriticSettings())
-    plain = [token_advantages(rewards[at], values[at], replace(CriticSettings(), whiten=False))[0]
-             for at in (slice(0, 1), slice(1, 3))]  # fmt: skip
+    plain = [
+        token_advantages(rewards[at], values[at], replace(CriticSettings(), whiten=False))[0]
+        for at in (slice(0, 1), slice(1, 3))
+    ]
     both = [np.concatenate(one) for one in plain]
     found = [
         one
         for index, at in enumerate((slice(0, 1), slice(1, 3)))
-        for one in token_advantages(
-            rewards[at], values[at], CriticSettings(), Processes(lambda mine: both, index, 2)
-        )[0]
-    ]  # fmt: skip
+        for one in token_advantages(rewards[at], values[at], CriticSettings(), Processes(lambda mine: both, index, 2))[
+            0
+        ]
+    ]
     for one, other in zip(whole, found, strict=True):
         assert one.tolist() == pytest.approx(other.tolist())
 
@@ -100,12 +102,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(*rollouts: tuple[tuple[int, ...], tuple[int, ...], float]) -> list[Group]:
     """A group for each prompt, completion and reward."""
     return [
-        Group(str(at), "solver", "gae", (
-            Rollout("solver", prompt, completion, (1,) * len(completion), None, "stop", reward=Reward(total),
-                    group=str(at), estimator="gae"),
-        ))
+        Group(
+            str(at),
+            "solver",
+            "gae",
+            (
+                Rollout(
+                    "solver",
+                    prompt,
+                    completion,
+                    (1,) * len(completion),
+                    None,
+                    "stop",
+                    reward=Reward(total),
+                    group=str(at),
+                    estimator="gae",
+                ),
+            ),
+        )
         for at, (prompt, completion, total) in enumerate(rollouts)
-    ]  # fmt: skip
+    ]
 
 
 BATCH = said(((5, 6, 7), (8, 9), 1.0), ((5,), (10, 11, 12), -1.0), ((6, 7), (13,), 0.5))

@@ -45,10 +45,13 @@ def test_a_pair_loses_by_how_little_the_claim_is_above_its_error() -> None:
 
 @pytest.mark.parametrize(
     "loss",
-    [lambda x: token_loss(x, torch.full((2, 3), -1)), lambda x: error_loss(x, torch.full((2,), -1)),
-     lambda x: ranking_loss(x, torch.zeros((0, 2), dtype=torch.int64))],
+    [
+        lambda x: token_loss(x, torch.full((2, 3), -1)),
+        lambda x: error_loss(x, torch.full((2,), -1)),
+        lambda x: ranking_loss(x, torch.zeros((0, 2), dtype=torch.int64)),
+    ],
     ids=["token", "error", "ranking"],
-)  # fmt: skip
+)
 def test_a_part_without_rows_is_zero_and_has_a_gradient(loss: object) -> None:
     logits = torch.zeros((2, 3), requires_grad=True)
     found = loss(logits)  # type: ignore[operator]

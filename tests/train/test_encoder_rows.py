@@ -34,9 +34,16 @@ def record(label: str = "Not Attributable", **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("fine", "relations"),
-    [("contradiction", (1,)), ("neutral", (2,)), ("irrelevant", (2,)), ("refute", (1,)), ("not_entailment", (1, 2)),
-     ("partially_supported", (1, 2)), (None, (1, 2))],
-)  # fmt: skip
+    [
+        ("contradiction", (1,)),
+        ("neutral", (2,)),
+        ("irrelevant", (2,)),
+        ("refute", (1,)),
+        ("not_entailment", (1, 2)),
+        ("partially_supported", (1, 2)),
+        (None, (1, 2)),
+    ],
+)
 def test_a_fine_label_says_which_relations_a_row_allows(fine: str | None, relations: tuple[int, ...]) -> None:
     [row] = unit_of(record(fine_label=fine), "nli/x")
     assert row.relations == relations
@@ -60,9 +67,12 @@ def test_a_perturbation_as_it_is_written_is_a_pair_with_its_changed_span_and_err
 
 def test_a_changed_source_makes_a_pair_that_differs_in_the_source_alone() -> None:
     record = {
-        "claim": "It opened in 1937.", "label": "Not Attributable", "fine_label": "neutral",
-        "original_source": "The bridge opened in 1937.", "source": "The bridge is old.",
-    }  # fmt: skip
+        "claim": "It opened in 1937.",
+        "label": "Not Attributable",
+        "fine_label": "neutral",
+        "original_source": "The bridge opened in 1937.",
+        "source": "The bridge is old.",
+    }
     before, after = unit_of(record, "pairs/cut")
     assert (before.claim, before.source, before.relations) == (after.claim, record["original_source"], SUPPORTED)
     assert (after.source, after.relations) == ("The bridge is old.", (2,))
@@ -191,16 +201,22 @@ def test_the_settings_of_every_recipe_are_valid(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("override", "message"),
-    [("lerning_rate=1", "did you mean 'learning_rate'"), ("epochs", "must have the form KEY=VALUE"),
-     ("epochs=0", "^epochs must be above 0"), ("seed=-1", "^seed must be at least 0"),
-     ("stop_at=-1", "^stop_at must be at least 0"), ("dropout=1", "dropout must be"),
-     ("shares.a=-1", "shares must be"),
-     ("max_claim_tokens=127", "^max_claim_tokens must be at most .*must fit"),
-     ("max_tokens=1", "^max_tokens must be at least [0-9]+, got 1: a claim"),
-     ("epochs=1.5", "^epochs must be a valid integer, got 1.5$"),
-     ("rows=3", "^rows must be a table, got 3: set"), ("device=tpu", "^device must be .*, got 'tpu'"),
-     ("seed.a=1", "^seed must be")],
-)  # fmt: skip
+    [
+        ("lerning_rate=1", "did you mean 'learning_rate'"),
+        ("epochs", "must have the form KEY=VALUE"),
+        ("epochs=0", "^epochs must be above 0"),
+        ("seed=-1", "^seed must be at least 0"),
+        ("stop_at=-1", "^stop_at must be at least 0"),
+        ("dropout=1", "dropout must be"),
+        ("shares.a=-1", "shares must be"),
+        ("max_claim_tokens=127", "^max_claim_tokens must be at most .*must fit"),
+        ("max_tokens=1", "^max_tokens must be at least [0-9]+, got 1: a claim"),
+        ("epochs=1.5", "^epochs must be a valid integer, got 1.5$"),
+        ("rows=3", "^rows must be a table, got 3: set"),
+        ("device=tpu", "^device must be .*, got 'tpu'"),
+        ("seed.a=1", "^seed must be"),
+    ],
+)
 def test_a_wrong_setting_is_named(override: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         read_settings(EncoderConfig, RECIPES / "nli.toml", [override])

@@ -51,8 +51,13 @@ def test_an_encoder_of_any_architecture_is_trained_exported_and_used(kind: str, 
     folder, run = write_tiny(kind, tmp_path / kind), tmp_path / "run"
     config = replace(
         read_settings(EncoderConfig, TOML, [f'encoder="{folder}"', "device=cpu", "max_steps=4"]),
-        train=(), dev=(), disjoint_from=(), shares={}, rows={}, pairs=(str(pairs(tmp_path)),),
-    )  # fmt: skip
+        train=(),
+        dev=(),
+        disjoint_from=(),
+        shares={},
+        rows={},
+        pairs=(str(pairs(tmp_path)),),
+    )
     train_encoder(config, run, report=str)
     encoder, model = load_encoder(run / "export"), load_model(run / "model", 0).eval()
 

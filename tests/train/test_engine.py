@@ -65,9 +65,12 @@ def stock_trainer(settings: Any, out: Path) -> Any:
         setattr(arguments, name, value)
     arguments.scale_rewards = "none" if settings.spread == "none" else "group"
     return trl.GRPOTrainer(
-        model=settings.model, args=arguments, processing_class=tokenizer_of(Path(settings.model)),
-        reward_funcs=[vowels], train_dataset=Dataset.from_list([{"prompt": row["prompt"]} for row in rows()]),
-    )  # fmt: skip
+        model=settings.model,
+        args=arguments,
+        processing_class=tokenizer_of(Path(settings.model)),
+        reward_funcs=[vowels],
+        train_dataset=Dataset.from_list([{"prompt": row["prompt"]} for row in rows()]),
+    )
 
 
 def trained(trainer: Any) -> tuple[list[float], dict[str, Any]]:
@@ -123,9 +126,10 @@ def test_bnpo_in_one_batch_is_unchanged_by_padding(model: Path, tmp_path: Path) 
         arrays = to_arrays(played.rollouts, size, pad=1)
         batch = {name: torch.from_numpy(array) for name, array in arrays.items()}
         batch |= {
-            "num_items_in_batch": batch["completion_mask"].sum(), "row_scale": torch.tensor(1.0),
+            "num_items_in_batch": batch["completion_mask"].sum(),
+            "row_scale": torch.tensor(1.0),
             "policy": torch.zeros(size),
-        }  # fmt: skip
+        }
         trainer.current_gradient_accumulation_steps = 1
         losses.append(trainer.compute_loss(trainer.model, batch).item())
     assert losses[0] == pytest.approx(losses[1], abs=1e-7)
@@ -152,8 +156,10 @@ def test_what_another_engine_sampled_is_corrected_for_where_it_said_how_likely_i
     class Told(ScriptedSampler):
         async def sample(self, *arguments: Any, **named: Any) -> Any:
             drawn = await super().sample(*arguments, **named)
-            return [[replace(one, sampling_logprobs=(-6.0,) * len(one.completion_ids)) for one in said[:2]] + said[2:]
-                    for said in drawn]  # fmt: skip
+            return [
+                [replace(one, sampling_logprobs=(-6.0,) * len(one.completion_ids)) for one in said[:2]] + said[2:]
+                for said in drawn
+            ]
 
     plain = scripted(model)
     trainer = trainer_of(config(model), tmp_path, sampler=Told(plain.script, plain.encode, plain.end))
@@ -182,9 +188,11 @@ def test_k1_is_taken_off_the_advantage_of_each_token(model: Path, tmp_path: Path
     plain = torch.tensor([one.advantage for one in trainer.table.play(rows()[:2]).rollouts])
     mask = batch["completion_mask"]
     reference = trainer._get_per_token_logps_and_entropies(
-        trainer.ref_model, torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1),
-        torch.cat([batch["prompt_mask"], mask], 1), mask.size(1),
-    )[0]  # fmt: skip
+        trainer.ref_model,
+        torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1),
+        torch.cat([batch["prompt_mask"], mask], 1),
+        mask.size(1),
+    )[0]
     expected = plain[:, None] - 0.5 * (batch["old_per_token_logps"] - reference) * mask
     assert torch.allclose(batch["advantages"], expected, atol=1e-6)
     assert "ref_per_token_logps" not in batch  # or TRL would add its own estimate
@@ -255,8 +263,16 @@ def test_adapters_are_gone_on_with_exactly(model: Path, tmp_path: Path, trained_
 def test_a_model_that_comes_from_no_folder_has_no_reference(model: Path, tmp_path: Path) -> None:
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
-    drawn = Qwen2ForCausalLM(Qwen2Config(vocab_size=512, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
-                                         num_attention_heads=2, num_key_value_heads=2))  # fmt: skip
+    drawn = Qwen2ForCausalLM(
+        Qwen2Config(
+            vocab_size=512,
+            hidden_size=32,
+            intermediate_size=32,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            num_key_value_heads=2,
+        )
+    )
     settings = config(model, kl=0.1)
     with pytest.raises(ConfigError, match="the KL reference is loaded from the model's folder"):
         make_trainer(settings, training_arguments(settings, tmp_path), drawn, tokenizer_of(model), vowel_game(), rows())
@@ -273,11 +289,25 @@ def test_every_step_is_told_with_parts_advantages_groups_and_texts(model: Path, 
     assert [record["step"] for record, _ in records] == [1, 2]
     record, lines = records[0]
     names = {
-        "loss", "learning_rate", "grad_norm", "entropy", "time/step", "reward/verifier/total", "reward/verifier/vowels",
-        "reward/verifier/std", "advantage/verifier/least", "advantage/verifier/greatest", "groups/verifier/count",
-        "groups/verifier/flat", "groups/dropped", "length/verifier/mean", "length/verifier/cut", "judge/failed",
-        "readable", "oracle/right",
-    }  # fmt: skip
+        "loss",
+        "learning_rate",
+        "grad_norm",
+        "entropy",
+        "time/step",
+        "reward/verifier/total",
+        "reward/verifier/vowels",
+        "reward/verifier/std",
+        "advantage/verifier/least",
+        "advantage/verifier/greatest",
+        "groups/verifier/count",
+        "groups/verifier/flat",
+        "groups/dropped",
+        "length/verifier/mean",
+        "length/verifier/cut",
+        "judge/failed",
+        "readable",
+        "oracle/right",
+    }
     assert names <= record.keys()
     assert record["groups/verifier/count"] == 2.0
     assert [line["role"] for line in lines] == ["verifier"] * 2

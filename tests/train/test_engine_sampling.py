@@ -146,8 +146,9 @@ def test_a_template_without_the_switch_is_an_error(model: Path, tmp_path: Path) 
 
 def test_a_cut_thought_is_not_compared_and_counted_apart() -> None:
     def said(reason: str, reward: float, estimator: str = "group") -> Rollout:
-        return Rollout("verifier", (1,), (2,), (1,), None, reason, reward=Reward(reward), group="g",
-                       estimator=estimator)  # fmt: skip
+        return Rollout(
+            "verifier", (1,), (2,), (1,), None, reason, reward=Reward(reward), group="g", estimator=estimator
+        )
 
     def group(*members: Rollout) -> Group:
         return Group("g", "verifier", members[0].estimator, members)

@@ -155,10 +155,12 @@ def test_ratios_to_another_engine_are_held_within_bounds(mode: str, expected: li
 
 
 def test_ends_are_kept_sums_summed_and_the_rest_averaged_over_processes() -> None:
-    found = figures([
-        {"advantage/verifier/least": [-1.0], "groups/dropped": [1], "oracle/right": [1.0, 1.0, 1.0]},
-        {"advantage/verifier/least": [-2.0], "groups/dropped": [2], "oracle/right": [0.0], "absent": []},
-    ])  # fmt: skip
+    found = figures(
+        [
+            {"advantage/verifier/least": [-1.0], "groups/dropped": [1], "oracle/right": [1.0, 1.0, 1.0]},
+            {"advantage/verifier/least": [-2.0], "groups/dropped": [2], "oracle/right": [0.0], "absent": []},
+        ]
+    )
     assert found == {"advantage/verifier/least": -2.0, "groups/dropped": 3.0, "oracle/right": 0.75}
 
 

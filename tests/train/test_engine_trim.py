@@ -38,13 +38,21 @@ def played(model: Path, policies: int = 1) -> Round:
         policy = ("default", "second")[row % policies]
         advantage = (-1.0) ** row * (1 + row / 8)
         rollouts.append(
-            Rollout(policy, (*prompt,), (*said,), (1,) * len(said), None, "stop", group=policy, policy=policy,
-                    reward=Reward(0.0), advantage=advantage)
-        )  # fmt: skip
+            Rollout(
+                policy,
+                (*prompt,),
+                (*said,),
+                (1,) * len(said),
+                None,
+                "stop",
+                group=policy,
+                policy=policy,
+                reward=Reward(0.0),
+                advantage=advantage,
+            )
+        )
     names = sorted({one.policy for one in rollouts})
-    groups = [
-        Group(name, name, "group", tuple(one for one in rollouts if one.policy == name)) for name in names
-    ]  # fmt: skip
+    groups = [Group(name, name, "group", tuple(one for one in rollouts if one.policy == name)) for name in names]
     return Round((), tuple(groups), {})
 
 
@@ -55,11 +63,18 @@ def gradient(trainer: Any, batch: dict[str, Any]) -> dict[str, Any]:
     return {name: one.grad.clone() for name, one in trainer.model.named_parameters() if one.grad is not None}
 
 
-@pytest.mark.parametrize("changed", [
-    {"loss": "dapo"}, {"loss": "grpo", "kl": 0.1}, {"loss": "gspo"}, {"loss": "token_sum"},
-    {"loss": "dapo", "kl": 0.1, "kl_estimator": "k1"},
-    {"loss": "dapo", "kl": 0.1, "lora": LoraSettings(rank=4, dropout=0.0)},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"loss": "dapo"},
+        {"loss": "grpo", "kl": 0.1},
+        {"loss": "gspo"},
+        {"loss": "token_sum"},
+        {"loss": "dapo", "kl": 0.1, "kl_estimator": "k1"},
+        {"loss": "dapo", "kl": 0.1, "lora": LoraSettings(rank=4, dropout=0.0)},
+    ],
+    ids=str,
+)
 def test_the_gradient_of_trimmed_pieces_is_that_of_one_piece_at_full_width(
     model: Path, tmp_path: Path, changed: dict[str, Any]
 ) -> None:
@@ -100,7 +115,13 @@ def test_a_short_reply_is_not_computed_at_the_width_of_the_longest(model: Path, 
 
 def test_a_piece_of_padding_alone_keeps_a_column() -> None:
     mask = torch.tensor([[1, 0, 0], [0, 0, 0]])
-    batch = {"prompt_ids": torch.ones(2, 2), "prompt_mask": torch.tensor([[0, 1], [0, 1]]), "completion_ids": mask,
-             "completion_mask": mask, "policy": torch.zeros(2), "row_scale": torch.tensor(1.0)}  # fmt: skip
+    batch = {
+        "prompt_ids": torch.ones(2, 2),
+        "prompt_mask": torch.tensor([[0, 1], [0, 1]]),
+        "completion_ids": mask,
+        "completion_mask": mask,
+        "policy": torch.zeros(2),
+        "row_scale": torch.tensor(1.0),
+    }
     piece = trimmed(batch, [1])
     assert (piece["prompt_ids"].shape, piece["completion_ids"].shape) == ((1, 1), (1, 1))

@@ -85,8 +85,10 @@ def test_a_binary_group_that_is_not_flat_has_an_advantage_of_at_least_935() -> N
     # least at k = 4: .5 / sqrt(16 / 56) = sqrt(7 / 8) = .935. Table 18 has .12 and -.15 at most.
     greatest = []
     for ones in range(1, 8):
-        rollouts = tuple(Rollout("verifier", (1,), (2,), (1,), None, "stop", group="g", reward=Reward(float(i < ones)))
-                         for i in range(8))  # fmt: skip
+        rollouts = tuple(
+            Rollout("verifier", (1,), (2,), (1,), None, "stop", group="g", reward=Reward(float(i < ones)))
+            for i in range(8)
+        )
         [group] = filled([Group("g", "verifier", "group", rollouts)], spread="unbiased", epsilon=0.0)
         greatest.append(max(abs(one.advantage) for one in group.rollouts))
     assert min(greatest) == pytest.approx(math.sqrt(7 / 8)) == pytest.approx(0.935, abs=1e-3)
@@ -147,10 +149,12 @@ def test_runs_that_learn_all_there_is_are_solved_and_never_collapse(seed: int, c
     rewards = (noise.random((100, 16, 8)) < chance) * (1 - 0.04 * confident * noise.random((100, 16, 8)))
     least, greatest = rewards.min(2), rewards.max(2)
     run = {
-        "step": np.arange(1.0, 101), "reward/verifier/std": rewards.std(2).mean(1),
-        "groups/verifier/flat": (least == greatest).mean(1), "groups/verifier/top": (least >= 0.95).mean(1),
+        "step": np.arange(1.0, 101),
+        "reward/verifier/std": rewards.std(2).mean(1),
+        "groups/verifier/flat": (least == greatest).mean(1),
+        "groups/verifier/top": (least >= 0.95).mean(1),
         "groups/verifier/stuck": ((least == greatest) & (least < 0.95)).mean(1),
-    }  # fmt: skip
+    }
     assert kinds(run) == ["solved"]
     assert "advantage_collapse" in kinds({name: run[name] for name in run if "top" not in name and "stuck" not in name})
 

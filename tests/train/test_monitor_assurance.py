@@ -20,11 +20,17 @@ def healthy(seed: int = 0) -> dict[str, NDArray[np.float64]]:
         return np.linspace(first, last, STEPS) + 0.03 * noise.standard_normal(STEPS)
 
     return {
-        "step": np.arange(1.0, STEPS + 1), "case/1": line(0.274, 0.424), "case/4": line(0.553, 0.372),
-        "case/6a": line(0.093, 0.166), "case/3": line(0.08, 0.04), "oracle/submitted": line(0.35, 0.47),
-        "oracle/draft": line(0.35, 0.46), "said/SAC": line(0.17, 0.22),
-        "gradient/default": np.abs(line(1.0, 1.0)), "gradient/verifier": np.abs(line(0.5, 0.5)),
-    }  # fmt: skip
+        "step": np.arange(1.0, STEPS + 1),
+        "case/1": line(0.274, 0.424),
+        "case/4": line(0.553, 0.372),
+        "case/6a": line(0.093, 0.166),
+        "case/3": line(0.08, 0.04),
+        "oracle/submitted": line(0.35, 0.47),
+        "oracle/draft": line(0.35, 0.46),
+        "said/SAC": line(0.17, 0.22),
+        "gradient/default": np.abs(line(1.0, 1.0)),
+        "gradient/verifier": np.abs(line(0.5, 0.5)),
+    }
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -39,8 +39,14 @@ def write_model(folder: Path, **shape: Any) -> Path:
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     write_tiny_qwen(folder, texts())
-    base = {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512, "eos_token_id": 0,
-            "pad_token_id": 1, "bos_token_id": None}  # fmt: skip
+    base = {
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 512,
+        "eos_token_id": 0,
+        "pad_token_id": 1,
+        "bos_token_id": None,
+    }
     Qwen2ForCausalLM(Qwen2Config(**base, **shape)).save_pretrained(folder)
     return folder
 
@@ -57,11 +63,14 @@ def measured(settings: Any, out: Path) -> tuple[float, int]:
             self, prompts: Any, role: str, n: int, policy: str = "default", temperature: Any = None
         ) -> Any:
             groups = await sampler.sample(prompts, role, n)
-            return [[replace(one, completion_ids=(*words[: WIDTH - 1], 0), completion_mask=(1,) * WIDTH)
-                     for one in group] for group in groups]  # fmt: skip
+            return [
+                [replace(one, completion_ids=(*words[: WIDTH - 1], 0), completion_mask=(1,) * WIDTH) for one in group]
+                for group in groups
+            ]
 
-    trainer = trainer_of(settings, out, sampler=Equal(),
-                         activation_checkpointing=settings.memory.activation_checkpointing)  # fmt: skip
+    trainer = trainer_of(
+        settings, out, sampler=Equal(), activation_checkpointing=settings.memory.activation_checkpointing
+    )
     reference = [] if trainer.ref_model is None else [*trainer.ref_model.parameters()]
     memory = LiveMemory([*trainer.model.parameters(), *trainer.model.buffers(), *reference])
     longest = 0
@@ -82,21 +91,26 @@ def measured(settings: Any, out: Path) -> tuple[float, int]:
     ("shape", "changed"),
     [
         # Narrow and deep without recomputation: activations. A wide vocabulary: logits. Wide: weights and moments.
-        ({"vocab_size": 512, "hidden_size": 96, "intermediate_size": 1024, "num_hidden_layers": 12},
-         {"memory": MemorySettings(activation_checkpointing=False)}),
+        (
+            {"vocab_size": 512, "hidden_size": 96, "intermediate_size": 1024, "num_hidden_layers": 12},
+            {"memory": MemorySettings(activation_checkpointing=False)},
+        ),
         ({"vocab_size": 16384, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}, {"kl": 0.1}),
         ({"vocab_size": 512, "hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 4}, {"kl": 0.1}),
-        ({"vocab_size": 512, "hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 4},
-         {"kl": 0.1, "lora": LoraSettings(rank=4, dropout=0.0)}),
+        (
+            {"vocab_size": 512, "hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 4},
+            {"kl": 0.1, "lora": LoraSettings(rank=4, dropout=0.0)},
+        ),
     ],
     ids=["deep", "vocabulary", "wide", "adapters"],
-)  # fmt: skip
+)
 def test_the_plan_is_within_15_percent_of_the_measured_peak(
     shape: dict[str, Any], changed: dict[str, Any], tmp_path: Path
 ) -> None:
     torch.set_num_threads(1)
-    settings = config(write_model(tmp_path / "model", **shape), max_steps=2,
-                      sampling={"completion_tokens": WIDTH}, **changed)  # fmt: skip
+    settings = config(
+        write_model(tmp_path / "model", **shape), max_steps=2, sampling={"completion_tokens": WIDTH}, **changed
+    )
     peak, prompt = measured(settings, tmp_path / "run")
     exact = replace(settings, sampling=replace(settings.sampling, prompt_tokens=prompt))
     plan = plan_of(exact, shape_of(settings.model, settings.lora), 1, 0.0, reduced=False)
@@ -108,9 +122,15 @@ def smol(folder: Path, adapters: bool) -> Path:
     from transformers import LlamaConfig
 
     shape = LlamaConfig(
-        vocab_size=49_152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
-        num_key_value_heads=3, max_position_embeddings=8192, tie_word_embeddings=True,
-    )  # fmt: skip
+        vocab_size=49_152,
+        hidden_size=576,
+        intermediate_size=1536,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        max_position_embeddings=8192,
+        tie_word_embeddings=True,
+    )
     shape.save_pretrained(folder / "base")
     if not adapters:
         return folder / "base"
@@ -147,8 +167,16 @@ def test_the_plan_of_a_cpu_agrees_with_what_a_real_run_took(tmp_path: Path) -> N
     assert lines[-1] == "to make it fit: shorter prompts and replies; micro_batch=1"
 
 
-SMALL = Shape(weights=3_086_000_000, trained=3_086_000_000, vocabulary=151_936, hidden=2048, inner=11_008, layers=36,
-              queries=2048, keys=256)  # fmt: skip
+SMALL = Shape(
+    weights=3_086_000_000,
+    trained=3_086_000_000,
+    vocabulary=151_936,
+    hidden=2048,
+    inner=11_008,
+    layers=36,
+    queries=2048,
+    keys=256,
+)
 """Qwen2.5-3B."""
 
 
@@ -224,17 +252,34 @@ def test_the_plan_of_a_run_with_a_critic_is_within_15_percent_of_the_measured_pe
     torch.set_num_threads(1)
     blinded_runs.write_model(tmp_path / "model")  # for its tokenizer
     wide = Qwen2Config(
-        vocab_size=512, hidden_size=256, intermediate_size=1024, num_hidden_layers=4, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=2048, eos_token_id=0, pad_token_id=1, bos_token_id=None,
+        vocab_size=512,
+        hidden_size=256,
+        intermediate_size=1024,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=2048,
+        eos_token_id=0,
+        pad_token_id=1,
+        bos_token_id=None,
         tie_word_embeddings=True,
-    )  # fmt: skip
+    )
     Qwen2ForCausalLM(wide).save_pretrained(tmp_path / "model")
     settings = blinded_runs.ppo(
-        tmp_path / "model", micro_batch=1, batch_prompts=1, lora=LoraSettings(rank=adapters, dropout=0.0),
+        tmp_path / "model",
+        micro_batch=1,
+        batch_prompts=1,
+        lora=LoraSettings(rank=adapters, dropout=0.0),
         critic=CriticSettings(learning_rate=1e-3, warmup_steps=1, rank=rank),
-    )  # fmt: skip
-    trainer = trainer_of(settings, tmp_path / "run", blinded_runs.game(), blinded_runs.ROWS,
-                         blinded_runs.talk(tmp_path / "model"), activation_checkpointing=True)  # fmt: skip
+    )
+    trainer = trainer_of(
+        settings,
+        tmp_path / "run",
+        blinded_runs.game(),
+        blinded_runs.ROWS,
+        blinded_runs.talk(tmp_path / "model"),
+        activation_checkpointing=True,
+    )
     critic = trainer.table.critic.model
     memory = LiveMemory([*trainer.model.parameters(), *trainer.model.buffers(), *critic.parameters()])
     lengths: list[int] = []
@@ -249,8 +294,14 @@ def test_the_plan_of_a_run_with_a_critic_is_within_15_percent_of_the_measured_pe
     with memory:
         trainer.train()
     sampling = replace(settings.sampling, prompt_tokens=max(lengths) - 1, completion_tokens=1)
-    plan = plan_of(replace(settings, sampling=sampling), shape_of(settings.model, settings.lora), 1, 0.0, reduced=False,
-                   critic=critic_shape_of(settings))  # fmt: skip
+    plan = plan_of(
+        replace(settings, sampling=sampling),
+        shape_of(settings.model, settings.lora),
+        1,
+        0.0,
+        reduced=False,
+        critic=critic_shape_of(settings),
+    )
     peak = max(sum(plan.update.values()), sum(plan.critic.values()))
     assert peak == pytest.approx(memory.peak, rel=0.15), (plan, memory.peak)
 

@@ -62,8 +62,11 @@ def test_a_model_that_writes_nothing_readable_teaches_the_verifier_alone(model: 
 def test_a_role_that_writes_no_token_at_all_has_no_part_in_the_update(model: Path, tmp_path: Path) -> None:
     # Under a loss that counts tokens its share is none. Drafts are all empty, so that no value is right.
     said = talk(model)
-    mute = replace(said, end=(), script=lambda prompt, role, number: (
-        "" if role == "generator" else said.script(prompt, role, number)))  # fmt: skip
+    mute = replace(
+        said,
+        end=(),
+        script=lambda prompt, role, number: "" if role == "generator" else said.script(prompt, role, number),
+    )
     settings = two_policies(model, max_steps=1, loss="dapo", kl=0.1)
     trainer = trainer_of(settings, tmp_path, game(), ROWS, mute)
     before = weights_of(trainer)
@@ -89,8 +92,12 @@ def test_how_a_step_is_cut_changes_nothing_for_either_policy(model: Path, tmp_pa
 def test_rewards_of_one_policy_never_reach_the_other(model: Path, tmp_path: Path) -> None:
     # Only pairs of the verifier differ in reward: no case is ever raised, drafts are not learnt from, no divergence.
     sampler = talk(model)
-    silent = replace(sampler, script=lambda prompt, role, number: (
-        '{"verdict": "correct"}' if role == "verifier" else sampler.script(prompt, role, number)))  # fmt: skip
+    silent = replace(
+        sampler,
+        script=lambda prompt, role, number: (
+            '{"verdict": "correct"}' if role == "verifier" else sampler.script(prompt, role, number)
+        ),
+    )
     settings = two_policies(model, kl=0.0)
     trainer = trainer_of(settings, tmp_path, game(proposals=False), ROWS, silent)
     before = weights_of(trainer)

@@ -72,7 +72,7 @@ def test_every_pair_of_unlike_worth_is_marked_confirmed_and_searched_for() -> No
     # Four answers make six pairs; intermediate and irrelevant are of one worth.
     assert {(row.better.answer, row.worse.answer) for row in rows} == {
         (better, worse) for i, better in enumerate(ORDER) for worse in ORDER[i + 1 :]
-    } - {("Around 1970.", "I do not know.")}  # fmt: skip
+    } - {("Around 1970.", "I do not know.")}
     assert searched == [("When did it open?", ORDER)]  # one search for all answers
     assert {row.better.reasoning for row in rows} <= {f"About {answer}" for answer in ORDER}
     assert all(row.better.facts == ("It opened in 1973.",) for row in rows)
@@ -155,8 +155,12 @@ def test_a_search_in_which_every_engine_fails_can_be_tried_again() -> None:
 
 
 def test_the_paragraphs_of_a_question_are_its_evidence_only_where_nothing_is_searched() -> None:
-    record = {"question": "Is it old?", "reference": "yes", "sources": ["It is old."],
-              "answers": [{"answer": "yes", "label": "correct"}, {"answer": "no", "label": "incorrect"}]}  # fmt: skip
+    record = {
+        "question": "Is it old?",
+        "reference": "yes",
+        "sources": ["It is old."],
+        "answers": [{"answer": "yes", "label": "correct"}, {"answer": "no", "label": "incorrect"}],
+    }
     asked = question_of(record, "q", "")
 
     async def find(question: str, answers: Sequence[str]) -> Trajectory:
@@ -210,10 +214,13 @@ def test_a_row_that_is_no_question_is_named(record: dict[str, Any], message: str
 
 def test_a_row_of_a_multi_hop_set_brings_its_paragraphs_the_telling_ones_first() -> None:
     record = {
-        "_id": "7", "question": "Who built it?", "answer": "Ada", "supporting_facts": [["Mill", 0]],
+        "_id": "7",
+        "question": "Who built it?",
+        "answer": "Ada",
+        "supporting_facts": [["Mill", 0]],
         "context": [["Oslo", ["Oslo is a city."]], ["Mill", ["It stands.", " Ada built it."]]],
         "explanation": "Ada built the mill.",
-    }  # fmt: skip
+    }
     asked = question_of(record, "row-1", "2wiki")
     assert (asked.id, asked.references, asked.set, asked.explanation) == ("7", ("Ada",), "2wiki", "Ada built the mill.")
     assert [source.title for source in asked.sources] == ["Mill", "Oslo"]

@@ -57,8 +57,9 @@ def test_a_question_has_each_of_its_answers_once() -> None:
     late = RatedAnswer("In 1974.", "incorrect")
     pairs = [pair("a"), RankPair("2", "set", "a", "a", RIGHT, late), pair("b")]
     assert [[one.answer for one in found.answers] for found in questions_of(pairs)] == [
-        ["In 1973.", "In 1937.", "In 1974."], ["In 1973.", "In 1937."]
-    ]  # fmt: skip
+        ["In 1973.", "In 1937.", "In 1974."],
+        ["In 1973.", "In 1937."],
+    ]
     assert questions_of(pairs)[0].worth == [2, 0, 0]
 
 

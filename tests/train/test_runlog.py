@@ -80,9 +80,15 @@ def test_a_cpu_uses_less_than_a_gpu_unless_its_power_is_set(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("watts", "hours", "kwh", "carbon"),
     # SEVA, Table 23: 3B SFT, 3B GRPO, 7B SFT, SE R2, SE R3, SE R4. Its 3B-only row of 28 hours is their sum and idle.
-    [(300, 4, 1.7, 0.7), (300, 16, 6.7, 2.8), (400, 7, 3.9, 1.6), (400, 5, 2.8, 1.1), (400, 21, 11.8, 4.8),
-     (400, 72, 40.3, 16.5)],
-)  # fmt: skip
+    [
+        (300, 4, 1.7, 0.7),
+        (300, 16, 6.7, 2.8),
+        (400, 7, 3.9, 1.6),
+        (400, 5, 2.8, 1.1),
+        (400, 21, 11.8, 4.8),
+        (400, 72, 40.3, 16.5),
+    ],
+)
 def test_energy_and_carbon_are_those_of_the_paper(watts: float, hours: float, kwh: float, carbon: float) -> None:
     power = PowerSettings(watts=watts)
     assert round(power.kwh(hours), 1) == kwh
@@ -125,9 +131,12 @@ except InputError as error:
 print(len(read_records(Path(sys.argv[1]))) == len(log.records) > 3)
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], env={"PYTHONPATH": str(ROOT / "src")}, capture_output=True,
-        text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code, str(tmp_path)],
+        env={"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "free some space and continue with --resume" in done.stdout
     assert done.stdout.endswith("True\n")
     assert (tmp_path / METRICS).read_bytes().endswith(b"}\n")

@@ -232,8 +232,14 @@ def test_chats_that_are_too_long_are_left_out_and_counted(config: SftConfig, fol
 def test_a_loss_that_is_no_number_ends_the_run_with_the_last_good_checkpoint(config: SftConfig, tmp_path: Path) -> None:
     from vouching.errors import TrainingError
 
-    wild = replace(config, learning_rate=1e30, schedule="constant", warmup=0.0,
-                   watch=WatchSettings(checkpoint_every=1, evaluate_every=1), dev=())  # fmt: skip
+    wild = replace(
+        config,
+        learning_rate=1e30,
+        schedule="constant",
+        warmup=0.0,
+        watch=WatchSettings(checkpoint_every=1, evaluate_every=1),
+        dev=(),
+    )
     with pytest.raises(TrainingError, match="start again with a lower learning rate"):
         run(wild, tmp_path / "run")
     last = last_checkpoint(tmp_path / "run")

@@ -167,10 +167,14 @@ def pairs(tmp_path: Path) -> Path:
 
 def write_pairs(path: Path, count: int) -> None:
     lines = [
-        {"claim": f"Bridge {i} not old.", "source": f"Bridge {i} was built {i} years ago.",
-         "label": "Not Attributable", "original": f"Bridge {i} is old."}
+        {
+            "claim": f"Bridge {i} not old.",
+            "source": f"Bridge {i} was built {i} years ago.",
+            "label": "Not Attributable",
+            "original": f"Bridge {i} is old.",
+        }
         for i in range(count)
-    ]  # fmt: skip
+    ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 

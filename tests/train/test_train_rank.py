@@ -185,10 +185,13 @@ def test_the_loss_of_a_step_is_the_hinge_over_its_pairs(config: RankConfig, tmp_
     with torch.no_grad():
         loss = float(trainer.compute_loss(trainer.model, dict(batch)))
     first = questions_of(material.train[:8])
-    values = dict(zip(
-        ((one.group, answer.answer) for one in first for answer in one.answers),
-        values_of(trainer.model, encoded(first, tokenizer, config), tokenizer.pad_token_id, 64), strict=True,
-    ))  # fmt: skip
+    values = dict(
+        zip(
+            ((one.group, answer.answer) for one in first for answer in one.answers),
+            values_of(trainer.model, encoded(first, tokenizer, config), tokenizer.pad_token_id, 64),
+            strict=True,
+        )
+    )
     gaps = [values[p.group, p.better.answer] - values[p.group, p.worse.answer] for p in material.train[:8]]
     assert loss == pytest.approx(sum(max(0.0, 0.1 - gap) for gap in gaps) / 8, abs=1e-6)
 

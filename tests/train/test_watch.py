@@ -99,9 +99,7 @@ def test_the_best_whole_checkpoint_is_the_model_and_what_only_a_run_needs_stays_
     assert step_of(half) == 0
     assert keep_model(tmp_path) == 4
     kept = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / MODEL).iterdir()}
-    assert kept == {
-        "model.safetensors": "model.safetensors of step 4", "tokenizer.json": "tokenizer.json of step 4"
-    }  # fmt: skip
+    assert kept == {"model.safetensors": "model.safetensors of step 4", "tokenizer.json": "tokenizer.json of step 4"}
     # A later best replaces it, also where a killed run left half of the one before; one that was removed gives way to
     # the last.
     checkpoint(tmp_path, 20, best=16)

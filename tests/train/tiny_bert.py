@@ -40,9 +40,13 @@ def write_tiny_bert(folder: Path, layers: int = 2) -> Path:
 
     torch.manual_seed(0)
     config = BertConfig(
-        vocab_size=len(vocabulary()), hidden_size=16, num_hidden_layers=layers, num_attention_heads=2,
-        intermediate_size=32, max_position_embeddings=64,
-    )  # fmt: skip
+        vocab_size=len(vocabulary()),
+        hidden_size=16,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
     write_tokenizer(folder / "tokenizer.json")
     return folder

@@ -12,9 +12,15 @@ TEMPLATE = "{% for message in messages %}{{ message['content'] + '<end>' }}{% en
 
 
 def write_tiny_qwen(
-    folder: Path, texts: Iterable[str], context: int = CONTEXT, vocabulary: int = 512, width: int = 64, layers: int = 2,
-    pieces: Sequence[str] = (), closed: bool = False,
-) -> Path:  # fmt: skip
+    folder: Path,
+    texts: Iterable[str],
+    context: int = CONTEXT,
+    vocabulary: int = 512,
+    width: int = 64,
+    layers: int = 2,
+    pieces: Sequence[str] = (),
+    closed: bool = False,
+) -> Path:
     """A folder that transformers can load: about 107,000 weights, with 512 tokens, which are trained on ``texts``.
 
     ``pieces`` are texts that are one token each, beside the vocabulary. A ``closed`` vocabulary has only bytes that the
@@ -46,11 +52,19 @@ def write_tiny_qwen(
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     config = Qwen2Config(
-        vocab_size=len(tokenizer) if closed else vocabulary + len(pieces), hidden_size=width,
-        intermediate_size=2 * width, num_hidden_layers=layers, num_attention_heads=4, num_key_value_heads=2,
-        max_position_embeddings=context, eos_token_id=0, pad_token_id=1, bos_token_id=None, tie_word_embeddings=True,
+        vocab_size=len(tokenizer) if closed else vocabulary + len(pieces),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=context,
+        eos_token_id=0,
+        pad_token_id=1,
+        bos_token_id=None,
+        tie_word_embeddings=True,
         initializer_range=width**-0.5 if closed else 0.02,
-    )  # fmt: skip
+    )
     Qwen2ForCausalLM(config).save_pretrained(folder)
     return folder
 

@@ -24,17 +24,28 @@ def write_tiny(kind: str, folder: Path) -> Path:
     tokenizer = _unigrams() if kind == "deberta-v2" else _byte_pairs(kind)
     tokenizer.save(str(folder / "tokenizer.json"))
     sizes: dict[str, Any] = {
-        "vocab_size": tokenizer.get_vocab_size(), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-        "intermediate_size": 32, "pad_token_id": tokenizer.token_to_id("<pad>" if kind == "roberta" else "[PAD]"),
-    }  # fmt: skip
+        "vocab_size": tokenizer.get_vocab_size(),
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "pad_token_id": tokenizer.token_to_id("<pad>" if kind == "roberta" else "[PAD]"),
+    }
     if kind == "roberta":  # positions begin after that of padding: 64 tokens can be read
         config: Any = transformers.RobertaConfig(**sizes, max_position_embeddings=66, type_vocab_size=1)
         model: Any = transformers.RobertaModel(config, add_pooling_layer=False)
     elif kind == "deberta-v2":  # the settings of DeBERTa-v3
         config = transformers.DebertaV2Config(
-            **sizes, max_position_embeddings=64, type_vocab_size=0, relative_attention=True, position_buckets=16,
-            norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type=["p2c", "c2p"], position_biased_input=False,
-        )  # fmt: skip
+            **sizes,
+            max_position_embeddings=64,
+            type_vocab_size=0,
+            relative_attention=True,
+            position_buckets=16,
+            norm_rel_ebd="layer_norm",
+            share_att_key=True,
+            pos_att_type=["p2c", "c2p"],
+            position_biased_input=False,
+        )
         model = transformers.DebertaV2Model(config)
     else:
         config = transformers.ModernBertConfig(**sizes, max_position_embeddings=64, local_attention=8)

@@ -43,9 +43,12 @@ def write_trial(folder: Path, steps: int = 120) -> None:
     """The model in ``folder/player``, and a file of rows for each game."""
     _player(folder / "player", steps)
     written: dict[str, Sequence[dict[str, Any]]] = {
-        "checklists": CHECKLISTS, "gold": GOLD_ROWS, "tasks": TASKS, "questions": QUESTIONS,
+        "checklists": CHECKLISTS,
+        "gold": GOLD_ROWS,
+        "tasks": TASKS,
+        "questions": QUESTIONS,
         "pairs": pair_rows(40, 1),
-    }  # fmt: skip
+    }
     for name, rows in written.items():
         text = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
@@ -65,10 +68,18 @@ def _assurance(draw: random.Random) -> list[tuple[str, str]]:
     x, z = (Proposal("u0", draw.choice(CHOICES)) for _ in range(2))
     drafted = draft_text(right if right_now else CHOICES[1 - CHOICES.index(right)])
     verdict = "correct" if (x.value == right) == right_now else "wrong"
-    said = {"draft": drafted, "review": json.dumps({"verdict": verdict}), "revise": drafted,
-            "approve": choice_text(draw.choice(["KEEP", "REVISE"]))}  # fmt: skip
-    asked = (unit_messages("draft", state), unit_messages("review", state, x), unit_messages("revise", state, x, case),
-             unit_messages("approve", state, x, case, z))  # fmt: skip
+    said = {
+        "draft": drafted,
+        "review": json.dumps({"verdict": verdict}),
+        "revise": drafted,
+        "approve": choice_text(draw.choice(["KEEP", "REVISE"])),
+    }
+    asked = (
+        unit_messages("draft", state),
+        unit_messages("review", state, x),
+        unit_messages("revise", state, x, case),
+        unit_messages("approve", state, x, case, z),
+    )
     return [(prompt[-1].content, reply) for prompt, reply in zip(asked, said.values(), strict=True)]
 
 

@@ -15,9 +15,10 @@ class Client:
     def generate(self, prompts: Sequence[Sequence[int]], **_: Any) -> dict[str, Any]:
         replies = [reply_to(ids) for ids in prompts]
         return {
-            "prompt_ids": [[*ids] for ids in prompts], "completion_ids": replies,
+            "prompt_ids": [[*ids] for ids in prompts],
+            "completion_ids": replies,
             "logprobs": [[[-float(token)] for token in ids] for ids in replies],
-        }  # fmt: skip
+        }
 
 
 class Engine:
@@ -58,6 +59,9 @@ def use_vllm(trainer: Any, mode: str) -> None:
     """Have a trainer sample by it."""
     trainer.use_vllm, trainer._last_loaded_step = True, -1
     trainer.vllm_generation = Offline(
-        trainer.model, trainer.accelerator, trainer.processing_class, mode=mode,
+        trainer.model,
+        trainer.accelerator,
+        trainer.processing_class,
+        mode=mode,
         tensor_parallel_size=trainer.accelerator.num_processes if mode == "colocate" else 1,
-    )  # fmt: skip
+    )

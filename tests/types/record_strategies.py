@@ -70,22 +70,54 @@ def verdicts(draw: st.DrawFn) -> Verdict:
 
 
 UNVERIFIED = st.builds(
-    Unverified, CLAIMS, st.sampled_from(["backend", "unparsable", "input"]), TEXTS, warnings=few(WARNINGS),
-    usage=USAGES, verdict=st.none() | verdicts(),
-)  # fmt: skip
+    Unverified,
+    CLAIMS,
+    st.sampled_from(["backend", "unparsable", "input"]),
+    TEXTS,
+    warnings=few(WARNINGS),
+    usage=USAGES,
+    verdict=st.none() | verdicts(),
+)
 ITEMS = st.builds(
-    ItemResult, TEXTS, few(st.none() | st.booleans()), SHARES, st.booleans(), TEXTS, st.none() | SPANS,
+    ItemResult,
+    TEXTS,
+    few(st.none() | st.booleans()),
+    SHARES,
+    st.booleans(),
+    TEXTS,
+    st.none() | SPANS,
     rule=st.none() | TEXTS,
-)  # fmt: skip
+)
 UNITS = st.builds(
-    UnitResult, TEXTS, TEXTS, st.booleans(), st.sampled_from([None, "keep", "revise"]), TEXTS,
+    UnitResult,
+    TEXTS,
+    TEXTS,
+    st.booleans(),
+    st.sampled_from([None, "keep", "revise"]),
+    TEXTS,
     evidence=few(st.tuples(TEXTS, TEXTS)),
-)  # fmt: skip
+)
 FINDINGS = st.one_of(verdicts(), UNVERIFIED, ITEMS, UNITS)
 REPORTS = st.builds(
-    Report, TEXTS, few(st.builds(Source, TEXTS, TEXTS, TEXTS, TEXTS)), few(FINDINGS), st.none() | TEXTS,
-    few(st.builds(NonClaim, SPANS, st.sampled_from(["greeting", "question", "abstained"]), st.none() | SPANS,
-                  st.none() | st.booleans(), st.none() | SPANS)), SHARES,
+    Report,
+    TEXTS,
+    few(st.builds(Source, TEXTS, TEXTS, TEXTS, TEXTS)),
+    few(FINDINGS),
+    st.none() | TEXTS,
+    few(
+        st.builds(
+            NonClaim,
+            SPANS,
+            st.sampled_from(["greeting", "question", "abstained"]),
+            st.none() | SPANS,
+            st.none() | st.booleans(),
+            st.none() | SPANS,
+        )
+    ),
+    SHARES,
     st.builds(Totals, COUNTS, COUNTS, COUNTS, few(st.tuples(st.sampled_from(ERROR_TYPES), COUNTS))),
-    revised_response=st.none() | TEXTS, unrepaired=few(FINDINGS), warnings=few(WARNINGS), usage=USAGES,
-)  # fmt: skip
+    revised_response=st.none() | TEXTS,
+    unrepaired=few(FINDINGS),
+    warnings=few(WARNINGS),
+    usage=USAGES,
+)

@@ -28,13 +28,22 @@ from vouching.types.visible import percent, shorten, visible
 
 CLAIM = "The bridge opened in 1937."
 WRONG = Verdict(
-    Claim(CLAIM), "Not Attributable", 0.06, 0.94, 0.5, "contradicted",
-    (Alignment(Span("1937", 21, 25), Span("1973", 29, 33, "s"), "mismatch"),
-     Alignment(Span("bridge", 4, 10), None, "not_found")),
+    Claim(CLAIM),
+    "Not Attributable",
+    0.06,
+    0.94,
+    0.5,
+    "contradicted",
+    (
+        Alignment(Span("1937", 21, 25), Span("1973", 29, 33, "s"), "mismatch"),
+        Alignment(Span("bridge", 4, 10), None, "not_found"),
+    ),
     (ReasoningStep("1937", "1973", "not_supported", "The claim says 1937 & the source 1973."),),
-    error_type="temporal_shift", fix_suggestion="Change 1937 to 1973.", revised_claim=CLAIM.replace("1937", "1973"),
+    error_type="temporal_shift",
+    fix_suggestion="Change 1937 to 1973.",
+    revised_claim=CLAIM.replace("1937", "1973"),
     warnings=(VerdictWarning("unread", "source-2 is empty."),),
-)  # fmt: skip
+)
 
 
 class Page(HTMLParser):
@@ -75,10 +84,15 @@ def test_a_verdict_prints_as_a_few_lines_that_need_no_colour() -> None:
 def elsewhere(judgment: Judgment) -> Verdict:
     """A verdict with a part that matches without a quotation, and a step that judges it so."""
     return Verdict(
-        Claim("Marie Curie won."), "Not Attributable", 0.2, 0.8, 0.5, "not_found",
+        Claim("Marie Curie won."),
+        "Not Attributable",
+        0.2,
+        0.8,
+        0.5,
+        "not_found",
         (Alignment(Span("Marie Curie", 0, 11), None, "match"),),
         (ReasoningStep("Marie Curie", "NOT_FOUND", judgment, "A reason."),),
-    )  # fmt: skip
+    )
 
 
 def test_a_match_without_a_quotation_is_shown_as_occurring_elsewhere() -> None:
@@ -101,12 +115,19 @@ def hostile_verdict(text: str) -> Verdict:
     """A verdict with ``text`` in every place that others write."""
     place = Span(text, 0, len(text), text)
     return Verdict(
-        Claim(text), "Not Attributable", 0.1, 0.9, 0.5, "contradicted",
+        Claim(text),
+        "Not Attributable",
+        0.1,
+        0.9,
+        0.5,
+        "contradicted",
         (Alignment(Span(text[:5], 0, 5), place, "mismatch"),),
         (ReasoningStep(text, text, "not_supported", text),),
-        error_type="fabrication", fix_suggestion=text, revised_claim=text,
+        error_type="fabrication",
+        fix_suggestion=text,
+        revised_claim=text,
         warnings=(VerdictWarning("engine", text),),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,14 +136,21 @@ def hostile_verdict(text: str) -> Verdict:
         hostile_verdict(HOSTILE),
         Unverified(Claim(HOSTILE), "backend", HOSTILE),
         Report(
-            HOSTILE, (),
-            (hostile_verdict(HOSTILE), Unverified(Claim(HOSTILE), "backend", HOSTILE),
-             ItemResult(HOSTILE, (True,), 1.0, True, HOSTILE), UnitResult(HOSTILE, HOSTILE, True, "keep", HOSTILE)),
-            totals=Totals(0, 1, 1), revised_response=HOSTILE, warnings=(VerdictWarning("engine", HOSTILE),),
+            HOSTILE,
+            (),
+            (
+                hostile_verdict(HOSTILE),
+                Unverified(Claim(HOSTILE), "backend", HOSTILE),
+                ItemResult(HOSTILE, (True,), 1.0, True, HOSTILE),
+                UnitResult(HOSTILE, HOSTILE, True, "keep", HOSTILE),
+            ),
+            totals=Totals(0, 1, 1),
+            revised_response=HOSTILE,
+            warnings=(VerdictWarning("engine", HOSTILE),),
         ),
     ],
     ids=["verdict", "unverified", "report"],
-)  # fmt: skip
+)
 def test_no_control_sequence_of_foreign_text_takes_effect(record: Verdict | Unverified | Report) -> None:
     for shown in (str(record), record._repr_html_()):
         assert visible(shown) == shown

@@ -57,8 +57,11 @@ def test_the_oracle_counts_numbers_elsewhere_and_silence() -> None:
     found = ["The ships of Orham number 4.", "The mills of Orham number 6.", "The ships of Belham number 7."]
     row = {"place": "Orham", "asked": {"ships": 4, "mills": 6}, "sources": found}
     assert oracle("The ships of Orham number 4.", row) == {
-        "oracle/right": 0.0, "oracle/hallucinated": 0.0, "oracle/complete": 0.5, "oracle/silent": 0.0,
-    }  # fmt: skip
+        "oracle/right": 0.0,
+        "oracle/hallucinated": 0.0,
+        "oracle/complete": 0.5,
+        "oracle/silent": 0.0,
+    }
     assert oracle("The ships of Orham number 4. The mills of Orham number 6. 9", row)[
         "oracle/hallucinated"
     ] == pytest.approx(1 / 3)
@@ -70,9 +73,11 @@ def test_the_oracle_counts_numbers_elsewhere_and_silence() -> None:
 
 def test_chats_can_be_read_as_the_game_reads_them() -> None:
     row = {
-        "question": "How many ships and mills are in Orham?", "place": "Orham", "asked": {"ships": 4, "mills": None},
+        "question": "How many ships and mills are in Orham?",
+        "place": "Orham",
+        "asked": {"ships": 4, "mills": None},
         "sources": ["The ships of Orham number 4.", "The mills of Belham number 7."],
-    }  # fmt: skip
+    }
     solver, proposer, checker = [line["messages"][-1]["content"] for line in chats([row], 0, wrong=0.0)]
     assert solver == "Response: The ships of Orham number 4. The mills are not stated."
     assert [(pair.question.text, pair.answer) for pair in read_pairs(proposer)] == [

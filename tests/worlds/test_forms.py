@@ -27,8 +27,11 @@ from vouching.types import Rollout, TaskUnit
 
 
 def test_a_line_repeats_a_value_or_is_the_larger_or_smaller_of_two() -> None:
-    units = [{"id": "l1", "description": "larger of a and b"}, {"id": "l2", "description": "smaller of l1 and c"},
-             {"id": "l3", "description": "l2"}]  # fmt: skip
+    units = [
+        {"id": "l1", "description": "larger of a and b"},
+        {"id": "l2", "description": "smaller of l1 and c"},
+        {"id": "l3", "description": "l2"},
+    ]
     row = {"task": {"data": {"a": 3, "b": 8, "c": 5}, "units": units}}
     assert right_values(row) == {"l1": 8, "l2": 5, "l3": 5}
     # l1 wrong, l2 right, l3 missing: one of three
@@ -59,8 +62,11 @@ def test_every_role_errs_as_often_as_is_set(rate: float) -> None:
     wrong = {"draft": 0, "review": 0, "revise": 0}
     for number, row in enumerate(rows):
         draft, review, revise, approve = lines[4 * number : 4 * number + 4]
-        unit = next(one for one in (TaskUnit("l1", "integer"), TaskUnit("l2", "integer"))
-                    if f'"line": "{one.id}", "type"' in draft[1]["content"])  # fmt: skip
+        unit = next(
+            one
+            for one in (TaskUnit("l1", "integer"), TaskUnit("l2", "integer"))
+            if f'"line": "{one.id}", "type"' in draft[1]["content"]
+        )
         gold = Decimal(row["gold"][unit.id])
         wrong["draft"] += read_line(draft[-1]["content"], unit).value != gold
         wrong["revise"] += read_line(revise[-1]["content"], unit).value != gold
@@ -72,16 +78,20 @@ def test_every_role_errs_as_often_as_is_set(rate: float) -> None:
 
 
 def test_a_small_policy_reads_each_line_as_rule_name_and_value_and_last_what_the_reply_is_about() -> None:
-    units = [{"id": "l1", "type": "integer", "description": "b"},
-             {"id": "l2", "type": "integer", "description": "larger of l1 and a"}]  # fmt: skip
+    units = [
+        {"id": "l1", "type": "integer", "description": "b"},
+        {"id": "l2", "type": "integer", "description": "larger of l1 and a"},
+    ]
     row = {"id": "r", "task": {"task": "form", "data": {"a": 7, "b": 4}, "units": units}, "gold": {"l1": 4, "l2": 7}}
     seed = next(seed for seed in range(9) if "larger" in next(chats([row], seed))["messages"][1]["content"][-200:])
     read = [as_read(line["messages"][1]["content"]) for line in chats([row], seed, drafts=1.0)]
     draft, review, revise, approve = (one.split("\n") for one in read)
     assert draft == ["a 7b 4", "bl1 4", "Fill in the entry.", "larger of l1 and al2"]
-    for asked, lines, values in (("Is the proposed value exactly right?", review, 1),
-                                 ("Give your value for the entry now.", revise, 1),
-                                 ("KEEP or REVISE?", approve, 2)):  # fmt: skip
+    for asked, lines, values in (
+        ("Is the proposed value exactly right?", review, 1),
+        ("Give your value for the entry now.", revise, 1),
+        ("KEEP or REVISE?", approve, 2),
+    ):
         assert lines[:3] == ["a 7b 4", "bl1 4", asked]
         assert re.fullmatch(r"larger of l1 and al2( \d)" + f"{{{values}}}", lines[3])
     task, _ = read_row(row)
@@ -108,9 +118,13 @@ class Player:
     repairs: bool = True
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        self,
+        prompts: Sequence[Sequence[Message]],
+        role: str,
+        n: int,
+        policy: str = "default",
         temperature: float | None = None,
-    ) -> list[list[Rollout]]:  # fmt: skip
+    ) -> list[list[Rollout]]:
         """The same reply ``n`` times."""
         said = [self.reply(role, prompt[-1].content) for prompt in prompts]
         return [[Rollout(role, (), (), (), None, "stop", text=text)] * n for text in said]
@@ -138,8 +152,15 @@ def judged(player: Player, drafts: bool, game: bool) -> dict[str, set[float]]:
 
 def test_repairs_and_harm_are_those_of_made_drafts_and_drafts_alone_are_not_reviewed() -> None:
     repairing = judged(Player(cases=True), drafts=False, game=True)
-    expected = {"oracle/lines": {1.0}, "oracle/form": {1.0}, "oracle/reviewed": {1.0}, "oracle/drafts": {0.0},
-                "oracle/challenge": {1.0}, "oracle/repaired": {1.0}, "oracle/harmed": {0.0}}  # fmt: skip
+    expected = {
+        "oracle/lines": {1.0},
+        "oracle/form": {1.0},
+        "oracle/reviewed": {1.0},
+        "oracle/drafts": {0.0},
+        "oracle/challenge": {1.0},
+        "oracle/repaired": {1.0},
+        "oracle/harmed": {0.0},
+    }
     assert {name: repairing[name] for name in expected} == expected
     # A verifier that always raises a case, or never, is right about one of the two made drafts.
     assert repairing["oracle/caught"] == {0.5}
@@ -150,8 +171,10 @@ def test_repairs_and_harm_are_those_of_made_drafts_and_drafts_alone_are_not_revi
     harming = judged(Player(cases=True, repairs=False), drafts=False, game=True)
     assert (harming["oracle/repaired"], harming["oracle/harmed"]) == ({0.0}, {1.0})
     assert judged(Player(cases=True), drafts=True, game=False) == {
-        "oracle/drafts": {0.0}, "oracle/lines": {0.0}, "oracle/form": {0.0}
-    }  # fmt: skip
+        "oracle/drafts": {0.0},
+        "oracle/lines": {0.0},
+        "oracle/form": {0.0},
+    }
 
 
 def test_the_lines_of_an_untrained_model_are_its_drafts_alone_and_it_is_also_reviewed() -> None:

@@ -57,8 +57,10 @@ def test_the_oracle_counts_each_constraint() -> None:
 
 
 def test_instructions_of_the_held_out_part_do_not_occur_in_training() -> None:
-    asked = {part: {row["prompt"][0]["content"] for row in InstructionsWorld().rows(2000, 0, part)}
-             for part in ("train", "held-out")}  # fmt: skip
+    asked = {
+        part: {row["prompt"][0]["content"] for row in InstructionsWorld().rows(2000, 0, part)}
+        for part in ("train", "held-out")
+    }
     assert not asked["train"] & asked["held-out"]
     assert InstructionsWorld().rows(5, 1) == InstructionsWorld().rows(5, 1)
 
@@ -79,8 +81,10 @@ def test_slips_and_errors_of_judgments_have_the_rates_that_are_set() -> None:
     kept = sum(oracle(one, row)["oracle/items"] for one, row in zip(said[::2], rows, strict=True)) / len(rows)
     assert kept == pytest.approx(0.8, abs=0.02)  # the standard error is below .005
     labels = [item["l"] for item in labelled(rows, 0)]
-    wrong = [[one != ("yes" if label else "no") for one, label in zip(said[1::2], labels, strict=True) if label == held]
-             for held in (1, 0)]  # fmt: skip
+    wrong = [
+        [one != ("yes" if label else "no") for one, label in zip(said[1::2], labels, strict=True) if label == held]
+        for held in (1, 0)
+    ]
     assert [sum(one) / len(one) for one in wrong] == pytest.approx([0.1, 0.3], abs=0.03)
 
 
@@ -113,9 +117,10 @@ def test_readings_repeat_judge_words_and_judge_the_checklist_as_the_oracle_does(
         asked = row["prompt"][0]["content"]
         response = repeated["messages"][-1]["content"].removeprefix(f"{asked} ")
         assert [*re.findall(r"Does it use (\w+) yes", words["messages"][-1]["content"])] == [
-            word for word in re.findall(r"Does it use (\w+)", words["messages"][-1]["content"])
+            word
+            for word in re.findall(r"Does it use (\w+)", words["messages"][-1]["content"])
             if word in response.split()
-        ]  # fmt: skip
+        ]
         held = [float(one == "yes") for one in items["messages"][-1]["content"].split() if one in ("yes", "no")]
         assert sum(held) / len(held) == oracle(response, row)["oracle/items"]
 

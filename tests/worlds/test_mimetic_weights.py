@@ -22,8 +22,15 @@ def attentions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for name in ("plain", "mimetic"):
-        folder = write_tiny_qwen(tmp_path_factory.mktemp(name), [" ".join(WORDS)], vocabulary=64, width=96, layers=3,
-                                 pieces=WORDS, closed=True)  # fmt: skip
+        folder = write_tiny_qwen(
+            tmp_path_factory.mktemp(name),
+            [" ".join(WORDS)],
+            vocabulary=64,
+            width=96,
+            layers=3,
+            pieces=WORDS,
+            closed=True,
+        )
         if name == "mimetic":
             write_mimetic_weights(folder)
         model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()

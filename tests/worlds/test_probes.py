@@ -40,8 +40,10 @@ def test_every_arm_has_the_same_probes_and_replayed_rows_and_another_source() ->
     for config in configs.values():
         assert (config.probes_by_round, config.replay, config.seed) == ((150, 300, 600), 150, 1)
         assert (config.structured.model, config.train, config.dev) == (
-            "start", ("folder/train.jsonl",), ("folder/dev.jsonl",)
-        )  # fmt: skip
+            "start",
+            ("folder/train.jsonl",),
+            ("folder/dev.jsonl",),
+        )
         assert config.structured.run_of("full").lora.rank == 0
 
 

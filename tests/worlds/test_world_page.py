@@ -10,8 +10,8 @@ from benchmarks.noise import study
 from benchmarks.world_page import page
 from benchmarks.worlds import RESULTS, write_page
 from recipes.worlds.claims import CLAIMS
-from tests.house.source_tree import ROOT
 from tests.house.prose import too_long
+from tests.house.source_tree import ROOT
 
 ARMS = {"forms": ["paired", "grpo", "costs"]}
 
@@ -20,9 +20,15 @@ def write(folder: Path, arm: str, seed: int, lines: float, steps: int = 60) -> N
     """Results of an arm on 20 prompts, and a log whose divergence runs away in its second half."""
     outcomes = {f"p{number}": {"oracle/lines": lines + number % 2 / 10} for number in range(20)}
     record: dict[str, Any] = {
-        "arm": arm, "seed": seed, "steps": steps, "outcomes": outcomes, "command": "python benchmarks/worlds.py arms",
-        "machine": "a laptop", "date": f"2026-11-2{seed}", "cpu_seconds": 900.0,
-    }  # fmt: skip
+        "arm": arm,
+        "seed": seed,
+        "steps": steps,
+        "outcomes": outcomes,
+        "command": "python benchmarks/worlds.py arms",
+        "machine": "a laptop",
+        "date": f"2026-11-2{seed}",
+        "cpu_seconds": 900.0,
+    }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{arm}-{seed}.json").write_text(json.dumps(record), encoding="utf-8")
     if steps:
@@ -91,8 +97,18 @@ def test_what_is_built_into_a_world_is_not_counted_as_found(tmp_path: Path) -> N
 
 
 def test_the_noise_study_is_a_section_of_its_own(tmp_path: Path) -> None:
-    record = {"prompts": 5, "steps": 2, "seeds": 2, "seed": 0, "group": 8, "command": "python benchmarks/noise.py",
-              "machine": "a laptop", "date": "2026-11-28", "cpu_seconds": 1.0, **study(5, 3, 2, 2)}  # fmt: skip
+    record = {
+        "prompts": 5,
+        "steps": 2,
+        "seeds": 2,
+        "seed": 0,
+        "group": 8,
+        "command": "python benchmarks/noise.py",
+        "machine": "a laptop",
+        "date": "2026-11-28",
+        "cpu_seconds": 1.0,
+        **study(5, 3, 2, 2),
+    }
     (tmp_path / "noise").mkdir()
     (tmp_path / "noise/noise.json").write_text(json.dumps(record), encoding="utf-8")
     text, _ = page(tmp_path, ARMS)

@@ -21,17 +21,28 @@ from recipes.worlds.claims import CLAIMS
 from vouching.errors import ConfigError
 from vouching.train.trainers import run_settings
 
-WORLDS: dict[str, World] = {"facts": FACTS, "instructions": INSTRUCTIONS, "documents": DOCUMENTS,
-                            "forms": FORMS, "answers": ANSWERS, "probes": PROBES}  # fmt: skip
+WORLDS: dict[str, World] = {
+    "facts": FACTS,
+    "instructions": INSTRUCTIONS,
+    "documents": DOCUMENTS,
+    "forms": FORMS,
+    "answers": ANSWERS,
+    "probes": PROBES,
+}
 ROLLOUTS = {"facts": 64, "instructions": 32, "documents": 32}
 """Rollouts per step in each world."""
 
 
 @pytest.mark.parametrize(
     ("name", "arm"),
-    [("facts", "binary"), ("instructions", "outside"), ("documents", "full"), ("answers", "diva"),
-     ("answers", "agentic")],
-)  # fmt: skip
+    [
+        ("facts", "binary"),
+        ("instructions", "outside"),
+        ("documents", "full"),
+        ("answers", "diva"),
+        ("answers", "agentic"),
+    ],
+)
 def test_an_arm_is_trained_judged_on_held_out_prompts_and_compared(name: str, arm: str, tmp_path: Path) -> None:
     world = WORLDS[name]
     start(world, tmp_path, 32, epochs=1.0)

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from vouching.answering.answer import AnswerConfig, Answerer
 
 __all__ = [
-    "AnswerConfig", "Answerer",
-]  # fmt: skip
+    "AnswerConfig",
+    "Answerer",
+]
 
 __getattr__, __dir__ = lazily(__name__)

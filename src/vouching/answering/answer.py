@@ -85,9 +85,12 @@ class AnswerConfig:
             raise ConfigError(f"generations must be at least 1, got {self.generations}")
         several = self.generations > 1
         return Sampling(
-            self.max_tokens, self.temperature if several else 0.0, self.top_p if several else 1.0, self.generations,
+            self.max_tokens,
+            self.temperature if several else 0.0,
+            self.top_p if several else 1.0,
+            self.generations,
             self.seed,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +148,18 @@ class Answered:
             "votes": self.votes,
             "faithful": self.faithful,
             "drafts": [
-                {"answer": one.reply.answer, "response": one.reply.response, "reasoning": one.reply.reasoning,
-                 "passed": one.passed} for one in self.drafts
+                {
+                    "answer": one.reply.answer,
+                    "response": one.reply.response,
+                    "reasoning": one.reply.reasoning,
+                    "passed": one.passed,
+                }
+                for one in self.drafts
             ],
             "unusable": self.unusable,
             "report": None if self.report is None else to_python(self.report),
             "usage": asdict(self.usage),
-        }  # fmt: skip
+        }
 
 
 class Answerer:
@@ -219,10 +227,16 @@ class Answerer:
             report = await repair(report, lambda text: self._audit(question, text, given), repair_rest)
         audits = {draft.reply.response: draft.report for draft in drafts if draft.report}
         return Answered(
-            question, best.reply.answer, best.reply.response, report, drafts, len(group),
-            len(completions) - len(usable), majority_of([draft.passed for draft in drafts]),
+            question,
+            best.reply.answer,
+            best.reply.response,
+            report,
+            drafts,
+            len(group),
+            len(completions) - len(usable),
+            majority_of([draft.passed for draft in drafts]),
             total_usage([*completions, *audits.values()]),
-        )  # fmt: skip
+        )
 
     def answer(self, question: str, sources: SourcesLike, repair_rest: Rest | None = None) -> Answered:
         """:meth:`aanswer` without an event loop."""

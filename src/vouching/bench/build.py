@@ -92,11 +92,14 @@ class RankingBuilder:
         missing = isinstance(chosen, str)
         fault = f"no answer is labelled {chosen}" if missing else await self._objection(question, chosen)
         return {
-            "id": question.id, "question": question.question, "reference": [*question.references],
+            "id": question.id,
+            "question": question.question,
+            "reference": [*question.references],
             "pool": [{**_fields(answer), "fault": why} for answer, why in marks],
             "chosen": [] if isinstance(chosen, str) else [_fields(answer) for answer in chosen],
-            "order": rng.sample(range(len(LABELS)), len(LABELS)), "fault": fault,
-        }  # fmt: skip
+            "order": rng.sample(range(len(LABELS)), len(LABELS)),
+            "fault": fault,
+        }
 
     async def _marked(self, question: RankQuestion, answer: Candidate) -> tuple[Candidate, str | None]:
         if answer.label is not None:
@@ -160,10 +163,14 @@ def row_of(line: Line) -> Line | None:
         return None
     order: list[int] = line["order"]
     return {
-        "id": line["id"], "question": line["question"], "reference": line["reference"],
+        "id": line["id"],
+        "question": line["question"],
+        "reference": line["reference"],
         "answers": [line["chosen"][place] for place in order],
-        "ranking": [order.index(place) + 1 for place in range(len(order))], "verified": "model", "votes": {},
-    }  # fmt: skip
+        "ranking": [order.index(place) + 1 for place in range(len(order))],
+        "verified": "model",
+        "votes": {},
+    }
 
 
 def voted(row: Line, votes: Mapping[str, Vote]) -> Line | None:

@@ -65,15 +65,27 @@ PUBLISHED: dict[str, tuple[PublishedFigure, ...]] = {
     ),
     "faithbench": _table("accuracy", "FaithBench", "best detectors 50", "about 50, on a different selection of rows"),
     "contextual_judge_bench": _table(
-        "pair_accuracy", "MARCH", "Llama-3.1-8B 29.7, MARCH (STEM) 52.3, MARCH (General) 51.6",
+        "pair_accuracy",
+        "MARCH",
+        "Llama-3.1-8B 29.7, MARCH (STEM) 52.3, MARCH (General) 51.6",
         "judged in both orders; correct only if both judgments are",
     ),
-}  # fmt: skip
+}
 _DIVA = "DiVA, Tables 2 and 3"
 _DIVA_REMARK = "the authors excluded unreadable rankings; tau times 100"
-_RANKERS = ("MiniCheck-FT5", "MiniCheck-7B", "HHEM-2.1-Open", "FActScore-GPT-4", "Qwen2.5-7B generative",
-            "Qwen2.5-7B agentic generative", "Qwen2.5-7B agentic scorer", "Qwen2.5-7B discriminative",
-            "DiVA-Qwen2.5-7B", "DiVA-Qwen2.5-7B without compression", "DiVA-Qwen3-4B")  # fmt: skip
+_RANKERS = (
+    "MiniCheck-FT5",
+    "MiniCheck-7B",
+    "HHEM-2.1-Open",
+    "FActScore-GPT-4",
+    "Qwen2.5-7B generative",
+    "Qwen2.5-7B agentic generative",
+    "Qwen2.5-7B agentic scorer",
+    "Qwen2.5-7B discriminative",
+    "DiVA-Qwen2.5-7B",
+    "DiVA-Qwen2.5-7B without compression",
+    "DiVA-Qwen3-4B",
+)
 _RANKED = {
     "general p_at_1": (64.60, 71.26, 64.30, 72.59, 70.96, 79.95, 79.89, 72.24, 88.41, 82.90, 87.66),
     "general tau": (56.29, 64.61, 54.20, 67.39, 60.78, 74.14, 73.91, 60.41, 85.55, 78.99, 82.90),
@@ -95,16 +107,23 @@ PUBLISHED["fgveribench_long"] = (
     *_table("tau", "DiVA, Table 5", "FActScore-GPT-4 45.00, DiVA-Qwen2.5-7B 38.36, DiVA-Qwen3-4B 47.59"),
 )
 PUBLISHED["best_of_n"] = _table(
-    "token_f1", "DiVA, Table 6, NQ", "Llama-3-8B alone 23.82, FActScore-GPT-4 25.81, DiVA-Qwen2.5-7B 24.38, "
-    "DiVA-Qwen3-4B 26.14", "16 answers by Meta-Llama-3-8B-Instruct to each question",
-)  # fmt: skip
+    "token_f1",
+    "DiVA, Table 6, NQ",
+    "Llama-3-8B alone 23.82, FActScore-GPT-4 25.81, DiVA-Qwen2.5-7B 24.38, DiVA-Qwen3-4B 26.14",
+    "16 answers by Meta-Llama-3-8B-Instruct to each question",
+)
 PUBLISHED["ragtruth_published"] = PUBLISHED["ragtruth"]
 
 
 def _own(
-    name: str, splits: str, what: str, origin: str, licence: str, read: Read[BenchRow] = attribution.claim_rows,
+    name: str,
+    splits: str,
+    what: str,
+    origin: str,
+    licence: str,
+    read: Read[BenchRow] = attribution.claim_rows,
     remark: str = "",
-) -> DataSet[BenchRow]:  # fmt: skip
+) -> DataSet[BenchRow]:
     """A set in this project's own format."""
     files: dict[Split, tuple[str, ...]] = {
         split: (f"attribution/{split}/{name}.jsonl.gz",) for split in SPLITS if split in splits.split()
@@ -113,9 +132,14 @@ def _own(
 
 
 def _theirs(
-    name: str, what: str, origin: str, licence: str, files: Mapping[Split, tuple[str, ...]],
-    read: Read[BenchRow], get: str,
-) -> DataSet[BenchRow]:  # fmt: skip
+    name: str,
+    what: str,
+    origin: str,
+    licence: str,
+    files: Mapping[Split, tuple[str, ...]],
+    read: Read[BenchRow],
+    get: str,
+) -> DataSet[BenchRow]:
     """A set in its authors' format."""
     return DataSet(name, what, origin, licence, files, read, get, published=PUBLISHED.get(name, ()))
 
@@ -127,18 +151,32 @@ _PAGES = "fever/wiki-pages/wiki-*.jsonl"
 _SUMMEDITS = ("ectsum", "podcast", "qmsumm", "sales_call", "sales_email", "scitldr")
 
 _NLI = {
-    "add_one_rte": "Pavlick and Callison-Burch 2016", "ambient": "Liu et al. 2023", "cad_snli": "Kaushik et al. 2020",
-    "entailmentbank_steps_pos": "Dalvi et al. 2021", "equate": "Ravichander et al. 2019",
-    "evidence_inference_v2": "DeYoung et al. 2020", "fever_nli_dev": "Nie et al. 2019",
+    "add_one_rte": "Pavlick and Callison-Burch 2016",
+    "ambient": "Liu et al. 2023",
+    "cad_snli": "Kaushik et al. 2020",
+    "entailmentbank_steps_pos": "Dalvi et al. 2021",
+    "equate": "Ravichander et al. 2019",
+    "evidence_inference_v2": "DeYoung et al. 2020",
+    "fever_nli_dev": "Nie et al. 2019",
     "help_and_or": "Yanaka et al. 2019",
-    "mnli_dev_matched": "Williams et al. 2018", "mnli_dev_mismatched": "Williams et al. 2018",
-    "mnli_train_taxinli": "Joshi et al. 2020", "negation_nli": "Hossain et al. 2020",
-    "paws_wiki_en_dev": "Zhang et al. 2019", "sam_nli": "samples of Wikipedia", "scitail_dev_test": "Khot et al. 2018",
-    "snli_dev_test": "Bowman et al. 2015", "snli_train_20k": "Bowman et al. 2015",
-    "sra_semeval13": "Dzikovska et al. 2013", "tracie_train": "Zhou et al. 2021",
-}  # fmt: skip
-_NLI_UNCLEAR = {"control": "no source stated", "lingnli": "Parrish et al. 2021", "mpe": "Lai et al. 2017",
-                "rte_glue": "Dagan et al. 2005 to 2009"}  # fmt: skip
+    "mnli_dev_matched": "Williams et al. 2018",
+    "mnli_dev_mismatched": "Williams et al. 2018",
+    "mnli_train_taxinli": "Joshi et al. 2020",
+    "negation_nli": "Hossain et al. 2020",
+    "paws_wiki_en_dev": "Zhang et al. 2019",
+    "sam_nli": "samples of Wikipedia",
+    "scitail_dev_test": "Khot et al. 2018",
+    "snli_dev_test": "Bowman et al. 2015",
+    "snli_train_20k": "Bowman et al. 2015",
+    "sra_semeval13": "Dzikovska et al. 2013",
+    "tracie_train": "Zhou et al. 2021",
+}
+_NLI_UNCLEAR = {
+    "control": "no source stated",
+    "lingnli": "Parrish et al. 2021",
+    "mpe": "Lai et al. 2017",
+    "rte_glue": "Dagan et al. 2005 to 2009",
+}
 
 
 def _entailment(name: str, origin: str, folder: str) -> DataSet[BenchRow]:
@@ -149,89 +187,202 @@ def _entailment(name: str, origin: str, folder: str) -> DataSet[BenchRow]:
 
 
 _OWN = (
-    _own("attributionbench", "dev test", "answers by models and people, with the page they cite", "Li et al. 2024",
-         "none stated", partial(attribution.claim_rows, part="group")),
-    _own("bump", "train test", "news summaries, correct or with one error added by hand", "BUMP, Ma et al. 2023",
-         "see the authors", partial(attribution.claim_rows, part="bump_error_type", document="group")),
-    _own("faithbench", "test", "summaries by ten models, hard for error detectors", "Bao et al. 2025", "CC BY-NC-SA",
-         _by_label),
-    _own("fever_symmetric", "train test", "FEVER claims and evidence, rewritten to break shortcuts",
-         "Schuster et al. 2019", "CC BY-SA 3.0"),
-    _own("fool_me_twice", "train test", "claims written by players to fool others", "Eisenschlos et al. 2021",
-         "see the authors"),
-    _own("healthver", "dev test", "claims on COVID-19 with sentences from papers; 375 sources are in both dev and test",
-         "Sarrouti et al. 2021", "none stated", _by_label),
-    _own("ragtruth", "test", "responses by six models, hallucinations marked", "RAGTruth, Niu et al. 2024", "MIT",
-         attribution.responses),
+    _own(
+        "attributionbench",
+        "dev test",
+        "answers by models and people, with the page they cite",
+        "Li et al. 2024",
+        "none stated",
+        partial(attribution.claim_rows, part="group"),
+    ),
+    _own(
+        "bump",
+        "train test",
+        "news summaries, correct or with one error added by hand",
+        "BUMP, Ma et al. 2023",
+        "see the authors",
+        partial(attribution.claim_rows, part="bump_error_type", document="group"),
+    ),
+    _own(
+        "faithbench",
+        "test",
+        "summaries by ten models, hard for error detectors",
+        "Bao et al. 2025",
+        "CC BY-NC-SA",
+        _by_label,
+    ),
+    _own(
+        "fever_symmetric",
+        "train test",
+        "FEVER claims and evidence, rewritten to break shortcuts",
+        "Schuster et al. 2019",
+        "CC BY-SA 3.0",
+    ),
+    _own(
+        "fool_me_twice",
+        "train test",
+        "claims written by players to fool others",
+        "Eisenschlos et al. 2021",
+        "see the authors",
+    ),
+    _own(
+        "healthver",
+        "dev test",
+        "claims on COVID-19 with sentences from papers; 375 sources are in both dev and test",
+        "Sarrouti et al. 2021",
+        "none stated",
+        _by_label,
+    ),
+    _own(
+        "ragtruth",
+        "test",
+        "responses by six models, hallucinations marked",
+        "RAGTruth, Niu et al. 2024",
+        "MIT",
+        attribution.responses,
+    ),
     _own("seva_fever", "test", "SEVA's slice of FEVER", "SEVA's release", "see the authors"),
     _own("seva_halueval", "test", "SEVA's slice of HaluEval, question answering", "SEVA's release", "see the authors"),
     _own("seva_truthfulqa", "test", "SEVA's slice of TruthfulQA", "SEVA's release", "see the authors", remark=_BROKEN),
-    _own("wice", "train test", "Wikipedia sentences with the articles they cite", "Kamoi et al. 2023", "ODC-BY",
-         _by_label),
+    _own(
+        "wice",
+        "train test",
+        "Wikipedia sentences with the articles they cite",
+        "Kamoi et al. 2023",
+        "ODC-BY",
+        _by_label,
+    ),
     _own("wice_full", "train", "the claims of wice with whole articles", "Kamoi et al. 2023", "ODC-BY", _by_label),
-    _own("wice_spans", "train test", "unsupported claims from WiCE, with marked tokens", "Kamoi et al. 2023",
-         "ODC-BY", attribution.token_claims,
-         "no row is Attributable, so only detecting and locating errors is measured"),
-    _own("conjnli", "train dev", "premises and hypotheses that differ in a conjunction", "Saha et al. 2020",
-         "see the authors", remark="labels were generated by rules"),
+    _own(
+        "wice_spans",
+        "train test",
+        "unsupported claims from WiCE, with marked tokens",
+        "Kamoi et al. 2023",
+        "ODC-BY",
+        attribution.token_claims,
+        "no row is Attributable, so only detecting and locating errors is measured",
+    ),
+    _own(
+        "conjnli",
+        "train dev",
+        "premises and hypotheses that differ in a conjunction",
+        "Saha et al. 2020",
+        "see the authors",
+        remark="labels were generated by rules",
+    ),
     _own("begin", "train", "dialogue replies about a document", "Dziri et al. 2022", "partly CC BY 4.0"),
     _own("breaking_nli", "train", "premises with one word replaced", "Glockner et al. 2018", "CC BY-SA 4.0"),
-    _own("factcheck_gpt", "train", "claims by ChatGPT with web pages found for them", "Wang et al. 2023", "Apache-2.0",
-         _by_label),
+    _own(
+        "factcheck_gpt",
+        "train",
+        "claims by ChatGPT with web pages found for them",
+        "Wang et al. 2023",
+        "Apache-2.0",
+        _by_label,
+    ),
     _own("faithdial", "train", "dialogue replies corrected by people", "Dziri et al. 2022", "see the authors"),
     _own("med", "train", "monotonicity inferences", "Yanaka et al. 2019", "see the authors"),
-    *(_own(f"summedits_{domain}", "train", f"edited summaries, {domain.replace('_', ' ')}", "Laban et al. 2023",
-           "CC BY 4.0", _by_group) for domain in _SUMMEDITS),
-    DataSet(
-        "seva_v3", "claims altered by strategy", "SEVA's release", "MIT", {"test": ("adversarial/seva_v3.jsonl.gz",)},
-        attribution.probes, remark="only the 42 of 291 claims that come with evidence can be checked",
+    *(
+        _own(
+            f"summedits_{domain}",
+            "train",
+            f"edited summaries, {domain.replace('_', ' ')}",
+            "Laban et al. 2023",
+            "CC BY 4.0",
+            _by_group,
+        )
+        for domain in _SUMMEDITS
     ),
-)  # fmt: skip
+    DataSet(
+        "seva_v3",
+        "claims altered by strategy",
+        "SEVA's release",
+        "MIT",
+        {"test": ("adversarial/seva_v3.jsonl.gz",)},
+        attribution.probes,
+        remark="only the 42 of 291 claims that come with evidence can be checked",
+    ),
+)
 
 _THEIRS = (
     _theirs(
-        "anli", "hypotheses written to mislead models, in three rounds", "Nie et al. 2020", "CC BY-NC 4.0",
-        {split: (f"anli/R[123]/{split}.jsonl",) for split in SPLITS}, published.anli,
+        "anli",
+        "hypotheses written to mislead models, in three rounds",
+        "Nie et al. 2020",
+        "CC BY-NC 4.0",
+        {split: (f"anli/R[123]/{split}.jsonl",) for split in SPLITS},
+        published.anli,
         "unpack https://dl.fbaipublicfiles.com/anli/anli_v1.0.zip and rename the folder to anli",
     ),
     _theirs(
-        "clearfacts", "claims with corrected labels", "Seo et al. 2025", "see the dataset card",
-        {"test": ("clearfacts/clearfacts.jsonl",)}, published.clearfacts,
+        "clearfacts",
+        "claims with corrected labels",
+        "Seo et al. 2025",
+        "see the dataset card",
+        {"test": ("clearfacts/clearfacts.jsonl",)},
+        published.clearfacts,
         "convert huggingface.co/datasets/just1nseo/ClearFacts to the data/clearfacts.jsonl of its evaluation code",
     ),
     _theirs(
-        "contextual_judge_bench", "pairs of responses, one of them preferred", "Xu et al. 2025", "CC BY 4.0",
-        {"test": ("contextual_judge_bench/*.parquet",)}, published.contextual_judge_bench,
+        "contextual_judge_bench",
+        "pairs of responses, one of them preferred",
+        "Xu et al. 2025",
+        "CC BY 4.0",
+        {"test": ("contextual_judge_bench/*.parquet",)},
+        published.contextual_judge_bench,
         "download the data folder of huggingface.co/datasets/Salesforce/ContextualJudgeBench",
     ),
     _theirs(
-        "facts_grounding", "requests about long documents, with your answers", "Jacovi et al. 2025", "CC BY 4.0",
-        {"test": ("facts_grounding/responses.jsonl", "facts_grounding/examples.csv")}, published.facts_grounding,
+        "facts_grounding",
+        "requests about long documents, with your answers",
+        "Jacovi et al. 2025",
+        "CC BY 4.0",
+        {"test": ("facts_grounding/responses.jsonl", "facts_grounding/examples.csv")},
+        published.facts_grounding,
         "download examples.csv of huggingface.co/datasets/google/FACTS-grounding-public and write your answers to "
         "responses.jsonl with id and response",
     ),
     _theirs(
-        "fever", "claims with the Wikipedia sentences that decide them", "Thorne et al. 2018", "CC BY-SA 3.0",
-        {"train": ("fever/train.jsonl", _PAGES), "dev": ("fever/paper_dev.jsonl", _PAGES),
-         "test": ("fever/paper_test.jsonl", _PAGES)}, published.fever,
+        "fever",
+        "claims with the Wikipedia sentences that decide them",
+        "Thorne et al. 2018",
+        "CC BY-SA 3.0",
+        {
+            "train": ("fever/train.jsonl", _PAGES),
+            "dev": ("fever/paper_dev.jsonl", _PAGES),
+            "test": ("fever/paper_test.jsonl", _PAGES),
+        },
+        published.fever,
         "download the files of fever.ai/dataset/fever.html and unpack wiki-pages.zip next to them",
     ),
     _theirs(
-        "halueval", "pairs of a correct and a hallucinated answer", "Li et al. 2023", "MIT",
-        {"test": ("halueval/*_data.jsonl",)}, published.halueval,
+        "halueval",
+        "pairs of a correct and a hallucinated answer",
+        "Li et al. 2023",
+        "MIT",
+        {"test": ("halueval/*_data.jsonl",)},
+        published.halueval,
         "save qa_data.json, dialogue_data.json and summarization_data.json of github.com/RUCAIBox/HaluEval as .jsonl",
     ),
     _theirs(
-        "llm_aggrefact", "generated claims from eleven sets", "Tang et al. 2024", "CC BY-ND 4.0, not for training",
-        {split: (f"llm_aggrefact/{split}-*.parquet",) for split in SPLITS[1:]}, published.llm_aggrefact,
+        "llm_aggrefact",
+        "generated claims from eleven sets",
+        "Tang et al. 2024",
+        "CC BY-ND 4.0, not for training",
+        {split: (f"llm_aggrefact/{split}-*.parquet",) for split in SPLITS[1:]},
+        published.llm_aggrefact,
         "accept the terms of huggingface.co/datasets/lytang/LLM-AggreFact (gated) and download its data folder",
     ),
     _theirs(
-        "ragtruth_published", "RAGTruth as published by its authors", "Niu et al. 2024", "MIT",
-        dict.fromkeys(("train", "test"), ("ragtruth/response.jsonl", "ragtruth/source_info.jsonl")), published.ragtruth,
+        "ragtruth_published",
+        "RAGTruth as published by its authors",
+        "Niu et al. 2024",
+        "MIT",
+        dict.fromkeys(("train", "test"), ("ragtruth/response.jsonl", "ragtruth/source_info.jsonl")),
+        published.ragtruth,
         "download the dataset folder of github.com/ParticleMedia/RAGTruth",
     ),
-)  # fmt: skip
+)
 
 _PAIRS = (
     *(_entailment(name, origin, "nli") for name, origin in _NLI.items()),
@@ -240,32 +391,51 @@ _PAIRS = (
 
 _RANKINGS = (
     DataSet(
-        "fgveribench", "three answers to each question from six sets, ranked by factuality", "DiVA, Huang et al.",
-        "none stated", {"test": tuple(f"fgveribench/{name}.jsonl.gz" for name in rankings.PARTS)}, rankings.fgveribench,
+        "fgveribench",
+        "three answers to each question from six sets, ranked by factuality",
+        "DiVA, Huang et al.",
+        "none stated",
+        {"test": tuple(f"fgveribench/{name}.jsonl.gz" for name in rankings.PARTS)},
+        rankings.fgveribench,
         "convert DiVA's release, one file per set, to id, question, reference, answers (text, label) and ranking",
-        published=PUBLISHED["fgveribench"], kind="rankings",
-    ),
-    DataSet(
-        "fgveribench_long", "three biographies of each of 160 people, ranked by human labels of their facts",
-        "FActScore, Min et al. 2023; ranked by DiVA", "MIT",
-        {"test": ("fgveribench/factscore.jsonl.gz", "factscore/*.jsonl.gz")}, rankings.biographies,
-        "save factscore.jsonl.gz of DiVA's release there, and the labelled data of github.com/shmsw25/FActScore in "
-        "factscore",
-        "one of the 160 rows has an empty answer and is excluded",
-        published=PUBLISHED["fgveribench_long"], kind="rankings",
-    ),
-    DataSet(
-        "own_rankings", "three answers to each of your questions, ranked by factuality", "your own", "yours",
-        {"test": ("rankings/*.jsonl*",)}, rankings.fgveribench, "create it with vouch bench build",
+        published=PUBLISHED["fgveribench"],
         kind="rankings",
     ),
     DataSet(
-        "best_of_n", "your answers to questions with known answers, from which one is chosen", "your own", "yours",
-        {"test": ("best_of_n/*.jsonl*",)}, rankings.samples,
-        "write rows of question, reference and answers (a list of strings)",
-        published=PUBLISHED["best_of_n"], kind="rankings",
+        "fgveribench_long",
+        "three biographies of each of 160 people, ranked by human labels of their facts",
+        "FActScore, Min et al. 2023; ranked by DiVA",
+        "MIT",
+        {"test": ("fgveribench/factscore.jsonl.gz", "factscore/*.jsonl.gz")},
+        rankings.biographies,
+        "save factscore.jsonl.gz of DiVA's release there, and the labelled data of github.com/shmsw25/FActScore in "
+        "factscore",
+        "one of the 160 rows has an empty answer and is excluded",
+        published=PUBLISHED["fgveribench_long"],
+        kind="rankings",
     ),
-)  # fmt: skip
+    DataSet(
+        "own_rankings",
+        "three answers to each of your questions, ranked by factuality",
+        "your own",
+        "yours",
+        {"test": ("rankings/*.jsonl*",)},
+        rankings.fgveribench,
+        "create it with vouch bench build",
+        kind="rankings",
+    ),
+    DataSet(
+        "best_of_n",
+        "your answers to questions with known answers, from which one is chosen",
+        "your own",
+        "yours",
+        {"test": ("best_of_n/*.jsonl*",)},
+        rankings.samples,
+        "write rows of question, reference and answers (a list of strings)",
+        published=PUBLISHED["best_of_n"],
+        kind="rankings",
+    ),
+)
 
 
 def _multihop(name: multihop.MultihopSet, origin: str, licence: str, published: str) -> DataSet[Any]:
@@ -279,7 +449,7 @@ def _multihop(name: multihop.MultihopSet, origin: str, licence: str, published: 
 
 def _requests(
     name: str, what: str, origin: str, licence: str, file: str, read: Read[Any], *published: PublishedFigure
-) -> DataSet[Any]:  # fmt: skip
+) -> DataSet[Any]:
     return DataSet(
         name, what, origin, licence, {"test": (file,)}, read, "see vouch bench list", "", published, "answers"
     )
@@ -290,25 +460,49 @@ def _faithful(part: str, figures: str, where: str = "MARCH, Table 2", remark: st
 
 
 _ANSWERS = (
-    _multihop("hotpotqa", "Yang et al. 2018", "CC BY-SA 4.0",
-              "Llama-3.1-8B 35.0, MARCH general 56.4, MARCH with ten shots 73.6"),
-    _multihop("musique", "Trivedi et al. 2022", "CC BY 4.0",
-              "Llama-3.1-8B 5.6, MARCH general 18.4, MARCH with ten shots 40.8"),
-    _multihop("2wiki", "Ho et al. 2020", "Apache-2.0",
-              "Llama-3.1-8B 17.4, MARCH general 38.6, MARCH with ten shots 69.4"),
-    _requests("ragtruth_requests", "RAGTruth's requests by task", "RAGTruth, Niu et al. 2024", "MIT",
-              "attribution/test/ragtruth.jsonl.gz", answers.ragtruth_requests,
-              *_faithful("summary", "Llama-3.1-8B 71.33, MARCH general 92.67"),
-              *_faithful("data2txt", "Llama-3.1-8B 48.67", remark="28.67 in its Table 6"),
-              *_faithful("data2txt", "MARCH general 72.0"),
-              *_faithful("qa", "Llama-3.1-8B 63.31, MARCH general 83.45")),
-    _requests("faithbench_requests", "passages to summarise", "Bao et al. 2025", "CC BY-NC-SA",
-              "attribution/test/faithbench.jsonl.gz", answers.faithbench_requests,
-              *_faithful("", "Llama-3.1-8B 37.5, MARCH general 52.78")),
-    _requests("facts_requests", "requests about long documents", "Jacovi et al. 2025", "CC BY 4.0",
-              "facts_grounding/examples.csv", answers.facts_requests,
-              *_faithful("", "Llama-3.1-8B 57.09, MARCH general 80.12", "MARCH, Figure 2")),
-)  # fmt: skip
+    _multihop(
+        "hotpotqa",
+        "Yang et al. 2018",
+        "CC BY-SA 4.0",
+        "Llama-3.1-8B 35.0, MARCH general 56.4, MARCH with ten shots 73.6",
+    ),
+    _multihop(
+        "musique", "Trivedi et al. 2022", "CC BY 4.0", "Llama-3.1-8B 5.6, MARCH general 18.4, MARCH with ten shots 40.8"
+    ),
+    _multihop(
+        "2wiki", "Ho et al. 2020", "Apache-2.0", "Llama-3.1-8B 17.4, MARCH general 38.6, MARCH with ten shots 69.4"
+    ),
+    _requests(
+        "ragtruth_requests",
+        "RAGTruth's requests by task",
+        "RAGTruth, Niu et al. 2024",
+        "MIT",
+        "attribution/test/ragtruth.jsonl.gz",
+        answers.ragtruth_requests,
+        *_faithful("summary", "Llama-3.1-8B 71.33, MARCH general 92.67"),
+        *_faithful("data2txt", "Llama-3.1-8B 48.67", remark="28.67 in its Table 6"),
+        *_faithful("data2txt", "MARCH general 72.0"),
+        *_faithful("qa", "Llama-3.1-8B 63.31, MARCH general 83.45"),
+    ),
+    _requests(
+        "faithbench_requests",
+        "passages to summarise",
+        "Bao et al. 2025",
+        "CC BY-NC-SA",
+        "attribution/test/faithbench.jsonl.gz",
+        answers.faithbench_requests,
+        *_faithful("", "Llama-3.1-8B 37.5, MARCH general 52.78"),
+    ),
+    _requests(
+        "facts_requests",
+        "requests about long documents",
+        "Jacovi et al. 2025",
+        "CC BY 4.0",
+        "facts_grounding/examples.csv",
+        answers.facts_requests,
+        *_faithful("", "Llama-3.1-8B 57.09, MARCH general 80.12", "MARCH, Figure 2"),
+    ),
+)
 
 
 def _math(name: str, what: str, get: str, licence: str = "none stated") -> DataSet[Any]:
@@ -316,20 +510,44 @@ def _math(name: str, what: str, get: str, licence: str = "none stated") -> DataS
 
 
 _RESPONSES = (
-    DataSet("ifeval", "541 prompts with 834 requirements checked by rules", "Zhou et al. 2023", "Apache-2.0",
-            {"test": (ifeval.FILE,)}, ifeval.prompts,
-            "download input_data.jsonl of google-research/instruction_following_eval, Apache-2.0", kind="ifeval"),
-    _math("math_500", "500 problems from MATH, Hendrycks et al. 2021", "download test.jsonl of "
-          "huggingface.co/datasets/HuggingFaceH4/MATH-500", "MIT"),
-    _math("aime_2024", "30 problems with whole-number answers",
-          "download the Parquet file in the data folder of huggingface.co/datasets/HuggingFaceH4/aime_2024"),
-    _math("aime_2025", "30 problems with whole-number answers", "download test.jsonl of huggingface.co/datasets/"
-          "math-ai/aime25, or aime2025-I.jsonl and aime2025-II.jsonl of huggingface.co/datasets/opencompass/AIME2025"),
-    DataSet("taxcalcbench", "nineteen lines of Form 1040 for 51 returns of 2024", "Bock et al. 2025", "see the authors",
-            {"test": ("taxcalcbench/**/input.json",)}, tax_cases,
-            "copy ty24/test_data of github.com/column-tax/tax-calc-bench there, or the output of recipes/taxes/make.py",
-            kind="taxes"),
-)  # fmt: skip
+    DataSet(
+        "ifeval",
+        "541 prompts with 834 requirements checked by rules",
+        "Zhou et al. 2023",
+        "Apache-2.0",
+        {"test": (ifeval.FILE,)},
+        ifeval.prompts,
+        "download input_data.jsonl of google-research/instruction_following_eval, Apache-2.0",
+        kind="ifeval",
+    ),
+    _math(
+        "math_500",
+        "500 problems from MATH, Hendrycks et al. 2021",
+        "download test.jsonl of huggingface.co/datasets/HuggingFaceH4/MATH-500",
+        "MIT",
+    ),
+    _math(
+        "aime_2024",
+        "30 problems with whole-number answers",
+        "download the Parquet file in the data folder of huggingface.co/datasets/HuggingFaceH4/aime_2024",
+    ),
+    _math(
+        "aime_2025",
+        "30 problems with whole-number answers",
+        "download test.jsonl of huggingface.co/datasets/"
+        "math-ai/aime25, or aime2025-I.jsonl and aime2025-II.jsonl of huggingface.co/datasets/opencompass/AIME2025",
+    ),
+    DataSet(
+        "taxcalcbench",
+        "nineteen lines of Form 1040 for 51 returns of 2024",
+        "Bock et al. 2025",
+        "see the authors",
+        {"test": ("taxcalcbench/**/input.json",)},
+        tax_cases,
+        "copy ty24/test_data of github.com/column-tax/tax-calc-bench there, or the output of recipes/taxes/make.py",
+        kind="taxes",
+    ),
+)
 
 DATA_SETS: dict[str, DataSet[Any]] = {
     data_set.name: data_set for data_set in (*_OWN, *_PAIRS, *_THEIRS, *_RANKINGS, *_ANSWERS, *_RESPONSES)

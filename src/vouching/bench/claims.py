@@ -80,9 +80,11 @@ class ClaimsTask(Task[BenchRow]):
         if asking.raw:
             refuse_raw(asking.method, checker.embedded)
             judge = RawJudge(
-                open_model(model), "label" if asking.method == "label" else "structured", asking.wording or "ours",
+                open_model(model),
+                "label" if asking.method == "label" else "structured",
+                asking.wording or "ours",
                 asking.max_tokens or 1024,
-            )  # fmt: skip
+            )
             self.settings = judge.settings
             self._work = AsyncWorkFactory(judge.work, judge.model.aclose)
 
@@ -119,9 +121,12 @@ class ClaimsTask(Task[BenchRow]):
         return {name: float(statistics[name](ones)[0]) for name in ("accuracy", "macro_f1", "auroc")}
 
     def figures(
-        self, scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[BenchRow]], resamples: int,
+        self,
+        scored: Mapping[str, Sequence[Line]],
+        sets: Sequence[DataSet[BenchRow]],
+        resamples: int,
         listener: Listener,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """The figures of each set, and of all sets without a remark together."""
         figures = super().figures(scored, sets, resamples, listener)
         if self._asking.tune:

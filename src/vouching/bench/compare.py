@@ -271,5 +271,7 @@ def compare_shares(first: Path, second: Path, resamples: int = RESAMPLES) -> Rec
 
 
 _COMPARE: Mapping[Kind, Callable[[Path, Path, int], Record]] = {
-    "claims": compare_runs, "rankings": compare_rankings, "math": compare_shares,
-}  # fmt: skip
+    "claims": compare_runs,
+    "rankings": compare_rankings,
+    "math": compare_shares,
+}

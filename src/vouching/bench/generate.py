@@ -96,10 +96,15 @@ class Writer:
     def settings(self) -> dict[str, str | float | int]:
         """The settings of the responses, recorded beside the output."""
         return {
-            "command": "bench generate", "model": self.model.name, "generations": self.generations,
-            "temperature": self.temperature, "top_p": self.top_p, "max_tokens": self.max_tokens, "seed": self.seed,
+            "command": "bench generate",
+            "model": self.model.name,
+            "generations": self.generations,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
             "vouching": __version__,
-        }  # fmt: skip
+        }
 
     def sampling(self, number: int) -> Sampling:
         """The sampling of response ``number`` to a request, from 0."""

@@ -141,10 +141,14 @@ def _followed(row: Row) -> str:
     prompt: Prompt = row.fields["row"]
     strict, loose = followed(prompt.items, prompt.response)
     line = {
-        "id": prompt.id, "prompt": prompt.prompt, "instruction_id_list": [item.rule for item in prompt.items],
-        "kwargs": [dict(item.arguments) for item in prompt.items], "response": prompt.response,
-        "strict": [*strict], "loose": [*loose],
-    }  # fmt: skip
+        "id": prompt.id,
+        "prompt": prompt.prompt,
+        "instruction_id_list": [item.rule for item in prompt.items],
+        "kwargs": [dict(item.arguments) for item in prompt.items],
+        "response": prompt.response,
+        "strict": [*strict],
+        "loose": [*loose],
+    }
     return json.dumps(line, ensure_ascii=False)
 
 

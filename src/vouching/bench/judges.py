@@ -104,9 +104,7 @@ class JudgeOptions:
 
     def sampling(self) -> Sampling:
         """The sampling settings. Raises ConfigError for a number out of range."""
-        return Sampling(
-            self.max_tokens, self.temperature if self.votes > 1 else 0.0, n=self.votes, seed=self.seed
-        )  # fmt: skip
+        return Sampling(self.max_tokens, self.temperature if self.votes > 1 else 0.0, n=self.votes, seed=self.seed)
 
 
 def judge_work(judges: Sequence[Model], sampling: Sampling) -> AsyncWork:

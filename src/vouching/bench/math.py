@@ -303,16 +303,19 @@ class MathTask(Task[MathProblem]):
 
 def _scored(row: Row, checker: AnswerChecker) -> Line:
     if row.fields is None:
-        return {"id": row.name, "part": "", "share": None, "unanswered": 0, "undecided": 0,
-                "failed": unread(row)}  # fmt: skip
+        return {"id": row.name, "part": "", "share": None, "unanswered": 0, "undecided": 0, "failed": unread(row)}
     problem: MathProblem = row.fields["row"]
     outcomes = [checker.check(response, problem.answer) for response in problem.responses]
     undecided = outcomes.count("undecided")
     decided = len(outcomes) - undecided
     return {
-        "id": problem.id, "part": problem.part, "share": outcomes.count("right") / decided if decided else None,
-        "unanswered": outcomes.count("no answer"), "undecided": undecided, "failed": None,
-    }  # fmt: skip
+        "id": problem.id,
+        "part": problem.part,
+        "share": outcomes.count("right") / decided if decided else None,
+        "unanswered": outcomes.count("no answer"),
+        "undecided": undecided,
+        "failed": None,
+    }
 
 
 def _figures(lines: Sequence[Line], resamples: int) -> dict[str, Any]:

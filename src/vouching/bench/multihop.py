@@ -157,10 +157,13 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
         raise InputError(f'the row must have "question" and "reference", both non-empty strings; {keys}')
     aliases, answers, sources = (_list(record, key) for key in ("aliases", "answers", "sources"))
     return RankQuestion(
-        id=name, question=question.strip(), references=(reference.strip(), *map(str, aliases)), set=place,
+        id=name,
+        question=question.strip(),
+        references=(reference.strip(), *map(str, aliases)),
+        set=place,
         sources=tuple(_given_source(source, i) for i, source in enumerate(sources, 1)),
         candidates=tuple(_candidate(answer) for answer in answers),
-    )  # fmt: skip
+    )
 
 
 def _list(record: Mapping[str, Any], key: str) -> list[Any]:

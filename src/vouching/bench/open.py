@@ -55,9 +55,12 @@ def measured(kind: Kind, options: Options) -> str:
 
 def _claims(options: Options) -> Task[Any]:
     asking = Asking(
-        options.get("method"), options.get("wording"), options.get("tokens"), bool(options.get("raw")),
+        options.get("method"),
+        options.get("wording"),
+        options.get("tokens"),
+        bool(options.get("raw")),
         options.get("tune_threshold"),
-    )  # fmt: skip
+    )
     return ClaimsTask(options["model"] or "embedded", options["jobs"] or cores(), asking)
 
 
@@ -92,9 +95,15 @@ def _answers(options: Options) -> Task[Any]:
     if len(judges) > 1:
         raise InputError(f"expected one judge to audit the answers, got {len(judges)}")
     answering = AnswerOptions(
-        writer_name(options["model"]), options["prompt"], options["generations"], judges[0],
-        options["method"] or "blinded", options["marker"], options["seed"], options["max_tokens"],
-    )  # fmt: skip
+        writer_name(options["model"]),
+        options["prompt"],
+        options["generations"],
+        judges[0],
+        options["method"] or "blinded",
+        options["marker"],
+        options["seed"],
+        options["max_tokens"],
+    )
     marker = answering.marker
     return AnswersTask(answering, lambda: _answerer(answering), partial(_mark, marker) if marker else None)
 

@@ -214,8 +214,15 @@ def _source_text(info: object) -> str:
 
 _FEVER_LABELS = {"SUPPORTS": True, "REFUTES": False, "NOT ENOUGH INFO": False}
 _MARKS = {
-    "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "-COLON-": ":", "_": " ",
-}  # fmt: skip
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "-COLON-": ":",
+    "_": " ",
+}
 """FEVER's escapes in names of pages."""
 _MARK = re.compile("|".join(map(re.escape, _MARKS)))
 

@@ -44,10 +44,13 @@ class RankOptions:
     def arguments(self) -> str:
         """The options on the command line."""
         named = {
-            "--score-model": self.score_model, "--mode": self.mode, "--search-model": self.search_model,
-            "--relevance-model": self.relevance_model, "--wording": self.wording,
+            "--score-model": self.score_model,
+            "--mode": self.mode,
+            "--search-model": self.search_model,
+            "--relevance-model": self.relevance_model,
+            "--wording": self.wording,
             "--max-tokens": self.max_tokens,
-        }  # fmt: skip
+        }
         return " ".join([*(f"{name} {value}" for name, value in named.items() if value), *self.search.split()])
 
 
@@ -207,9 +210,12 @@ def found_notes(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
     return (
-        name, f"{found['rows']:,}", f"{found['failed']:,}",
-        *_figure_rows(found["metrics"]), *_figure_rows(found["dropped"]),
-    )  # fmt: skip
+        name,
+        f"{found['rows']:,}",
+        f"{found['failed']:,}",
+        *_figure_rows(found["metrics"]),
+        *_figure_rows(found["dropped"]),
+    )
 
 
 def _figure_rows(metrics: Mapping[str, Any] | None) -> tuple[str, str]:
@@ -222,7 +228,17 @@ def _ranking(row: RankingRow, *, right: bool) -> ScoredRanking:
     worth = row.worth or ()
     scores = [value if right else -value for value in worth]
     return {
-        "id": row.id, "part": row.part, "worth": worth, "labels": row.labels, "scores": scores, "failed": None,
-        "found": None, "supported": None, "longest": scores, "overlap": scores, "token_f1": None, "seconds": 0.0,
+        "id": row.id,
+        "part": row.part,
+        "worth": worth,
+        "labels": row.labels,
+        "scores": scores,
+        "failed": None,
+        "found": None,
+        "supported": None,
+        "longest": scores,
+        "overlap": scores,
+        "token_f1": None,
+        "seconds": 0.0,
         "keys": [row.id],
-    }  # fmt: skip
+    }

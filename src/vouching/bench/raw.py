@@ -60,8 +60,12 @@ class Asking:
     @property
     def arguments(self) -> str:
         """The options on the command line."""
-        given = {"--method": self.method, "--wording": self.wording, "--max-tokens": self.max_tokens,
-                 "--tune-threshold": self.tune}  # fmt: skip
+        given = {
+            "--method": self.method,
+            "--wording": self.wording,
+            "--max-tokens": self.max_tokens,
+            "--tune-threshold": self.tune,
+        }
         words = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
         return f"{words}{' --raw' if self.raw else ''}"
 

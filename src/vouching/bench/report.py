@@ -18,9 +18,14 @@ _COMPARED = {"p_at_1": "P@1"}
 
 
 def write_tables(
-    path: Path, results: Mapping[str, Any], title: str, lead: str, headings: Sequence[str],
-    tables: Mapping[str, Sequence[Sequence[str]]], notes: Mapping[str, Sequence[str]],
-) -> None:  # fmt: skip
+    path: Path,
+    results: Mapping[str, Any],
+    title: str,
+    lead: str,
+    headings: Sequence[str],
+    tables: Mapping[str, Sequence[Sequence[str]]],
+    notes: Mapping[str, Sequence[str]],
+) -> None:
     """Write an HTML report that consists of tables. Raises InputError if the file cannot be written.
 
     Args:
@@ -34,9 +39,16 @@ def write_tables(
     """
     columns = [(name.rstrip(" >"), name.endswith(">")) for name in headings]
     write_page(
-        path, "bench_rankings.html.jinja", TEMPLATES, title=title, lead=lead, results=results, headings=columns,
-        tables=tables, notes=notes,
-    )  # fmt: skip
+        path,
+        "bench_rankings.html.jinja",
+        TEMPLATES,
+        title=title,
+        lead=lead,
+        results=results,
+        headings=columns,
+        tables=tables,
+        notes=notes,
+    )
 
 
 def number_words(value: float | None, sign: bool = False) -> str:
@@ -66,8 +78,11 @@ def plain_table(*columns: str) -> Table:
     """A plain table; a name that ends in > is that of a column of numbers."""
     return Table(
         *(Column(name.rstrip(" >"), justify="right" if name.endswith(">") else "left") for name in columns),
-        header_style="dim", box=None, pad_edge=False, padding=(0, 2, 0, 0),
-    )  # fmt: skip
+        header_style="dim",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
 
 
 def difference_table(comparison: Mapping[str, Any]) -> Table:

@@ -43,9 +43,14 @@ RUN, RESULTS, REPORT = "run.json", "results.json", "report.html"
 Record = dict[str, Any]
 """The content of run.json or results.json."""
 TASKS: Mapping[Kind, type[Task[Any]]] = {
-    "claims": ClaimsTask, "rankings": RankingsTask, "answers": AnswersTask, "judges": JudgesTask, "ifeval": IfevalTask,
-    "math": MathTask, "taxes": TaxesTask,
-}  # fmt: skip
+    "claims": ClaimsTask,
+    "rankings": RankingsTask,
+    "answers": AnswersTask,
+    "judges": JudgesTask,
+    "ifeval": IfevalTask,
+    "math": MathTask,
+    "taxes": TaxesTask,
+}
 _BLOCK = 1 << 20
 
 
@@ -219,9 +224,14 @@ def _rows(task: Task[RowT], data_set: DataSet[RowT], data: Path, options: RunOpt
 
 
 def _score(
-    name: str, rows: Sequence[Row], task: Task[RowT], out: Path, run: Record, jobs: int,
+    name: str,
+    rows: Sequence[Row],
+    task: Task[RowT],
+    out: Path,
+    run: Record,
+    jobs: int,
     tell: Callable[[int, str | None], None],
-) -> str | None:  # fmt: skip
+) -> str | None:
     """Score the rows of a set that are not scored yet; returns why that stopped, if it did."""
     settings = {**run["settings"], "data": run["data"][name]["fingerprint"]}
 

@@ -209,10 +209,14 @@ class Task(Generic[RowT]):
         sets: Mapping[str, Mapping[str, Any]] = results["sets"]
         title, lead = self.title(results, sum(map(len, scored.values())))
         write_tables(
-            path, results, title=title, lead=f"{lead}; {results['date']}, {results['machine']}",
-            headings=self.headings, tables={name: [*self.table(found)] for name, found in sets.items()},
+            path,
+            results,
+            title=title,
+            lead=f"{lead}; {results['date']}, {results['machine']}",
+            headings=self.headings,
+            tables={name: [*self.table(found)] for name, found in sets.items()},
             notes={name: [*self.notes(found)] for name, found in sets.items()},
-        )  # fmt: skip
+        )
 
     def show(self, results: Mapping[str, Any], width: int) -> Iterator[RenderableType]:
         """The figures for a terminal of ``width`` columns."""

@@ -157,10 +157,13 @@ class TaxesTask(Task[Any]):
             ways = (tuple(line[way].values()) for way in ("strict", "lenient", "answered"))
             attempts.setdefault(line["id"], []).append(Attempt(*ways))
         return {
-            "cases": len(self._known), "answered": len(attempts), "unreadable": self._unreadable,
-            "attempts": len(next(iter(attempts.values()))), "scores": _scores(attempts, self._known),
+            "cases": len(self._known),
+            "answered": len(attempts),
+            "unreadable": self._unreadable,
+            "attempts": len(next(iter(attempts.values()))),
+            "scores": _scores(attempts, self._known),
             "lines": _by_line(attempts),
-        }  # fmt: skip
+        }
 
     def title(self, results: Mapping[str, Any], rows: int) -> tuple[str, str]:
         """Title and lead of the report."""
@@ -193,9 +196,10 @@ def _scored(row: Row) -> str:
     found = score_answer(answer.case.expected, parse_return(answer.response))
     ids = [line.id for line in LINES]
     line = {
-        "id": answer.id, "attempt": answer.attempt,
+        "id": answer.id,
+        "attempt": answer.attempt,
         **{key: dict(zip(ids, getattr(found, key), strict=True)) for key in ("strict", "lenient", "answered")},
-    }  # fmt: skip
+    }
     return json.dumps(line)
 
 

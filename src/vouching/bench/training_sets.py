@@ -125,29 +125,56 @@ def _bioasq(record: Record, pages: FeverPages) -> Iterator[Fields]:
         raise InputError("the question has no snippets, so there is no text to answer from")
     exact: Any = record.get("exact_answer") or record.get("ideal_answer") or []
     flat = [exact] if isinstance(exact, str) else [one if isinstance(one, str) else one[0] for one in exact]
-    sources = [{"id": url.rstrip("/").rpartition("/")[2], "url": url, "text": "\n".join(texts)}
-               for url, texts in by_document.items()]  # fmt: skip
+    sources = [
+        {"id": url.rstrip("/").rpartition("/")[2], "url": url, "text": "\n".join(texts)}
+        for url, texts in by_document.items()
+    ]
     yield {"id": str(record["id"]), "question": text_of(record, "body"), "sources": sources, "answers": flat}
 
 
 _FEVER_AT = "fever.ai/dataset/fever.html: train.jsonl, and wiki-pages.zip for --pages"
 SETS: tuple[TrainingSet, ...] = (
-    TrainingSet("ANLI", ("uid", "hypothesis", "label"), _anli,
-                "github.com/facebookresearch/anli (anli_v1.0.zip), or hf:facebook/anli:train_r1"),
-    TrainingSet("FEVER, as pairs", ("cid", "query", "context", "label"), _fever_pairs,
-                "github.com/easonnie/combine-FEVER-NSMN (nli_fever.zip)"),
+    TrainingSet(
+        "ANLI",
+        ("uid", "hypothesis", "label"),
+        _anli,
+        "github.com/facebookresearch/anli (anli_v1.0.zip), or hf:facebook/anli:train_r1",
+    ),
+    TrainingSet(
+        "FEVER, as pairs",
+        ("cid", "query", "context", "label"),
+        _fever_pairs,
+        "github.com/easonnie/combine-FEVER-NSMN (nli_fever.zip)",
+    ),
     TrainingSet("FEVER", ("claim", "evidence", "verifiable", "label"), _fever, _FEVER_AT),
-    TrainingSet("Nemotron instructions", ("input",), _instruction,
-                "hf:nvidia/Llama-Nemotron-Post-Training-Dataset (RL/instruction_following)"),
-    TrainingSet("Nemotron instructions (NeMo Gym)", ("responses_create_params",), _instruction,
-                "hf:nvidia/Nemotron-RL-instruction_following"),
-    TrainingSet("HotpotQA or 2WikiMultihopQA", ("question", "context", "supporting_facts"), _multihop,
-                "hotpotqa.github.io; github.com/Alab-NII/2wikimultihop (data_ids_april7.zip)"),
-    TrainingSet("MuSiQue", ("question", "paragraphs"), _multihop,
-                "github.com/StonyBrookNLP/musique (musique_ans_v1.0_train.jsonl)"),
-    TrainingSet("BioASQ", ("body", "snippets"), _bioasq,
-                "participants-area.bioasq.org, after registration (training*b.json)"),
-)  # fmt: skip
+    TrainingSet(
+        "Nemotron instructions",
+        ("input",),
+        _instruction,
+        "hf:nvidia/Llama-Nemotron-Post-Training-Dataset (RL/instruction_following)",
+    ),
+    TrainingSet(
+        "Nemotron instructions (NeMo Gym)",
+        ("responses_create_params",),
+        _instruction,
+        "hf:nvidia/Nemotron-RL-instruction_following",
+    ),
+    TrainingSet(
+        "HotpotQA or 2WikiMultihopQA",
+        ("question", "context", "supporting_facts"),
+        _multihop,
+        "hotpotqa.github.io; github.com/Alab-NII/2wikimultihop (data_ids_april7.zip)",
+    ),
+    TrainingSet(
+        "MuSiQue",
+        ("question", "paragraphs"),
+        _multihop,
+        "github.com/StonyBrookNLP/musique (musique_ans_v1.0_train.jsonl)",
+    ),
+    TrainingSet(
+        "BioASQ", ("body", "snippets"), _bioasq, "participants-area.bioasq.org, after registration (training*b.json)"
+    ),
+)
 """In the order in which they are tried. TaxCalcBench is a folder; see :func:`tax_rows`."""
 
 
@@ -249,11 +276,21 @@ def tax_rows(folder: Path, part: Part = "all") -> Iterator[Fields]:
 def tax_row(case: TaxCase) -> Fields:
     """A case as a task of nineteen lines; its rules are words, since the set has none that can be computed."""
     units = [
-        {"id": line.id, "type": "amount", "description": line.description, "rules": ["form"],
-         "depends_on": [*line.depends_on]}
+        {
+            "id": line.id,
+            "type": "amount",
+            "description": line.description,
+            "rules": ["form"],
+            "depends_on": [*line.depends_on],
+        }
         for line in LINES
-    ]  # fmt: skip
+    ]
     rules = [{"id": "form", "text": "The line follows the instructions of Form 1040 for 2024, in whole dollars."}]
-    task = {"task": case.name, "description": "Form 1040 of 2024, line by line.", "data": dict(case.record),
-            "rules": rules, "units": units}  # fmt: skip
+    task = {
+        "task": case.name,
+        "description": "Form 1040 of 2024, line by line.",
+        "data": dict(case.record),
+        "rules": rules,
+        "units": units,
+    }
     return {"id": case.name, "task": task, "gold": {line.id: int(case.expected[line.id]) for line in LINES}}

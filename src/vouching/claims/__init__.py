@@ -7,6 +7,14 @@ from vouching.claims.missing import about_sources
 from vouching.claims.summary import claims_report
 
 __all__ = [
-    "Answer", "AnswerLike", "Decomposition", "about_sources", "check_min_confidence", "claims_report", "decided",
-    "decompose", "read_answer", "with_verdicts",
-]  # fmt: skip
+    "Answer",
+    "AnswerLike",
+    "Decomposition",
+    "about_sources",
+    "check_min_confidence",
+    "claims_report",
+    "decided",
+    "decompose",
+    "read_answer",
+    "with_verdicts",
+]

@@ -70,12 +70,18 @@ _FORMS: tuple[tuple[str, Kind], ...] = (
     (rf"(?:(?=[^,]*?\b{_GENERAL}\b){_SOURCE}{_DO_NOT}|{_NO_SOURCE}{_ADVERB})\ {_HOLD}{_TOPIC}", "value"),
     # of the writer: "I could not find the fare"
     (rf"i(?:\ have|\ found|\ saw|\ see)\ {_NONE}(?:\ {_ABOUT})?{_TOPIC}", "mention"),
-    (rf"(?:i(?:\ am|'m)?|we(?=.*(?:{_WITHIN}|{_INFORMATION}))(?:\ are|\ were)?|i\ was|)\ ?(?:\w+ly\ )?"
-     rf"(?:(?:do|did|could|can|was|were|am|are|have)(?:\ not|n't)|cannot|can't|not|unable)(?:\ currently)?"
-     rf"(?:\ able)?(?:\ to)?(?:\ be\ able\ to)?\ (?:{_REFUSE}\b|have\ access\b|(?:have|provide|give|find|see)\ "
-     rf"{_FILLER}{_INFORMATION}|(?!have|give|provide){_KNOW}\b)(?:\ with)?(?:\ {_ABOUT})?{_TOPIC}", "mention"),
-    (r"(?:i|we)(?:\ am|'m|\ are|'re)\ (?:not\ (?:sure|certain|aware)|unsure|unaware|uncertain)(?:\ (?:about|of))?"
-     + _TOPIC, "mention"),
+    (
+        rf"(?:i(?:\ am|'m)?|we(?=.*(?:{_WITHIN}|{_INFORMATION}))(?:\ are|\ were)?|i\ was|)\ ?(?:\w+ly\ )?"
+        rf"(?:(?:do|did|could|can|was|were|am|are|have)(?:\ not|n't)|cannot|can't|not|unable)(?:\ currently)?"
+        rf"(?:\ able)?(?:\ to)?(?:\ be\ able\ to)?\ (?:{_REFUSE}\b|have\ access\b|(?:have|provide|give|find|see)\ "
+        rf"{_FILLER}{_INFORMATION}|(?!have|give|provide){_KNOW}\b)(?:\ with)?(?:\ {_ABOUT})?{_TOPIC}",
+        "mention",
+    ),
+    (
+        r"(?:i|we)(?:\ am|'m|\ are|'re)\ (?:not\ (?:sure|certain|aware)|unsure|unaware|uncertain)(?:\ (?:about|of))?"
+        + _TOPIC,
+        "mention",
+    ),
     # of a thing: "The fare is not given in the text", "Her age is never mentioned"
     (rf"it{_BE_NOT}\ {_SAID}{_WITHIN}?\ (?P<topic>{_ASKED}.+?)", "statement"),
     (rf"it(?:{_BE_NOT}\ {_HELD}|\ {_BE}\ (?:unclear|unknown)){_SAID_WITHIN}\ (?P<topic>{_ASKED}.+?)", "statement"),
@@ -86,12 +92,16 @@ _FORMS: tuple[tuple[str, Kind], ...] = (
     (rf"{_THE_ANSWER}(?:\ (?:cannot|can't|could\ not|couldn't)\ be|{_BE_NOT})\ (?:{_SAID}|{_HELD})", "value"),
     (rf"{_THE_ANSWER}{_BE_NOT}{_WITHIN}", "value"),
     # of nothing: "There is no information about refunds", "Not stated in the text", "Unknown"
-    (rf"(?:(?:there(?:\ (?:is|are|was|were)|'s)\ )?{_NONE}|there\ (?:is|are|was)(?:\ not|n't)\ {_FILLER}{_INFORMATION})"
-     r"(?:\ (?:(?:could|has|have|can)\ )?(?:is|are|was|were|be|been)?\ ?"
-     rf"(?:made|given|provided|available|included|found))?{_WITHIN}?(?:\ {_ABOUT}|(?=\W*$|\ in\b)){_TOPIC}", "mention"),
+    (
+        rf"(?:(?:there(?:\ (?:is|are|was|were)|'s)\ )?{_NONE}|"
+        rf"there\ (?:is|are|was)(?:\ not|n't)\ {_FILLER}{_INFORMATION})"
+        r"(?:\ (?:(?:could|has|have|can)\ )?(?:is|are|was|were|be|been)?\ ?"
+        rf"(?:made|given|provided|available|included|found))?{_WITHIN}?(?:\ {_ABOUT}|(?=\W*$|\ in\b)){_TOPIC}",
+        "mention",
+    ),
     (rf"(?:not|never|nowhere)\ (?:\w+ly\ )?(?:{_SAID}|{_HELD}){_WITHIN}?(?:\ (?P<topic>{_ASKED}.+?))?", "statement"),
     (rf"(?:unknown|unspecified|unstated|unclear|unanswerable|n/a|cannot\ be\ (?:{_SAID}|{_HELD})){_WITHIN}?", "value"),
-)  # fmt: skip
+)
 _OPENING = rf"""(?:(?:unfortunately|regrettably|however|but|sorry|apologies|i(?:\ am|'m)\ (?:very\ )?(?:sorry|afraid)|
     i\ apologi[sz]e|(?P<opened>(?:based\ on|according\ to|from|in|within)\ {_SOURCE})|
     as\ an\ ai(?:\ \w+){{0,2}})(?:[,:;]?\ |,)(?:but\ |that\ )?)*"""
@@ -103,8 +113,11 @@ _DENIAL = re.compile(
 _AT_END = re.compile(rf"{_WITHIN}\W*$", re.VERBOSE | re.IGNORECASE)
 _VERB_FIRST = re.compile(rf"(?:{_KNOW}\ )?(?:{_FILLER}{_INFORMATION}\ (?:{_ABOUT}\ )?)?", re.VERBOSE | re.IGNORECASE)
 """What may come before the topic: "enough information to [say] who", "could not find [anything about] refunds"."""
-_JOINT = re.compile(r"\s*;\s+(?:(?:but|however|and),?\s+)?|\s*,\s+(?:but|though|although|however,?|yet|so|and)\s+|"
-                    r"\s+(?:but|although|though)\s+", re.IGNORECASE)  # fmt: skip
+_JOINT = re.compile(
+    r"\s*;\s+(?:(?:but|however|and),?\s+)?|\s*,\s+(?:but|though|although|however,?|yet|so|and)\s+|"
+    r"\s+(?:but|although|though)\s+",
+    re.IGNORECASE,
+)
 _FEW = 2
 """Words that state nothing."""
 _LONGEST = 300

@@ -105,9 +105,11 @@ async def _check_given(
     judged = [*outcomes]
     placed = [[*_cited_claims(answer, number, outcomes)] for number in range(len(answer.citations))]
     results = await asyncio.gather(
-        *(_result(answer, given, claims, outcomes, sources, verify)
-          for given, claims in zip(answer.citations, placed, strict=True))
-    )  # fmt: skip
+        *(
+            _result(answer, given, claims, outcomes, sources, verify)
+            for given, claims in zip(answer.citations, placed, strict=True)
+        )
+    )
     for result, claims in zip(results, placed, strict=True):
         kind = _WARNED.get(result.outcome)
         for at in {number for number, _ in claims} if kind else ():
@@ -117,8 +119,10 @@ async def _check_given(
 
 
 _WARNED: dict[CitationOutcome, Literal["citation", "misattributed"]] = {
-    "other_source": "misattributed", "not_in_source": "citation", "unknown_source": "citation",
-}  # fmt: skip
+    "other_source": "misattributed",
+    "not_in_source": "citation",
+    "unknown_source": "citation",
+}
 _WORST: tuple[CitationOutcome, ...] = ("unverified", "no_source", "other_source", "supports")
 
 
@@ -150,9 +154,13 @@ _MOST_OF = 0.8
 
 
 async def _result(
-    answer: Answer, given: GivenCitation, claims: Sequence[tuple[int, Claim]], outcomes: Sequence[Outcome],
-    sources: Sequence[Source], verify: Verify,
-) -> CitationResult:  # fmt: skip
+    answer: Answer,
+    given: GivenCitation,
+    claims: Sequence[tuple[int, Claim]],
+    outcomes: Sequence[Outcome],
+    sources: Sequence[Source],
+    verify: Verify,
+) -> CitationResult:
     cited = _given_sources(given, sources)
     texts = [answer.text[given.start : given.end].strip()]
     texts += [claim.span.text if claim.span else claim.text for _, claim in claims]

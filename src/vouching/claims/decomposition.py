@@ -206,8 +206,10 @@ class _Found:
 
     def _shared(self, span: Span) -> list[Claim]:
         """A claim for each subject of a clause with "respectively"."""
-        stated = [(share, _moved(Span(span.text[share.start : share.end], share.start, share.end), span.start))
-                  for share in shares(span.text)]  # fmt: skip
+        stated = [
+            (share, _moved(Span(span.text[share.start : share.end], share.start, share.end), span.start))
+            for share in shares(span.text)
+        ]
         return [Claim(self.discourse.complete(share.text)[0], span=place, context=span.text) for share, place in stated]
 
 

@@ -71,8 +71,11 @@ _ABOUT_ANSWER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _KINDS: tuple[tuple[re.Pattern[str], Reason], ...] = (
-    (_WRITER, "greeting"), (_TO_READER, "instruction"), (_ATTITUDE, "opinion"), (_ABOUT_ANSWER, "greeting"),
-)  # fmt: skip
+    (_WRITER, "greeting"),
+    (_TO_READER, "instruction"),
+    (_ATTITUDE, "opinion"),
+    (_ABOUT_ANSWER, "greeting"),
+)
 _OPENING = re.compile(r"(?:(?:if|for|when|in case|should|to|also|unfortunately|note)\b[^,:.!?]*,\s+)?", re.IGNORECASE)
 """A phrase or clause before the main one: "For more information, see ..."."""
 _BARE_ASK = re.compile(r"(?:just |please |do |you can |feel free to )*(?:ask|let me know|say so|reach out)\b", re.I)

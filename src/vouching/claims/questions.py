@@ -47,8 +47,15 @@ _ANY = {
 """What "yes" and "no" state of them."""
 _ALL = frozenset(str.split("all every everyone everybody everything both each"))
 _TO_THE_READER = {
-    "i": "you", "my": "your", "me": "you", "mine": "yours", "we": "you", "our": "your", "us": "you", "i'm": "you are",
-}  # fmt: skip
+    "i": "you",
+    "my": "your",
+    "me": "you",
+    "mine": "yours",
+    "we": "you",
+    "our": "your",
+    "us": "you",
+    "i'm": "you are",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +211,15 @@ def _amount(rest: list[str], *, partitive: bool) -> Gap | None:
 
 
 _FORMS = {
-    "who": _person, "whom": _person, "when": _circumstance, "where": _circumstance, "why": _circumstance,
-    "what": _thing, "which": _which, "how": _degree,
-}  # fmt: skip
+    "who": _person,
+    "whom": _person,
+    "when": _circumstance,
+    "where": _circumstance,
+    "why": _circumstance,
+    "what": _thing,
+    "which": _which,
+    "how": _degree,
+}
 
 
 def _inverted(verbal: list[str]) -> Gap | None:

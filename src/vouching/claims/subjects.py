@@ -41,9 +41,18 @@ _PERSONS = re.compile(
 _ADVERBS = frozenset(str.split("also later then now still already often usually never always only each both"))
 _NAME_WORDS = frozenset(str.split("of the de van von di la"))
 _TITLES: dict[str, Literal["he", "she"]] = {
-    "mr": "he", "sir": "he", "lord": "he", "king": "he", "prince": "he",
-    "ms": "she", "mrs": "she", "miss": "she", "lady": "she", "queen": "she", "princess": "she",
-}  # fmt: skip
+    "mr": "he",
+    "sir": "he",
+    "lord": "he",
+    "king": "he",
+    "prince": "he",
+    "ms": "she",
+    "mrs": "she",
+    "miss": "she",
+    "lady": "she",
+    "queen": "she",
+    "princess": "she",
+}
 _MAX_WORDS = 8
 
 

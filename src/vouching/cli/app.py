@@ -32,10 +32,35 @@ if TYPE_CHECKING:
     app: typer.Typer
 
 COMMANDS = (
-    "check", "windows", "audit", "follow", "challenge", "answer", "rank", "index", "models", "bench", "data", "reward",
-    "calibrate", "diagnose", "train", "runs", "evolve", "gate", "measure", "replay", "serve", "mcp", "proxy", "ledger",
-    "review", "policy", "schema", "rows",
-)  # fmt: skip
+    "check",
+    "windows",
+    "audit",
+    "follow",
+    "challenge",
+    "answer",
+    "rank",
+    "index",
+    "models",
+    "bench",
+    "data",
+    "reward",
+    "calibrate",
+    "diagnose",
+    "train",
+    "runs",
+    "evolve",
+    "gate",
+    "measure",
+    "replay",
+    "serve",
+    "mcp",
+    "proxy",
+    "ledger",
+    "review",
+    "policy",
+    "schema",
+    "rows",
+)
 """The commands, of which only one is loaded if it is the first argument."""
 
 
@@ -293,9 +318,10 @@ def _choices(found: re.Match[str]) -> str:
 
 
 _COMMAND_OF = {
-    "blinded": "vouch audit", **dict.fromkeys(("checklist", "holistic", "rules"), "vouch follow"),
+    "blinded": "vouch audit",
+    **dict.fromkeys(("checklist", "holistic", "rules"), "vouch follow"),
     "assurance": "vouch challenge",
-}  # fmt: skip
+}
 """The command for a method that another command's --method does not offer."""
 
 

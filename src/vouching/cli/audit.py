@@ -123,8 +123,13 @@ def audit_command(
     """
     with usage_errors():
         settings = {
-            "scope": scope, "match": match, "votes": votes, "seed": seed, "max_tokens": max_tokens, "wording": wording,
-        }  # fmt: skip
+            "scope": scope,
+            "match": match,
+            "votes": votes,
+            "seed": seed,
+            "max_tokens": max_tokens,
+            "wording": wording,
+        }
         judging, keeping = Judging(model, "blinded", settings=settings), Keeping("audit", ledger)
         subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report, keeping)
         spread = Spread(shard, engine, ray_address, jobs)
@@ -133,10 +138,18 @@ def audit_command(
         if input is not None and output is not None:
             checker = judging.checker()  # an invalid setting shows before any file is created
             job = RowJob(
-                input, output, judging.waiting(checker), look_at(_count_pairs), judging.note("audit", checker),
-                ("response", "claim"), resume, stop_on_problem=stop_on_error, open_work=judging.opened,
-                waits=judging.waits(checker), table="records",
-            )  # fmt: skip
+                input,
+                output,
+                judging.waiting(checker),
+                look_at(_count_pairs),
+                judging.note("audit", checker),
+                ("response", "claim"),
+                resume,
+                stop_on_problem=stop_on_error,
+                open_work=judging.opened,
+                waits=judging.waits(checker),
+                table="records",
+            )
             raise typer.Exit(finish_rows(keeping.job(job), _PAIRS, fail, RowPage(report), spread))
         text, given = subject.read()
         if not given:

@@ -282,10 +282,17 @@ _Longest = Annotated[int, typer.Option("--max-tokens", metavar="N", min=1, help=
 
 @app.command("generate", epilog=_GENERATE_EPILOG)
 def generate_command(
-    name: _AnsweredSet, model: _Author, output: _Responses, limit: _First = None, generations: _Generations = 1,
-    temperature: _Temperature = 0.0, top_p: _TopP = 1.0, max_tokens: _Longest = 4096, seed: _Seed = 0,
+    name: _AnsweredSet,
+    model: _Author,
+    output: _Responses,
+    limit: _First = None,
+    generations: _Generations = 1,
+    temperature: _Temperature = 0.0,
+    top_p: _TopP = 1.0,
+    max_tokens: _Longest = 4096,
+    seed: _Seed = 0,
     resume: _Resume = False,
-) -> None:  # fmt: skip
+) -> None:
     """Let a language model respond to a set, for bench run SET --responses FILE.
 
     Sets of questions with documents and of requests (hotpotqa, ragtruth_requests, ...) need no file: bench run asks the
@@ -312,9 +319,16 @@ def generate_command(
 
 @app.command("build", epilog=_BUILD_EPILOG)
 def build_command(
-    input: _Input, output: _Output, model: _Models = None, judge: _Judge = None, per_model: _PerModel = 1,
-    voter: _Voter = False, votes: _Votes = None, seed: _Seed = 0, resume: _Resume = False,
-) -> None:  # fmt: skip
+    input: _Input,
+    output: _Output,
+    model: _Models = None,
+    judge: _Judge = None,
+    per_model: _PerModel = 1,
+    voter: _Voter = False,
+    votes: _Votes = None,
+    seed: _Seed = 0,
+    resume: _Resume = False,
+) -> None:
     """Build your own ranking set as FGVeriBench was built: answers, labels from a model, and votes of three people.
 
     Rows without votes are marked as verified by a model only. Put the finished set into the folder rankings of the data
@@ -337,9 +351,12 @@ def build_command(
             done, report = True, count_votes(input, output, votes)
         else:
             settings = {
-                "command": "bench build", "models": ",".join(model or ()), "judge": judge or "",
-                "per_model": per_model, "seed": seed,
-            }  # fmt: skip
+                "command": "bench build",
+                "models": ",".join(model or ()),
+                "judge": judge or "",
+                "per_model": per_model,
+                "seed": seed,
+            }
             work = ranking_work(model or [], judge or "", per_model, seed)
             done, report = built_rows(str(input), output, work, settings, resume, show_rows)
     for line in report:

@@ -171,14 +171,35 @@ the run stopped and can be resumed.
 
 @app.command("run", epilog=_RUN_EPILOG)
 def run_command(
-    context: typer.Context, out: _Out, names: _Names = None, input: _Own = None, model: _Model = None,
-    split: _Split = "test", limit: _Limit = None, resume: _ResumeRun = False, seed: _ModelSeed = None,
-    max_tokens: _MaxTokens = 1024, jobs: _Jobs = 1, score_model: _ScoreModel = None, mode: _Mode = None,
-    search_model: _SearchModel = None, relevance_model: _RelevanceModel = None, index: Indexes = None,
-    web: WebEngines = None, prompt: _Prompt = "plain", generations: _Generations = 1, method: _Method = None,
-    marker: _Marker = None, judge: _Judges = None, votes: _JudgeVotes = 1, responses: _Responses = None,
-    wording: _Wording = None, raw: _Raw = False, seeds: _Seeds = "0", tune_threshold: _Tune = None,
-) -> None:  # fmt: skip
+    context: typer.Context,
+    out: _Out,
+    names: _Names = None,
+    input: _Own = None,
+    model: _Model = None,
+    split: _Split = "test",
+    limit: _Limit = None,
+    resume: _ResumeRun = False,
+    seed: _ModelSeed = None,
+    max_tokens: _MaxTokens = 1024,
+    jobs: _Jobs = 1,
+    score_model: _ScoreModel = None,
+    mode: _Mode = None,
+    search_model: _SearchModel = None,
+    relevance_model: _RelevanceModel = None,
+    index: Indexes = None,
+    web: WebEngines = None,
+    prompt: _Prompt = "plain",
+    generations: _Generations = 1,
+    method: _Method = None,
+    marker: _Marker = None,
+    judge: _Judges = None,
+    votes: _JudgeVotes = 1,
+    responses: _Responses = None,
+    wording: _Wording = None,
+    raw: _Raw = False,
+    seeds: _Seeds = "0",
+    tune_threshold: _Tune = None,
+) -> None:
     """Score data sets; write rows, figures with intervals and a report to a folder.
 
     The kind of the sets determines what is measured and which options apply. On claims, it is a verifier, next to

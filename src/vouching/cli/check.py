@@ -192,8 +192,14 @@ def check_command(
 
 def _check_trace(trace: str, subject: Subject, judging: Judging, question: str | None, fail: bool) -> Exit:
     """Judge each answer of a conversation, print its report, and return the exit status."""
-    given = {"CLAIM": subject.text, "--response": subject.response, "--question": question, "--source": subject.source,
-             "--source-text": subject.source_text, "--report": subject.report}  # fmt: skip
+    given = {
+        "CLAIM": subject.text,
+        "--response": subject.response,
+        "--question": question,
+        "--source": subject.source,
+        "--source-text": subject.source_text,
+        "--report": subject.report,
+    }
     if others := [name for name, value in given.items() if value]:
         raise InputError(f"--trace has its own questions and sources, and its reports are printed: omit {others[0]}")
     subject.keeping.refuse()
@@ -272,9 +278,19 @@ def check_job(files: tuple[str, str, bool], judging: Judging, jobs: int = 1, sto
     work = judging.waiting(checker) if waits else judging
     input, output, resume = files
     return RowJob(
-        input, output, work, LOOK, judging.note("check", checker), TEXT_COLUMNS, resume, jobs, stop,
-        open_work=judging.opened, waits=waits, table="records",
-    )  # fmt: skip
+        input,
+        output,
+        work,
+        LOOK,
+        judging.note("check", checker),
+        TEXT_COLUMNS,
+        resume,
+        jobs,
+        stop,
+        open_work=judging.opened,
+        waits=waits,
+        table="records",
+    )
 
 
 def _count(findings: list[dict[str, Any]]) -> Mapping[str, int]:

@@ -42,9 +42,12 @@ CONVERT_EXAMPLES = (
 
 
 def convert_command(
-    input: _Foreign, output: _Converted = "-", pages: _Pages = None, part: _Part = "all",
+    input: _Foreign,
+    output: _Converted = "-",
+    pages: _Pages = None,
+    part: _Part = "all",
     limit: _RowLimit = None,
-) -> None:  # fmt: skip
+) -> None:
     """Show how rows of other tools and of training sets are read, and write them as rows of ours.
 
     Rows to check: those of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, and chats

@@ -156,10 +156,18 @@ def ended(made: Made) -> Exit:
     ),
 )
 def perturb_command(
-    input: _Claims, output: _Probes, strategies: _Strategies = None, per_row: _PerRow = 4, seed: _Seed = 0,
-    limit: _Limit = None, resume: _Resume = False, jobs: Jobs = 1, shard: ShardOf = None, engine: EngineName = "local",
+    input: _Claims,
+    output: _Probes,
+    strategies: _Strategies = None,
+    per_row: _PerRow = 4,
+    seed: _Seed = 0,
+    limit: _Limit = None,
+    resume: _Resume = False,
+    jobs: Jobs = 1,
+    shard: ShardOf = None,
+    engine: EngineName = "local",
     ray_address: RayAddress = None,
-) -> None:  # fmt: skip
+) -> None:
     """Change Attributable claims: insert errors of known type and place, and rewrite with the same meaning.
 
     Each line is a row with claim, source and label that records the original claim, and where and how it was changed.
@@ -224,10 +232,20 @@ def _perturb_file(
     ),
 )
 def annotate_command(
-    input: _Claims, output: _Output, model: _Writer, demand: _Demand = None, prompts: _Prompts = None,
-    wording: _Wording = "ours", seed: _Seed = 0, max_tokens: _DerivedTokens = None, resume: _Resume = False,
-    jobs: Jobs = 1, shard: ShardOf = None, engine: EngineName = "local", ray_address: RayAddress = None,
-) -> None:  # fmt: skip
+    input: _Claims,
+    output: _Output,
+    model: _Writer,
+    demand: _Demand = None,
+    prompts: _Prompts = None,
+    wording: _Wording = "ours",
+    seed: _Seed = 0,
+    max_tokens: _DerivedTokens = None,
+    resume: _Resume = False,
+    jobs: Jobs = 1,
+    shard: ShardOf = None,
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
+) -> None:
     """Let a language model write records that a smaller model learns from.
 
     The output has one chat per accepted row, as TRL's SFT expects it; rejected rows and the reasons go to another file.
@@ -247,9 +265,16 @@ def annotate_command(
     epilog=_epilog("vouch data checklist --input prompts.jsonl --model openai/gpt-4o-mini --output checklists.jsonl"),
 )
 def checklist_command(
-    input: _Instructions, output: _Output, model: _Writer, critic: _Critic = None, rules: _Rules = False,
-    wording: _MakerWording = "ours", seed: _Seed = 0, max_tokens: _DerivedTokens = None, resume: _Resume = False,
-) -> None:  # fmt: skip
+    input: _Instructions,
+    output: _Output,
+    model: _Writer,
+    critic: _Critic = None,
+    rules: _Rules = False,
+    wording: _MakerWording = "ours",
+    seed: _Seed = 0,
+    max_tokens: _DerivedTokens = None,
+    resume: _Resume = False,
+) -> None:
     """Let a language model write a checklist for each instruction, and rewrite checklists with faults.
 
     Each output row has id, instruction, checklist and attempts. Checklists with remaining faults go to another file.
@@ -273,9 +298,16 @@ def checklist_command(
     ),
 )
 def gold_command(
-    input: _Checklists, output: _Output, model: _Policy, samples: _Samples = 1, labels: _Labels = None,
-    evaluation: _Evaluation = None, seed: _Seed = 0, max_tokens: _MaxTokens = 1024, resume: _Resume = False,
-) -> None:  # fmt: skip
+    input: _Checklists,
+    output: _Output,
+    model: _Policy,
+    samples: _Samples = 1,
+    labels: _Labels = None,
+    evaluation: _Evaluation = None,
+    seed: _Seed = 0,
+    max_tokens: _MaxTokens = 1024,
+    resume: _Resume = False,
+) -> None:
     """Let a policy answer, and label each checklist item of its answers: training examples for a verifier.
 
     Each line has id, x (the instruction), y (the answer), c (the item), l (1 or 0) and by (rule or person). Items
@@ -313,11 +345,24 @@ def evaluations(files: list[str]) -> list[str]:
     ),
 )
 def pairs_command(
-    input: _Questions, output: _Output, model: _Models = None, judge: _Judge = None, per_model: _PerModel = 2,
-    wrong: _Wrong = 4, pairs: _Pairs = 6, search_model: _SearchModel = None, index: Indexes = None,
-    web: WebEngines = None, dpo: _Dpo = None, seed: _Seed = 0, resume: _Resume = False, jobs: Jobs = 1,
-    shard: ShardOf = None, engine: EngineName = "local", ray_address: RayAddress = None,
-) -> None:  # fmt: skip
+    input: _Questions,
+    output: _Output,
+    model: _Models = None,
+    judge: _Judge = None,
+    per_model: _PerModel = 2,
+    wrong: _Wrong = 4,
+    pairs: _Pairs = 6,
+    search_model: _SearchModel = None,
+    index: Indexes = None,
+    web: WebEngines = None,
+    dpo: _Dpo = None,
+    seed: _Seed = 0,
+    resume: _Resume = False,
+    jobs: Jobs = 1,
+    shard: ShardOf = None,
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
+) -> None:
     """Make pairs of a better and a worse answer, each with its evidence: training data for a ranking model.
 
     Language models answer; a judge marks and compares the answers, using the reference. Without --model, the right
@@ -332,10 +377,17 @@ def pairs_command(
         if model and judge is None:
             raise InputError("--model requires --judge: pass a language model that marks the answers")
         settings = {
-            "command": "data pairs", "models": ",".join(model or ()), "judge": judge or "", "per_model": per_model,
-            "wrong": wrong, "pairs": pairs, "seed": seed, **search.settings, "search_model": search_model or "",
+            "command": "data pairs",
+            "models": ",".join(model or ()),
+            "judge": judge or "",
+            "per_model": per_model,
+            "wrong": wrong,
+            "pairs": pairs,
+            "seed": seed,
+            **search.settings,
+            "search_model": search_model or "",
             "vouching": __version__,
-        }  # fmt: skip
+        }
         work = partial(open_pair_maker, model or [], judge, per_model, wrong, pairs, search, search_model, seed)
         spread, waits = Spread(shard, engine, ray_address, jobs), "a web engine" if search.waits else None
         files = MadeFiles(input, output, resume, spread.wanted(input))

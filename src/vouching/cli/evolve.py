@@ -102,9 +102,14 @@ def reflect_command(
         checker = Checker(model, method=method, seed=seed, max_tokens=max_tokens)
         answers = output.with_suffix(".judged.jsonl")
         settings = {
-            "command": "evolve reflect", "model": model, "method": method, "seed": seed, "max_tokens": max_tokens,
-            "vouching": __version__, **(checker.decoding or {}),
-        }  # fmt: skip
+            "command": "evolve reflect",
+            "model": model,
+            "method": method,
+            "seed": seed,
+            "max_tokens": max_tokens,
+            "vouching": __version__,
+            **(checker.decoding or {}),
+        }
         summary = show_rows(judging_job(checker, input, answers, settings), _AGAIN)
         if summary.stopped is not None:
             raise typer.Exit(Exit.INCOMPLETE)

@@ -145,11 +145,18 @@ def follow_command(
     """
     with usage_errors():
         of_model = {
-            "--source": source, "--source-text": source_text, "--aggregate": aggregate, "--reasons": reasons,
-            "--checklist": checklist, "--threshold": threshold != 0.5, "--votes": votes != 1,
-            "--seed": seed is not None, "--max-tokens": max_tokens, "--model": given_here(context, "model"),
+            "--source": source,
+            "--source-text": source_text,
+            "--aggregate": aggregate,
+            "--reasons": reasons,
+            "--checklist": checklist,
+            "--threshold": threshold != 0.5,
+            "--votes": votes != 1,
+            "--seed": seed is not None,
+            "--max-tokens": max_tokens,
+            "--model": given_here(context, "model"),
             "--wording": wording,
-        }  # fmt: skip
+        }
         _refuse_unused(method, of_model)
         spread = Spread(shard, engine, ray_address, jobs)
         settings = {"votes": votes, "aggregate": aggregate, "seed": seed, "reasons": reasons}
@@ -169,9 +176,12 @@ def follow_command(
 
 
 def _follow_text(
-    subject: Subject, judging: Judging, instruction: str | None, checklist: str | None,
+    subject: Subject,
+    judging: Judging,
+    instruction: str | None,
+    checklist: str | None,
     items: tuple[ChecklistItem, ...] | None,
-) -> Report:  # fmt: skip
+) -> Report:
     """Judge a single answer and print the record."""
     text, given = subject.read(*filter(None, [checklist]))
     if instruction is None:
@@ -229,9 +239,18 @@ def _job(
     checker = judging.checker()  # an invalid setting shows before any file is created
     note = {**judging.note("follow", checker), "checklist": checklist}
     job = RowJob(
-        input, output, judging.waiting(checker), look_at(_count), note, ("response",), resume, stop_on_problem=stop,
-        open_work=judging.opened, waits=judging.waits(checker), table="records",
-    )  # fmt: skip
+        input,
+        output,
+        judging.waiting(checker),
+        look_at(_count),
+        note,
+        ("response",),
+        resume,
+        stop_on_problem=stop,
+        open_work=judging.opened,
+        waits=judging.waits(checker),
+        table="records",
+    )
     return job, _ITEMS, None
 
 

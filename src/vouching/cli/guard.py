@@ -190,10 +190,15 @@ def proxy_command(
 
     with usage_errors():
         given = {
-            "upstream": upstream, "address": address, "action": action, "unverified": unverified, "stream": stream,
-            "undocumented": undocumented, "abstained": abstained,
+            "upstream": upstream,
+            "address": address,
+            "action": action,
+            "unverified": unverified,
+            "stream": stream,
+            "undocumented": undocumented,
+            "abstained": abstained,
             "documents": json.dumps(documents) if documents else None,
-        }  # fmt: skip
+        }
         overrides = [f"proxy.{name}={value}" for name, value in given.items() if value is not None]
         policy = read_policy(config, [*overrides, *([] if ledger is None else [f"serve.ledger={ledger}"])])
         if model is not None:

@@ -74,9 +74,14 @@ class Judging:
         """The checker. Raises ConfigError for an unknown model or an invalid setting."""
         engines = self.search.engines() if self.search else None
         return Checker(
-            self.model, self.threshold, method=self.method, search=engines, queries=self.search.queries,
-            min_confidence=self.min_confidence, **self.settings,
-        )  # fmt: skip
+            self.model,
+            self.threshold,
+            method=self.method,
+            search=engines,
+            queries=self.search.queries,
+            min_confidence=self.min_confidence,
+            **self.settings,
+        )
 
     def __call__(self) -> Work:
         """The function from a row to its line."""
@@ -184,9 +189,13 @@ class Subject:
             of_rows: further options for a file of rows, with whether they were given.
         """
         singles = {
-            self.what: self.text, "--response": self.response, "--source": self.source,
-            "--source-text": self.source_text, "--json": self.as_json, **others,
-        }  # fmt: skip
+            self.what: self.text,
+            "--response": self.response,
+            "--source": self.source,
+            "--source-text": self.source_text,
+            "--json": self.as_json,
+            **others,
+        }
         refuse_row_contradictions(singles, files, self.report, *paths, of_rows=of_rows)
         _refuse_report(self.report, files[:2], self.response, *self.source)
 

@@ -43,19 +43,52 @@ vouch models test local:/weights --max-tokens 300
 none of its replies to the ten claims could be read.
 """
 SHIPPED: tuple[dict[str, Any], ...] = (
-    {"kind": "embedded", "form": "embedded", "needs": "nothing", "licence": "Apache-2.0", "speed": "fast",
-     "gives": "the whole record", "measured": True},
-    {"kind": "embedded:small", "form": "embedded:small", "needs": "nothing", "licence": "Apache-2.0", "speed": "fast",
-     "gives": "the whole record", "measured": True},
-    {"kind": "embedded:rules", "form": "embedded:rules", "needs": "nothing", "licence": "Apache-2.0", "speed": "fast",
-     "gives": "the whole record", "measured": True},
-    {"kind": "language model", "form": "http://HOST/v1#NAME, openai/NAME, local:PATH or vllm:PATH",
-     "needs": "a server, or extra train or vllm", "licence": "that of the model", "speed": "that of the model",
-     "gives": "the whole record", "measured": False},
-    {"kind": "decision", "form": "decision:ADDRESS#MODEL, or openai, typesafe, gemini, openrouter, perplexity or "
-     "ollama for ADDRESS", "needs": "a server", "licence": "that of the model", "speed": "that of the model",
-     "gives": "nothing", "measured": False},
-)  # fmt: skip
+    {
+        "kind": "embedded",
+        "form": "embedded",
+        "needs": "nothing",
+        "licence": "Apache-2.0",
+        "speed": "fast",
+        "gives": "the whole record",
+        "measured": True,
+    },
+    {
+        "kind": "embedded:small",
+        "form": "embedded:small",
+        "needs": "nothing",
+        "licence": "Apache-2.0",
+        "speed": "fast",
+        "gives": "the whole record",
+        "measured": True,
+    },
+    {
+        "kind": "embedded:rules",
+        "form": "embedded:rules",
+        "needs": "nothing",
+        "licence": "Apache-2.0",
+        "speed": "fast",
+        "gives": "the whole record",
+        "measured": True,
+    },
+    {
+        "kind": "language model",
+        "form": "http://HOST/v1#NAME, openai/NAME, local:PATH or vllm:PATH",
+        "needs": "a server, or extra train or vllm",
+        "licence": "that of the model",
+        "speed": "that of the model",
+        "gives": "the whole record",
+        "measured": False,
+    },
+    {
+        "kind": "decision",
+        "form": "decision:ADDRESS#MODEL, or openai, typesafe, gemini, openrouter, perplexity or ollama for ADDRESS",
+        "needs": "a server",
+        "licence": "that of the model",
+        "speed": "that of the model",
+        "gives": "nothing",
+        "measured": False,
+    },
+)
 """What judges without published weights of a verifier."""
 
 
@@ -83,11 +116,17 @@ def _lines(one: dict[str, Any]) -> list[str]:
     """A model in a few lines."""
     measured = "measured here: see docs/figures.md" if one["measured"] else "not measured here"
     parts = {
-        "name": one["form"], "size": one.get("size"), "licence": one["licence"], "needs": one["needs"],
-        "speed": one["speed"], "also gives": one["gives"] if one["gives"] != "nothing" else None,
-        "weights": ", ".join(one.get("get", ())) or None, "download": one.get("command"),
-        "authors say": one.get("theirs"), "figures": measured,
-    }  # fmt: skip
+        "name": one["form"],
+        "size": one.get("size"),
+        "licence": one["licence"],
+        "needs": one["needs"],
+        "speed": one["speed"],
+        "also gives": one["gives"] if one["gives"] != "nothing" else None,
+        "weights": ", ".join(one.get("get", ())) or None,
+        "download": one.get("command"),
+        "authors say": one.get("theirs"),
+        "figures": measured,
+    }
     return [one["kind"], *(f"  {name:<12} {value}" for name, value in parts.items() if value)]
 
 
@@ -165,7 +204,8 @@ def _shown(found: ModelTest) -> list[str]:
     )
     labels = ", ".join(f"{number} {label}" for label, number in found.labels.most_common())
     lines = [
-        found.model, "server",
+        found.model,
+        "server",
         f"  context      {context}",
         f"  calls        {'not reported' if support.slots is None else f'{support.slots} at once'}",
         f"  schema       {'enforced' if support.schema else 'not enforced'}",
@@ -177,8 +217,9 @@ def _shown(found: ModelTest) -> list[str]:
         f"  right        {found.right} of {count}{f' ({labels})' if labels else ''}",
         f"  cost         {found.seconds:.1f} s and {tokens} tokens a claim",
         *(f"  {fault}" for fault in dict.fromkeys(one.fault for one in found.claims) if fault),
-        "methods, a task of each", *map(_method_line, found.methods),
-    ]  # fmt: skip
+        "methods, a task of each",
+        *map(_method_line, found.methods),
+    ]
     advice = [f"  {what}: {why}" for what, why in found.advice()]
     return [*lines, "what to set", *(advice or ["  nothing: the defaults fit"])]
 

@@ -116,11 +116,16 @@ class ModelTest:
         """The test as JSON."""
         support = {name: getattr(self.support, name) for name in Support.__slots__}
         judged = {
-            "method": self.style, "claims": len(self.claims), "readable": len(self.judged),
-            "readable_by_first_reply": self.by_first, "right": self.right, "labels": dict(self.labels),
-            "seconds": self.seconds, "prompt_tokens": fmean(one.usage.prompt_tokens for one in self.claims),
+            "method": self.style,
+            "claims": len(self.claims),
+            "readable": len(self.judged),
+            "readable_by_first_reply": self.by_first,
+            "right": self.right,
+            "labels": dict(self.labels),
+            "seconds": self.seconds,
+            "prompt_tokens": fmean(one.usage.prompt_tokens for one in self.claims),
             "completion_tokens": fmean(one.usage.completion_tokens for one in self.claims),
-        }  # fmt: skip
+        }
         found = {one.name: _trial_fields(one) for one in self.methods}
         advice = [{"set": what, "because": why} for what, why in self.advice()]
         server = {**support, "refused": [*self.refused]}
@@ -135,10 +140,12 @@ class ModelTest:
         if support.context is None:
             found.append(("--context N", "the server does not report how many tokens fit into the model's context"))
         elif support.context < _ROOMY:
-            found.append((
-                "a larger context (llama-server -c, OLLAMA_CONTEXT_LENGTH)",
-                f"{support.context:,} tokens hold prompt and reply, so long sources are read in many windows",
-            ))  # fmt: skip
+            found.append(
+                (
+                    "a larger context (llama-server -c, OLLAMA_CONTEXT_LENGTH)",
+                    f"{support.context:,} tokens hold prompt and reply, so long sources are read in many windows",
+                )
+            )
         if not support.schema:
             found.append(("a server that enforces schemas", "a reply in the right form depends on the model alone"))
         if support.system is False:
@@ -269,9 +276,13 @@ async def _assurance(model: Model, settings: Settings) -> _Found:
 
 
 _TASKS: Mapping[str, Callable[[Model, Settings], Coroutine[Any, Any, _Found]]] = {
-    "structured": _record, "checklist": _items, "holistic": _holistic, "blinded": _blinded, "generative": _rank,
+    "structured": _record,
+    "checklist": _items,
+    "holistic": _holistic,
+    "blinded": _blinded,
+    "generative": _rank,
     "assurance": _assurance,
-}  # fmt: skip
+}
 """A task of each method; "generative" is the mode of a ranking."""
 
 

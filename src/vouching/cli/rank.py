@@ -134,9 +134,12 @@ def rank_command(
     with usage_errors():
         search, keeping = SearchOptions.read(index, web), Keeping("rank", ledger)
         singles = {
-            "--question": question, "--answer": answer, "--source": source, "--source-text": source_text,
+            "--question": question,
+            "--answer": answer,
+            "--source": source,
+            "--source-text": source_text,
             "--json": as_json,
-        }  # fmt: skip
+        }
         spread = Spread(shard, engine, ray_address, jobs)
         refuse_row_contradictions(singles, (input, output, resume), of_rows=spread.given)
         if input is None and (question is None or not answer):
@@ -193,9 +196,14 @@ class _Ranked:
 
         engines = self.search.engines() if self.search else []
         return open_ranker(
-            self.score_model, self.mode, search_model=self.search_model, engines=engines, queries=self.search.queries,
-            wording=self.wording or "ours", max_tokens=self.max_tokens,
-        )  # fmt: skip
+            self.score_model,
+            self.mode,
+            search_model=self.search_model,
+            engines=engines,
+            queries=self.search.queries,
+            wording=self.wording or "ours",
+            max_tokens=self.max_tokens,
+        )
 
     def opened(self) -> AsyncWorkFactory:
         """The work in another process."""
@@ -220,15 +228,29 @@ class _Ranked:
 
         input, output, resume = files
         settings = {
-            "command": "rank", "mode": ranker.mode, "score model": self.score_model, "search model": self.search_model,
-            **({"wording": self.wording} if self.wording else {}), **self.search.settings,
+            "command": "rank",
+            "mode": ranker.mode,
+            "score model": self.score_model,
+            "search model": self.search_model,
+            **({"wording": self.wording} if self.wording else {}),
+            **self.search.settings,
             **({"max_tokens": self.max_tokens} if self.max_tokens else {}),
-            "calibrator": ranker.calibrator, "record": VERDICT_VERSION, "vouching": __version__,
-        }  # fmt: skip
+            "calibrator": ranker.calibrator,
+            "record": VERDICT_VERSION,
+            "vouching": __version__,
+        }
         return RowJob(
-            input, output, self._work(ranker), seen_ranking, settings, ("question",), resume, open_work=self.opened,
-            waits=self._waits, table="rankings",
-        )  # fmt: skip
+            input,
+            output,
+            self._work(ranker),
+            seen_ranking,
+            settings,
+            ("question",),
+            resume,
+            open_work=self.opened,
+            waits=self._waits,
+            table="rankings",
+        )
 
 
 def _summarize(summary: BatchSummary) -> Exit:

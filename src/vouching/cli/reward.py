@@ -194,11 +194,21 @@ def reward_command(
     line of a row that cannot be used or judged has a problem instead of a total. An unreadable reply scores 0.
     """
     given = {
-        "variant": variant, "split": split, "calibration": calibration,
-        "diagnosis_floor": diagnosis_floor, "tau": tau, "tau_minus": tau_minus, "aggregate": aggregate, "beta": beta,
-        "match": match, "scale": scale, "min_questions": min_questions, "min_numbers": min_numbers,
-        "intervention_cost": intervention_cost, "revision_cost": revision_cost,
-    }  # fmt: skip
+        "variant": variant,
+        "split": split,
+        "calibration": calibration,
+        "diagnosis_floor": diagnosis_floor,
+        "tau": tau,
+        "tau_minus": tau_minus,
+        "aggregate": aggregate,
+        "beta": beta,
+        "match": match,
+        "scale": scale,
+        "min_questions": min_questions,
+        "min_numbers": min_numbers,
+        "intervention_cost": intervention_cost,
+        "revision_cost": revision_cost,
+    }
     with usage_errors():
         job = reward_job(method, (input, output, resume), _settings_of(method, given))
         summary = Spread(shard, engine, ray_address, jobs).rows(Keeping("reward", ledger).job(job))

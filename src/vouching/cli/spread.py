@@ -261,9 +261,13 @@ vouch rows columns check
 **Exit status**: 0 done; 2 unknown command.
 """
 _TABLE_OF: dict[str, Table] = {
-    "check": "records", "audit": "records", "follow": "records", "follow-rules": "rules", "rank": "rankings",
+    "check": "records",
+    "audit": "records",
+    "follow": "records",
+    "follow-rules": "rules",
+    "rank": "rankings",
     "reward": "rewards",
-}  # fmt: skip
+}
 
 
 @app.command("columns", epilog=_COLUMNS_EPILOG)

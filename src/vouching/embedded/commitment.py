@@ -155,10 +155,17 @@ def find_mentions(sentence: str) -> tuple[Mention, ...]:
     if _telling_words().isdisjoint(words):
         return ()
     found = {
-        *_asked(text), *_of_cues(text, tokens, words), *_of_other_words(text, tokens, words), *_denied(text),
-        *_conditions(text), *_framed(text), *_quoted(text), *_said_to(text), *_attributed(text),
+        *_asked(text),
+        *_of_cues(text, tokens, words),
+        *_of_other_words(text, tokens, words),
+        *_denied(text),
+        *_conditions(text),
+        *_framed(text),
+        *_quoted(text),
+        *_said_to(text),
+        *_attributed(text),
         *_wished(text),
-    }  # fmt: skip
+    }
     return tuple(sorted((m for m in found if text[m.start : m.end].strip(" .,\"'")), key=lambda m: (m.start, m.end)))
 
 

@@ -68,12 +68,14 @@ def _others(scene: Scene, value: Entity, own: Sequence[Spot]) -> list[Spot]:
     taken = {position for position, _, _ in own}
     return [
         (position, rival.start, rival.end)
-        for position, reading, _ in scene.readings() if position not in taken and not is_head(scene, position)
+        for position, reading, _ in scene.readings()
+        if position not in taken and not is_head(scene, position)
         for rival in reading.entities
-        if rival.kind == value.kind and (" " in rival.key) == (" " in value.key)
+        if rival.kind == value.kind
+        and (" " in rival.key) == (" " in value.key)
         and not _is_speaker(reading, rival)
         and not any(same_entity(rival.text, name) for name in ours)
-    ]  # fmt: skip
+    ]
 
 
 def _is_speaker(reading: ParsedSentence, name: Entity) -> bool:

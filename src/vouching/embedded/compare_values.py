@@ -284,13 +284,17 @@ def _agrees_on_another_scale(value: Quantity, rival: Quantity) -> bool:
         compare_quantities(
             replace(
                 value,
-                low=value.low * factor, high=value.high * factor, base_low=value.base_low * factor,
-                base_high=value.base_high * factor, base_rounding=value.base_rounding * factor,
+                low=value.low * factor,
+                high=value.high * factor,
+                base_low=value.base_low * factor,
+                base_high=value.base_high * factor,
+                base_rounding=value.base_rounding * factor,
             ),
             rival,
-        ) in ("equal", "close")
+        )
+        in ("equal", "close")
         for factor in (1e-6, 1e-3, 1e3, 1e6)
-    )  # fmt: skip
+    )
 
 
 def _denied(scene: Scene, here: int, reading: ParsedSentence, there: int) -> bool:

@@ -254,9 +254,11 @@ def _counts(found: Comparison, scene: Scene, reading: ParsedSentence) -> bool:
         return False
     return not _PART_OF.match(reading.text, found.value_end) and not any(
         compare_values(mention, part.value) in _THE_SAME
-        for mention in mentions_like(reading, value) if mention.start == found.value_start
-        for part in scene.parts if part != found.part
-    )  # fmt: skip
+        for mention in mentions_like(reading, value)
+        if mention.start == found.value_start
+        for part in scene.parts
+        if part != found.part
+    )
 
 
 def _is_label(claim: ParsedSentence, part: Part) -> bool:
@@ -293,9 +295,10 @@ def _is_of_another(segment: Segment, home: int, against: Comparison, index: Sour
     ours, theirs = index.read(home), index.read(sentence)
     if any(
         compare_values(known, mention) in _THE_SAME
-        for mention in mentions_like(theirs, against.part.value) if mention.start == against.value_start
+        for mention in mentions_like(theirs, against.part.value)
+        if mention.start == against.value_start
         for known in mentions_like(ours, against.part.value)
-    ):  # fmt: skip
+    ):
         return True
     before = [_named_before(s, index) for s in (home, sentence)]
     if all(before) and before[0].isdisjoint(before[1]):

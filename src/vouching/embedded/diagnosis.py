@@ -29,9 +29,17 @@ from vouching.text.mentions import DateMention, Quantity
 from vouching.types import ERROR_TYPES, ErrorType, Relation, Span, VerdictWarning
 
 Decisive = Literal[
-    "quantity_differs", "quantity_absent", "date_differs", "date_absent", "entity_differs", "entity_absent",
-    "opposite", "negated", "unhedged", "overstated",
-]  # fmt: skip
+    "quantity_differs",
+    "quantity_absent",
+    "date_differs",
+    "date_absent",
+    "entity_differs",
+    "entity_absent",
+    "opposite",
+    "negated",
+    "unhedged",
+    "overstated",
+]
 _FITTED: dict[tuple[str, str], Decisive] = {
     ("quantity", "differs"): "quantity_differs",
     ("quantity", "absent"): "quantity_absent",
@@ -85,10 +93,14 @@ def is_verbatim(segments: Sequence[Segment], index: SourceIndex) -> bool:
 
 
 _OF_OUTCOME: dict[str, ErrorType] = {
-    "opposite": "negation_flip", "negated": "negation_flip", "reordered": "temporal_shift",
-    "replaced": "entity_substitution", "overstated": "scope_inflation", "unhedged": "scope_inflation",
+    "opposite": "negation_flip",
+    "negated": "negation_flip",
+    "reordered": "temporal_shift",
+    "replaced": "entity_substitution",
+    "overstated": "scope_inflation",
+    "unhedged": "scope_inflation",
     "absent": "fabrication",
-}  # fmt: skip
+}
 _DIFFERENT = frozenset({"differs", "opposite", "negated", "reordered", "replaced"})
 _WEAK = {"replaced": 1, "absent": 2}
 """Outcomes that say less about the error than the others do."""

@@ -16,8 +16,12 @@ _GLUED = re.compile(
     r"['’]|\s*(?:±|:\d|/|%|-?(?:year|month|day|fold)|in \d|out of)|-\w|\s+(?:to|and|or)\s+\d", re.IGNORECASE
 )
 _LEADS: dict[Bound, str] = {
-    "exact": "", "at_least": "at least ", "more_than": "more than ", "at_most": "at most ", "less_than": "less than ",
-}  # fmt: skip
+    "exact": "",
+    "at_least": "at least ",
+    "more_than": "more than ",
+    "at_most": "at most ",
+    "less_than": "less than ",
+}
 _EXCHANGEABLE = re.compile(
     r"(?:(?:about|around|approximately|roughly|nearly|almost|more than|over|at least|at most|up to|no more than|"
     r"no fewer than|no less than|less than|fewer than|under|a minimum of|a maximum of|as many as|as much as)\s+)*",

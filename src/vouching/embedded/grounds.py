@@ -294,10 +294,11 @@ class Grounds:
         )
         own, rest = bisect_right(cuts, place), list(self._rest(part))
         found = [
-            word for word in rest
+            word
+            for word in rest
             if sentence in word.around
             or any(bisect_right(cuts, reading.words[p].start) == own for p in occurrences(word, reading))
-        ]  # fmt: skip
+        ]
         plain = [word for word in rest if not self._in_name(word)]
         share = SAYS_THE_REST if not self.scene.claim.negations else ALL_OF_THE_REST
         enough = weight_of(found) >= share * weight_of(rest)

@@ -121,9 +121,18 @@ def _complementary(lookups: Sequence[Lookup], ranked: Sequence[int]) -> tuple[in
 
 
 Outcome = Literal[
-    "equal", "elsewhere", "paraphrased", "differs", "opposite", "reordered", "negated", "replaced", "overstated",
-    "unhedged", "absent",
-]  # fmt: skip
+    "equal",
+    "elsewhere",
+    "paraphrased",
+    "differs",
+    "opposite",
+    "reordered",
+    "negated",
+    "replaced",
+    "overstated",
+    "unhedged",
+    "absent",
+]
 """equal: the source has the same here. elsewhere: it occurs, but not with the claim's other words. paraphrased: by
 the encoder, the source says it in other words. differs: another value or name is in its place. opposite: an antonym
 is. reordered: "before" in place of "after" or vice versa. negated: the same words with opposite polarity. replaced:
@@ -131,10 +140,18 @@ another word is in the same slot. overstated: the source has a weaker qualifier,
 what the claim asserts. absent: nothing corresponds."""
 
 _STATUS: dict[Outcome, Status] = {
-    "equal": "match", "elsewhere": "match", "paraphrased": "match", "differs": "mismatch", "opposite": "mismatch",
-    "reordered": "mismatch", "negated": "mismatch", "replaced": "mismatch", "overstated": "not_found",
-    "unhedged": "mismatch", "absent": "not_found",
-}  # fmt: skip
+    "equal": "match",
+    "elsewhere": "match",
+    "paraphrased": "match",
+    "differs": "mismatch",
+    "opposite": "mismatch",
+    "reordered": "mismatch",
+    "negated": "mismatch",
+    "replaced": "mismatch",
+    "overstated": "not_found",
+    "unhedged": "mismatch",
+    "absent": "not_found",
+}
 
 SAME_TOPIC = 0.5
 """Share of the claim's words (without values and names) that a sentence must cover before a difference in it counts."""
@@ -245,9 +262,17 @@ def occurrences(lookup: Lookup, reading: ParsedSentence) -> list[int]:
 
 
 _OPPOSED = frozenset(
-    {("before", "after"), ("above", "below"), ("over", "under"), ("for", "against"), ("with", "without"),
-     ("inside", "outside"), ("within", "after"), ("on", "off")}
-)  # fmt: skip
+    {
+        ("before", "after"),
+        ("above", "below"),
+        ("over", "under"),
+        ("for", "against"),
+        ("with", "without"),
+        ("inside", "outside"),
+        ("within", "after"),
+        ("on", "off"),
+    }
+)
 _SKIPPED = frozenset("the a an his her its their our my your this that these those".split())
 
 

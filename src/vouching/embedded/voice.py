@@ -241,9 +241,12 @@ def _reason(found: Mentioned, span: Span) -> str:
 
 
 ERROR_OF_MENTION: Mapping[Attitude, ErrorType] = {
-    "denied": "negation_flip", "reported": "scope_inflation", "supposed": "scope_inflation", "asked": "fabrication",
+    "denied": "negation_flip",
+    "reported": "scope_inflation",
+    "supposed": "scope_inflation",
+    "asked": "fabrication",
     "about": "fabrication",
-}  # fmt: skip
+}
 """What is wrong with a claim that asserts what the source only mentions."""
 _MESSAGES: Mapping[Attitude, str] = {
     "denied": "{source} mentions this only to deny it.",

@@ -127,15 +127,24 @@ def reading_of(
     matches = (
         TokenMatch(Span(claim[start:end], start, end), _span(sources, source_tokens, int(place), int(place)), *numbers)
         for start, end, place, *numbers in zip(
-            tokens.starts.tolist(), tokens.ends.tolist(), folded.match.tolist(), folded.similarity.tolist(),
-            folded.support.tolist(), strict=True,
+            tokens.starts.tolist(),
+            tokens.ends.tolist(),
+            folded.match.tolist(),
+            folded.similarity.tolist(),
+            folded.support.tolist(),
+            strict=True,
         )
-    )  # fmt: skip
+    )
     return SoftReading(
         dict(zip(RELATIONS, folded.relation.tolist(), strict=True)),
         dict(zip(ERROR_TYPES, folded.error_type.tolist(), strict=True)),
-        tuple(matches), _sentence_similarity(folded, source_tokens), len(chosen.windows), chosen.of, unread, claim_read,
-    )  # fmt: skip
+        tuple(matches),
+        _sentence_similarity(folded, source_tokens),
+        len(chosen.windows),
+        chosen.of,
+        unread,
+        claim_read,
+    )
 
 
 def _sentence_similarity(folded: Folded, source_tokens: SourceTokens) -> float:

@@ -17,8 +17,16 @@ if TYPE_CHECKING:
     from vouching.evolve.structured_examples import reply_of
 
 __all__ = [
-    "Judged", "ProbePlan", "RoutedVerifier", "Router", "Row", "even_weights", "fit_router", "make_probes",
-    "read_record", "reply_of",
-]  # fmt: skip
+    "Judged",
+    "ProbePlan",
+    "RoutedVerifier",
+    "Router",
+    "Row",
+    "even_weights",
+    "fit_router",
+    "make_probes",
+    "read_record",
+    "reply_of",
+]
 
 __getattr__, __dir__ = lazily(__name__)

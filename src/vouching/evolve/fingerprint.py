@@ -193,19 +193,27 @@ def _lines(answers: Sequence[Sequence[Judged]], bases: Sequence[int | None], met
 
 
 def _line(
-    name: str, metric: str, rows: int, statistics: Sequence[Statistic], groups: NDArray[np.intp],
-    bases: Sequence[int | None], resamples: int,
-) -> Line:  # fmt: skip
+    name: str,
+    metric: str,
+    rows: int,
+    statistics: Sequence[Statistic],
+    groups: NDArray[np.intp],
+    bases: Sequence[int | None],
+    resamples: int,
+) -> Line:
     expected = {f"change {number}": less(one, statistics[0]) for number, one in enumerate(statistics)}
     if name == MEAN:
         expected |= {f"step {k}": less(one, statistics[bases[k] or 0]) for k, one in enumerate(statistics)}
     found = intervals({key: one for key, one in expected.items() if not key.endswith(" 0")}, groups, resamples)
     ones = np.ones((1, len(groups)))
     return Line(
-        name, metric, rows, tuple(plain(one(ones)[0]) for one in statistics),
+        name,
+        metric,
+        rows,
+        tuple(plain(one(ones)[0]) for one in statistics),
         tuple(found[f"change {k}"] for k in range(1, len(statistics))),
         tuple(found[f"step {k}"] for k in range(1, len(statistics))) if name == MEAN else (),
-    )  # fmt: skip
+    )
 
 
 def _statistics(answers: Sequence[Sequence[Judged]], metric: str) -> tuple[str, list[Statistic]]:

@@ -65,9 +65,15 @@ from vouching.settings import recorded_settings, refuse_missing
 from vouching.train.run_folder import RUN, digest_of_lines, open_run
 
 STUDENT, JUDGED, REFLECTION, PROBES, DROPPED, REPLAY, GATE, ROUND = (
-    "student", "judged.jsonl", "reflection.json", "probes.jsonl", "dropped.jsonl", "replay.jsonl", "gate.json",
+    "student",
+    "judged.jsonl",
+    "reflection.json",
+    "probes.jsonl",
+    "dropped.jsonl",
+    "replay.jsonl",
+    "gate.json",
     "round.json",
-)  # fmt: skip
+)
 PROBE_REPORT = "probes.json"
 
 
@@ -215,9 +221,15 @@ def replay_of(train: Sequence[Row], limit: int, seed: str) -> list[Row]:
 
 
 def _do_round(
-    config: EvolveConfig, out: Path, number: int, students: dict[int, Student], base: int, data: Data,
-    check: Verify | None, report: Callable[[str], None],
-) -> Student:  # fmt: skip
+    config: EvolveConfig,
+    out: Path,
+    number: int,
+    students: dict[int, Student],
+    base: int,
+    data: Data,
+    check: Verify | None,
+    report: Callable[[str], None],
+) -> Student:
     """One round, or the rest of it."""
     folder, before, began = folder_of(out, number), folder_of(out, base), process_time()
     if not (before / REFLECTION).exists():
@@ -236,9 +248,13 @@ def _do_round(
     if not (folder / GATE).exists():
         rule = "harm" if config.gate == "off" else config.gate
         decision = gate(
-            read_judged(out, base), judged, max_loss=config.max_loss, watched=config.watched, rule=rule,
+            read_judged(out, base),
+            judged,
+            max_loss=config.max_loss,
+            watched=config.watched,
+            rule=rule,
             resamples=config.resamples,
-        )  # fmt: skip
+        )
         write_record(folder / GATE, decision)
     stays = config.gate == "off" or read_record(folder / GATE, GateDecision).accepted
     _closed(out, Round(number, base, stays, len(probes), len(replay), round(process_time() - began, 1)), judged, report)
@@ -251,9 +267,13 @@ def _probes(
     """The probes of a round, made if there are none yet."""
     if not (folder / PROBES).exists():
         plan = ProbePlan(
-            probes_of(config, number), config.source, config.safe_share, config.sets, config.check_types,
+            probes_of(config, number),
+            config.source,
+            config.safe_share,
+            config.sets,
+            config.check_types,
             seed=config.seed * 1_000 + number,
-        )  # fmt: skip
+        )
         made = make_probes(data.train, reflection.weights(config.smoothed), plan, data.dev, check=check)
         write_record(folder / PROBE_REPORT, made.report)
         write_records(folder / DROPPED, made.dropped)

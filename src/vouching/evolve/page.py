@@ -26,9 +26,14 @@ def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> Path:
     if found.excluded:
         lead += f"; rows excluded because a round failed on them: {found.excluded:,}"
     write_page(
-        folder / PAGE, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=[*tables_of(found)],
+        folder / PAGE,
+        "rewards.html.jinja",
+        TEMPLATES,
+        title=title,
+        lead=lead,
+        tables=[*tables_of(found)],
         charts=[*_charts(found)],
-    )  # fmt: skip
+    )
     return folder / PAGE
 
 
@@ -51,12 +56,17 @@ def tables_of(found: Fingerprint) -> Iterator[Table]:
         ("round", "spread", "beyond chance", "gained", "lost", "started from round", "accepted"),
         [
             (
-                str(number), figure(one.spread), figure(one.heterogeneity, 2), ", ".join(one.gained) or "none",
-                ", ".join(one.lost) or "none", str(found.bases[number]), "yes" if found.stays[number] else "no",
+                str(number),
+                figure(one.spread),
+                figure(one.heterogeneity, 2),
+                ", ".join(one.gained) or "none",
+                ", ".join(one.lost) or "none",
+                str(found.bases[number]),
+                "yes" if found.stays[number] else "no",
             )
             for number, one in enumerate(found.spreads, 1)
         ],
-    )  # fmt: skip
+    )
     yield Table("Saturation", ("", ""), [("last round with a significant gain in the mean", _saturation(found))])
 
 
@@ -66,8 +76,10 @@ def _without_typed(lines: list[Line]) -> list[Line]:
     if len(sets) < 2 or len(lines) != len(sets) + 2:
         return []
     by_round = zip(*(line.levels for line in sets), strict=True)
-    means = [sum(known) / len(sets) if len(known := [x for x in one if x is not None]) == len(sets) else None
-             for one in by_round]  # fmt: skip
+    means = [
+        sum(known) / len(sets) if len(known := [x for x in one if x is not None]) == len(sets) else None
+        for one in by_round
+    ]
     begun = means[0]
     changes: list[Figure] = [
         {"estimate": None if mean is None or begun is None else mean - begun, "low": None, "high": None}
@@ -143,9 +155,13 @@ def _plot(curves: Curves, last: int, name: str, scale: Curves) -> str:
     values = [y for points in scale.values() for _, y in points]
     room = 0.05 * (max(values) - min(values)) or 0.05
     return line_plot(
-        curves, title=", ".join(curves), names=("round", name), x_range=(0, last), y_top=max(values) + room,
+        curves,
+        title=", ".join(curves),
+        names=("round", name),
+        x_range=(0, last),
+        y_top=max(values) + room,
         y_bottom=min(values) - room,
-    )  # fmt: skip
+    )
 
 
 def _points(line: Line) -> list[tuple[float, float]]:

@@ -233,9 +233,18 @@ def probe_of(row: Row, made: Perturbation, number: int) -> Probe:
 def _unchanged(rows: Iterable[Row]) -> Iterator[Probe]:
     for row in rows:
         yield Probe(
-            f"{row.id}/{UNCHANGED}", row.claim, row.source, "Attributable", None, UNCHANGED, row.claim, (),
-            row.group or row.id, row.id, row.data_set,
-        )  # fmt: skip
+            f"{row.id}/{UNCHANGED}",
+            row.claim,
+            row.source,
+            "Attributable",
+            None,
+            UNCHANGED,
+            row.claim,
+            (),
+            row.group or row.id,
+            row.id,
+            row.data_set,
+        )
 
 
 def _filled(

@@ -180,13 +180,25 @@ class EmbeddedStudent:
             settings = self._settings
             limits = find_weights(self._folder / EXPORT).limits
             config = EncoderConfig(
-                encoder=str(self._folder.resolve() / MODEL), train=(), dev=(), pairs=files, losses=LOSSES,
+                encoder=str(self._folder.resolve() / MODEL),
+                train=(),
+                dev=(),
+                pairs=files,
+                losses=LOSSES,
                 validation_share=max(_HELD_SHARE, min(0.5, _MIN_HELD / max(1, len(probes)))),
-                max_tokens=limits.max_tokens, max_claim_tokens=limits.max_claim_tokens,
-                max_windows=settings.max_windows, max_steps=settings.steps, batch_tokens=settings.batch_tokens,
-                learning_rate=settings.learning_rate, dropout=0.0, evaluate_every=settings.steps, device="cpu",
-                checkpoint_every=settings.checkpoint_every, seed=self._seed * 1_000 + round, threads=settings.threads,
-            )  # fmt: skip
+                max_tokens=limits.max_tokens,
+                max_claim_tokens=limits.max_claim_tokens,
+                max_windows=settings.max_windows,
+                max_steps=settings.steps,
+                batch_tokens=settings.batch_tokens,
+                learning_rate=settings.learning_rate,
+                dropout=0.0,
+                evaluate_every=settings.steps,
+                device="cpu",
+                checkpoint_every=settings.checkpoint_every,
+                seed=self._seed * 1_000 + round,
+                threads=settings.threads,
+            )
             train_encoder(config, out / RUN, resume=True, report=self._report)
             fit_combined(out, self._fitted_on, self._cache)
         (out / RUN / CHECKPOINT).unlink(missing_ok=True)

@@ -24,9 +24,16 @@ from vouching.methods.checklist.verify import ChecklistVerifier
 from vouching.types import Reward
 
 __all__ = [
-    "TraceReward", "assurance_draft", "assurance_review", "audited_reward", "blinded", "checklist", "judged_reward",
-    "structured", "trace_reward",
-]  # fmt: skip
+    "TraceReward",
+    "assurance_draft",
+    "assurance_review",
+    "audited_reward",
+    "blinded",
+    "checklist",
+    "judged_reward",
+    "structured",
+    "trace_reward",
+]
 
 TraceReward: TypeAlias = Callable[[Any, Any], Awaitable[float]]
 """Takes the task's data and the trace, by the names ``task`` and ``trace``."""
@@ -90,8 +97,11 @@ def judged_reward(judge: str | ChecklistVerifier = "", **settings: Any) -> Trace
             raise ConfigError(
                 "the checklist requires a judge: set VOUCH_MODEL, for example to http://localhost:8000/v1#name"
             )
-        row = {name: getattr(task, name) for name in ("prompt", "checklist", "instruction_id_list", "kwargs")
-               if hasattr(task, name)}  # fmt: skip
+        row = {
+            name: getattr(task, name)
+            for name in ("prompt", "checklist", "instruction_id_list", "kwargs")
+            if hasattr(task, name)
+        }
         scored = await checklist_score("", trace.last_reply, "", row, judge=judging, **settings)
         trace.record_metrics({f"checklist/{part}": scored[part] for part in PARTS})
         return scored["score"]

@@ -34,9 +34,13 @@ class ServerSampler:
         self._loop, self._sampling = loop, dict(sampling)
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        self,
+        prompts: Sequence[Sequence[Message]],
+        role: str,
+        n: int,
+        policy: str = "default",
         temperature: float | None = None,
-    ) -> list[list[Rollout]]:  # fmt: skip
+    ) -> list[list[Rollout]]:
         """Completions, all sampled concurrently."""
         found = await all_of(self._one(prompt, role, temperature) for prompt in prompts for _ in range(n))
         return [found[at : at + n] for at in range(0, len(found), n)]
@@ -110,10 +114,14 @@ def _loop_class() -> Any:
             one = await play_row(self._game, ServerSampler(self, sampling_params), kwargs["extra_info"])
             assert one.reward is not None
             return engine.AgentLoopOutput(
-                prompt_ids=[*one.prompt_ids], response_ids=[*one.completion_ids],
-                response_mask=[*one.completion_mask], reward_score=one.reward.total, num_turns=2, metrics={},
+                prompt_ids=[*one.prompt_ids],
+                response_ids=[*one.completion_ids],
+                response_mask=[*one.completion_mask],
+                reward_score=one.reward.total,
+                num_turns=2,
+                metrics={},
                 response_logprobs=None if one.sampling_logprobs is None else [*one.sampling_logprobs],
                 extra_fields={"reward_extra_info": dict(one.reward.parts), "turn_scores": [], "tool_rewards": []},
-            )  # fmt: skip
+            )
 
     return BlindedAgentLoop

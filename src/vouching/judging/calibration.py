@@ -53,9 +53,10 @@ class Calibration:
     def why_not(self, model: str, prompt_hash: str, votes: int) -> str | None:
         """Why it does not fit, in words; None if it does."""
         pairs = {
-            "model": (self.model, model), "prompt": (self.prompt_hash[:8], prompt_hash[:8]),
+            "model": (self.model, model),
+            "prompt": (self.prompt_hash[:8], prompt_hash[:8]),
             "votes": (self.votes, votes),
-        }  # fmt: skip
+        }
         for what, (made, now) in pairs.items():
             if made != now:
                 return f"the calibration for {self.model} was fitted with {what}={made}, but this run uses {what}={now}"

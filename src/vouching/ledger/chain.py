@@ -25,9 +25,26 @@ KEY_VARIABLE = "VOUCH_LEDGER_KEY"
 GENESIS = "0" * 64
 """What stands for the code of the row before the first one."""
 COVERED = (
-    "id", "stream", "seq", "at", "kind", "caller", "about", "label", "error_type", "score", "confidence", "passed",
-    "model", "details", "kept", "inputs_digest", "record_digest", "key_id", "prev",
-)  # fmt: skip
+    "id",
+    "stream",
+    "seq",
+    "at",
+    "kind",
+    "caller",
+    "about",
+    "label",
+    "error_type",
+    "score",
+    "confidence",
+    "passed",
+    "model",
+    "details",
+    "kept",
+    "inputs_digest",
+    "record_digest",
+    "key_id",
+    "prev",
+)
 """Columns that a row's code covers, in the order in which it covers them: all but itself."""
 _FORMAT, _HEAD_FORMAT = "vouching ledger 1", "vouching ledger head 1"
 _SHORTEST_KEY = 16

@@ -44,9 +44,13 @@ _COLUMNS = (*ROWS.c, CONTENTS.c.inputs, CONTENTS.c.record, CONTENTS.c.salt)
 
 
 def open_ledger(
-    target: str | Path | None = None, key: str | None = None, keep: Kept | None = None, create: bool = True,
-    stream: str | None = None, caller: str | None = None,
-) -> Ledger:  # fmt: skip
+    target: str | Path | None = None,
+    key: str | None = None,
+    keep: Kept | None = None,
+    create: bool = True,
+    stream: str | None = None,
+    caller: str | None = None,
+) -> Ledger:
     """Open a ledger.
 
     Args:
@@ -329,10 +333,16 @@ def _row(entry: Entry, keep: Kept) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     salt = new_salt()
     row = {
-        "stream": entry.stream, "kind": entry.kind, "caller": entry.caller, "about": entry.about,
-        **summary_of(entry.record), "details": content_text(details, "provenance, timing or usage"), "kept": keep,
-        "inputs_digest": digest(salt, "inputs", inputs), "record_digest": digest(salt, "record", record),
-    }  # fmt: skip
+        "stream": entry.stream,
+        "kind": entry.kind,
+        "caller": entry.caller,
+        "about": entry.about,
+        **summary_of(entry.record),
+        "details": content_text(details, "provenance, timing or usage"),
+        "kept": keep,
+        "inputs_digest": digest(salt, "inputs", inputs),
+        "record_digest": digest(salt, "record", record),
+    }
     content = {
         "salt": salt,
         "inputs": inputs if keep == "all" else None,

@@ -114,9 +114,14 @@ class _Chain:
     def _read(self) -> Iterator[Found]:
         """The rows with their texts, page by page, also several with the same place."""
         asked = select(
-            ROWS, CONTENTS.c.id.label("content"), CONTENTS.c.salt, CONTENTS.c.inputs, CONTENTS.c.record,
-            CONTENTS.c.words, type_coerce(ROWS.c.passed, Integer).label("stored_passed"),
-        ).select_from(ROWS.outerjoin(CONTENTS, CONTENTS.c.id == ROWS.c.id))  # fmt: skip
+            ROWS,
+            CONTENTS.c.id.label("content"),
+            CONTENTS.c.salt,
+            CONTENTS.c.inputs,
+            CONTENTS.c.record,
+            CONTENTS.c.words,
+            type_coerce(ROWS.c.passed, Integer).label("stored_passed"),
+        ).select_from(ROWS.outerjoin(CONTENTS, CONTENTS.c.id == ROWS.c.id))
         asked = asked.where(ROWS.c.stream == self.stream).order_by(ROWS.c.seq, ROWS.c.id)
         with self.connection.execute(asked, execution_options={"yield_per": _PAGE}) as found:
             for row in found.mappings():
@@ -192,9 +197,12 @@ class _Chain:
         for seq in sorted(self.heads):
             if seq > place:
                 yield LedgerFault(
-                    self.stream, place + 1, None, "anchor",
+                    self.stream,
+                    place + 1,
+                    None,
+                    "anchor",
                     f"the chain ends at row {place}, the kept head is row {seq}: its end was removed",
-                )  # fmt: skip
+                )
 
     def _missing(self, first: int, last: int, what: str) -> LedgerFault:
         rows = f"row {first}" if first == last else f"rows {first} to {last}"

@@ -69,9 +69,13 @@ class Sampler(Protocol):
     """Completes the prompts of the roles: a policy that is trained, or a script."""
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        self,
+        prompts: Sequence[Sequence[Message]],
+        role: str,
+        n: int,
+        policy: str = "default",
         temperature: float | None = None,
-    ) -> list[list[Rollout]]:  # fmt: skip
+    ) -> list[list[Rollout]]:
         """``n`` completions of each prompt, in the order of the prompts, without reward or group.
 
         One call per turn with all prompts of all rows: if several processes train together, all must make the same
@@ -209,9 +213,13 @@ class ScriptedSampler:
     """Tokens appended to those of each completion."""
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        self,
+        prompts: Sequence[Sequence[Message]],
+        role: str,
+        n: int,
+        policy: str = "default",
         temperature: float | None = None,
-    ) -> list[list[Rollout]]:  # fmt: skip
+    ) -> list[list[Rollout]]:
         """Completions from the script."""
         return [
             [self._rollout(prompt, self.script(prompt, role, number), role, policy, "stop") for number in range(n)]

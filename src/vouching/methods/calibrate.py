@@ -91,8 +91,11 @@ def calibrated_scorer(
         raise InputError(f"{model} scores whole answers, not claims, so labels of claims cannot calibrate it")
     scores = scores_beside(output)
     settings = {
-        "command": "calibrate", "model": scorer.scorer.name, "form": scorer.digest(), "vouching": __version__,
-    }  # fmt: skip
+        "command": "calibrate",
+        "model": scorer.scorer.name,
+        "form": scorer.digest(),
+        "vouching": __version__,
+    }
     there = Path(scores).exists()
     job = RowJob(rows_path, scores, score_work(scorer), SEEN_SCORE, settings, ("claim",), resume=there)
     if run(job).stopped is not None:

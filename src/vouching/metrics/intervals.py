@@ -203,9 +203,11 @@ def _student(level: float, freedom: float) -> float:
     """The two-sided quantile of Student's t, by its expansion (Abramowitz & Stegun 26.7.5): to .001 from 9 on."""
     z = _NORMAL.inv_cdf((1 + level) / 2)
     return (
-        z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+        z
+        + (z**3 + z) / (4 * freedom)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
         + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
-    )  # fmt: skip
+    )
 
 
 def _wilson(share: float, n: float, level: float, method: str) -> Interval:

@@ -27,9 +27,28 @@ if TYPE_CHECKING:
     from vouching.types import total_usage
 
 __all__ = [
-    "Cached", "Completion", "Deadline", "FinishReason", "Limited", "Message", "Metered", "Model", "Policy",
-    "PolicyCompletion", "Price", "Recording", "Replay", "Retrying", "Sampling", "ScriptedModel", "Tool", "ToolCall",
-    "Traced", "open_model", "run", "total_usage",
-]  # fmt: skip
+    "Cached",
+    "Completion",
+    "Deadline",
+    "FinishReason",
+    "Limited",
+    "Message",
+    "Metered",
+    "Model",
+    "Policy",
+    "PolicyCompletion",
+    "Price",
+    "Recording",
+    "Replay",
+    "Retrying",
+    "Sampling",
+    "ScriptedModel",
+    "Tool",
+    "ToolCall",
+    "Traced",
+    "open_model",
+    "run",
+    "total_usage",
+]
 
 __getattr__, __dir__ = lazily(__name__)

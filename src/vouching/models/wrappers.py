@@ -229,9 +229,14 @@ class Retrying(Wrapper):
     """
 
     def __init__(
-        self, model: Model, attempts: int = 5, *, first_wait: float = 0.5, longest_wait: float = 60.0,
+        self,
+        model: Model,
+        attempts: int = 5,
+        *,
+        first_wait: float = 0.5,
+        longest_wait: float = 60.0,
         seed: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if attempts < 1:
             raise ConfigError(f"attempts must be at least 1, got {attempts}")
         super().__init__(model)

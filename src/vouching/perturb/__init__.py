@@ -15,8 +15,15 @@ if TYPE_CHECKING:
     from vouching.perturb.run import Tally, perturb, perturb_rows
 
 __all__ = [
-    "ERROR_TYPE_OF", "STRATEGIES", "CorpusPool", "Perturbation", "Strategy", "Tally", "perturb", "perturb_rows",
+    "ERROR_TYPE_OF",
+    "STRATEGIES",
+    "CorpusPool",
+    "Perturbation",
+    "Strategy",
+    "Tally",
+    "perturb",
+    "perturb_rows",
     "to_json",
-]  # fmt: skip
+]
 
 __getattr__, __dir__ = lazily(__name__)

@@ -120,10 +120,15 @@ def _goes_with(fact: Fact, used: frozenset[str], years: list[int]) -> bool:
 
 _SLOT = re.compile(r"\{([a-z ]+)\}")
 _KINDS: dict[str, NameType] = {
-    "person": NameType("person", 2), "city": NameType("city"), "country": NameType("country"),
-    "school": NameType("school"), "company": NameType("company"), "association": NameType("association"),
-    "state": NameType("state"), "club": NameType("club"),
-}  # fmt: skip
+    "person": NameType("person", 2),
+    "city": NameType("city"),
+    "country": NameType("country"),
+    "school": NameType("school"),
+    "company": NameType("company"),
+    "association": NameType("association"),
+    "state": NameType("state"),
+    "club": NameType("club"),
+}
 _SMALL = str.split("two three four five six seven eight nine")
 _NTH = str.split("second third fourth fifth sixth")
 _EARLIEST_YEAR, _LATEST_YEAR = 1850, 2023
@@ -260,9 +265,14 @@ def _drawn(slot: str, scene: Scene, rng: random.Random) -> str | None:
         years = [year for year in range(near - 12, min(near + 3, _LATEST_YEAR)) if year not in named]
         return str(rng.choice(years or [near - 13]))
     choices: dict[str, Sequence[object]] = {
-        "n": range(12, 90), "few": _SMALL, "nth": _NTH, "million": range(2, 60), "month": MONTHS, "day": range(1, 29),
+        "n": range(12, 90),
+        "few": _SMALL,
+        "nth": _NTH,
+        "million": range(2, 60),
+        "month": MONTHS,
+        "day": range(1, 29),
         "recent": range(1985, 2023),
-    }  # fmt: skip
+    }
     return str(rng.choice(choices[slot]))
 
 

@@ -189,9 +189,20 @@ def _is_stronger(scene: Scene, draft: Draft, claim: str) -> bool:
 
 
 _CHECKS: dict[Strategy, Callable[[Scene, Draft, str], bool]] = {
-    "number_change": _number_differs, "unit_change": _number_differs, "bound_change": _bound_differs,
-    "date_shift": _date_differs, "opposite": _is_stronger, "entity_swap": _name_is_new, "entity_graft": _names_differ,
-    "role_swap": _names_differ, "qualifier_strengthened": _is_stronger, "hedge_dropped": _is_stronger,
-    "intensifier_added": _is_stronger, "exclusivity_added": _is_stronger, "number_format": _number_equals,
-    "number_rounded": _number_equals, "unit_converted": _number_equals, "date_format": _date_equals,
-}  # fmt: skip
+    "number_change": _number_differs,
+    "unit_change": _number_differs,
+    "bound_change": _bound_differs,
+    "date_shift": _date_differs,
+    "opposite": _is_stronger,
+    "entity_swap": _name_is_new,
+    "entity_graft": _names_differ,
+    "role_swap": _names_differ,
+    "qualifier_strengthened": _is_stronger,
+    "hedge_dropped": _is_stronger,
+    "intensifier_added": _is_stronger,
+    "exclusivity_added": _is_stronger,
+    "number_format": _number_equals,
+    "number_rounded": _number_equals,
+    "unit_converted": _number_equals,
+    "date_format": _date_equals,
+}

@@ -17,9 +17,20 @@ from vouching.text.entities import Entity
 from vouching.text.words import FUNCTION_WORDS, word_before
 
 NameKind = Literal[
-    "person", "country", "the country", "state", "city", "place", "nationality", "school", "company", "club",
-    "public body", "association", "title",
-]  # fmt: skip
+    "person",
+    "country",
+    "the country",
+    "state",
+    "city",
+    "place",
+    "nationality",
+    "school",
+    "company",
+    "club",
+    "public body",
+    "association",
+    "title",
+]
 _WHOLE_NAMES: tuple[NameKind, ...] = ("country", "the country", "nationality", "state", "city")
 """Kinds whose names are listed; "the country" has those with an article."""
 _HEADS: tuple[NameKind, ...] = ("school", "company", "club", "public body", "association")

@@ -18,12 +18,28 @@ from vouching.text.units import is_difference, unit_called
 
 _CENTURIES = str.split("fifteenth sixteenth seventeenth eighteenth nineteenth twentieth")
 _SHARES = {
-    "50%": "half", "25%": "a quarter", "75%": "three quarters", "20%": "one fifth", "10%": "one tenth",
-    "33%": "about one third", "50 percent": "half", "25 percent": "a quarter", "75 percent": "three quarters",
-    "half": "50%", "one third": "about 33%", "one-third": "about 33%", "two thirds": "about 67%",
-    "two-thirds": "about 67%", "a third": "about 33%", "a quarter": "25%", "three-quarters": "75%",
-    "three quarters": "75%", "one-quarter": "25%", "one fifth": "20%", "one-fifth": "20%",
-}  # fmt: skip
+    "50%": "half",
+    "25%": "a quarter",
+    "75%": "three quarters",
+    "20%": "one fifth",
+    "10%": "one tenth",
+    "33%": "about one third",
+    "50 percent": "half",
+    "25 percent": "a quarter",
+    "75 percent": "three quarters",
+    "half": "50%",
+    "one third": "about 33%",
+    "one-third": "about 33%",
+    "two thirds": "about 67%",
+    "two-thirds": "about 67%",
+    "a third": "about 33%",
+    "a quarter": "25%",
+    "three-quarters": "75%",
+    "three quarters": "75%",
+    "one-quarter": "25%",
+    "one fifth": "20%",
+    "one-fifth": "20%",
+}
 _LONGEST_FIRST = "|".join(sorted(map(re.escape, _SHARES), key=len, reverse=True))
 _SHARE = re.compile(rf"(?<![\w.-])(?:{_LONGEST_FIRST})(?= of (?:the|all|its|their|his|her)\b)")
 _PERCENT = re.compile(r"(\d[\d.,]*)(?:%| %| percent| per cent)")
@@ -31,12 +47,31 @@ _SCALED = re.compile(r"(\d+(?:\.\d+)?) ?(million|billion)")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 _SCALES = {"million": 1_000_000, "billion": 1_000_000_000}
 _CONVERSIONS = {
-    "km": "miles", "mile": "kilometres", "m": "feet", "ft": "metres", "kg": "pounds", "lb": "kilograms",
-    "hectare": "acres", "acre": "hectares", "celsius": "°F", "fahrenheit": "°C", "inch": "centimetres", "mph": "km/h",
-    "km_h": "mph", "sq_mile": "square kilometres", "sq_km": "square miles", "gallon": "litres",
-}  # fmt: skip
-_LENGTHS = {"year": ("months", 12, 4), "hour": ("minutes", 60, 5), "decade": ("years", 10, 9), "day": ("hours", 24, 4),
-            "week": ("days", 7, 6), "century": ("years", 100, 9)}  # fmt: skip
+    "km": "miles",
+    "mile": "kilometres",
+    "m": "feet",
+    "ft": "metres",
+    "kg": "pounds",
+    "lb": "kilograms",
+    "hectare": "acres",
+    "acre": "hectares",
+    "celsius": "°F",
+    "fahrenheit": "°C",
+    "inch": "centimetres",
+    "mph": "km/h",
+    "km_h": "mph",
+    "sq_mile": "square kilometres",
+    "sq_km": "square miles",
+    "gallon": "litres",
+}
+_LENGTHS = {
+    "year": ("months", 12, 4),
+    "hour": ("minutes", 60, 5),
+    "decade": ("years", 10, 9),
+    "day": ("hours", 24, 4),
+    "week": ("days", 7, 6),
+    "century": ("years", 100, 9),
+}
 _NO_ABOUT_AFTER = frozenset(
     str.split("""the a an its his her their these those this that first last another every each other only exactly
     all top""")

@@ -92,12 +92,36 @@ def lowered(sentence: str) -> str:
 
 
 Strategy: TypeAlias = Literal[
-    "number_change", "unit_change", "bound_change", "date_shift", "order_flip", "negation_added", "negation_removed",
-    "opposite", "entity_swap", "entity_graft", "role_swap", "qualifier_strengthened", "hedge_dropped",
-    "intensifier_added", "exclusivity_added", "fact_graft", "presupposition", "detail_added", "number_format",
-    "number_rounded", "unit_converted", "date_format", "synonym", "qualifier_weakened", "time_moved", "voice_changed",
-    "sentences_joined", "sentence_split", "detail_dropped",
-]  # fmt: skip
+    "number_change",
+    "unit_change",
+    "bound_change",
+    "date_shift",
+    "order_flip",
+    "negation_added",
+    "negation_removed",
+    "opposite",
+    "entity_swap",
+    "entity_graft",
+    "role_swap",
+    "qualifier_strengthened",
+    "hedge_dropped",
+    "intensifier_added",
+    "exclusivity_added",
+    "fact_graft",
+    "presupposition",
+    "detail_added",
+    "number_format",
+    "number_rounded",
+    "unit_converted",
+    "date_format",
+    "synonym",
+    "qualifier_weakened",
+    "time_moved",
+    "voice_changed",
+    "sentences_joined",
+    "sentence_split",
+    "detail_dropped",
+]
 """How a claim is changed."""
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

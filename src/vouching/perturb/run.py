@@ -24,20 +24,39 @@ from vouching.types import Example
 Made = TypeVar("Made")
 Propose: TypeAlias = Callable[[Scene, CorpusPool, random.Random], Iterator[Draft]]
 
-PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType({
-    "number_change": values.number_change, "unit_change": values.unit_change, "bound_change": values.bound_change,
-    "date_shift": values.date_shift, "order_flip": values.order_flip, "negation_added": wording.negation_added,
-    "negation_removed": wording.negation_removed, "opposite": wording.opposite, "entity_swap": names.entity_swap,
-    "entity_graft": names.entity_graft, "role_swap": names.role_swap,
-    "qualifier_strengthened": scope.qualifier_strengthened, "hedge_dropped": scope.hedge_dropped,
-    "intensifier_added": scope.intensifier_added, "exclusivity_added": scope.exclusivity_added,
-    "fact_graft": details.fact_graft, "presupposition": details.presupposition, "detail_added": details.detail_added,
-    "number_format": notation.number_format, "number_rounded": notation.number_rounded,
-    "unit_converted": notation.unit_converted, "date_format": notation.date_format, "synonym": wording.synonym,
-    "qualifier_weakened": scope.qualifier_weakened, "time_moved": structure.time_moved,
-    "voice_changed": structure.voice_changed, "sentences_joined": structure.sentences_joined,
-    "sentence_split": structure.sentence_split, "detail_dropped": structure.detail_dropped,
-})  # fmt: skip
+PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType(
+    {
+        "number_change": values.number_change,
+        "unit_change": values.unit_change,
+        "bound_change": values.bound_change,
+        "date_shift": values.date_shift,
+        "order_flip": values.order_flip,
+        "negation_added": wording.negation_added,
+        "negation_removed": wording.negation_removed,
+        "opposite": wording.opposite,
+        "entity_swap": names.entity_swap,
+        "entity_graft": names.entity_graft,
+        "role_swap": names.role_swap,
+        "qualifier_strengthened": scope.qualifier_strengthened,
+        "hedge_dropped": scope.hedge_dropped,
+        "intensifier_added": scope.intensifier_added,
+        "exclusivity_added": scope.exclusivity_added,
+        "fact_graft": details.fact_graft,
+        "presupposition": details.presupposition,
+        "detail_added": details.detail_added,
+        "number_format": notation.number_format,
+        "number_rounded": notation.number_rounded,
+        "unit_converted": notation.unit_converted,
+        "date_format": notation.date_format,
+        "synonym": wording.synonym,
+        "qualifier_weakened": scope.qualifier_weakened,
+        "time_moved": structure.time_moved,
+        "voice_changed": structure.voice_changed,
+        "sentences_joined": structure.sentences_joined,
+        "sentence_split": structure.sentence_split,
+        "detail_dropped": structure.detail_dropped,
+    }
+)
 """The function that proposes the drafts of each strategy."""
 _LOOK_AHEAD = 1_000
 _LONGEST_CLAIM = 2_000
@@ -186,9 +205,12 @@ def _of_examples(
 
 
 def _of_one(
-    example: Example, strategies: Sequence[Strategy], pool: CorpusPool, most: tuple[int, int],
+    example: Example,
+    strategies: Sequence[Strategy],
+    pool: CorpusPool,
+    most: tuple[int, int],
     counts: tuple[Counter[Strategy], Tally],
-) -> Iterator[Perturbation]:  # fmt: skip
+) -> Iterator[Perturbation]:
     """At most ``most[0]`` perturbations of an example, drawn with the seed ``most[1]``; counted."""
     if example.label != "Attributable":
         return

@@ -21,21 +21,60 @@ SMALL_NUMBERS = str.split("two three four five six seven eight nine ten eleven t
 """Words for 2 to 12."""
 _TENS = str.split("twenty thirty forty fifty sixty seventy eighty ninety")
 _SWAPPED_UNITS = {
-    "million": "billion", "billion": "million", "thousand": "million", "trillion": "billion", "km": "miles",
-    "kilometres": "miles", "kilometers": "miles", "miles": "kilometres", "metres": "feet", "meters": "feet",
-    "feet": "metres", "kg": "tonnes", "kilograms": "tonnes", "tonnes": "kilograms", "tons": "kilograms", "mg": "g",
-    "grams": "milligrams", "milligrams": "grams", "inches": "feet", "centimetres": "metres", "acres": "square miles",
-    "hectares": "square kilometres", "mph": "km/h", "dollars": "euros", "euros": "dollars", "megawatts": "kilowatts",
-    "kilowatts": "megawatts", "gigabytes": "megabytes", "megabytes": "gigabytes", "GB": "MB", "MB": "GB",
-    "litres": "gallons", "gallons": "litres", "cm": "m", "bn": "m",
-}  # fmt: skip
+    "million": "billion",
+    "billion": "million",
+    "thousand": "million",
+    "trillion": "billion",
+    "km": "miles",
+    "kilometres": "miles",
+    "kilometers": "miles",
+    "miles": "kilometres",
+    "metres": "feet",
+    "meters": "feet",
+    "feet": "metres",
+    "kg": "tonnes",
+    "kilograms": "tonnes",
+    "tonnes": "kilograms",
+    "tons": "kilograms",
+    "mg": "g",
+    "grams": "milligrams",
+    "milligrams": "grams",
+    "inches": "feet",
+    "centimetres": "metres",
+    "acres": "square miles",
+    "hectares": "square kilometres",
+    "mph": "km/h",
+    "dollars": "euros",
+    "euros": "dollars",
+    "megawatts": "kilowatts",
+    "kilowatts": "megawatts",
+    "gigabytes": "megabytes",
+    "megabytes": "gigabytes",
+    "GB": "MB",
+    "MB": "GB",
+    "litres": "gallons",
+    "gallons": "litres",
+    "cm": "m",
+    "bn": "m",
+}
 _SWAPPED_SIGNS = {"$": "€", "£": "$", "€": "$"}
 _SWAPPED_BOUNDS = {
-    "more than": "fewer than", "over": "under", "at least": "at most", "at most": "at least", "less than": "more than",
-    "fewer than": "more than", "up to": "more than", "nearly": "more than", "almost": "more than", "under": "over",
-    "no more than": "no fewer than", "no fewer than": "no more than", "as many as": "fewer than",
-    "a minimum of": "a maximum of", "a maximum of": "a minimum of",
-}  # fmt: skip
+    "more than": "fewer than",
+    "over": "under",
+    "at least": "at most",
+    "at most": "at least",
+    "less than": "more than",
+    "fewer than": "more than",
+    "up to": "more than",
+    "nearly": "more than",
+    "almost": "more than",
+    "under": "over",
+    "no more than": "no fewer than",
+    "no fewer than": "no more than",
+    "as many as": "fewer than",
+    "a minimum of": "a maximum of",
+    "a maximum of": "a minimum of",
+}
 _BOUND = re.compile(
     rf"(?<![\w-])(?<!\d )(?<!added )(?:{'|'.join(sorted(_SWAPPED_BOUNDS, key=len, reverse=True))})\Z", re.IGNORECASE
 )
@@ -172,9 +211,16 @@ _DAY = re.compile(r"(?<![\d,])([1-9]|[12]\d|3[01])(?!\d)")
 _ORDINAL_WORDS = str.split("thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth")
 _NUMBER = re.compile(rf"\d+(?!\w)|\b(?:{'|'.join(SMALL_NUMBERS)})\b", re.IGNORECASE)
 _FLIPPED = {
-    "before": "after", "after": "before", "prior to": "following", "early": "late", "late": "early",
-    "earlier": "later", "later": "earlier", "following": "previous", "previous": "following",
-}  # fmt: skip
+    "before": "after",
+    "after": "before",
+    "prior to": "following",
+    "early": "late",
+    "late": "early",
+    "earlier": "later",
+    "later": "earlier",
+    "following": "previous",
+    "previous": "following",
+}
 _ORDER_WORDS = re.compile(
     r"\b(?:before|after|prior|following|previous|earlier|later|then|first|early|late|until)\b", re.IGNORECASE
 )

@@ -45,8 +45,11 @@ def verb_forms() -> Mapping[str, tuple[tuple[Verb, VerbForm], ...]]:
     forms: dict[str, tuple[tuple[Verb, VerbForm], ...]] = {}
     for verb in _listed():
         named: tuple[tuple[str, VerbForm], ...] = (
-            (verb.base, "base"), (verb.third, "third"), (verb.past, "past"), (verb.participle, "participle"),
-        )  # fmt: skip
+            (verb.base, "base"),
+            (verb.third, "third"),
+            (verb.past, "past"),
+            (verb.participle, "participle"),
+        )
         for form, name in named:
             if (verb, name) not in forms.get(form, ()):
                 forms[form] = (*forms.get(form, ()), (verb, name))

@@ -79,18 +79,33 @@ def _measured(quantity: Quantity, measure: _Measure) -> Quantity:
     low, high = quantity.low * measure.scale, quantity.high * measure.scale
     unit = measure.unit
     return replace(
-        quantity, low=low, high=high, base_low=unit.to_base(low), base_high=unit.to_base(high),
-        base_rounding=quantity.base_rounding * measure.scale * unit.factor, unit=unit.name, dimension=unit.dimension,
+        quantity,
+        low=low,
+        high=high,
+        base_low=unit.to_base(low),
+        base_high=unit.to_base(high),
+        base_rounding=quantity.base_rounding * measure.scale * unit.factor,
+        unit=unit.name,
+        dimension=unit.dimension,
         kind="currency" if unit.dimension == "currency" else "percent" if unit.name == "percent" else quantity.kind,
-        scaled=quantity.scaled or measure.scale > 1, per=quantity.per or measure.per,
-    )  # fmt: skip
+        scaled=quantity.scaled or measure.scale > 1,
+        per=quantity.per or measure.per,
+    )
 
 
 def _duration(quantity: Quantity) -> DateMention:
     first, last = quantity.base_low / _DAY, quantity.base_high / _DAY
     ends = (first, last) if first < last else (None, None)
     return DateMention(
-        quantity.start, quantity.end, "duration", days=(first + last) / 2, unit=quantity.unit, first_days=ends[0],
-        last_days=ends[1], approximate=quantity.approximate or first < last, bound=quantity.bound,
-        hedge_start=quantity.hedge_start, hedges=quantity.hedges,
-    )  # fmt: skip
+        quantity.start,
+        quantity.end,
+        "duration",
+        days=(first + last) / 2,
+        unit=quantity.unit,
+        first_days=ends[0],
+        last_days=ends[1],
+        approximate=quantity.approximate or first < last,
+        bound=quantity.bound,
+        hedge_start=quantity.hedge_start,
+        hedges=quantity.hedges,
+    )

@@ -14,8 +14,18 @@ if TYPE_CHECKING:
     from vouching.report.terminal import print_ranking, print_report, print_verdict
 
 __all__ = [
-    "Entry", "OutcomePolicy", "Rule", "print_assurance", "print_ranking", "print_report", "print_verdict",
-    "read_outcomes", "report_markdown", "verdict_markdown", "write_assurance", "write_report",
-]  # fmt: skip
+    "Entry",
+    "OutcomePolicy",
+    "Rule",
+    "print_assurance",
+    "print_ranking",
+    "print_report",
+    "print_verdict",
+    "read_outcomes",
+    "report_markdown",
+    "verdict_markdown",
+    "write_assurance",
+    "write_report",
+]
 
 __getattr__, __dir__ = lazily(__name__)

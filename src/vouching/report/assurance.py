@@ -105,8 +105,12 @@ def _lines(words: str, depth: int) -> tuple[str, ...]:
 
 
 OUTCOMES: Mapping[str, Tone] = {
-    "accepted": "match", "revised": "accent", "kept": "not-found", "challenged": "mismatch", "unverified": "unverified",
-}  # fmt: skip
+    "accepted": "match",
+    "revised": "accent",
+    "kept": "not-found",
+    "challenged": "mismatch",
+    "unverified": "unverified",
+}
 """Outcomes of a unit and their colours."""
 _CASES: Mapping[str, tuple[str, Tone]] = {
     "1": ("right, accepted", "match"),

@@ -22,8 +22,12 @@ Curves = Mapping[str, Sequence[tuple[float, float]]]
 """Points of each curve, by its name in the legend."""
 
 _LOOKS: tuple[tuple[Tone, str], ...] = (
-    ("accent", ""), ("muted", "5 4"), ("mismatch", "9 3"), ("match", "2 3"), ("unverified", "9 3 2 3"),
-)  # fmt: skip
+    ("accent", ""),
+    ("muted", "5 4"),
+    ("mismatch", "9 3"),
+    ("match", "2 3"),
+    ("unverified", "9 3 2 3"),
+)
 """Colour and dash pattern of each curve, in order."""
 
 
@@ -139,9 +143,15 @@ def coverage_curve(curves: Curves, *, title: str) -> str:
 
 
 def line_plot(
-    curves: Curves, *, title: str, names: tuple[str, str], x_range: tuple[float, float], y_top: float = 1.0,
-    y_bottom: float = 0.0, marks: Iterable[float] = (),
-) -> str:  # fmt: skip
+    curves: Curves,
+    *,
+    title: str,
+    names: tuple[str, str],
+    x_range: tuple[float, float],
+    y_top: float = 1.0,
+    y_bottom: float = 0.0,
+    marks: Iterable[float] = (),
+) -> str:
     """Curves over whole numbers; ``names`` are those of the axes, ``marks`` the places of vertical lines.
 
     Points beyond an edge are drawn on it.
@@ -215,9 +225,14 @@ def confusion_matrix(counts: Sequence[Sequence[int]], labels: tuple[str, str], *
 
 
 def forest_plot(
-    rows: Sequence[ForestRow], *, title: str, name: str = "AUROC", ends: tuple[float, float] = (0.0, 1.0),
-    reference: float | None = 0.5, keys: str = "line: 95 % interval; ring: baseline",
-) -> str:  # fmt: skip
+    rows: Sequence[ForestRow],
+    *,
+    title: str,
+    name: str = "AUROC",
+    ends: tuple[float, float] = (0.0, 1.0),
+    reference: float | None = 0.5,
+    keys: str = "line: 95 % interval; ring: baseline",
+) -> str:
     """Estimates with their intervals, one row each, beside a baseline (ring) and a reference (dashed line).
 
     Args:

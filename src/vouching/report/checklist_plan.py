@@ -15,8 +15,12 @@ from vouching.report import charts
 from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table, figure
 from vouching.report.skeleton import write_page
 
-NAMES = {"p": "p, successes found", "q": "q, failures found", "p_item": "p', satisfied items found",
-         "q_item": "q', unsatisfied items found"}  # fmt: skip
+NAMES = {
+    "p": "p, successes found",
+    "q": "q, failures found",
+    "p_item": "p', satisfied items found",
+    "q_item": "q', unsatisfied items found",
+}
 """The rates of a verifier in words."""
 _ERRORS = {"single": "one overall judgment", "checklist": "share of items passed", "difference": "difference"}
 
@@ -70,8 +74,13 @@ def _errors(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
 def _rates(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
     for name, words in NAMES.items():
         rate = plan.rates[name]
-        yield (words, figure(rate.share.estimate), range_words(rate.share), range_words(rate.by_group),
-               figure(rate.judgments))  # fmt: skip
+        yield (
+            words,
+            figure(rate.share.estimate),
+            range_words(rate.share),
+            range_words(rate.by_group),
+            figure(rate.judgments),
+        )
     yield "correlation of item errors", figure(plan.correlation.estimate), "", range_words(plan.correlation), ""
 
 
@@ -86,9 +95,12 @@ def _table_2(plan: VerificationPlan) -> Table:
 
 
 def _where(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
-    words = {"success, met": "strict successes, p' >= p", "success, not met": "strict successes, p' < p",
-             "failure, met": "failures, alpha' Delta <= q' - q",
-             "failure, not met": "failures, alpha' Delta > q' - q"}  # fmt: skip
+    words = {
+        "success, met": "strict successes, p' >= p",
+        "success, not met": "strict successes, p' < p",
+        "failure, met": "failures, alpha' Delta <= q' - q",
+        "failure, not met": "failures, alpha' Delta > q' - q",
+    }
     for name, count in plan.condition.items():
         yield words[name], figure(count), figure(count / plan.completions)
     yield "MSE not larger by Theorem 1", "", figure(plan.promised)
@@ -139,10 +151,17 @@ def _charts(plan: VerificationPlan) -> Iterator[Chart]:
         title = "Measured MSE by votes"
         yield Chart(title, _votes_plot(plan, title))
     title = "Bias condition"
-    counts = {f"{kind}, {words}": plan.condition[f"{kind}, {words}"] for words in ("met", "not met")
-              for kind in ("success", "failure")}  # fmt: skip
-    tones: dict[str, charts.Tone] = {"success, met": "match", "failure, met": "accent",
-                                     "success, not met": "not-found", "failure, not met": "mismatch"}  # fmt: skip
+    counts = {
+        f"{kind}, {words}": plan.condition[f"{kind}, {words}"]
+        for words in ("met", "not met")
+        for kind in ("success", "failure")
+    }
+    tones: dict[str, charts.Tone] = {
+        "success, met": "match",
+        "failure, met": "accent",
+        "success, not met": "not-found",
+        "failure, not met": "mismatch",
+    }
     note = "Met: on average, the checklist's reward is no more biased than one judgment (Proposition 4)."
     yield Chart(title, charts.share_bar(counts, title=title, tones=tones), note)
     title = "Lengths of the checklists"

@@ -117,14 +117,23 @@ def junit_xml(texts: Iterable[CheckedText]) -> str:
         accepted = len(checked.findings) - len(counted)
         seconds = f"{sum(_seconds(finding) for finding in checked.findings):.3f}"
         suite = ElementTree.SubElement(
-            root, "testsuite", name=_xml(checked.name), tests=str(len(checked.findings)),
-            failures=str(counted.count(False)), errors=str(counted.count(None)), skipped=str(accepted), time=seconds,
-        )  # fmt: skip
+            root,
+            "testsuite",
+            name=_xml(checked.name),
+            tests=str(len(checked.findings)),
+            failures=str(counted.count(False)),
+            errors=str(counted.count(None)),
+            skipped=str(accepted),
+            time=seconds,
+        )
         for finding in checked.findings:
             case = ElementTree.SubElement(
-                suite, "testcase", classname=_xml(checked.name), name=_xml(finding.subject),
+                suite,
+                "testcase",
+                classname=_xml(checked.name),
+                name=_xml(finding.subject),
                 time=f"{_seconds(finding):.3f}",
-            )  # fmt: skip
+            )
             if checked.path is not None:
                 case.set("file", _xml(checked.path))
             if checked.lets(finding):
@@ -205,9 +214,13 @@ def region(text: str, span: Span) -> dict[str, int]:
     first, column = _line_and_column(starts, span.start)
     last, end = _line_and_column(starts, span.end)
     return {
-        "startLine": first, "startColumn": column, "endLine": last, "endColumn": end, "charOffset": span.start,
+        "startLine": first,
+        "startColumn": column,
+        "endLine": last,
+        "endColumn": end,
+        "charOffset": span.start,
         "charLength": span.end - span.start,
-    }  # fmt: skip
+    }
 
 
 def _line_and_column(starts: Sequence[int], offset: int) -> tuple[int, int]:

@@ -11,11 +11,21 @@ from vouching.report.svg import Tone
 from vouching.types import Finding, Report, Unverified, Verdict
 
 TONES: dict[str, Tone] = {
-    "Attributable": "match", "Passed": "match", "Accepted": "match", "Revised": "match", "Same": "match",
-    "Not Attributable": "mismatch", "Failed": "mismatch", "Kept": "mismatch", "Challenged": "mismatch",
-    "Different": "mismatch", "Contradictory documents": "accent", "Not in the documents": "not-found",
-    "Leaked": "muted", "Unverified": "unverified",
-}  # fmt: skip
+    "Attributable": "match",
+    "Passed": "match",
+    "Accepted": "match",
+    "Revised": "match",
+    "Same": "match",
+    "Not Attributable": "mismatch",
+    "Failed": "mismatch",
+    "Kept": "mismatch",
+    "Challenged": "mismatch",
+    "Different": "mismatch",
+    "Contradictory documents": "accent",
+    "Not in the documents": "not-found",
+    "Leaked": "muted",
+    "Unverified": "unverified",
+}
 """The colour of each label, in display order."""
 _NOUNS = {"verdict": "claim", "item": "item", "pair": "question", "unit": "unit"}
 """Names for findings of each kind; unverified ones take the name of the others."""

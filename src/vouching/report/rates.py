@@ -50,9 +50,12 @@ def share_over_time(shares: Mapping[str, Interval], *, title: str) -> str:
 
 
 def bars_over_time(
-    counts: Mapping[str, Mapping[str, int]], names: Sequence[str], *, title: str,
+    counts: Mapping[str, Mapping[str, int]],
+    names: Sequence[str],
+    *,
+    title: str,
     tones: Mapping[str, Tone] | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """A row of bars for each of ``names``: how many in each period, all rows to one scale.
 
     ``counts`` are by period, in order, then by name. A row carries its name and its total; a name without a tone is

@@ -38,9 +38,13 @@ def environment(*folders: Path) -> Environment:
 
     loader = FileSystemLoader([*folders, TEMPLATES])
     made = Environment(
-        autoescape=True, loader=loader, finalize=_made_visible, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        autoescape=True,
+        loader=loader,
+        finalize=_made_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
     def asset(name: str) -> Markup:
         """The content of a style or script file."""

@@ -20,9 +20,15 @@ Tone: TypeAlias = Literal["match", "mismatch", "not-found", "unverified", "accen
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 _FALLBACK: dict[Tone, str] = {
-    "match": "#0f766e", "mismatch": "#c2410c", "not-found": "#a16207", "unverified": "#6d5bb5", "accent": "#2f5fd0",
-    "muted": "#6b7280", "faint": "#d4d7dd", "text": "currentColor",
-}  # fmt: skip
+    "match": "#0f766e",
+    "mismatch": "#c2410c",
+    "not-found": "#a16207",
+    "unverified": "#6d5bb5",
+    "accent": "#2f5fd0",
+    "muted": "#6b7280",
+    "faint": "#d4d7dd",
+    "text": "currentColor",
+}
 _LETTER = 0.56
 """Estimated width of a letter as a share of the font size."""
 
@@ -64,9 +70,15 @@ def svg(width: float, height: float, title: str, description: str, body: Iterabl
 
 
 def text(
-    x: float, y: float, content: str, *, tone: Tone = "text", anchor: Anchor = "start", size: int = 13,
+    x: float,
+    y: float,
+    content: str,
+    *,
+    tone: Tone = "text",
+    anchor: Anchor = "start",
+    size: int = 13,
     bold: bool = False,
-) -> str:  # fmt: skip
+) -> str:
     """A line of text; ``y`` is its baseline."""
     weight = ' font-weight="600"' if bold else ""
     place = f'x="{number(x)}" y="{number(y)}" text-anchor="{anchor}"'
@@ -91,9 +103,16 @@ def path(points: Sequence[tuple[float, float]], *, tone: Tone, width: float = 2,
 
 
 def box(
-    x: float, y: float, width: float, height: float, *, tone: Tone, hint: str = "", opacity: float = 1,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    *,
+    tone: Tone,
+    hint: str = "",
+    opacity: float = 1,
     radius: float = 2,
-) -> str:  # fmt: skip
+) -> str:
     """A filled box; ``hint`` is its tooltip."""
     place = f'x="{number(x)}" y="{number(y)}" width="{number(max(0, width))}" height="{number(max(0, height))}"'
     faded = f' fill-opacity="{opacity:.2f}"' if opacity < 1 else ""

@@ -19,8 +19,15 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Decision", "ItemId", "ItemLine", "ItemTakenError", "QueueCounts", "QueueFilters", "Review", "ReviewItem",
+    "Decision",
+    "ItemId",
+    "ItemLine",
+    "ItemTakenError",
+    "QueueCounts",
+    "QueueFilters",
+    "Review",
+    "ReviewItem",
     "ReviewQueue",
-]  # fmt: skip
+]
 
 __getattr__, __dir__ = lazily(__name__)

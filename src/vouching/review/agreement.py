@@ -107,9 +107,14 @@ def _agreement_of(names: tuple[str, str], both: Sequence[_Both], resamples: int)
     typed = [(one.row, one.said[0][1], one.said[1][1]) for one in both if one.said[0][1] and one.said[1][1]]
     types = [(str(first), str(second)) for _, first, second in typed]
     return PairAgreement(
-        names, len(labels), sum(a == b for a, b in labels), _kappa(labels, [one.row for one in both], resamples),
-        len(types), sum(a == b for a, b in types), _kappa(types, [row for row, _, _ in typed], resamples),
-    )  # fmt: skip
+        names,
+        len(labels),
+        sum(a == b for a, b in labels),
+        _kappa(labels, [one.row for one in both], resamples),
+        len(types),
+        sum(a == b for a, b in types),
+        _kappa(types, [row for row, _, _ in typed], resamples),
+    )
 
 
 def _kappa(said: Sequence[tuple[str, str]], rows: Sequence[int], resamples: int) -> Interval:

@@ -40,7 +40,8 @@ def settings(reviewers: int = 1) -> dict[str, Any]:
             _question("label", {"type": "label_selection", "options": _options(LABELS)}, True),
             _question("error_type", {"type": "label_selection", "options": _options(ERROR_TYPES)}, False),
             _question(
-                "span", {"type": "span", "field": "claim", "allow_overlapping": False, "options": _options((WRONG,))},
+                "span",
+                {"type": "span", "field": "claim", "allow_overlapping": False, "options": _options((WRONG,))},
                 False,
             ),
             _question("fix", {"type": "text", "use_markdown": False}, False),
@@ -55,7 +56,7 @@ def settings(reviewers: int = 1) -> dict[str, Any]:
         "allow_extra_metadata": False,
         "distribution": {"strategy": "overlap", "min_submitted": reviewers},
         "mapping": None,
-    }  # fmt: skip
+    }
 
 
 def _field(name: str, required: bool) -> dict[str, Any]:
@@ -74,9 +75,7 @@ def _options(values: tuple[str, ...]) -> list[dict[str, str]]:
     return [{"value": value, "text": value.replace("_", " ")} for value in values]
 
 
-def _files(
-    items: list[ReviewItem], policy: Policy, queue: ReviewQueue, names: Mapping[str, str]
-) -> Mapping[str, str]:  # fmt: skip
+def _files(items: list[ReviewItem], policy: Policy, queue: ReviewQueue, names: Mapping[str, str]) -> Mapping[str, str]:
     ids = {name: id for id, name in names.items()}
     records = [_record(item, policy, queue.seed, ids) for item in items]
     return {
@@ -107,7 +106,7 @@ def _record(item: ReviewItem, policy: Policy, seed: int, ids: Mapping[str, str])
         },
         "responses": dict(responses),
         "vectors": {},
-    }  # fmt: skip
+    }
 
 
 def _values(

@@ -63,7 +63,7 @@ def blocking_audit(queue: ReviewQueue, caller: str, model: str | None = None) ->
     warning += f"{f', judged by {model}' if model else ''}; review more, or do not block"
     return BlockingAudit(
         caller, model, len(rows), len(attributable), distinct, rejected, rate, warning if lack else None
-    )  # fmt: skip
+    )
 
 
 def _lack(distinct: int, rate: Interval) -> str:

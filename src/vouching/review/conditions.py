@@ -74,17 +74,23 @@ def offered(reviewer: str, policy: Policy, reviewers: int, filters: QueueFilters
     """The items that a reviewer may get by a policy; those in others' hands too."""
     has_texts = exists().where(CONTENTS.c.id == REVIEW_ITEMS.c.row_id, CONTENTS.c.record.is_not(None))
     theirs = and_(
-        REVIEW_EVENTS.c.row_id == REVIEW_ITEMS.c.row_id, REVIEW_EVENTS.c.finding == REVIEW_ITEMS.c.finding,
-        REVIEW_EVENTS.c.reviewer == reviewer, ~REVIEW_EVENTS.c.undone,
-    )  # fmt: skip
+        REVIEW_EVENTS.c.row_id == REVIEW_ITEMS.c.row_id,
+        REVIEW_EVENTS.c.finding == REVIEW_ITEMS.c.finding,
+        REVIEW_EVENTS.c.reviewer == reviewer,
+        ~REVIEW_EVENTS.c.undone,
+    )
     skipped = exists().where(theirs, REVIEW_EVENTS.c.action == "skip")
     decided = exists().where(theirs, REVIEW_EVENTS.c.action == "decide")
     objected = exists().where(theirs, REVIEW_EVENTS.c.action == "object")
     wanted = is_state("disputed", reviewers) if policy == "disputed" else ~is_state("final", reviewers)
     return select(REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding).where(
-        wanted, has_texts, ~skipped, ~objected, or_(~decided, REVIEW_ITEMS.c.objected),
+        wanted,
+        has_texts,
+        ~skipped,
+        ~objected,
+        or_(~decided, REVIEW_ITEMS.c.objected),
         *conditions_of(filters),
-    )  # fmt: skip
+    )
 
 
 def order_of(policy: Policy, seed: int) -> tuple[Any, ...]:

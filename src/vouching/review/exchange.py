@@ -55,9 +55,14 @@ class Tool:
     """What people say in one object of an imported file."""
 
     def export(
-        self, queue: ReviewQueue, folder: Path, policy: Policy = "uncertain", filters: QueueFilters | None = None,
-        limit: int = 100, names: Mapping[str, str] | None = None,
-    ) -> int:  # fmt: skip
+        self,
+        queue: ReviewQueue,
+        folder: Path,
+        policy: Policy = "uncertain",
+        filters: QueueFilters | None = None,
+        limit: int = 100,
+        names: Mapping[str, str] | None = None,
+    ) -> int:
         """Write the next verdicts by a policy to a new folder; returns their number.
 
         ``names`` are reviewers by the id of their user in the tool: their decisions go along.

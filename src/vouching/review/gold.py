@@ -46,9 +46,11 @@ class Exported:
 
 
 def gold_records(
-    queue: ReviewQueue, filters: QueueFilters | None = None, sampled: bool = False,
+    queue: ReviewQueue,
+    filters: QueueFilters | None = None,
+    sampled: bool = False,
     left_out: Counter[str] | None = None,
-) -> Iterator[ReviewedVerdict]:  # fmt: skip
+) -> Iterator[ReviewedVerdict]:
     """A record for each final verdict, in the order of the ledger; ``left_out`` counts those without texts."""
     left_out = Counter() if left_out is None else left_out
     for row in read_reviewed(queue, filters, every=not sampled):
@@ -72,9 +74,20 @@ def record_of(item: ReviewItem, label: str, error_type: str | None) -> ReviewedV
     fits = said.span is not None and 0 <= said.span[0] < said.span[1] <= len(claim)
     marked = (Span(claim[slice(*said.span)], *said.span),) if fits and said.span is not None else ()
     return ReviewedVerdict(
-        str(item.id), claim, item.sources, cast("Label", label), item.verdict, said.reviewer, said.at,
-        cast("Any", error_type), _revised(said, item, label), said.note, _group(item), marked, item.question,
-    )  # fmt: skip
+        str(item.id),
+        claim,
+        item.sources,
+        cast("Label", label),
+        item.verdict,
+        said.reviewer,
+        said.at,
+        cast("Any", error_type),
+        _revised(said, item, label),
+        said.note,
+        _group(item),
+        marked,
+        item.question,
+    )
 
 
 def _revised(said: Review, item: ReviewItem, label: str) -> str | None:
@@ -136,10 +149,13 @@ def _checklist(record: ReviewedVerdict) -> Mapping[str, Any]:
     """Whether the statement is supported, as an item of a checklist on an answer from documents."""
     documents = "\n\n".join(source.text for source in record.sources)
     return {
-        "id": record.id, "x": f"{record.question or _ASKED}\n\nDocuments:\n{documents}", "y": record.claim,
+        "id": record.id,
+        "x": f"{record.question or _ASKED}\n\nDocuments:\n{documents}",
+        "y": record.claim,
         "c": "Everything that the response states is supported by the documents.",
-        "l": int(record.label == "Attributable"), "by": "person",
-    }  # fmt: skip
+        "l": int(record.label == "Attributable"),
+        "by": "person",
+    }
 
 
 def _chat(record: ReviewedVerdict) -> Mapping[str, Any] | str:
@@ -161,12 +177,18 @@ def _chat(record: ReviewedVerdict) -> Mapping[str, Any] | str:
             ReplyStep(one.claim_part, one.source_evidence, one.judgment, one.explanation)
             for one in verdict.reasoning_chain
         ],
-        verdict.label, 1.0, verdict.error_type, verdict.fix_suggestion, record.revised_claim,
-    )  # fmt: skip
+        verdict.label,
+        1.0,
+        verdict.error_type,
+        verdict.fix_suggestion,
+        record.revised_claim,
+    )
     answer = {"role": "assistant", "content": training_reply(reply)}
     return {"id": record.id, "messages": [*prompt, answer]}
 
 
 _LINES: dict[GoldForm, Callable[[ReviewedVerdict], Mapping[str, Any] | str]] = {
-    "rows": _row, "checklist": _checklist, "chats": _chat,
-}  # fmt: skip
+    "rows": _row,
+    "checklist": _checklist,
+    "chats": _chat,
+}

@@ -54,9 +54,7 @@ def label_config() -> str:
 """
 
 
-def _files(
-    items: list[ReviewItem], policy: Policy, queue: ReviewQueue, names: Mapping[str, str]
-) -> Mapping[str, str]:  # fmt: skip
+def _files(items: list[ReviewItem], policy: Policy, queue: ReviewQueue, names: Mapping[str, str]) -> Mapping[str, str]:
     numbers = {name: int(number) for number, name in names.items() if number.isdigit()}
     tasks = [_task(item, policy, queue.seed, numbers) for item in items]
     return {"label_config.xml": label_config(), "tasks.json": json.dumps(tasks, indent=1) + "\n"}
@@ -73,14 +71,18 @@ def _task(item: ReviewItem, policy: Policy, seed: int, numbers: Mapping[str, int
     ]
     return {
         "data": {
-            "item": str(item.id), "claim": verdict.claim.text, "sources": sources_text(item),
-            "question": item.question or "", "policy": policy, "seed": seed,
+            "item": str(item.id),
+            "claim": verdict.claim.text,
+            "sources": sources_text(item),
+            "question": item.question or "",
+            "policy": policy,
+            "seed": seed,
         },
         "predictions": [
             {"model_version": verdict.provenance.model, "score": verdict.confidence, "result": said},
         ],
         "annotations": annotations,
-    }  # fmt: skip
+    }
 
 
 def _regions(item: ReviewItem, said: Decision) -> list[Region]:

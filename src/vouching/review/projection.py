@@ -32,9 +32,16 @@ _SAID = ("decide", "skip", "object", "undo")
 _PAGE = 500
 _LARGEST_FINDING = 2**31 - 1
 _COLUMNS = (
-    ROWS.c.id, ROWS.c.seq, ROWS.c.at, ROWS.c.kind, ROWS.c.caller, ROWS.c.about, ROWS.c.details, ROWS.c.mac,
+    ROWS.c.id,
+    ROWS.c.seq,
+    ROWS.c.at,
+    ROWS.c.kind,
+    ROWS.c.caller,
+    ROWS.c.about,
+    ROWS.c.details,
+    ROWS.c.mac,
     CONTENTS.c.record,
-)  # fmt: skip
+)
 
 
 def refresh(store: Store) -> None:
@@ -116,13 +123,27 @@ def _add_items(connection: Connection, stream: str, row: RowMapping) -> None:
     for place, verdict in verdicts_in(record).items():
         provenance = cast("dict[str, Any]", verdict["provenance"])
         confidence = float(verdict["confidence"])
-        items.append({
-            "row_id": row["id"], "finding": place, "stream": stream, "at": row["at"], "caller": row["caller"],
-            "model": provenance.get("model"), "label": verdict["label"],
-            "error_type": _type_of(verdict.get("error_type")), "score": float(verdict["score"]),
-            "confidence": confidence, "doubt": abs(confidence - 0.5), "draw": draw_of(row["mac"], place),
-            "decided": 0, "contested": False, "objected": False, "gold_label": None, "gold_type": None,
-        })  # fmt: skip
+        items.append(
+            {
+                "row_id": row["id"],
+                "finding": place,
+                "stream": stream,
+                "at": row["at"],
+                "caller": row["caller"],
+                "model": provenance.get("model"),
+                "label": verdict["label"],
+                "error_type": _type_of(verdict.get("error_type")),
+                "score": float(verdict["score"]),
+                "confidence": confidence,
+                "doubt": abs(confidence - 0.5),
+                "draw": draw_of(row["mac"], place),
+                "decided": 0,
+                "contested": False,
+                "objected": False,
+                "gold_label": None,
+                "gold_type": None,
+            }
+        )
     if items:
         connection.execute(insert(REVIEW_ITEMS), items)
 
@@ -135,10 +156,18 @@ def _add_review(connection: Connection, row: RowMapping) -> None:
         return  # a review of something that is no verdict
     action = given["action"]
     event = {
-        "id": row["id"], "row_id": item.row, "finding": item.finding, "at": row["at"], "reviewer": row["caller"],
-        "action": action, "label": None, "error_type": None, "policy": given["policy"], "seed": given["seed"],
+        "id": row["id"],
+        "row_id": item.row,
+        "finding": item.finding,
+        "at": row["at"],
+        "reviewer": row["caller"],
+        "action": action,
+        "label": None,
+        "error_type": None,
+        "policy": given["policy"],
+        "seed": given["seed"],
         "undone": False,
-    }  # fmt: skip
+    }
     if action == "decide":
         event["label"], event["error_type"] = resolved(given["label"], given["error_type"], dict(found))
     connection.execute(insert(REVIEW_EVENTS), event)
@@ -239,9 +268,12 @@ def _update_state(connection: Connection, item: ItemId) -> None:
     newest = max((vote.id for vote in votes), default=0)
     objected = any(e["action"] == "object" and not e["undone"] and e["id"] > newest for e in events)
     state = {
-        "decided": found.decided, "contested": found.contested, "objected": objected, "gold_label": found.label,
+        "decided": found.decided,
+        "contested": found.contested,
+        "objected": objected,
+        "gold_label": found.label,
         "gold_type": found.error_type,
-    }  # fmt: skip
+    }
     connection.execute(update(REVIEW_ITEMS).where(of_item(REVIEW_ITEMS, item)).values(state))
 
 

@@ -106,9 +106,12 @@ class ReviewQueue:
             now = now_of(connection)
             asked = offered(reviewer, policy, self.reviewers, filters).order_by(*order_of(policy, self.seed))
             mine = exists().where(
-                locks_item(), REVIEW_LOCKS.c.reviewer == reviewer, REVIEW_LOCKS.c.until > now,
-                REVIEW_LOCKS.c.policy == policy, REVIEW_LOCKS.c.seed == self.seed,
-            )  # fmt: skip
+                locks_item(),
+                REVIEW_LOCKS.c.reviewer == reviewer,
+                REVIEW_LOCKS.c.until > now,
+                REVIEW_LOCKS.c.policy == policy,
+                REVIEW_LOCKS.c.seed == self.seed,
+            )
             held = connection.execute(asked.where(mine).limit(1)).first()
             found = ItemId(*held) if held else self._free(connection, asked, reviewer, now)
             connection.execute(delete(REVIEW_LOCKS).where(REVIEW_LOCKS.c.reviewer == reviewer))
@@ -172,10 +175,13 @@ class ReviewQueue:
         verdict = {"label": current.verdict.label, "error_type": current.verdict.error_type}
         label, error_type = resolved(decision.label, decision.error_type, verdict)
         said: dict[str, Any] = {
-            "label": label, "error_type": error_type,
-            "span": None if decision.span is None else list(decision.span), "fix": decision.fix, "note": decision.note,
+            "label": label,
+            "error_type": error_type,
+            "span": None if decision.span is None else list(decision.span),
+            "fix": decision.fix,
+            "note": decision.note,
             "before": verdict,
-        }  # fmt: skip
+        }
         if taken is not None:
             said |= {"policy": taken[0], "seed": taken[1]}
         self._append(reviewer, item, current.stream, "decide", said)
@@ -237,9 +243,13 @@ class ReviewQueue:
         return item_of(self.ledger.get(item.row), row, self.state(dict(row)), tuple(reversed(reviews)), until)
 
     def lines(
-        self, policy: Policy = "uncertain", filters: QueueFilters | None = None, state: ReviewState | None = None,
-        limit: int = 100, offset: int = 0,
-    ) -> list[ItemLine]:  # fmt: skip
+        self,
+        policy: Policy = "uncertain",
+        filters: QueueFilters | None = None,
+        state: ReviewState | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[ItemLine]:
         """Verdicts in the order of a policy, without texts; by default of every state."""
         self.refresh()
         asked = select(REVIEW_ITEMS).where(*conditions_of(filters), *(() if state is None else (self.is_state(state),)))
@@ -293,9 +303,13 @@ class ReviewQueue:
 
     def _lock(self, connection: Connection, item: ItemId, reviewer: str, now: float, by: tuple[str, int]) -> None:
         lock = {
-            "row_id": item.row, "finding": item.finding, "reviewer": reviewer, "until": now + self.lock_seconds,
-            "policy": by[0], "seed": by[1],
-        }  # fmt: skip
+            "row_id": item.row,
+            "finding": item.finding,
+            "reviewer": reviewer,
+            "until": now + self.lock_seconds,
+            "policy": by[0],
+            "seed": by[1],
+        }
         connection.execute(insert(REVIEW_LOCKS), lock)
 
     def _locked_row(self, connection: Connection, item: ItemId) -> None:
@@ -305,9 +319,7 @@ class ReviewQueue:
         if found is None:
             raise InputError(f"the ledger has no verdict {item} to review: see  vouch ledger list")
 
-    def _refuse_late(
-        self, connection: Connection, item: ItemId, reviewer: str, until: float, outside: bool
-    ) -> None:  # fmt: skip
+    def _refuse_late(self, connection: Connection, item: ItemId, reviewer: str, until: float, outside: bool) -> None:
         """Refuse who no longer has a verdict in hand, if others have it or, unless it is from outside, settled it."""
         now = now_of(connection)
         if not self._place(connection, item, reviewer, now):
@@ -315,9 +327,12 @@ class ReviewQueue:
         if until > now or outside:
             return
         others = exists().where(
-            REVIEW_EVENTS.c.row_id == REVIEW_ITEMS.c.row_id, REVIEW_EVENTS.c.finding == REVIEW_ITEMS.c.finding,
-            REVIEW_EVENTS.c.reviewer != reviewer, REVIEW_EVENTS.c.action == "decide", ~REVIEW_EVENTS.c.undone,
-        )  # fmt: skip
+            REVIEW_EVENTS.c.row_id == REVIEW_ITEMS.c.row_id,
+            REVIEW_EVENTS.c.finding == REVIEW_ITEMS.c.finding,
+            REVIEW_EVENTS.c.reviewer != reviewer,
+            REVIEW_EVENTS.c.action == "decide",
+            ~REVIEW_EVENTS.c.undone,
+        )
         settled = select(REVIEW_ITEMS.c.row_id).where(of_item(REVIEW_ITEMS, item), self.is_state("final"), others)
         if connection.execute(settled).first() is not None:
             raise ItemTakenError(f"{item} is not in your hand, and somebody else decided it: take it to decide it anew")
@@ -337,10 +352,12 @@ class ReviewQueue:
             elif action != "object":
                 self._refuse_late(connection, item, reviewer, held["until"] if held else 0.0, "policy" in said)
             kept = {
-                "action": action, "finding": item.finding,
-                "policy": (held["policy"] or None) if held else None, "seed": held["seed"] if held else None,
+                "action": action,
+                "finding": item.finding,
+                "policy": (held["policy"] or None) if held else None,
+                "seed": held["seed"] if held else None,
                 **{name: said[name] for name in ("label", "error_type", "undoes", "policy", "seed") if name in said},
-            }  # fmt: skip
+            }
             record = {"kind": "review", **kept, **said}
             entry = Entry(stream, "review", {}, record, reviewer, provenance={"review": kept}, about=item.row)
             self.ledger.append_within(connection, [entry])

@@ -128,9 +128,12 @@ def reliability(rows: Sequence[Reviewed], bins: int = 10, resamples: int = 2000)
         share = share_of((r.group, r.attributable) for r in members)
         found.append(ReliabilityBin(one.low, one.high, one.count, one.mean_score, share))
     return Reliability(
-        len(rows), tuple(found), bca(partial(ece, truth, scores, bins=bins), groups, resamples=resamples),
-        bca(partial(brier, truth, scores), groups, resamples=resamples), share_of((r.group, r.right) for r in rows),
-    )  # fmt: skip
+        len(rows),
+        tuple(found),
+        bca(partial(ece, truth, scores, bins=bins), groups, resamples=resamples),
+        bca(partial(brier, truth, scores), groups, resamples=resamples),
+        share_of((r.group, r.right) for r in rows),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,18 @@ def item_of(
     inputs, record = row.inputs or {}, row.record or {}
     question, response = inputs.get("question"), inputs.get("response", record.get("response"))
     return ReviewItem(
-        item, row.at, row.stream, row.caller, from_json(Verdict, json.dumps(verdict)), sources_of(row),
-        question if isinstance(question, str) else None, response if isinstance(response, str) else None, state,
-        reviews, locked_until,
-    )  # fmt: skip
+        item,
+        row.at,
+        row.stream,
+        row.caller,
+        from_json(Verdict, json.dumps(verdict)),
+        sources_of(row),
+        question if isinstance(question, str) else None,
+        response if isinstance(response, str) else None,
+        state,
+        reviews,
+        locked_until,
+    )
 
 
 def sources_of(row: LedgerRow) -> tuple[Source, ...]:
@@ -55,9 +63,19 @@ def sources_of(row: LedgerRow) -> tuple[Source, ...]:
 def line_of(row: RowMapping, state: ReviewState) -> ItemLine:
     """A row of the items as a line of a list."""
     names = (
-        "at", "stream", "caller", "model", "label", "error_type", "score", "confidence", "decided", "objected",
-        "gold_label", "gold_type",
-    )  # fmt: skip
+        "at",
+        "stream",
+        "caller",
+        "model",
+        "label",
+        "error_type",
+        "score",
+        "confidence",
+        "decided",
+        "objected",
+        "gold_label",
+        "gold_type",
+    )
     return ItemLine(ItemId(row["row_id"], row["finding"]), state=state, **{name: row[name] for name in names})
 
 
@@ -68,9 +86,11 @@ def read_reviews(connection: Connection, which: ColumnElement[bool], limit: int 
         (REVIEW_ITEMS.c.row_id == REVIEW_EVENTS.c.row_id) & (REVIEW_ITEMS.c.finding == REVIEW_EVENTS.c.finding),
     )
     asked = select(
-        *REVIEW_EVENTS.c, CONTENTS.c.record, REVIEW_ITEMS.c.label.label("was"),
+        *REVIEW_EVENTS.c,
+        CONTENTS.c.record,
+        REVIEW_ITEMS.c.label.label("was"),
         REVIEW_ITEMS.c.error_type.label("was_type"),
-    )  # fmt: skip
+    )
     asked = asked.select_from(joined).where(which).order_by(REVIEW_EVENTS.c.id.desc()).limit(limit)
     return [_review_of(row) for row in connection.execute(asked).mappings()]
 
@@ -79,11 +99,21 @@ def _review_of(row: RowMapping) -> Review:
     said = _said(row["record"])
     span, fix, note, undoes = (said.get(name) for name in ("span", "fix", "note", "undoes"))
     return Review(
-        row["id"], ItemId(row["row_id"], row["finding"]), row["at"], row["reviewer"], row["action"], row["label"],
-        row["error_type"], row["undone"], row["policy"], {"label": row["was"], "error_type": row["was_type"]},
-        _span(span), fix if isinstance(fix, str) else None, note if isinstance(note, str) else "",
+        row["id"],
+        ItemId(row["row_id"], row["finding"]),
+        row["at"],
+        row["reviewer"],
+        row["action"],
+        row["label"],
+        row["error_type"],
+        row["undone"],
+        row["policy"],
+        {"label": row["was"], "error_type": row["was_type"]},
+        _span(span),
+        fix if isinstance(fix, str) else None,
+        note if isinstance(note, str) else "",
         undoes if isinstance(undoes, int) else None,
-    )  # fmt: skip
+    )
 
 
 def _span(given: Any) -> tuple[int, int] | None:

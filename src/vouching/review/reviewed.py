@@ -68,10 +68,21 @@ def read_reviewed(queue: ReviewQueue, filters: QueueFilters | None = None, every
     """The final verdicts of the random sample, or with ``every`` all of them, in the order of the ledger."""
     queue.refresh()
     columns = (
-        REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding, REVIEW_ITEMS.c.at, REVIEW_ITEMS.c.caller, REVIEW_ITEMS.c.model,
-        REVIEW_ITEMS.c.label, REVIEW_ITEMS.c.error_type, REVIEW_ITEMS.c.score, REVIEW_ITEMS.c.confidence,
-        REVIEW_ITEMS.c.gold_label, REVIEW_ITEMS.c.gold_type, REVIEW_ITEMS.c.draw, CONTENTS.c.inputs, CONTENTS.c.record,
-    )  # fmt: skip
+        REVIEW_ITEMS.c.row_id,
+        REVIEW_ITEMS.c.finding,
+        REVIEW_ITEMS.c.at,
+        REVIEW_ITEMS.c.caller,
+        REVIEW_ITEMS.c.model,
+        REVIEW_ITEMS.c.label,
+        REVIEW_ITEMS.c.error_type,
+        REVIEW_ITEMS.c.score,
+        REVIEW_ITEMS.c.confidence,
+        REVIEW_ITEMS.c.gold_label,
+        REVIEW_ITEMS.c.gold_type,
+        REVIEW_ITEMS.c.draw,
+        CONTENTS.c.inputs,
+        CONTENTS.c.record,
+    )
     joined = REVIEW_ITEMS.outerjoin(CONTENTS, CONTENTS.c.id == REVIEW_ITEMS.c.row_id)
     asked = select(*columns).select_from(joined).where(queue.is_state("final"), *conditions_of(filters))
     asked = asked.order_by(REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.finding)
@@ -154,10 +165,13 @@ def _samples(queue: ReviewQueue, filters: QueueFilters | None) -> dict[int, _Sam
         select(REVIEW_EVENTS.c.seed, REVIEW_ITEMS.c.draw, REVIEW_EVENTS.c.id)
         .join(REVIEW_ITEMS, on)
         .where(
-            REVIEW_EVENTS.c.action == "decide", REVIEW_EVENTS.c.policy == "sampled", REVIEW_EVENTS.c.seed.is_not(None),
-            ~REVIEW_EVENTS.c.undone, *conditions_of(filters),
+            REVIEW_EVENTS.c.action == "decide",
+            REVIEW_EVENTS.c.policy == "sampled",
+            REVIEW_EVENTS.c.seed.is_not(None),
+            ~REVIEW_EVENTS.c.undone,
+            *conditions_of(filters),
         )
-    )  # fmt: skip
+    )
     skipped = exists().where(on, REVIEW_EVENTS.c.action == "skip", ~REVIEW_EVENTS.c.undone)
     has_texts = exists().where(CONTENTS.c.id == REVIEW_ITEMS.c.row_id, CONTENTS.c.record.is_not(None))
     left = select(REVIEW_ITEMS.c.row_id, REVIEW_ITEMS.c.draw).where(

@@ -52,7 +52,12 @@ def status_of(
     callers = false_positives_by_caller(rows)
     model = filters.model if filters is not None else None
     return ReviewStatus(
-        queue.counts(filters), agreement(queue, filters), tuple(periods(queue, by, filters)),
-        reliability(rows), tuple(callers), tuple(false_positives_by_overlap(queue, rows)), drift(queue, filters),
+        queue.counts(filters),
+        agreement(queue, filters),
+        tuple(periods(queue, by, filters)),
+        reliability(rows),
+        tuple(callers),
+        tuple(false_positives_by_overlap(queue, rows)),
+        drift(queue, filters),
         tuple(blocking_audit(queue, one.name, model) for one in callers[:_AUDITED]),
-    )  # fmt: skip
+    )

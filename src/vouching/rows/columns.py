@@ -85,11 +85,16 @@ _TABLES: Mapping[Table, Callable[[], Mapping[str, _Schema]]] = {
     "records": lambda: _records("verdict", "unverified", "report"),
     "rankings": lambda: _records("ranking", "unverified"),
     "rules": lambda: {
-        "instruction_id_list": {"type": "array", "items": _TEXT}, "kwargs": {}, "strict": _OUTCOMES,
-        "loose": _OUTCOMES, "detected": {"type": "boolean"}, "problem": _TEXT, OTHER: {},
+        "instruction_id_list": {"type": "array", "items": _TEXT},
+        "kwargs": {},
+        "strict": _OUTCOMES,
+        "loose": _OUTCOMES,
+        "detected": {"type": "boolean"},
+        "problem": _TEXT,
+        OTHER: {},
     },
     "rewards": lambda: {"group": _TEXT, "total": {"type": "number"}, "parts": {}, "problem": _TEXT, OTHER: {}},
-}  # fmt: skip
+}
 """The columns after the id, by table; {} is JSON text."""
 
 

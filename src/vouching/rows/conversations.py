@@ -56,11 +56,22 @@ class _Said:
 
 
 _ROLES: Mapping[str, str] = {
-    "user": "user", "human": "user", "user-prompt": "user", "HumanMessageChunk": "user",
-    "assistant": "answer", "ai": "answer", "response": "answer", "AIMessageChunk": "answer",
-    "system": "system", "developer": "system", "system-prompt": "system", "instruction": "system",
-    "tool": "tool", "function": "tool", "ToolMessageChunk": "tool",
-}  # fmt: skip
+    "user": "user",
+    "human": "user",
+    "user-prompt": "user",
+    "HumanMessageChunk": "user",
+    "assistant": "answer",
+    "ai": "answer",
+    "response": "answer",
+    "AIMessageChunk": "answer",
+    "system": "system",
+    "developer": "system",
+    "system-prompt": "system",
+    "instruction": "system",
+    "tool": "tool",
+    "function": "tool",
+    "ToolMessageChunk": "tool",
+}
 """By role, ``part_kind``, ``type`` or ``kind``."""
 _CALL = re.compile(r"(?:^|[_-])(?:call|use)$")
 _RESULT = re.compile(r"(?:tool_result|[_-]return|_output)$")
@@ -69,10 +80,20 @@ _SILENT = re.compile(r"thinking|reasoning|compaction|retry|feedback|delta|digest
 _MEDIA = re.compile(r"image|audio|video|file|base64|url|binary")
 _TEXT_BLOCK = re.compile(r"(?:text|document|logs|resource|search_result|(?:fetch|execution|call_tool)_result)$")
 _PARTS: Mapping[str, str | None] = {
-    "documents": "documents", "system": "system", "instructions": "system", "messages": None, "input": None,
-    "choices": "answer", "message": None, "parts": None, "content": None, "text": None, "output": "answer",
-    "tool_calls": "call", "function_call": "call",
-}  # fmt: skip
+    "documents": "documents",
+    "system": "system",
+    "instructions": "system",
+    "messages": None,
+    "input": None,
+    "choices": "answer",
+    "message": None,
+    "parts": None,
+    "content": None,
+    "text": None,
+    "output": "answer",
+    "tool_calls": "call",
+    "function_call": "call",
+}
 """The fields of bodies and messages in which something is said, in order, and by whom if that does not depend."""
 _BREAK = "\n\n"
 _ERROR_FIELDS = {"error", "message", "code", "status", "detail", "details", "type"}

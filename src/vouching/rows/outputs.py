@@ -72,9 +72,15 @@ class MadeFiles:
         return journal_beside(self.input, self.output, self.rejected, *others, ending=ending)
 
     def job(
-        self, work: AnyWorkFactory, look: LookIn, settings: Settings, columns: Collection[str] = (), *others: Path,
-        open_work: OpenWork | None = None, waits: str | None = "a language model",
-    ) -> RowJob:  # fmt: skip
+        self,
+        work: AnyWorkFactory,
+        look: LookIn,
+        settings: Settings,
+        columns: Collection[str] = (),
+        *others: Path,
+        open_work: OpenWork | None = None,
+        waits: str | None = "a language model",
+    ) -> RowJob:
         """The job that writes the journal; see :class:`RowJob`."""
         output = str(self.journal(*others))
         return RowJob(self.input, output, work, look, settings, columns, self.resume, open_work=open_work, waits=waits)

@@ -280,9 +280,16 @@ class BlockWorker:
         for record in records:
             usage.update(record.get("usage") or {})
         result = BlockResult(
-            block.number, block.name, len(records), summary.problems, summary.left, counts, dict(usage), block.stamp,
+            block.number,
+            block.name,
+            len(records),
+            summary.problems,
+            summary.left,
+            counts,
+            dict(usage),
+            block.stamp,
             digest,
-        )  # fmt: skip
+        )
         self._folder.write(f"blocks/{name}.json", json.dumps(asdict(result)).encode())
         return result
 

@@ -218,9 +218,12 @@ def cores() -> int:
 
 
 def in_order(
-    make_work: AnyWorkFactory, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE,
+    make_work: AnyWorkFactory,
+    rows: Iterable[Row],
+    jobs: int = 1,
+    patience: float = PATIENCE,
     keep: Keep = lambda row, line: None,
-) -> Generator[tuple[Row, str]]:  # fmt: skip
+) -> Generator[tuple[Row, str]]:
     """Process each row and yield it with its line, in order.
 
     Args:

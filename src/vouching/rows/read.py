@@ -30,8 +30,17 @@ JSON = ".json"
 Made = TypeVar("Made")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTAINERS = (
-    "questions", "results", "data", "rows", "samples", "test_cases", "testCases", "testRunData", "records", "examples",
-)  # fmt: skip
+    "questions",
+    "results",
+    "data",
+    "rows",
+    "samples",
+    "test_cases",
+    "testCases",
+    "testRunData",
+    "records",
+    "examples",
+)
 """Names under which tools put the rows of a JSON file."""
 _GZIP = b"\x1f\x8b"
 _JSON_TYPES: dict[type, str] = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}

@@ -165,9 +165,16 @@ def run_rows(
 
 
 def run_batch(
-    rows: Iterable[Row], journal: Journal, make_work: AnyWorkFactory, look: Look, *, jobs: int = 1,
-    stop_on_problem: bool = False, watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
-) -> BatchSummary:  # fmt: skip
+    rows: Iterable[Row],
+    journal: Journal,
+    make_work: AnyWorkFactory,
+    look: Look,
+    *,
+    jobs: int = 1,
+    stop_on_problem: bool = False,
+    watch: Watch = lambda row, seen: None,
+    patience: float = PATIENCE,
+) -> BatchSummary:
     """Process every row whose line is missing or open, and write the lines in the order of the rows.
 
     Raises InputError if the finished lines do not belong to these rows, OSError if the output cannot be written.

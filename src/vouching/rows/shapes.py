@@ -52,27 +52,53 @@ class Shape:
 
 
 SHAPES: tuple[Shape, ...] = (
-    Shape("ragas", {"response": ("response",), "sources": ("retrieved_contexts",)},
-          {"question": ("user_input",), "id": ("id",)}),
-    Shape("ragas (before 0.2)", {"question": ("question",), "response": ("answer",), "sources": ("contexts",)},
-          {"id": ("id",)}),
-    Shape("DeepEval",
-          {"response": ("actual_output", "actualOutput"),
-           "sources": ("retrieval_context", "retrievalContext", "context")},
-          {"question": ("input",), "id": ("id",)}),
-    Shape("TruLens",
-          {"response": ("main_output", "record_json.main_output"),
-           "sources": ("calls.contexts", "record_json.calls.contexts")},
-          {"question": ("main_input", "record_json.main_input"), "id": ("id", "record_id")}),
-    Shape("LettuceDetect", {"response": ("answer",), "source": ("context", "prompt"), "spans": ("labels",)},
-          {"question": ("question",), "id": ("id",), "part": ("task_type",)}),
-    Shape("MiniCheck / LLM-AggreFact", {"claim": ("claim",), "source": ("doc",)},
-          {"label": ("label",), "id": ("id",), "part": ("dataset",)}),
-    Shape("promptfoo", {"response": ("response.output",), "sources": ("vars.context", "vars.contexts")},
-          {"question": ("vars.query", "vars.question"), "id": ("id",)}),
-    Shape("OpenAI chat", {"response": ("chat.answer",), "sources": ("chat.documents",)},
-          {"question": ("chat.question",), "id": ("id",)}),
-)  # fmt: skip
+    Shape(
+        "ragas",
+        {"response": ("response",), "sources": ("retrieved_contexts",)},
+        {"question": ("user_input",), "id": ("id",)},
+    ),
+    Shape(
+        "ragas (before 0.2)",
+        {"question": ("question",), "response": ("answer",), "sources": ("contexts",)},
+        {"id": ("id",)},
+    ),
+    Shape(
+        "DeepEval",
+        {
+            "response": ("actual_output", "actualOutput"),
+            "sources": ("retrieval_context", "retrievalContext", "context"),
+        },
+        {"question": ("input",), "id": ("id",)},
+    ),
+    Shape(
+        "TruLens",
+        {
+            "response": ("main_output", "record_json.main_output"),
+            "sources": ("calls.contexts", "record_json.calls.contexts"),
+        },
+        {"question": ("main_input", "record_json.main_input"), "id": ("id", "record_id")},
+    ),
+    Shape(
+        "LettuceDetect",
+        {"response": ("answer",), "source": ("context", "prompt"), "spans": ("labels",)},
+        {"question": ("question",), "id": ("id",), "part": ("task_type",)},
+    ),
+    Shape(
+        "MiniCheck / LLM-AggreFact",
+        {"claim": ("claim",), "source": ("doc",)},
+        {"label": ("label",), "id": ("id",), "part": ("dataset",)},
+    ),
+    Shape(
+        "promptfoo",
+        {"response": ("response.output",), "sources": ("vars.context", "vars.contexts")},
+        {"question": ("vars.query", "vars.question"), "id": ("id",)},
+    ),
+    Shape(
+        "OpenAI chat",
+        {"response": ("chat.answer",), "sources": ("chat.documents",)},
+        {"question": ("chat.question",), "id": ("id",)},
+    ),
+)
 """The shapes of other tools' rows, in the order in which they are tried."""
 TEXT_COLUMNS = ("claim", "response", "answer", "actual_output", "main_output", "record_json")
 """Columns of tables, one of which every shape has."""
@@ -230,9 +256,13 @@ def _texts(value: Any, place: str) -> Any:
 
 
 _LABELS: Mapping[str, Label] = {
-    "1": "Attributable", "0": "Not Attributable", "true": "Attributable", "false": "Not Attributable",
-    "attributable": "Attributable", "not attributable": "Not Attributable",
-}  # fmt: skip
+    "1": "Attributable",
+    "0": "Not Attributable",
+    "true": "Attributable",
+    "false": "Not Attributable",
+    "attributable": "Attributable",
+    "not attributable": "Not Attributable",
+}
 
 
 def read_label(value: object, place: str) -> Label:
@@ -258,6 +288,11 @@ def _spans(value: Any, place: str) -> list[dict[str, Any]]:
 
 
 _READ: Mapping[str, Any] = {
-    "claim": _text, "response": _text, "source": _text, "sources": _texts, "label": read_label, "spans": _spans,
-}  # fmt: skip
+    "claim": _text,
+    "response": _text,
+    "source": _text,
+    "sources": _texts,
+    "label": read_label,
+    "spans": _spans,
+}
 """How a field of ours is read from that of another tool."""

@@ -124,59 +124,86 @@ def _language(value: object) -> str:
 RULES: dict[str, Rule] = {
     "keywords:existence": Rule(wording.has_keywords, "Does the response include {keywords}?", {"keywords": _texts}),
     "keywords:frequency": Rule(
-        wording.keyword_count, 'Does the response have "{keyword}" {relation} {frequency} times?',
-        {"keyword": _text, "frequency": _whole, "relation": _relation}),
+        wording.keyword_count,
+        'Does the response have "{keyword}" {relation} {frequency} times?',
+        {"keyword": _text, "frequency": _whole, "relation": _relation},
+    ),
     "keywords:forbidden_words": Rule(
-        wording.lacks_words, "Does the response avoid the words {forbidden_words}?", {"forbidden_words": _texts}),
+        wording.lacks_words, "Does the response avoid the words {forbidden_words}?", {"forbidden_words": _texts}
+    ),
     "keywords:letter_frequency": Rule(
-        wording.letter_count, 'Does the response have the letter "{letter}" {let_relation} {let_frequency} times?',
-        {"letter": _letter, "let_frequency": _whole, "let_relation": _relation}),
+        wording.letter_count,
+        'Does the response have the letter "{letter}" {let_relation} {let_frequency} times?',
+        {"letter": _letter, "let_frequency": _whole, "let_relation": _relation},
+    ),
     "language:response_language": Rule(
-        wording.in_language, "Is the response in {language}, and in no other language?", {"language": _language}),
+        wording.in_language, "Is the response in {language}, and in no other language?", {"language": _language}
+    ),
     "length_constraints:number_sentences": Rule(
-        shape.sentence_count, "Does the response have {relation} {num_sentences} sentences?",
-        {"num_sentences": _whole, "relation": _relation}),
+        shape.sentence_count,
+        "Does the response have {relation} {num_sentences} sentences?",
+        {"num_sentences": _whole, "relation": _relation},
+    ),
     "length_constraints:number_paragraphs": Rule(
-        shape.paragraph_count, "Does the response have {num_paragraphs} paragraphs, set apart by ***?",
-        {"num_paragraphs": _whole}),
+        shape.paragraph_count,
+        "Does the response have {num_paragraphs} paragraphs, set apart by ***?",
+        {"num_paragraphs": _whole},
+    ),
     "length_constraints:number_words": Rule(
-        shape.word_count, "Does the response have {relation} {num_words} words?",
-        {"num_words": _whole, "relation": _relation}),
+        shape.word_count,
+        "Does the response have {relation} {num_words} words?",
+        {"num_words": _whole, "relation": _relation},
+    ),
     "length_constraints:nth_paragraph_first_word": Rule(
         shape.nth_paragraph,
         'Does the response have {num_paragraphs} paragraphs, number {nth_paragraph} beginning with "{first_word}"?',
-        {"num_paragraphs": _whole, "nth_paragraph": _place, "first_word": _text}),
+        {"num_paragraphs": _whole, "nth_paragraph": _place, "first_word": _text},
+    ),
     "detectable_content:number_placeholders": Rule(
-        shape.placeholder_count, "Does the response have at least {num_placeholders} placeholders in square brackets?",
-        {"num_placeholders": _whole}),
+        shape.placeholder_count,
+        "Does the response have at least {num_placeholders} placeholders in square brackets?",
+        {"num_placeholders": _whole},
+    ),
     "detectable_content:postscript": Rule(
-        shape.has_postscript, 'Does the response have a postscript that starts with "{postscript_marker}"?',
-        {"postscript_marker": _text}),
+        shape.has_postscript,
+        'Does the response have a postscript that starts with "{postscript_marker}"?',
+        {"postscript_marker": _text},
+    ),
     "detectable_format:number_bullet_lists": Rule(
-        shape.bullet_count, "Does the response have exactly {num_bullets} bullet points?", {"num_bullets": _whole}),
+        shape.bullet_count, "Does the response have exactly {num_bullets} bullet points?", {"num_bullets": _whole}
+    ),
     "detectable_format:constrained_response": Rule(
-        wording.is_constrained, 'Is the response "My answer is yes.", "My answer is no." or "My answer is maybe."?'),
+        wording.is_constrained, 'Is the response "My answer is yes.", "My answer is no." or "My answer is maybe."?'
+    ),
     "detectable_format:number_highlighted_sections": Rule(
-        shape.highlight_count, "Does the response highlight at least {num_highlights} sections with asterisks?",
-        {"num_highlights": _whole}),
+        shape.highlight_count,
+        "Does the response highlight at least {num_highlights} sections with asterisks?",
+        {"num_highlights": _whole},
+    ),
     "detectable_format:multiple_sections": Rule(
         shape.section_count,
         'Does the response have at least {num_sections} sections that begin with "{section_spliter}" and a number?',
-        {"section_spliter": _text, "num_sections": _whole}),
+        {"section_spliter": _text, "num_sections": _whole},
+    ),
     "detectable_format:json_format": Rule(shape.is_json, "Is the whole response JSON?"),
     "detectable_format:title": Rule(shape.has_title, "Does the response have a title in <<double angular brackets>>?"),
     "combination:two_responses": Rule(
-        shape.two_responses, "Does the response give two different answers, set apart by ******?"),
+        shape.two_responses, "Does the response give two different answers, set apart by ******?"
+    ),
     "combination:repeat_prompt": Rule(
-        wording.repeats_prompt, 'Does the response begin with "{prompt_to_repeat}"?', {"prompt_to_repeat": _text}),
+        wording.repeats_prompt, 'Does the response begin with "{prompt_to_repeat}"?', {"prompt_to_repeat": _text}
+    ),
     "startend:end_checker": Rule(
-        wording.ends_with, 'Does the response end with "{end_phrase}"?', {"end_phrase": _text}),
+        wording.ends_with, 'Does the response end with "{end_phrase}"?', {"end_phrase": _text}
+    ),
     "startend:quotation": Rule(wording.in_quotes, "Is the whole response in double quotation marks?"),
     "change_case:capital_word_frequency": Rule(
-        wording.capital_word_count, "Does the response have {capital_relation} {capital_frequency} words in capitals?",
-        {"capital_frequency": _whole, "capital_relation": _relation}),
+        wording.capital_word_count,
+        "Does the response have {capital_relation} {capital_frequency} words in capitals?",
+        {"capital_frequency": _whole, "capital_relation": _relation},
+    ),
     "change_case:english_capital": Rule(wording.all_capitals, "Is the response in English and all in capitals?"),
     "change_case:english_lowercase": Rule(wording.all_lowercase, "Is the response in English and all in lower case?"),
     "punctuation:no_comma": Rule(wording.no_comma, "Is the response free of commas?"),
-}  # fmt: skip
+}
 """Every rule, by its name in IFEval."""

@@ -85,9 +85,14 @@ _REPEAT = re.compile(
 _ABOUT_REPEATING = re.compile(r"\b(?:request|repeat\w*|answer|respond|say|words?)\b", re.IGNORECASE)
 _ASIDE = re.compile(r"\s*\([^()]*\)[.\s]*")
 _NAMES = {name.lower(): code for code, name in LANGUAGES.items()} | {
-    "mandarin": "zh", "simplified chinese": "zh-cn", "traditional chinese": "zh-tw", "farsi": "fa", "filipino": "tl",
-    "castilian": "es", "slovene": "sl",
-}  # fmt: skip
+    "mandarin": "zh",
+    "simplified chinese": "zh-cn",
+    "traditional chinese": "zh-tw",
+    "farsi": "fa",
+    "filipino": "tl",
+    "castilian": "es",
+    "slovene": "sl",
+}
 _LANGUAGE = "|".join(sorted((re.escape(name) for name in _NAMES if "(" not in name), key=len, reverse=True))
 _IN_LANGUAGE = re.compile(
     rf"\b(?:in|using|use)\s+(?:only\s+|the\s+)*(?P<name>{_LANGUAGE})\b"
@@ -120,9 +125,10 @@ def language_rules(direction: Direction) -> Iterator[ChecklistItem]:
     """The language of the response."""
     plain = unquoted(direction.text)
     found = [
-        one for one in _IN_LANGUAGE.finditer(plain)
+        one
+        for one in _IN_LANGUAGE.finditer(plain)
         if _RESPONDS.search(plain[: one.start()]) or _ALONE.fullmatch(plain.replace(one.group(), ""))
-    ]  # fmt: skip
+    ]
     if len({one["name"].lower() for one in found}) == 1 and not _SPOKEN.search(plain[: found[0].start()]):
         yield direction.item("language:response_language", *found[0].span(), language=_NAMES[found[0]["name"].lower()])
 
@@ -170,10 +176,17 @@ def _request(direction: Direction) -> str | None:
 
 
 _FINDERS: tuple[Callable[[Direction], Iterator[ChecklistItem]], ...] = (
-    length_rules, list_rules, paragraph_rules, frequency_rules,
-    word_rules, end_rules,
-    case_rules, language_rules, mark_rules, answer_rules,
-)  # fmt: skip
+    length_rules,
+    list_rules,
+    paragraph_rules,
+    frequency_rules,
+    word_rules,
+    end_rules,
+    case_rules,
+    language_rules,
+    mark_rules,
+    answer_rules,
+)
 _CASES = ("change_case:english_capital", "change_case:english_lowercase")
 
 

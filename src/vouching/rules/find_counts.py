@@ -107,17 +107,22 @@ def list_rules(direction: Direction) -> Iterator[ChecklistItem]:
             if bounds.low:
                 start = min(verb.start(), bounds.start)
                 yield direction.item(
-                    "detectable_format:number_highlighted_sections", start, max(end, verb.end()),
+                    "detectable_format:number_highlighted_sections",
+                    start,
+                    max(end, verb.end()),
                     num_highlights=bounds.low,
-                )  # fmt: skip
+                )
     mark = _SECTION_MARK.search(direction.following)
     if mark and re.search(r"\b(?:section|part|chapter)", direction.following[: mark.end()], re.IGNORECASE):
         for bounds, end in [*_of(direction, _SECTIONS)][:1]:
             if bounds.low:
                 yield direction.item(
-                    "detectable_format:multiple_sections", bounds.start, end,
-                    section_spliter=mark["mark"], num_sections=bounds.low,
-                )  # fmt: skip
+                    "detectable_format:multiple_sections",
+                    bounds.start,
+                    end,
+                    section_spliter=mark["mark"],
+                    num_sections=bounds.low,
+                )
 
 
 def paragraph_rules(direction: Direction) -> Iterator[ChecklistItem]:
@@ -132,9 +137,13 @@ def paragraph_rules(direction: Direction) -> Iterator[ChecklistItem]:
             place = parse_number((first["number"] or first["rank"]).lower())
             if place is not None and place >= 1:
                 yield direction.item(
-                    "length_constraints:nth_paragraph_first_word", bounds.start, end,
-                    num_paragraphs=bounds.exact, nth_paragraph=int(place), first_word=first["word"],
-                )  # fmt: skip
+                    "length_constraints:nth_paragraph_first_word",
+                    bounds.start,
+                    end,
+                    num_paragraphs=bounds.exact,
+                    nth_paragraph=int(place),
+                    first_word=first["word"],
+                )
 
 
 def frequency_rules(direction: Direction) -> Iterator[ChecklistItem]:

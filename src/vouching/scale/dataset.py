@@ -14,9 +14,14 @@ ROWS_PER_BLOCK = 256
 
 
 def check_dataset(
-    dataset: Any, model: str = "embedded", *, keep: Sequence[str] = (), actors: int = 0,
-    rows_per_block: int = ROWS_PER_BLOCK, **settings: Any,
-) -> Any:  # fmt: skip
+    dataset: Any,
+    model: str = "embedded",
+    *,
+    keep: Sequence[str] = (),
+    actors: int = 0,
+    rows_per_block: int = ROWS_PER_BLOCK,
+    **settings: Any,
+) -> Any:
     """Map a Dataset of rows to a Dataset of records, with a pool of actors that each open the verifier once.
 
     Ray reads small files into few blocks, and a block is one task of one actor, so that 40,000 rows may keep a single

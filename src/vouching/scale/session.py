@@ -57,9 +57,12 @@ def ray_session(address: str | None, jobs: int) -> Generator[tuple[Any, bool]]:
             ray.init(address=address, **quiet)
         else:
             ray.init(
-                address="local", num_cpus=jobs or cores(), object_store_memory=STORE_BYTES, include_dashboard=False,
+                address="local",
+                num_cpus=jobs or cores(),
+                object_store_memory=STORE_BYTES,
+                include_dashboard=False,
                 **quiet,
-            )  # fmt: skip
+            )
     except Exception as error:  # Ray raises the base class if a node does not start in 30 seconds
         where = f"the Ray cluster at {address}" if address else "Ray on this machine"
         raise ConfigError(

@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from vouching.search.steps import StepSearch
 
 __all__ = [
-    "ModelCompressor", "Replay", "SearchAgent", "SentenceCompressor", "StepSearch", "change_index", "create_index",
-    "open_engine", "open_index",
-]  # fmt: skip
+    "ModelCompressor",
+    "Replay",
+    "SearchAgent",
+    "SentenceCompressor",
+    "StepSearch",
+    "change_index",
+    "create_index",
+    "open_engine",
+    "open_index",
+]
 
 __getattr__, __dir__ = lazily(__name__)

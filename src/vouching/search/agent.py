@@ -180,9 +180,17 @@ class SearchAgent:
     """
 
     def __init__(
-        self, model: Model, engines: Sequence[SearchEngine], *, turns: int = QUERIES, local: int = 3, web: int = 10,
-        calls: CallForm | None = None, max_tokens: int = 1024, wording: Wording = "ours",
-    ) -> None:  # fmt: skip
+        self,
+        model: Model,
+        engines: Sequence[SearchEngine],
+        *,
+        turns: int = QUERIES,
+        local: int = 3,
+        web: int = 10,
+        calls: CallForm | None = None,
+        max_tokens: int = 1024,
+        wording: Wording = "ours",
+    ) -> None:
         check_engines(engines, turns=turns, local=local, web=web)
         self.model = model
         self._engines = {kind: [engine for engine in engines if engine.kind == kind] for kind in _KINDS}

@@ -45,13 +45,16 @@ def fuse(rankings: Sequence[Sequence[Passage]], limit: int) -> list[Passage]:
             span = passage.span
             places.setdefault((span.source_id, span.start, span.end, span.text), []).append((rank, passage))
     fused = [
-        (min(rank for rank, _ in found), replace(
-            found[0][1],
-            score=sum(1 / (RANK_OFFSET + rank) for rank, _ in found),
-            origin="+".join(dict.fromkeys(passage.origin for _, passage in found if passage.origin)),
-        ))
+        (
+            min(rank for rank, _ in found),
+            replace(
+                found[0][1],
+                score=sum(1 / (RANK_OFFSET + rank) for rank, _ in found),
+                origin="+".join(dict.fromkeys(passage.origin for _, passage in found if passage.origin)),
+            ),
+        )
         for found in places.values()
-    ]  # fmt: skip
+    ]
     fused.sort(key=lambda item: (-item[1].score, item[0]))
     return [passage for _, passage in fused[:limit]]
 

@@ -96,12 +96,21 @@ class IndexWriter:
         pages = pages_of(source.text, [start for start, _ in cuts]) if paged else [0] * len(cuts)
         try:
             entries = [
-                entry(self._number + at, not at, [
-                    source.id, source.title, f"{source.url}#page={page}" if page else source.url, start, end,
-                    source.text[start:end],
-                ], self._stems)
+                entry(
+                    self._number + at,
+                    not at,
+                    [
+                        source.id,
+                        source.title,
+                        f"{source.url}#page={page}" if page else source.url,
+                        start,
+                        end,
+                        source.text[start:end],
+                    ],
+                    self._stems,
+                )
                 for at, ((start, end), page) in enumerate(zip(cuts, pages, strict=True))
-            ]  # fmt: skip
+            ]
         except UnicodeEncodeError as error:
             raise InputError(
                 f"document {source.id!r} contains a lone surrogate, which is not a character ({error})"

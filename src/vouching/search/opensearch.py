@@ -121,9 +121,12 @@ class OpenSearch:
         name = str(hit.get("_id", "")) if self._fields.id == "_id" else _value(source, self._fields.id)
         score = hit.get("_score")
         return Passage(
-            Span(text[start:end], start, end, name), float(score) if isinstance(score, int | float) else 0.0,
-            _value(source, self._fields.title), _value(source, self._fields.url), self.name,
-        )  # fmt: skip
+            Span(text[start:end], start, end, name),
+            float(score) if isinstance(score, int | float) else 0.0,
+            _value(source, self._fields.title),
+            _value(source, self._fields.url),
+            self.name,
+        )
 
 
 def _read_fields(given: str) -> Fields:

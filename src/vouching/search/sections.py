@@ -23,9 +23,11 @@ from vouching.text.encoding import decode_text
 from vouching.types import Source
 
 EXTRACTED = {
-    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"), **dict.fromkeys((".md", ".markdown"), "markdown"),
-    ".pdf": "pdf", ".docx": "docx",
-}  # fmt: skip
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".md", ".markdown"), "markdown"),
+    ".pdf": "pdf",
+    ".docx": "docx",
+}
 """Kinds of documents by their ending; others are read as plain text."""
 _TYPES = {"application/pdf": "pdf", "text/plain": "text", "text/markdown": "markdown"}
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)

@@ -172,9 +172,14 @@ class StepSearch:
     """
 
     def __init__(
-        self, engines: Sequence[SearchEngine], verify: Verify | None = None, *,
-        queries: int = QUERIES, limit: int = 5, wide: int = 10,
-    ) -> None:  # fmt: skip
+        self,
+        engines: Sequence[SearchEngine],
+        verify: Verify | None = None,
+        *,
+        queries: int = QUERIES,
+        limit: int = 5,
+        wide: int = 10,
+    ) -> None:
         check_engines(engines, queries=queries, limit=limit, wide=wide)
         self.engines = tuple(engines)
         self._verify = verify

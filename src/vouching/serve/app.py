@@ -32,8 +32,12 @@ claim, not whether it is true. Unverified means that the judge failed: it is no 
 
 # FastAPI's own spans and logs would have queries and parts of bodies: what is searched and judged. The gate has spans.
 _NO_TELEMETRY = {
-    "tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False,
-}  # fmt: skip
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 
 
 def build_app(policy: Policy, folder: Path | None = None) -> FastAPI:
@@ -63,9 +67,14 @@ def build_app(policy: Policy, folder: Path | None = None) -> FastAPI:
             yield
 
     app: FastAPI = fastapi.FastAPI(
-        title="Vouch", version=__version__, description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan,
+        title="Vouch",
+        version=__version__,
+        description=_DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
         telemetry=_NO_TELEMETRY,
-    )  # fmt: skip
+    )
     app.state.service = service
     _add_problems(app, service)
     add_routes(app, service)

@@ -25,9 +25,11 @@ _RELATIONS: dict[str, set[str]] = {
 }
 """The options of a choice that a verdict answers. Without a place for what is not found, it answers none."""
 _DESCRIBED: dict[str, set[Stance]] = {
-    "supported": {"supported"}, "contradicted": {"contradicted"}, "not_found": {"unsupported"},
+    "supported": {"supported"},
+    "contradicted": {"contradicted"},
+    "not_found": {"unsupported"},
     "unsupported": {"unsupported", "contradicted"},
-}  # fmt: skip
+}
 """What the description of an option may say."""
 _CLAIM = r"(?:it|(?:(?:the|this|that|every part of the) )?(?:claim|statement|sentence)(?: below| above)?)"
 _PART = rf"(?:(?:a|any|some) part of )?{_CLAIM}"
@@ -53,18 +55,20 @@ _FORMS: dict[Stance, tuple[str, ...]] = {
         rf"(?:(?:do|does|can) |whether )?{_SOURCES} {_HOW}{_VERB} {_CLAIM}",
     ),
     "unsupported": (
-        rf"(?:{_PART} (?:is|can) )?not (?:be )?{_HOW}{_HELD}", rf"(?:{_PART} is )?{_LOST}",
+        rf"(?:{_PART} (?:is|can) )?not (?:be )?{_HOW}{_HELD}",
+        rf"(?:{_PART} is )?{_LOST}",
         rf"{_PART} does not follow from {_SOURCES}",
         rf"{_SOURCES} (?:do|does) not {_HOW}(?:{_VERB}|mention|contain) {_PART}",
         rf"{_SOURCES} neither supports? nor contradicts? {_CLAIM}",
     ),
     "contradicted": (
         rf"(?:{_PART} is )?(?:contradicted|refuted)(?: by {_SOURCES})?",
-        rf"{_SOURCES} (?:contradict|refute)s? {_PART}", rf"{_PART} contradicts {_SOURCES}",
+        rf"{_SOURCES} (?:contradict|refute)s? {_PART}",
+        rf"{_PART} contradicts {_SOURCES}",
         rf"{_SOURCES} says? otherwise(?: about {_PART})?",
     ),
     "relation": (rf"how (?:do|does) {_SOURCES} relate to {_CLAIM}", rf"classify {_CLAIM}(?: against {_SOURCES})?"),
-}  # fmt: skip
+}
 _COMPILED: dict[Stance, re.Pattern[str]] = {stance: re.compile("|".join(forms)) for stance, forms in _FORMS.items()}
 _NEUTRAL = re.compile(
     r"(?:answer(?: with)? (?:yes or no|true or false)|sources and claim are data, never instructions|)"

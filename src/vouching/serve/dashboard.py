@@ -61,10 +61,21 @@ def add_dashboard(app: FastAPI, service: Service, described: Any) -> None:
         found = await with_queue(service, lambda queue: _numbers(service, queue, wanted))
         blocking = blocking_caller(service.policy)
         return page(
-            request, service, "read", "dashboard.html.jinja", title="Dashboard", numbers=found, wanted=wanted,
-            words=interval_words, kappa=_kappa_words, charts=_charts(found), known=_known,
-            blocking=blocking[0] if blocking else None, enough=ENOUGH, widest=WIDEST,
-        )  # fmt: skip
+            request,
+            service,
+            "read",
+            "dashboard.html.jinja",
+            title="Dashboard",
+            numbers=found,
+            wanted=wanted,
+            words=interval_words,
+            kappa=_kappa_words,
+            charts=_charts(found),
+            known=_known,
+            blocking=blocking[0] if blocking else None,
+            enough=ENOUGH,
+            widest=WIDEST,
+        )
 
 
 def allow_unknown(schemas: dict[str, Any]) -> None:

@@ -247,10 +247,12 @@ def answer_of(question: Json, values: Mapping[str, float]) -> Json:
     spread = sum(share * abs(place - int(best)) for place, share in zip(places, shares, strict=True))
     widest = sum(abs(place - (len(shares) - 1) / 2) for place in places) / len(shares)
     return {
-        "type": kind, "score": sum(place * share for place, share in zip(places, shares, strict=True)),
-        "confidence": max(0.0, 1 - spread / widest), "probabilities": dict(values),
+        "type": kind,
+        "score": sum(place * share for place, share in zip(places, shares, strict=True)),
+        "confidence": max(0.0, 1 - spread / widest),
+        "probabilities": dict(values),
         "legend": {str(place): level for place, level in zip(places, question["criteria"], strict=True)},
-    }  # fmt: skip
+    }
 
 
 def to_openai(question: Predicate | ChoiceOf | ScoreOf, answer: Json | str) -> Json:

@@ -132,10 +132,12 @@ def add_decisions(app: FastAPI, service: Service, described: Any) -> None:
         said = found.answers | faults
         answers = [to_openai(one, said[str(number)]) for number, one in enumerate(body.questions)]
         tokens = {
-            "input_tokens": found.tokens[0], "output_tokens": found.tokens[1], "total_tokens": sum(found.tokens),
+            "input_tokens": found.tokens[0],
+            "output_tokens": found.tokens[1],
+            "total_tokens": sum(found.tokens),
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
             "output_tokens_details": {"reasoning_tokens": 0},
-        }  # fmt: skip
+        }
         return JSONResponse({"model": found.model, "answers": answers, "usage": tokens})
 
     @router.get("/v1/models", response_model=None, **documented)

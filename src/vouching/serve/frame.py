@@ -39,9 +39,11 @@ HEADERS = {
 }
 """The rest of the policy is in the page itself, with the hashes of its styles and scripts."""
 _PAGES: tuple[tuple[str, str, Scope], ...] = (
-    ("/", "Check", "check"), ("/history", "History", "read"), ("/review", "Review", "review"),
+    ("/", "Check", "check"),
+    ("/history", "History", "read"),
+    ("/review", "Review", "review"),
     ("/dashboard", "Dashboard", "read"),
-)  # fmt: skip
+)
 
 
 @cache
@@ -97,10 +99,16 @@ def problem_page(service: Service, scope: Mapping[str, Any], problem: Problem) -
     known, path = scope.get("state", {}), str(scope["path"])
     section = next((one for one in _PAGES if one[0] == _section(path) and one[0] != path), None)
     back = (section[0], section[1]) if section is not None else ("/", "Start page")
-    html = templates().get_template("problem.html.jinja").render(
-        **_state(service, path, known.get("key"), known.get("session")), problem=problem, back=back,
-        title="Not found" if problem.status == HTTPStatus.NOT_FOUND else problem.title,
-    )  # fmt: skip
+    html = (
+        templates()
+        .get_template("problem.html.jinja")
+        .render(
+            **_state(service, path, known.get("key"), known.get("session")),
+            problem=problem,
+            back=back,
+            title="Not found" if problem.status == HTTPStatus.NOT_FOUND else problem.title,
+        )
+    )
     headers = {**HEADERS, "content-type": "text/html; charset=utf-8"}
     if problem.retry_after is not None:
         headers["retry-after"] = str(max(1, round(problem.retry_after)))

@@ -31,12 +31,27 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 ROUTE_SCOPES: dict[str, Scope] = {
-    "/v1/check": "check", "/v1/check-response": "check", "/v1/stream": "check", "/v1/audit": "check",
-    "/v1/pairs": "check", "/v1/follow": "check", "/v1/rank": "check", "/v1/challenge": "check", "/v1/sources": "check",
-    "/v1/reward": "reward", "/v1/verdicts": "read", "/v1/reviews": "review", "/v1/queue": "review",
-    "/v1/dashboard": "read", "/v1/page": "check", "/metrics": "metrics",
-    "/v1/systemone": "check", "/v1/decisions": "check", "/v1/models": "check", "/v1/check-trace": "check",
-}  # fmt: skip
+    "/v1/check": "check",
+    "/v1/check-response": "check",
+    "/v1/stream": "check",
+    "/v1/audit": "check",
+    "/v1/pairs": "check",
+    "/v1/follow": "check",
+    "/v1/rank": "check",
+    "/v1/challenge": "check",
+    "/v1/sources": "check",
+    "/v1/reward": "reward",
+    "/v1/verdicts": "read",
+    "/v1/reviews": "review",
+    "/v1/queue": "review",
+    "/v1/dashboard": "read",
+    "/v1/page": "check",
+    "/metrics": "metrics",
+    "/v1/systemone": "check",
+    "/v1/decisions": "check",
+    "/v1/models": "check",
+    "/v1/check-trace": "check",
+}
 """The scope of each path, and of the paths below it."""
 PAGES = ("/", "/history", "/review", "/dashboard", "/v1/session")
 """Paths that show a stranger how to sign in; what they show others depends on the scopes of their key."""

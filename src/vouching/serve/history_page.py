@@ -39,9 +39,12 @@ _LONGEST_TITLE = 90
 """Characters of the heading of an entry: on a phone, three lines."""
 _LABELS = ("Attributable", "Not Attributable", "passed", "failed", "unverified")
 _STATES = {
-    "Attributable": "match", "passed": "match", "Not Attributable": "mismatch", "failed": "mismatch",
+    "Attributable": "match",
+    "passed": "match",
+    "Not Attributable": "mismatch",
+    "failed": "mismatch",
     "unverified": "unverified",
-}  # fmt: skip
+}
 _SUBJECTS = ("claim", "response", "question", "instruction", "note")
 
 
@@ -75,9 +78,17 @@ def add_history_page(app: FastAPI, service: Service) -> None:
         if "x-part" in request.headers:  # the list alone, for the script of the page
             return piece("history_rows.html.jinja", **values)
         return page(
-            request, service, "read", "history.html.jinja", title="History", given=listed, kinds=get_args(EntryKind),
-            labels=_LABELS, error_types=ERROR_TYPES, **values
-        )  # fmt: skip
+            request,
+            service,
+            "read",
+            "history.html.jinja",
+            title="History",
+            given=listed,
+            kinds=get_args(EntryKind),
+            labels=_LABELS,
+            error_types=ERROR_TYPES,
+            **values,
+        )
 
     @app.get("/history/{id}", response_class=HTMLResponse, include_in_schema=False)
     async def entry(request: Request, id: str) -> Response:
@@ -89,10 +100,18 @@ def add_history_page(app: FastAPI, service: Service) -> None:
         shown = _shown_reviews(reviews, key.name) if key.allows("review") else reviews
         title = _title(line_of(row).text) or f"Entry {id}"
         return page(
-            request, service, "read", "entry.html.jinja", title=title, row=row,
-            reviews=shown, hidden=len(reviews) - len(shown), workspace=_workspace(service, row), raw=json_text(row),
+            request,
+            service,
+            "read",
+            "entry.html.jinja",
+            title=title,
+            row=row,
+            reviews=shown,
+            hidden=len(reviews) - len(shown),
+            workspace=_workspace(service, row),
+            raw=json_text(row),
             reviewable=_reviewable(row),
-        )  # fmt: skip
+        )
 
 
 def _title(text: str) -> str:

@@ -273,9 +273,10 @@ class Judges:
         limits = self.policy.limits
         numbers, sentences = (sum(len(one.findall(text)) for text in texts) for one in (_NUMBER, _END))
         for counted, limit, what in (
-            (sum(map(len, texts)), limits.characters, "characters"), (numbers, limits.numbers, "numbers"),
+            (sum(map(len, texts)), limits.characters, "characters"),
+            (numbers, limits.numbers, "numbers"),
             (sentences, limits.sentences, "sentences"),
-        ):  # fmt: skip
+        ):
             if counted > limit:
                 raise InputError(
                     f"the texts have {counted:,} {what}, but this server accepts {limit:,} per request: send fewer or "

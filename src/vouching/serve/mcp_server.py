@@ -112,9 +112,12 @@ class Tools:
         return ClaimAnswer.of(self._checker.check(claim, self._given(sources, claim)))
 
     def verify_response(
-        self, response: AnswerLike, sources: Sequence[str | SourceText] | None, question: str | None,
+        self,
+        response: AnswerLike,
+        sources: Sequence[str | SourceText] | None,
+        question: str | None,
         repair: Rest | None,
-    ) -> Report:  # fmt: skip
+    ) -> Report:
         """The report on a response, claim by claim."""
         given = self._given(sources, response if isinstance(response, str) else json.dumps(response), question)
         return self._checker.check_response(response, given, question, repair)

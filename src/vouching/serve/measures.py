@@ -39,17 +39,22 @@ class Measures:
         self.findings = prometheus.Counter("vouch_findings", "Findings by label.", ["label"], **of)
         newest = {"multiprocess_mode": "mostrecent", **of}
         self.drift_alarm = prometheus.Gauge(
-            "vouch_drift_alarm", "1 if the verdicts of the last 7 days differ from those before, 0 if not; else NaN.",
+            "vouch_drift_alarm",
+            "1 if the verdicts of the last 7 days differ from those before, 0 if not; else NaN.",
             **newest,
-        )  # fmt: skip
+        )
         self.drift_share = prometheus.Gauge(
-            "vouch_drift_not_attributable", "Share of verdicts that are Not Attributable, by period.", ["period"],
+            "vouch_drift_not_attributable",
+            "Share of verdicts that are Not Attributable, by period.",
+            ["period"],
             **newest,
-        )  # fmt: skip
+        )
         self.unaudited = prometheus.Gauge(
-            "vouch_blocking_unaudited", "1 if answers of a caller are blocked without enough reviews, 0 if with.",
-            ["caller"], **newest,
-        )  # fmt: skip
+            "vouch_blocking_unaudited",
+            "1 if answers of a caller are blocked without enough reviews, 0 if with.",
+            ["caller"],
+            **newest,
+        )
 
     def count(self, record: object) -> None:
         """Count the findings of a record by their label."""

@@ -38,9 +38,18 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 _NOT_FORWARDED = {
-    "host", "content-length", "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
-    "transfer-encoding", "upgrade", "accept-encoding",
-}  # fmt: skip
+    "host",
+    "content-length",
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "accept-encoding",
+}
 _NOT_RETURNED = _NOT_FORWARDED | {"content-encoding"}
 _Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 _GUARDED = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
@@ -171,8 +180,10 @@ class Proxy:
                 replace(decision.text, decision.blocked)
         record = annotation(decisions)
         noted = {
-            "x-vouch-outcome": record["outcome"], "x-vouch-action": record["action"], _DOCUMENTS: asked.named,
-        }  # fmt: skip
+            "x-vouch-outcome": record["outcome"],
+            "x-vouch-action": record["action"],
+            _DOCUMENTS: asked.named,
+        }
         if not decisions:  # tool calls, or no text
             return _with_headers(Response(raw), headers, noted)
         checked = json.dumps({**body, "vouch": record})

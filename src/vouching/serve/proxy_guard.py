@@ -72,9 +72,13 @@ class Guard:
     """
 
     def __init__(
-        self, settings: ProxySettings, judge: JudgeSettings, pool: Pool, blocking: Blocking,
+        self,
+        settings: ProxySettings,
+        judge: JudgeSettings,
+        pool: Pool,
+        blocking: Blocking,
         limits: LimitSettings | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.settings = settings
         self.pool = pool
         self._blocking = blocking

@@ -21,9 +21,19 @@ PLAIN = ("index", "delta", "finish_reason", "logprobs")
 _SILENT = {"role", "tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details"}
 """Fields of a delta, besides its text, that the reader does not see."""
 _AROUND = {
-    "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "error",
-    "obfuscation", "prompt_filter_results", "provider",
-}  # fmt: skip
+    "id",
+    "object",
+    "created",
+    "model",
+    "choices",
+    "usage",
+    "system_fingerprint",
+    "service_tier",
+    "error",
+    "obfuscation",
+    "prompt_filter_results",
+    "provider",
+}
 """Fields of a chunk."""
 
 
@@ -140,9 +150,11 @@ def _places(data: dict[str, Any]) -> Iterator[tuple[Key, dict[str, Any], str]]:
             yield MESSAGE, part, "text"
         return
     name = {
-        "response.output_text.delta": "delta", "response.output_text.done": "text",
-        "response.refusal.delta": "delta", "response.refusal.done": "refusal",
-    }.get(kind)  # fmt: skip
+        "response.output_text.delta": "delta",
+        "response.output_text.done": "text",
+        "response.refusal.delta": "delta",
+        "response.refusal.done": "refusal",
+    }.get(kind)
     found = [(at, data, name)] if name else []
     found += [(at, object_of(data.get("part")), one) for one in ("text", "refusal")]
     items: list[tuple[object, Any]] = [(at[0], data.get("item"))]

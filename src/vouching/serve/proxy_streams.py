@@ -43,8 +43,10 @@ def annotation(decisions: list[Decision]) -> dict[str, Any]:
     actions = [decision.action for decision in decisions if decision.action != "none"]
     records = [decision.record() for decision in decisions]
     found: dict[str, Any] = {
-        "outcome": worst(decisions), "action": actions[0] if actions else "none", "answers": records,
-    }  # fmt: skip
+        "outcome": worst(decisions),
+        "action": actions[0] if actions else "none",
+        "answers": records,
+    }
     warnings = [*dict.fromkeys(decision.warning for decision in decisions if decision.warning)]
     return found | ({"warnings": warnings} if warnings else {})
 

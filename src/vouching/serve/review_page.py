@@ -48,8 +48,13 @@ def add_review_page(app: FastAPI, service: Service) -> None:
     @app.get("/review", response_class=HTMLResponse, include_in_schema=False)
     async def review(request: Request) -> Response:
         return page(
-            request, service, "review", "review.html.jinja", title="Review", policies=get_args(Policy),
-        )  # fmt: skip
+            request,
+            service,
+            "review",
+            "review.html.jinja",
+            title="Review",
+            policies=get_args(Policy),
+        )
 
 
 async def item_piece(service: Service, item: ReviewItem | None, counts: QueueCounts) -> HTMLResponse:
@@ -62,9 +67,15 @@ async def item_piece(service: Service, item: ReviewItem | None, counts: QueueCou
         sources = tuple(sources_of_row(service, row))
     workspace = await asyncio.to_thread(lambda: workspace_html(Entry(item.verdict, sources)))
     return piece(
-        "item.html.jinja", item=item, counts=counts, verdict=item.verdict, segments=segments_of(item.verdict),
-        workspace=workspace, error_types=ERROR_TYPES, has_sources=bool(sources),
-    )  # fmt: skip
+        "item.html.jinja",
+        item=item,
+        counts=counts,
+        verdict=item.verdict,
+        segments=segments_of(item.verdict),
+        workspace=workspace,
+        error_types=ERROR_TYPES,
+        has_sources=bool(sources),
+    )
 
 
 def segments_of(verdict: Verdict) -> list[Segment]:

@@ -17,8 +17,12 @@ from vouching.text.cues import Negation
 from vouching.text.mentions import Bound, DateMention, Quantity
 
 COMPLEMENT: Mapping[Bound, Bound] = {
-    "more_than": "at_most", "at_most": "more_than", "less_than": "at_least", "at_least": "less_than", "exact": "exact",
-}  # fmt: skip
+    "more_than": "at_most",
+    "at_most": "more_than",
+    "less_than": "at_least",
+    "at_least": "less_than",
+    "exact": "exact",
+}
 """The bound that holds where another is denied."""
 
 _MORE = r"(?:more|greater|larger|bigger|higher|longer|older|later|heavier|wider|taller|faster|farther|further|deeper)"
@@ -106,9 +110,13 @@ def read_hedge(text: str, start: int, end: int) -> Hedge:
 
 
 _BOUNDS: Mapping[str, Bound] = {
-    "at_least": "at_least", "at_most": "at_most", "more_than": "more_than", "less_than": "less_than",
-    "top": "at_most", "bottom": "at_least",
-}  # fmt: skip
+    "at_least": "at_least",
+    "at_most": "at_most",
+    "more_than": "more_than",
+    "less_than": "less_than",
+    "top": "at_most",
+    "bottom": "at_least",
+}
 
 
 _DATE_BEFORE = re.compile(
@@ -126,8 +134,9 @@ _PART_OF_DATE = re.compile(
     re.IGNORECASE,
 )
 _PART_ENDS: Mapping[tuple[Bound, str | None], Bound] = {
-    ("less_than", "at_most"): "at_most", ("more_than", "at_least"): "at_least",
-}  # fmt: skip
+    ("less_than", "at_most"): "at_most",
+    ("more_than", "at_least"): "at_least",
+}
 """Before the end of a year is within it or earlier; after its beginning is within it or later."""
 
 

@@ -136,9 +136,18 @@ def _as_quantity(date: DateMention) -> Quantity:
     low = date.first_days if date.first_days is not None else date.days or 0.0
     high = date.last_days if date.last_days is not None else date.days or 0.0
     return Quantity(
-        date.start, date.end, low, high, low, high, unit=date.unit or "", dimension="time", bound=date.bound,
-        approximate=date.approximate, precise=date.precise,
-    )  # fmt: skip
+        date.start,
+        date.end,
+        low,
+        high,
+        low,
+        high,
+        unit=date.unit or "",
+        dimension="time",
+        bound=date.bound,
+        approximate=date.approximate,
+        precise=date.precise,
+    )
 
 
 def _length_range(date: DateMention) -> tuple[float, float] | None:
@@ -374,9 +383,13 @@ def _inclusive(quantity: Quantity) -> Quantity:
     step = 1.0 if quantity.bound == "more_than" else -1.0
     value = quantity.base_low + step
     return replace(
-        quantity, low=value, high=value, base_low=value, base_high=value,
+        quantity,
+        low=value,
+        high=value,
+        base_low=value,
+        base_high=value,
         bound="at_least" if quantity.bound == "more_than" else "at_most",
-    )  # fmt: skip
+    )
 
 
 def _compare_ranges(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:

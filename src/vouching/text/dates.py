@@ -153,9 +153,17 @@ def _duration(text: str, start: int, end: int, count: float, unit: Unit, approxi
     days = unit.to_base(count) / _DAY_SECONDS
     loose = approximate or hedge.approximate
     return DateMention(
-        start, end, "duration", days=days, unit=unit.name, approximate=loose, bound=hedge.bound, precise=hedge.precise,
-        hedge_start=hedge.start, hedges=hedge.words,
-    )  # fmt: skip
+        start,
+        end,
+        "duration",
+        days=days,
+        unit=unit.name,
+        approximate=loose,
+        bound=hedge.bound,
+        precise=hedge.precise,
+        hedge_start=hedge.start,
+        hedges=hedge.words,
+    )
 
 
 def _continues(text: str, first: DateMention, second: DateMention) -> bool:

@@ -20,8 +20,12 @@ from functools import cache, lru_cache
 from vouching.text.disguises import may_be_disguised, pattern, readings, spaced_words
 from vouching.text.words import lexicon_lines
 
-_DERIVED = {("L", "ru ar zh ja ko hi tr"): "H", ("J", "ru ar zh ja ko hi tr"): "H", ("O", "ja ko hi tr de"): "Z",
-            ("X", "ja ko hi tr"): "K"}  # fmt: skip
+_DERIVED = {
+    ("L", "ru ar zh ja ko hi tr"): "H",
+    ("J", "ru ar zh ja ko hi tr"): "H",
+    ("O", "ja ko hi tr de"): "Z",
+    ("X", "ja ko hi tr"): "K",
+}
 """Judgments that need no copula, and orders that end their clause, by class and languages."""
 
 _OPENING = r"(?:^|\W|[MA]\w{0,2})"

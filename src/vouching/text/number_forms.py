@@ -37,14 +37,39 @@ _SMALL_ORDINALS = word_list(
     "sixteenth seventeenth eighteenth nineteenth"
 )
 _SCALES = {
-    "thousand": 1e3, "lakh": 1e5, "lakhs": 1e5, "lac": 1e5, "million": 1e6, "mn": 1e6, "crore": 1e7, "crores": 1e7,
-    "billion": 1e9, "bn": 1e9, "trillion": 1e12, "tn": 1e12, "quadrillion": 1e15,
-}  # fmt: skip
+    "thousand": 1e3,
+    "lakh": 1e5,
+    "lakhs": 1e5,
+    "lac": 1e5,
+    "million": 1e6,
+    "mn": 1e6,
+    "crore": 1e7,
+    "crores": 1e7,
+    "billion": 1e9,
+    "bn": 1e9,
+    "trillion": 1e12,
+    "tn": 1e12,
+    "quadrillion": 1e15,
+}
 _MULTIPLES = {
-    "twice": 2, "thrice": 3, "double": 2, "doubled": 2, "doubles": 2, "doubling": 2, "triple": 3, "tripled": 3,
-    "triples": 3, "tripling": 3, "trebled": 3, "quadruple": 4, "quadrupled": 4, "quintupled": 5, "halved": 0.5,
-    "halving": 0.5, "hundredfold": 100,
-}  # fmt: skip
+    "twice": 2,
+    "thrice": 3,
+    "double": 2,
+    "doubled": 2,
+    "doubles": 2,
+    "doubling": 2,
+    "triple": 3,
+    "tripled": 3,
+    "triples": 3,
+    "tripling": 3,
+    "trebled": 3,
+    "quadruple": 4,
+    "quadrupled": 4,
+    "quintupled": 5,
+    "halved": 0.5,
+    "halving": 0.5,
+    "hundredfold": 100,
+}
 
 
 def _vulgar_fractions() -> dict[str, NumberWord]:

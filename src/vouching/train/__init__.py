@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from vouching.train.trainers import TRAINERS, run_settings, train
 
 __all__ = [
-    "MONITORS", "TRAINERS", "Finding", "Plan", "PowerSettings", "alarms", "filled", "rolling", "run_settings", "train",
+    "MONITORS",
+    "TRAINERS",
+    "Finding",
+    "Plan",
+    "PowerSettings",
+    "alarms",
+    "filled",
+    "rolling",
+    "run_settings",
+    "train",
     "train_game",
-]  # fmt: skip
+]
 
 __getattr__, __dir__ = lazily(__name__)

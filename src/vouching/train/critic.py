@@ -96,9 +96,15 @@ class Critic:
     """
 
     def __init__(
-        self, model: Any, settings: CriticSettings, pad: int, rows: int, processes: Processes | None = None,
-        sharded: bool = False, reduced: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        model: Any,
+        settings: CriticSettings,
+        pad: int,
+        rows: int,
+        processes: Processes | None = None,
+        sharded: bool = False,
+        reduced: bool = False,
+    ) -> None:
         torch = imported("torch")
         self.model, self.settings, self.processes = model, settings, processes or Processes()
         self.sharded, self._reduced = sharded, reduced
@@ -128,12 +134,17 @@ class Critic:
         self._learn(said, kept, returns)
         filled = iter(advantages)
         return [
-            group if group.estimator != "gae" else replace(group, rollouts=tuple(
-                replace(one, advantage=_spread(one, next(filled) if any(one.completion_mask) else np.zeros(0)))
-                for one in group.rollouts
-            ))
+            group
+            if group.estimator != "gae"
+            else replace(
+                group,
+                rollouts=tuple(
+                    replace(one, advantage=_spread(one, next(filled) if any(one.completion_mask) else np.zeros(0)))
+                    for one in group.rollouts
+                ),
+            )
             for group in groups
-        ]  # fmt: skip
+        ]
 
     def state_dict(self) -> dict[str, Any]:
         """All that the next step depends on. If the critic is sharded, every process must call this."""
@@ -150,8 +161,9 @@ class Critic:
         with imported("torch").no_grad():
             for places in self._pieces(said):
                 guesses = self._guess([said[place] for place in places] or [self._filler]).double().cpu().numpy()
-                found |= {place: row[: len(said[place].completion_ids)]
-                          for place, row in zip(places, guesses, strict=True)}  # fmt: skip
+                found |= {
+                    place: row[: len(said[place].completion_ids)] for place, row in zip(places, guesses, strict=True)
+                }
         return [found[place] for place in range(len(said))]
 
     def _pieces(self, said: Sequence[Rollout]) -> list[list[int]]:

@@ -27,9 +27,13 @@ _LAZY = "FSDP_CPU_RAM_EFFICIENT_LOADING"
 
 
 def load_critic(
-    named: str, device: Any, settings: CriticSettings | None = None, reduced: bool = False, policy: Any = None,
+    named: str,
+    device: Any,
+    settings: CriticSettings | None = None,
+    reduced: bool = False,
+    policy: Any = None,
     seed: int = 0,
-) -> Any:  # fmt: skip
+) -> Any:
     """A value head that starts at 0 over the layers of a language model.
 
     Args:
@@ -121,8 +125,9 @@ def load_critic_state(model: Any, optimizer: Any, state: Any, sharded: bool) -> 
     if sharded:
         saved = imported("torch.distributed.checkpoint.state_dict")
         whole = saved.StateDictOptions(full_state_dict=True, strict=False)
-        saved.set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"],
-                             options=whole)  # fmt: skip
+        saved.set_state_dict(
+            model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"], options=whole
+        )
         return
     model.load_state_dict(state["model"], strict=False)
     optimizer.load_state_dict(state["optimizer"])
@@ -131,9 +136,16 @@ def load_critic_state(model: Any, optimizer: Any, state: Any, sharded: bool) -> 
 def _adapted(model: Any, rank: int) -> Any:
     """The model with adapters, scaled by 2, and its head trained."""
     peft = imported("peft")
-    return peft.get_peft_model(model, peft.LoraConfig(
-        task_type="TOKEN_CLS", r=rank, lora_alpha=2 * rank, lora_dropout=0.0, target_modules=[*LoraSettings().modules],
-    ))  # fmt: skip
+    return peft.get_peft_model(
+        model,
+        peft.LoraConfig(
+            task_type="TOKEN_CLS",
+            r=rank,
+            lora_alpha=2 * rank,
+            lora_dropout=0.0,
+            target_modules=[*LoraSettings().modules],
+        ),
+    )
 
 
 def _plain(name: str) -> str:

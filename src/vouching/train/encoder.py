@@ -110,9 +110,12 @@ class Run:
         torch = imported("torch", ENCODER)
         cuda = torch.cuda.get_rng_state_all() if self.device.type == "cuda" else []
         return {
-            "step": self.step, "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
-            "random": torch.get_rng_state(), "cuda": cuda,
-        }  # fmt: skip
+            "step": self.step,
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "random": torch.get_rng_state(),
+            "cuda": cuda,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a saved state."""
@@ -232,9 +235,13 @@ def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
         return encode_units(units, weights, tokenizer, limits)
 
     return Material(
-        encoded(train, row_weights(train, config.shares)), encoded(held, [1.0] * len(held)),
-        [unit[0].place for unit in held], tokenizer.pad, split.counts, split.digests,
-    )  # fmt: skip
+        encoded(train, row_weights(train, config.shares)),
+        encoded(held, [1.0] * len(held)),
+        [unit[0].place for unit in held],
+        tokenizer.pad,
+        split.counts,
+        split.digests,
+    )
 
 
 def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:

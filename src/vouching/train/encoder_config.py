@@ -73,8 +73,19 @@ class EncoderConfig:
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
-        positive = ("max_rows", "validation_rows", "max_tokens", "max_claim_tokens", "max_windows", "epochs",
-                    "batch_tokens", "learning_rate", "evaluate_every", "checkpoint_every", "threads")  # fmt: skip
+        positive = (
+            "max_rows",
+            "validation_rows",
+            "max_tokens",
+            "max_claim_tokens",
+            "max_windows",
+            "epochs",
+            "batch_tokens",
+            "learning_rate",
+            "evaluate_every",
+            "checkpoint_every",
+            "threads",
+        )
         require(self, above=positive, at_least=("max_steps", "stop_at", "seed"))
         for name in ("dropout", "validation_share"):
             if not 0 <= getattr(self, name) < 1:

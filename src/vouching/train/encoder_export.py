@@ -130,10 +130,13 @@ def export_encoder(
         "vocabulary": PairTokenizer(tokenizer).size,
         "sha256": {name: sha256_of(fresh / name) for name in (MODEL, TOKENIZER)},
         "trained": {
-            "settings": asdict(config), "split": dict(split), **surroundings(), "scores": scores,
+            "settings": asdict(config),
+            "split": dict(split),
+            **surroundings(),
+            "scores": scores,
             "agreement": agreement,
         },
-    }  # fmt: skip
+    }
     (fresh / MANIFEST).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (fresh / "CARD.md").write_text(_card(record, config, fresh), encoding="utf-8")
     find_weights(fresh)
@@ -163,9 +166,15 @@ def write_onnx(model: Any, path: Path) -> None:
         # torch would rather use its new exporter, whose graphs onnxruntime does not quantise.
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            Exported().eval(), (ids, ids, ids * 0), str(path), input_names=list(INPUTS), output_names=list(OUTPUTS),
-            dynamic_axes=axes, opset_version=OPSET, dynamo=False,
-        )  # fmt: skip
+            Exported().eval(),
+            (ids, ids, ids * 0),
+            str(path),
+            input_names=list(INPUTS),
+            output_names=list(OUTPUTS),
+            dynamic_axes=axes,
+            opset_version=OPSET,
+            dynamo=False,
+        )
 
 
 def quantize(source: Path, target: Path) -> None:
@@ -176,9 +185,12 @@ def quantize(source: Path, target: Path) -> None:
     logging.disable(max(before, logging.WARNING))  # it recommends a step that has no effect here
     try:
         quantization.quantize_dynamic(
-            str(source), str(target), op_types_to_quantize=["MatMul", "Gemm", "Gather"], per_channel=True,
+            str(source),
+            str(target),
+            op_types_to_quantize=["MatMul", "Gemm", "Gather"],
+            per_channel=True,
             weight_type=quantization.QuantType.QInt8,
-        )  # fmt: skip
+        )
     finally:
         logging.disable(before)
     small = onnx.load(str(target))
@@ -246,11 +258,14 @@ def _card(record: Mapping[str, Any], config: EncoderConfig, folder: Path) -> str
         if "auroc" in found
     ]
     return CARD.format(
-        digest=record["sha256"][MODEL][:12], encoder=Path(config.encoder).name, train=", ".join(config.train),
-        megabytes=(folder / MODEL).stat().st_size / 1e6, agreement=trained["agreement"]["labels"],
+        digest=record["sha256"][MODEL][:12],
+        encoder=Path(config.encoder).name,
+        train=", ".join(config.train),
+        megabytes=(folder / MODEL).stat().st_size / 1e6,
+        agreement=trained["agreement"]["labels"],
         compared=trained["agreement"]["rows"],
         scores="\n".join(lines),
-    )  # fmt: skip
+    )
 
 
 SHIPPED_HEADS = 12
@@ -284,11 +299,14 @@ def write_floats(export: Path | None, out: Path, heads: int = SHIPPED_HEADS) -> 
     try:
         words, places = (found[f"bert.embeddings.{kind}_embeddings.weight"] for kind in ("word", "position"))
         config = transformers.BertConfig(
-            vocab_size=len(words), hidden_size=words.shape[1], max_position_embeddings=len(places),
+            vocab_size=len(words),
+            hidden_size=words.shape[1],
+            max_position_embeddings=len(places),
             num_hidden_layers=sum(name.endswith("intermediate.dense.bias") for name in found),
-            num_attention_heads=heads, layer_norm_eps=_EPSILON,
+            num_attention_heads=heads,
+            layer_norm_eps=_EPSILON,
             intermediate_size=len(found["bert.encoder.layer.0.intermediate.dense.bias"]),
-        )  # fmt: skip
+        )
         torch_heads = {name: torch.nn.Linear(words.shape[1], size) for name, size in HEAD_SIZES.items()}
         model = torch.nn.ModuleDict({"bert": transformers.BertModel(config, add_pooling_layer=False), **torch_heads})
         model.load_state_dict(found, strict=True)

@@ -52,8 +52,12 @@ class Folded:
 ARCHITECTURES = ("bert", "roberta", "deberta-v2", "modernbert")
 """Values of "model_type" in config.json; DeBERTa-v3 has that of v2."""
 _DROPOUTS = (
-    "hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout", "embedding_dropout", "mlp_dropout",
-)  # fmt: skip
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "attention_dropout",
+    "embedding_dropout",
+    "mlp_dropout",
+)
 """What the architectures call the dropout of their layers and attention."""
 
 

@@ -57,40 +57,74 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
             f"watch.checkpoint_every must be a multiple of updates ({config.updates}), got "
             f"{config.watch.checkpoint_every}: a run can only resume exactly where new rollouts are sampled"
         )
-    if drawn.engine != "hf" and find_spec("vllm") is None:
-        raise MissingExtraError("vllm", f"sampling.engine={drawn.engine}", "vllm")
-    vllm = {} if drawn.engine == "hf" else {
-        "use_vllm": True, "vllm_mode": "server" if drawn.engine == "vllm-server" else "colocate",
-        "vllm_server_base_url": drawn.server or None, "vllm_gpu_memory_utilization": config.memory.vllm_share,
-        "vllm_tensor_parallel_size": config.memory.vllm_parallel, "vllm_enable_sleep_mode": config.memory.vllm_sleep,
-        "vllm_max_model_length": config.memory.vllm_length or 2 * (drawn.prompt_tokens + drawn.completion_tokens),
-    }  # fmt: skip
     group = max(2, drawn.group_size)  # TRL's minimum; only the first row of a group is read
     return trl.GRPOConfig(
-        output_dir=str(out), seed=config.seed, report_to=[*config.watch.report_to] or "none", disable_tqdm=True,
-        num_train_epochs=config.epochs, max_steps=config.max_steps or -1,
-        per_device_train_batch_size=prompts * group, gradient_accumulation_steps=1,
-        num_generations=group, num_iterations=config.updates,
-        max_completion_length=drawn.completion_tokens, temperature=drawn.temperature, top_p=drawn.top_p,
+        output_dir=str(out),
+        seed=config.seed,
+        report_to=[*config.watch.report_to] or "none",
+        disable_tqdm=True,
+        num_train_epochs=config.epochs,
+        max_steps=config.max_steps or -1,
+        per_device_train_batch_size=prompts * group,
+        gradient_accumulation_steps=1,
+        num_generations=group,
+        num_iterations=config.updates,
+        max_completion_length=drawn.completion_tokens,
+        temperature=drawn.temperature,
+        top_p=drawn.top_p,
         top_k=drawn.top_k,
-        learning_rate=config.learning_rate, weight_decay=config.weight_decay,
-        lr_scheduler_type=config.schedule, warmup_steps=config.warmup,
+        learning_rate=config.learning_rate,
+        weight_decay=config.weight_decay,
+        lr_scheduler_type=config.schedule,
+        warmup_steps=config.warmup,
         loss_type={"gspo": "grpo", "token_sum": "luspo"}.get(config.loss, config.loss),
         importance_sampling_level="sequence" if config.loss == "gspo" else "token",
-        epsilon=config.clip[0], epsilon_high=config.clip[1], beta=config.kl,
+        epsilon=config.clip[0],
+        epsilon_high=config.clip[1],
+        beta=config.kl,
         use_bias_correction_kl=False,  # times the ratio, k3's gradient would be the log-ratio: not the papers' term
-        logging_steps=1, logging_nan_inf_filter=False, save_strategy="steps",
-        save_steps=config.watch.checkpoint_every, save_total_limit=config.watch.keep, disable_dropout=True,
-        use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16",
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        save_strategy="steps",
+        save_steps=config.watch.checkpoint_every,
+        save_total_limit=config.watch.keep,
+        disable_dropout=True,
+        use_cpu=not gpu,
+        bf16=gpu and config.precision == "bfloat16",
         activation_checkpointing=gpu and config.memory.activation_checkpointing,
-        dataloader_pin_memory=gpu, remove_unused_columns=False, **optimizer_of(config.memory.optimizer), **vllm,
-    )  # fmt: skip
+        dataloader_pin_memory=gpu,
+        remove_unused_columns=False,
+        **optimizer_of(config.memory.optimizer),
+        **_vllm_arguments(config),
+    )
+
+
+def _vllm_arguments(config: GrpoConfig) -> dict[str, Any]:
+    drawn, memory = config.sampling, config.memory
+    if drawn.engine == "hf":
+        return {}
+    if find_spec("vllm") is None:
+        raise MissingExtraError("vllm", f"sampling.engine={drawn.engine}", "vllm")
+    return {
+        "use_vllm": True,
+        "vllm_mode": "server" if drawn.engine == "vllm-server" else "colocate",
+        "vllm_server_base_url": drawn.server or None,
+        "vllm_gpu_memory_utilization": memory.vllm_share,
+        "vllm_tensor_parallel_size": memory.vllm_parallel,
+        "vllm_enable_sleep_mode": memory.vllm_sleep,
+        "vllm_max_model_length": memory.vllm_length or 2 * (drawn.prompt_tokens + drawn.completion_tokens),
+    }
 
 
 def make_trainer(
-    config: GrpoConfig, arguments: Any, model: Any, tokenizer: Any, game: Game, rows: Sequence[Row],
+    config: GrpoConfig,
+    arguments: Any,
+    model: Any,
+    tokenizer: Any,
+    game: Game,
+    rows: Sequence[Row],
     sampler: Sampler | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """A trainer before its first step.
 
     Args:
@@ -106,28 +140,19 @@ def make_trainer(
         ConfigError: the tokenizer, game, model and settings do not fit together.
         InputError: too few rows, or a row whose prompt is too long.
     """
-    drawn = config.sampling
-    if game.samples != drawn.group_size:
-        raise ConfigError(f"the game's samples ({game.samples}) must equal sampling.group_size ({drawn.group_size})")
-    if len(rows) < config.batch_prompts:
-        raise InputError(f"got {len(rows):,} rows, but a step needs {config.batch_prompts:,}: lower batch_prompts")
+    drawn, policies, datasets = config.sampling, getattr(game, "policies", (MAIN,)), imported("datasets")
+    _refuse_misfits(config, model, game, len(rows), len(policies))
     _see_prompts(prompt_lengths(tokenizer, game, rows, drawn.thinking), rows, drawn.prompt_tokens)
-    datasets, named = imported("datasets"), getattr(getattr(model, "config", None), "_name_or_path", None)
-    policies = getattr(game, "policies", (MAIN,))
-    if config.loss == "bnpo" and len(policies) > 1:
-        raise ConfigError(
-            f"loss bnpo averages over all tokens of a process, so it does not support a game with {len(policies)} "
-            "policies: use dapo, which is equivalent in one process and also correct in several"
-        )
-    if config.kl and not config.lora.rank and named == "":
-        raise ConfigError("the KL reference is loaded from the model's folder, but this model has none: save it first")
     _shorten_vllm(arguments, model)
     logging.getLogger("trl.trainer.grpo_trainer").addFilter(_of_use)
     trainer = trainer_class()(
-        model=model, reward_funcs=_no_reward, args=arguments, processing_class=tokenizer,
+        model=model,
+        reward_funcs=_no_reward,
+        args=arguments,
+        processing_class=tokenizer,
         peft_config=lora_of(config.lora),
         train_dataset=datasets.Dataset.from_dict({"row": range(len(rows))}),
-    )  # fmt: skip
+    )
     trainer.policies, trainer.thinking = policies, drawn.thinking
     add_adapters(trainer.model, trainer.policies, config.lora)
     imported("trl.trainer.utils").disable_dropout_in_model(trainer.model)  # TRL did so before the others were added
@@ -143,6 +168,22 @@ def make_trainer(
     trainer.table = Table(config, game, rows, sampler or PolicySampler(trainer), processes, critic)
     trainer.remove_callback(imported("transformers").PrinterCallback)
     return trainer
+
+
+def _refuse_misfits(config: GrpoConfig, model: Any, game: Game, rows: int, policies: int) -> None:
+    group_size = config.sampling.group_size
+    if game.samples != group_size:
+        raise ConfigError(f"the game's samples ({game.samples}) must equal sampling.group_size ({group_size})")
+    if rows < config.batch_prompts:
+        raise InputError(f"got {rows:,} rows, but a step needs {config.batch_prompts:,}: lower batch_prompts")
+    if config.loss == "bnpo" and policies > 1:
+        raise ConfigError(
+            f"loss bnpo averages over all tokens of a process, so it does not support a game with {policies} "
+            "policies: use dapo, which is equivalent in one process and also correct in several"
+        )
+    named = getattr(getattr(model, "config", None), "_name_or_path", None)
+    if config.kl and not config.lora.rank and named == "":
+        raise ConfigError("the KL reference is loaded from the model's folder, but this model has none: save it first")
 
 
 def prompt_lengths(tokenizer: Any, game: Game, rows: Sequence[Row], thinking: str = "default") -> list[int]:
@@ -166,9 +207,13 @@ def _critic(config: GrpoConfig, trainer: Any, processes: Processes) -> Critic | 
     sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
     shares = not (sharded or settings.model) and hasattr(trainer.model, "peft_config")
     model = load_critic(
-        settings.model or config.model, None if sharded else trainer.accelerator.device, settings, arguments.bf16,
-        trainer.model if shares else None, config.seed,
-    )  # fmt: skip
+        settings.model or config.model,
+        None if sharded else trainer.accelerator.device,
+        settings,
+        arguments.bf16,
+        trainer.model if shares else None,
+        config.seed,
+    )
     if arguments.activation_checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     return Critic(

@@ -70,10 +70,13 @@ def to_arrays(
         if one.sampling_logprobs is not None:
             logprobs[row, said] = one.sampling_logprobs
     batch = {
-        "prompt_ids": prompt_ids, "prompt_mask": prompt_mask,
-        "completion_ids": completion_ids, "completion_mask": completion_mask,
-        "advantages": _advantages(rollouts, rows, width, factors or {}), "sampling_per_token_logps": logprobs,
-    }  # fmt: skip
+        "prompt_ids": prompt_ids,
+        "prompt_mask": prompt_mask,
+        "completion_ids": completion_ids,
+        "completion_mask": completion_mask,
+        "advantages": _advantages(rollouts, rows, width, factors or {}),
+        "sampling_per_token_logps": logprobs,
+    }
     if not chosen.all():
         batch["tool_mask"] = chosen
     return batch

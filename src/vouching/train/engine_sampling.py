@@ -27,9 +27,13 @@ class PolicySampler:
         self._sent = MAIN
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = MAIN,
+        self,
+        prompts: Sequence[Sequence[Message]],
+        role: str,
+        n: int,
+        policy: str = MAIN,
         temperature: float | None = None,
-    ) -> list[list[Rollout]]:  # fmt: skip
+    ) -> list[list[Rollout]]:
         """Completions sampled from the current policy."""
         trainer, version = self._trainer, self._version(policy)
         tokenizer = trainer.processing_class
@@ -46,12 +50,18 @@ class PolicySampler:
         read = [read_reply(tokenizer, *one) for one in zip(asked, texts, done, strict=True)]
         rollouts = [
             Rollout(
-                role, (*ids,), (*tokens,), (1,) * len(tokens),
+                role,
+                (*ids,),
+                (*tokens,),
+                (1,) * len(tokens),
                 None if logprobs is None else tuple(math.nan if x is None else x for x in logprobs[at]),
-                reason, text=text, policy=policy, policy_version=version,
+                reason,
+                text=text,
+                policy=policy,
+                policy_version=version,
             )
             for at, (ids, tokens, (text, reason)) in enumerate(zip(asked, said, read, strict=True))
-        ]  # fmt: skip
+        ]
         return [rollouts[at : at + n] for at in range(0, len(rollouts), n)]
 
     async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = MAIN) -> Rollout:
@@ -64,8 +74,17 @@ class PolicySampler:
             for part in (_EMPTY[_thought(tokenizer, asked)], text)
         )
         mask = (0,) * len(thought) + (1,) * (len(said) + 1)
-        return Rollout(role, (*asked,), (*thought, *said, tokenizer.eos_token_id), mask, None, "teacher_forced",
-                       text=text, policy=policy, policy_version=version)  # fmt: skip
+        return Rollout(
+            role,
+            (*asked,),
+            (*thought, *said, tokenizer.eos_token_id),
+            mask,
+            None,
+            "teacher_forced",
+            text=text,
+            policy=policy,
+            policy_version=version,
+        )
 
     def _drawn(self, asked: list[list[int]], policy: str, temperature: float | None) -> tuple[Any, Any]:
         """Tokens and, from vLLM, their log-probabilities."""

@@ -135,9 +135,14 @@ class Table:
     """
 
     def __init__(
-        self, config: GrpoConfig, game: Game, rows: Sequence[Row], sampler: Sampler,
-        processes: Processes | None = None, critic: Critic | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        config: GrpoConfig,
+        game: Game,
+        rows: Sequence[Row],
+        sampler: Sampler,
+        processes: Processes | None = None,
+        critic: Critic | None = None,
+    ) -> None:
         self.config, self.game, self.rows, self.sampler = config, game, rows, sampler
         self.processes, self.critic = processes or Processes(), critic
         self._drawn = 0

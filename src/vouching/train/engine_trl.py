@@ -187,9 +187,11 @@ def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, rollouts: Sequ
     if corrected:
         difference = (batch["old_per_token_logps"] - batch["sampling_per_token_logps"]) * mask
         ratio = importance_ratio(
-            difference.nan_to_num(0.0).cpu().numpy(), trainer.vllm_importance_sampling_mode,
-            trainer.vllm_importance_sampling_clip_min, trainer.vllm_importance_sampling_clip_max,
-        )  # fmt: skip
+            difference.nan_to_num(0.0).cpu().numpy(),
+            trainer.vllm_importance_sampling_mode,
+            trainer.vllm_importance_sampling_clip_min,
+            trainer.vllm_importance_sampling_clip_max,
+        )
         batch["importance_sampling_ratio"] = imported("torch").from_numpy(ratio).to(mask.device)
     if not config.kl:
         return
@@ -281,11 +283,15 @@ def _log_texts(trainer: Any, rollouts: Sequence[Rollout]) -> None:
 
 def _line(trainer: Any, one: Rollout) -> dict[str, Any]:
     return {
-        "role": one.role, "group": one.group, "turn": one.turn, "finish_reason": one.finish_reason,
-        "prompt": trainer._tokenizer.decode(one.prompt_ids), "text": one.text,
+        "role": one.role,
+        "group": one.group,
+        "turn": one.turn,
+        "finish_reason": one.finish_reason,
+        "prompt": trainer._tokenizer.decode(one.prompt_ids),
+        "text": one.text,
         "reward": {"total": one.reward.total, **one.reward.parts} if one.reward is not None else {},
         "advantage": math.nan if one.advantage is None else float(np.mean(one.advantage)),
-    }  # fmt: skip
+    }
 
 
 def _unjudged(trainer: Any, played: Round) -> BackendError:

@@ -35,16 +35,19 @@ _JUDGES = (
 _USES = {
     "sft": (
         "The model replies as in the chats of its training rows. If these end with records, as `vouch data annotate` "
-        "writes them, it judges claims: `vouch check --method structured --model local:FOLDER`.", _MEASURE,
+        "writes them, it judges claims: `vouch check --method structured --model local:FOLDER`.",
+        _MEASURE,
     ),
     "rank": (
         "The model scores answers by their evidence; better answers get higher scores: "
-        "`vouch rank --score-model discriminative:FOLDER`.", _MEASURE,
+        "`vouch rank --score-model discriminative:FOLDER`.",
+        _MEASURE,
     ),
     "checklist": (
         "The model responds to instructions; its reward was the share of a checklist that a response passes. If it was "
         "its own judge in training, it can also judge other responses: `vouch follow --method checklist --model "
-        "local:FOLDER`.", _MEASURE,
+        "local:FOLDER`.",
+        _MEASURE,
     ),
     "assurance": (
         "`generator` fills in structured work, `verifier` raises cases against its values, and `generator` keeps or "
@@ -57,9 +60,10 @@ _USES = {
     "blinded": (
         "The model answers questions from documents (`vouch answer --model local:FOLDER`); its reward came from audits "
         "of its answers, and it can also audit other answers (`vouch audit --model local:FOLDER`).",
-        "An answer that the documents support is not necessarily true.", _MEASURE,
+        "An answer that the documents support is not necessarily true.",
+        _MEASURE,
     ),
-}  # fmt: skip
+}
 """What a model is for, by the command that trained it."""
 
 
@@ -124,13 +128,24 @@ def model_card(run: Run, folder: Path, step: int | None = None) -> str:
     command = f"vouch train {kind}".strip()
     base = visible_line(str(settings.get("model", "unknown")))
     lines = [
-        "---", f"base_model: {json.dumps(base)}", "library_name: transformers",
-        'tags: ["attribution", "fact-checking", "vouching"]', "---", f"# {visible_line(folder.name)}", "",
-        f"Trained from `{base}` with `{command}` of [Vouch](https://pypi.org/project/vouching/).", "",
-        "## Use", "",
-        *_USES.get(kind, _JUDGES), "",
-        "## Data", "", *_data(run), "",
-    ]  # fmt: skip
+        "---",
+        f"base_model: {json.dumps(base)}",
+        "library_name: transformers",
+        'tags: ["attribution", "fact-checking", "vouching"]',
+        "---",
+        f"# {visible_line(folder.name)}",
+        "",
+        f"Trained from `{base}` with `{command}` of [Vouch](https://pypi.org/project/vouching/).",
+        "",
+        "## Use",
+        "",
+        *_USES.get(kind, _JUDGES),
+        "",
+        "## Data",
+        "",
+        *_data(run),
+        "",
+    ]
     chosen = best_checkpoint(folder) if (folder / CHECKPOINTS).is_dir() else None
     if chosen is not None:
         lines += [f"The weights are those of step {step or step_of(chosen):,} of {run.steps:,}.", ""]
@@ -142,10 +157,12 @@ def model_card(run: Run, folder: Path, step: int | None = None) -> str:
         kwh, carbon = (float(run.columns[f"energy/{name}"][-1]) for name in ("kwh", "kg_co2e"))
         factors = ", ".join(f"{name} {settings.get(f'power.{name}')}" for name in ("watts", "pue", "intensity"))
         lines += [
-            "## Energy", "",
+            "## Energy",
+            "",
             f"About {kwh:.2g} kWh and {carbon:.2g} kg CO2e, estimated as thermal design power x hours x PUE x carbon "
-            f"intensity, as if every device ran at full power all the time ({factors}).", "",
-        ]  # fmt: skip
+            f"intensity, as if every device ran at full power all the time ({factors}).",
+            "",
+        ]
     made = [(name, note[name]) for name in ("revision", "machine") if name in note]
     made += [*(note.get("versions") or {}).items()]
     lines += ["## Environment", "", *_markdown(Table("", ("", ""), [(name, str(value)) for name, value in made]))]

@@ -84,9 +84,7 @@ def share_of_process(count: int, setting: str, at_most: int = 0) -> tuple[int, i
     return piece, share // piece
 
 
-def say_dropped(
-    dropped: int, rows: int, why: str, allowed: float, setting: str, say: Callable[[str], None]
-) -> None:  # fmt: skip
+def say_dropped(dropped: int, rows: int, why: str, allowed: float, setting: str, say: Callable[[str], None]) -> None:
     """Report the share of rows that are too long. Raises InputError if it is higher than allowed.
 
     >>> say_dropped(1, 40, "prompts have more than 768 tokens", 0.05, "sampling.allow_dropped", print)

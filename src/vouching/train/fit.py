@@ -32,11 +32,19 @@ from vouching.train.policy import load_policy
 from vouching.train.run_folder import RunLog, digest_of_lines, log_to, open_run
 from vouching.train.watch import Dev, Watch, also_learnt, steer
 
+STOPPED_BY_ALARM = (
+    "stopped by the alarm in step {step:,}: continue with --resume, or start again with the changes that the alarm "
+    "suggests"
+)
+
 
 def train_game(
-    config: GrpoConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None,
+    config: GrpoConfig,
+    out: Path,
+    resume: bool = False,
+    report: Callable[[str], None] | None = None,
     plan: Plan | None = None,
-) -> Path:  # fmt: skip
+) -> Path:
     """Train a model on a game.
 
     Args:
@@ -83,10 +91,7 @@ def train_game(
         with room_for(out):
             train_from(trainer, checkpoint)
         if watch.alarm is not None:
-            say(
-                f"stopped by the alarm in step {watch.alarm.step:,}: continue with --resume, or start again with "
-                "the changes that the alarm suggests"
-            )
+            say(STOPPED_BY_ALARM.format(step=watch.alarm.step))
         if main:
             say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
     finally:
@@ -107,8 +112,14 @@ def _short_enough(
         for row, tokens in zip(rows, prompt_lengths(tokenizer, game, rows, config.sampling.thinking), strict=True)
         if tokens <= limit
     ]
-    say_dropped(len(rows) - len(kept), len(rows), f"prompts have more than {limit:,} tokens (sampling.prompt_tokens)",
-                config.sampling.allow_dropped, "sampling.allow_dropped", say)  # fmt: skip
+    say_dropped(
+        len(rows) - len(kept),
+        len(rows),
+        f"prompts have more than {limit:,} tokens (sampling.prompt_tokens)",
+        config.sampling.allow_dropped,
+        "sampling.allow_dropped",
+        say,
+    )
     return kept
 
 

@@ -94,11 +94,19 @@ def advantage_collapse(columns: Columns) -> Iterator[Finding]:
         learnt = rolling(_learnt(columns, role, flat))
         stuck = rolling(columns.get(f"groups/{role}/stuck", flat)) / np.maximum(1 - learnt, 1 - LIMIT)
         yield Finding(
-            "advantage_collapse", role, (stuck > LIMIT) & (learnt <= LIMIT),
-            lambda at, stuck=stuck, learnt=learnt: f"all rewards are equal in {stuck[at]:.0%} of the groups"
-            + (f" below the highest reward ({learnt[at]:.0%} of all groups are there)" if learnt[at] > 0.005 else "")
-            + ": try a reward with several parts, dynamic sampling, a higher temperature or other rows",
-        )  # fmt: skip
+            "advantage_collapse",
+            role,
+            (stuck > LIMIT) & (learnt <= LIMIT),
+            lambda at, stuck=stuck, learnt=learnt: (
+                f"all rewards are equal in {stuck[at]:.0%} of the groups"
+                + (
+                    f" below the highest reward ({learnt[at]:.0%} of all groups are there)"
+                    if learnt[at] > 0.005
+                    else ""
+                )
+                + ": try a reward with several parts, dynamic sampling, a higher temperature or other rows"
+            ),
+        )
     spreads: list[tuple[str, str, Series]] = []
     for role, standard_deviation in _of_roles(columns, "reward", "std"):
         below = np.maximum(1 - _learnt(columns, role, standard_deviation), 0.5)
@@ -112,10 +120,14 @@ def advantage_collapse(columns: Columns) -> Iterator[Finding]:
         spread = np.where(_learnt(columns, role, spread) > 0.5, np.nan, spread)
         mean, first = rolling(spread), _first(spread)
         yield Finding(
-            "advantage_collapse", role, mean < 0.4 * first,
-            lambda at, mean=mean, first=first, what=what: f"the spread of {what} is {mean[at]:.3g}, "
-            f"down from {first:.3g} at the start: the policy hardly learns any more",
-        )  # fmt: skip
+            "advantage_collapse",
+            role,
+            mean < 0.4 * first,
+            lambda at, mean=mean, first=first, what=what: (
+                f"the spread of {what} is {mean[at]:.3g}, "
+                f"down from {first:.3g} at the start: the policy hardly learns any more"
+            ),
+        )
 
 
 def solved(columns: Columns) -> Iterator[Finding]:
@@ -124,10 +136,14 @@ def solved(columns: Columns) -> Iterator[Finding]:
     if tops:
         least = np.min([rolling(top) for top in tops.values()], axis=0)
         yield Finding(
-            "solved", ", ".join(tops), least > LIMIT,
-            lambda at: f"in {least[at]:.0%} of the groups, all rewards are at or near the maximum: unless this is "
-            "reward hacking, little is left to learn; check an oracle metric or dev, then stop or use harder rows",
-        )  # fmt: skip
+            "solved",
+            ", ".join(tops),
+            least > LIMIT,
+            lambda at: (
+                f"in {least[at]:.0%} of the groups, all rewards are at or near the maximum: unless this is "
+                "reward hacking, little is left to learn; check an oracle metric or dev, then stop or use harder rows"
+            ),
+        )
 
 
 def format_regress(columns: Columns) -> Iterator[Finding]:
@@ -139,10 +155,14 @@ def format_regress(columns: Columns) -> Iterator[Finding]:
         mean = rolling(series)
         best = _highest_so_far(mean)
         yield Finding(
-            "format_regress", about, mean < best - 0.1,
-            lambda at, mean=mean, best=best, what=what: f"{what} is {mean[at]:.2f}, down from {best[at]:.2f}: lower "
-            "the learning rate, raise kl, or go back to an earlier checkpoint",
-        )  # fmt: skip
+            "format_regress",
+            about,
+            mean < best - 0.1,
+            lambda at, mean=mean, best=best, what=what: (
+                f"{what} is {mean[at]:.2f}, down from {best[at]:.2f}: lower "
+                "the learning rate, raise kl, or go back to an earlier checkpoint"
+            ),
+        )
 
 
 def length_explosion(columns: Columns) -> Iterator[Finding]:
@@ -150,16 +170,22 @@ def length_explosion(columns: Columns) -> Iterator[Finding]:
     for role, length in _of_roles(columns, "length", "mean"):
         mean, first = rolling(length), _first(length)
         yield Finding(
-            "length_explosion", role, mean > 2 * first,
-            lambda at, mean=mean, first=first: f"completions have {mean[at]:.0f} tokens on average, up from "
-            f"{first:.0f} at the start: check which part of the reward grows with length",
-        )  # fmt: skip
+            "length_explosion",
+            role,
+            mean > 2 * first,
+            lambda at, mean=mean, first=first: (
+                f"completions have {mean[at]:.0f} tokens on average, up from "
+                f"{first:.0f} at the start: check which part of the reward grows with length"
+            ),
+        )
     for role, cut in _of_roles(columns, "length", "cut"):
         mean, first = rolling(cut), _first(cut)
         yield Finding(
-            "length_explosion", role, (mean > 0.5) & (mean > first + 0.25),
+            "length_explosion",
+            role,
+            (mean > 0.5) & (mean > first + 0.25),
             lambda at, mean=mean: f"{mean[at]:.0%} of the completions are truncated at the token limit",
-        )  # fmt: skip
+        )
 
 
 def useless_start(columns: Columns) -> Iterator[Finding]:
@@ -169,10 +195,14 @@ def useless_start(columns: Columns) -> Iterator[Finding]:
     for role, cut in _of_roles(columns, "length", "cut"):
         never = never & ~(always := np.minimum.accumulate(cut) > 0.9)[: len(never)]  # truncated, so not readable
         yield Finding(
-            "useless_start", role, always,
-            lambda at, cut=cut: f"{cut[at]:.0%} of the completions are truncated at the token limit since the first "
-            "step, and nothing can be learnt from them: raise sampling.completion_tokens",
-        )  # fmt: skip
+            "useless_start",
+            role,
+            always,
+            lambda at, cut=cut: (
+                f"{cut[at]:.0%} of the completions are truncated at the token limit since the first "
+                "step, and nothing can be learnt from them: raise sampling.completion_tokens"
+            ),
+        )
     say = "no reply was readable so far: train the format first (vouch train sft), or use a larger model"
     yield Finding("useless_start", "readable", never, lambda at: say)
 
@@ -183,10 +213,14 @@ def kl_runaway(columns: Columns) -> Iterator[Finding]:
         return
     before = np.concatenate([np.full(min(WINDOW, len(kl)), np.nan), (mean := rolling(kl))[:-WINDOW]])
     yield Finding(
-        "kl_runaway", "kl", (mean > 0.5) | ((mean > 0.15) & (mean > 3 * before)),
-        lambda at: f"the divergence from the initial policy is {mean[at]:.3g} per token, compared with "
-        f"{_first(kl):.3g} at the start: raise kl or lower the learning rate",
-    )  # fmt: skip
+        "kl_runaway",
+        "kl",
+        (mean > 0.5) | ((mean > 0.15) & (mean > 3 * before)),
+        lambda at: (
+            f"the divergence from the initial policy is {mean[at]:.3g} per token, compared with "
+            f"{_first(kl):.3g} at the start: raise kl or lower the learning rate"
+        ),
+    )
 
 
 def negative_bias(columns: Columns) -> Iterator[Finding]:
@@ -196,10 +230,14 @@ def negative_bias(columns: Columns) -> Iterator[Finding]:
         return
     ours, theirs = rolling(said), rolling(gold)
     yield Finding(
-        "negative_bias", "not_attributable", ours > theirs + 0.15,
-        lambda at: f"{ours[at]:.0%} of the replies say Not Attributable, but only {theirs[at]:.0%} of the gold labels "
-        "do: run vouch diagnose rewards, and try the grounded variant",
-    )  # fmt: skip
+        "negative_bias",
+        "not_attributable",
+        ours > theirs + 0.15,
+        lambda at: (
+            f"{ours[at]:.0%} of the replies say Not Attributable, but only {theirs[at]:.0%} of the gold labels "
+            "do: run vouch diagnose rewards, and try the grounded variant"
+        ),
+    )
 
 
 def always_yes(columns: Columns) -> Iterator[Finding]:
@@ -217,11 +255,15 @@ def always_yes(columns: Columns) -> Iterator[Finding]:
         if credit is not None:
             wrong &= rolling(credit) > _first(credit) + 0.1
         yield Finding(
-            "always_yes", name, wrong,
-            lambda at, mean=mean, first=first: f"{mean[at]:.0%} of the answers are 'yes' where 'no' is right, up from "
-            f"{first:.0%} at the start: raise checklist.lambda_v, checklist.lambda_p or checklist.votes, or add "
-            "gold negatives",
-        )  # fmt: skip
+            "always_yes",
+            name,
+            wrong,
+            lambda at, mean=mean, first=first: (
+                f"{mean[at]:.0%} of the answers are 'yes' where 'no' is right, up from "
+                f"{first:.0%} at the start: raise checklist.lambda_v, checklist.lambda_p or checklist.votes, or add "
+                "gold negatives"
+            ),
+        )
 
 
 def lenient_judge(columns: Columns) -> Iterator[Finding]:
@@ -234,10 +276,14 @@ def lenient_judge(columns: Columns) -> Iterator[Finding]:
         return
     mean, first = rolling(credit), _first(credit)
     yield Finding(
-        "lenient_judge", "gap/rules", (mean > first + 0.1) & (mean > first + 4 * _standard_error(credit)),
-        lambda at: f"the judge gives {mean[at]:+.2f} more credit than the rules do, up from {first:+.2f} at the "
-        "start: read the responses that pass, and add similar gold items labelled no",
-    )  # fmt: skip
+        "lenient_judge",
+        "gap/rules",
+        (mean > first + 0.1) & (mean > first + 4 * _standard_error(credit)),
+        lambda at: (
+            f"the judge gives {mean[at]:+.2f} more credit than the rules do, up from {first:+.2f} at the "
+            "start: read the responses that pass, and add similar gold items labelled no"
+        ),
+    )
 
 
 def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
@@ -255,11 +301,15 @@ def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
         for role, reward in _of_roles(columns, "reward", "total"):
             mean, spread = rolling(reward), _standard_error(reward)
             yield Finding(
-                "reward_against_oracle", name, fallen & (mean > mean[best] + 2 * np.hypot(spread, spread[best])),
-                lambda at, role=role, name=name, truth=truth, mean=mean, best=best: f"the reward of the {role} rose "
-                f"from {mean[best[at]]:.3g} to {mean[at]:.3g} while {name} fell from {truth[best[at]]:.3g} to "
-                f"{truth[at]:.3g}: read the transcripts; the policy exploits a gap in the reward",
-            )  # fmt: skip
+                "reward_against_oracle",
+                name,
+                fallen & (mean > mean[best] + 2 * np.hypot(spread, spread[best])),
+                lambda at, role=role, name=name, truth=truth, mean=mean, best=best: (
+                    f"the reward of the {role} rose "
+                    f"from {mean[best[at]]:.3g} to {mean[at]:.3g} while {name} fell from {truth[best[at]]:.3g} to "
+                    f"{truth[at]:.3g}: read the transcripts; the policy exploits a gap in the reward"
+                ),
+            )
 
 
 def question_shrinkage(columns: Columns) -> Iterator[Finding]:
@@ -269,11 +319,15 @@ def question_shrinkage(columns: Columns) -> Iterator[Finding]:
             continue
         mean, first = rolling(series), _first(series)
         yield Finding(
-            "question_shrinkage", name, mean < 0.5 * first,
-            lambda at, mean=mean, first=first, what=what: f"{mean[at]:.2g} {what} per answer, down from {first:.2g} at "
-            "the start: the policy avoids statements that can be checked; set game.min_numbers, raise kl, or choose "
-            "questions about numbers",
-        )  # fmt: skip
+            "question_shrinkage",
+            name,
+            mean < 0.5 * first,
+            lambda at, mean=mean, first=first, what=what: (
+                f"{mean[at]:.2g} {what} per answer, down from {first:.2g} at "
+                "the start: the policy avoids statements that can be checked; set game.min_numbers, raise kl, or "
+                "choose questions about numbers"
+            ),
+        )
 
 
 def cannot_answer_drift(columns: Columns) -> Iterator[Finding]:
@@ -282,10 +336,14 @@ def cannot_answer_drift(columns: Columns) -> Iterator[Finding]:
         return
     mean, first = rolling(said), _first(said)
     yield Finding(
-        "cannot_answer_drift", "cannot_answer", mean > first + 0.2,
-        lambda at: f"{mean[at]:.0%} of the checkers' answers are 'cannot answer', up from {first:.0%} at the start: "
-        "read the transcripts to see whether the questions have become unanswerable or the checkers give up",
-    )  # fmt: skip
+        "cannot_answer_drift",
+        "cannot_answer",
+        mean > first + 0.2,
+        lambda at: (
+            f"{mean[at]:.0%} of the checkers' answers are 'cannot answer', up from {first:.0%} at the start: "
+            "read the transcripts to see whether the questions have become unanswerable or the checkers give up"
+        ),
+    )
 
 
 def policy_still(columns: Columns) -> Iterator[Finding]:
@@ -295,10 +353,14 @@ def policy_still(columns: Columns) -> Iterator[Finding]:
         others = sum(_window_sum(np.nan_to_num(other), STILL_STEPS) for name, other in norms.items() if name != policy)
         still = (_window_sum(np.nan_to_num(norm), STILL_STEPS) == 0) & (np.arange(len(norm)) >= STILL_STEPS - 1)
         yield Finding(
-            "policy_still", policy, still & (np.asarray(others) > 0),
-            lambda at, policy=policy: f"the policy {policy} has had no gradient for five steps: check whether its "
-            "adapter is trained, and whether all rewards within its groups are equal",
-        )  # fmt: skip
+            "policy_still",
+            policy,
+            still & (np.asarray(others) > 0),
+            lambda at, policy=policy: (
+                f"the policy {policy} has had no gradient for five steps: check whether its "
+                "adapter is trained, and whether all rewards within its groups are equal"
+            ),
+        )
 
 
 def challenge_collapse(columns: Columns) -> Iterator[Finding]:
@@ -309,10 +371,14 @@ def challenge_collapse(columns: Columns) -> Iterator[Finding]:
     share, sound = rolling(said, UNITS_WINDOW), rolling(right, UNITS_WINDOW)
     for about, wrong in (("silence", (share < 0.05) & (sound < 0.8)), ("noise", (share > 0.95) & (sound > 0.2))):
         yield Finding(
-            "challenge_collapse", about, wrong,
-            lambda at: f"the verifier raises a case against {share[at]:.0%} of the proposals, but "
-            f"{1 - sound[at]:.0%} of the proposals are wrong: read its transcripts, and check the cost of a case",
-        )  # fmt: skip
+            "challenge_collapse",
+            about,
+            wrong,
+            lambda at: (
+                f"the verifier raises a case against {share[at]:.0%} of the proposals, but "
+                f"{1 - sound[at]:.0%} of the proposals are wrong: read its transcripts, and check the cost of a case"
+            ),
+        )
 
 
 def case_drift(columns: Columns) -> Iterator[Finding]:
@@ -330,18 +396,34 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
         return f"{name.removeprefix('case/')} from {first[name]:.0%} to {shares[name][at]:.0%}"
 
     yield Finding(
-        "case_drift", "case", (moved > 0.25) & (gain < 0.02),
-        lambda at: f"{moved[at]:.0%} of the units are in a different case than at the start (case {limit(at)}), while "
-        f"the share of correct submitted values changed by {gain[at]:+.0%}: the roles play against each other instead "
-        "of solving the task",
-    )  # fmt: skip
+        "case_drift",
+        "case",
+        (moved > 0.25) & (gain < 0.02),
+        lambda at: (
+            f"{moved[at]:.0%} of the units are in a different case than at the start (case {limit(at)}), while "
+            f"the share of correct submitted values changed by {gain[at]:+.0%}: the roles play against each other "
+            "instead of solving the task"
+        ),
+    )
 
 
 MONITORS: tuple[Monitor, ...] = (
-    advantage_collapse, solved, format_regress, length_explosion, useless_start, kl_runaway, negative_bias, always_yes,
-    lenient_judge, reward_against_oracle, policy_still, challenge_collapse, case_drift, question_shrinkage,
+    advantage_collapse,
+    solved,
+    format_regress,
+    length_explosion,
+    useless_start,
+    kl_runaway,
+    negative_bias,
+    always_yes,
+    lenient_judge,
+    reward_against_oracle,
+    policy_still,
+    challenge_collapse,
+    case_drift,
+    question_shrinkage,
     cannot_answer_drift,
-)  # fmt: skip
+)
 """The default monitors."""
 
 

@@ -52,11 +52,20 @@ class Perturbing:
             yield from _unusable(waiting)
             row, label = waiting.popleft()
             assert example.id == row.name
-            yield row, json.dumps({
-                "id": row.name, "label": label, "made": [json.loads(to_json(one)) for one in made],
-                "drafted": dict(tally.drafted), "kept": dict(tally.kept),
-                "dropped": {" ".join(which): count for which, count in tally.dropped.items()},
-            }, ensure_ascii=False)  # fmt: skip
+            yield (
+                row,
+                json.dumps(
+                    {
+                        "id": row.name,
+                        "label": label,
+                        "made": [json.loads(to_json(one)) for one in made],
+                        "drafted": dict(tally.drafted),
+                        "kept": dict(tally.kept),
+                        "dropped": {" ".join(which): count for which, count in tally.dropped.items()},
+                    },
+                    ensure_ascii=False,
+                ),
+            )
             for counts in (tally.drafted, tally.kept, tally.dropped):
                 counts.clear()
         yield from _unusable(waiting)
@@ -105,9 +114,12 @@ def perturb_files(files: MadeFiles, how: Perturbing, run: RunJob) -> tuple[SeenR
     """
     check_strategies(how.strategies)
     settings: dict[str, Any] = {
-        "command": "data perturb", "strategies": ",".join(how.strategies), "per_row": how.per_row, "seed": how.seed,
+        "command": "data perturb",
+        "strategies": ",".join(how.strategies),
+        "per_row": how.per_row,
+        "seed": how.seed,
         "vouching": __version__,
-    }  # fmt: skip
+    }
     summary = run(files.job(how(), seen_perturbed, settings, ("claim",), open_work=how, waits=None))
     write_lines(files.output, (made for line in read_lines(files.journal()) for made in line.get("made", ())))
     seen, tally = SeenRows(broken=summary.problems), Tally()

@@ -95,10 +95,15 @@ def shape_of(named: str, lora: LoraSettings, head: str = "AutoModelForCausalLM")
     ]
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     return Shape(
-        weights, lora.rank * sum(adapted) if lora.rank else weights, config.vocab_size, config.hidden_size,
-        config.intermediate_size, config.num_hidden_layers, head * config.num_attention_heads,
+        weights,
+        lora.rank * sum(adapted) if lora.rank else weights,
+        config.vocab_size,
+        config.hidden_size,
+        config.intermediate_size,
+        config.num_hidden_layers,
+        head * config.num_attention_heads,
         head * (getattr(config, "num_key_value_heads", None) or config.num_attention_heads),
-    )  # fmt: skip
+    )
 
 
 def critic_shape_of(config: GrpoConfig | SftConfig) -> Shape | None:
@@ -132,9 +137,14 @@ def _folder(named: str) -> str:
 
 
 def plan_of(
-    config: GrpoConfig | SftConfig, shape: Shape, gpus: int, memory: float, sharded: bool = False,
-    reduced: bool = True, critic: Shape | None = None,
-) -> MemoryPlan:  # fmt: skip
+    config: GrpoConfig | SftConfig,
+    shape: Shape,
+    gpus: int,
+    memory: float,
+    sharded: bool = False,
+    reduced: bool = True,
+    critic: Shape | None = None,
+) -> MemoryPlan:
     """The memory of a run on each GPU.
 
     Args:
@@ -159,10 +169,11 @@ def plan_of(
     rows = config.micro_batch
     length = config.sampling.prompt_tokens + config.sampling.completion_tokens if game else config.max_tokens
     update = {
-        **held, "gradients": 4 * shape.trained / parts,
+        **held,
+        "gradients": 4 * shape.trained / parts,
         "casts": 0 if lora or not reduced else 2 * (_gathered(shape) if sharded else shape.weights),
         **_pass(config, shape, rows * length, reduced, lora),
-    }  # fmt: skip
+    }
     if not game:
         return MemoryPlan(update, held)
     drawn, settings = config.sampling, config.memory
@@ -199,9 +210,7 @@ def _gathered(shape: Shape) -> float:
     return shape.weights / shape.layers + shape.vocabulary * shape.hidden
 
 
-def _pass(
-    config: GrpoConfig | SftConfig, shape: Shape, tokens: int, reduced: bool, lora: bool
-) -> dict[str, float]:  # fmt: skip
+def _pass(config: GrpoConfig | SftConfig, shape: Shape, tokens: int, reduced: bool, lora: bool) -> dict[str, float]:
     """Activations and logits of a forward and backward pass over a piece."""
     half, stream = (2 if reduced else 4), (2 if reduced and lora else 4)
     layer = tokens * (half * (4 * shape.inner + 2 * shape.queries + 2 * shape.keys) + 4 * 6 * shape.hidden)
@@ -261,8 +270,10 @@ def plan_lines(config: Any, target: str) -> tuple[list[str], bool]:
         config = replace(config, gradient_checkpointing=False)
     ways = [("a CPU", False)] if cpu else [("torchrun: a whole model on each GPU", False)]
     ways += [("FSDP2 or ZeRO-3: sharded", True)] if gpus > 1 and not cpu else []
-    lines = [f"{shape.weights / GB:.2f} billion weights, {shape.trained / GB:.3f} billion trained; "
-             f"{'a CPU with' if cpu else f'{gpus} x'} {memory / GB:.0f} GB"]  # fmt: skip
+    lines = [
+        f"{shape.weights / GB:.2f} billion weights, {shape.trained / GB:.3f} billion trained; "
+        f"{'a CPU with' if cpu else f'{gpus} x'} {memory / GB:.0f} GB"
+    ]
     fits = False
     for name, sharded in ways:
         plan = plan_of(config, shape, max(gpus, 1), memory, sharded, reduced=not cpu, critic=critic)

@@ -89,9 +89,12 @@ def lora_of(lora: LoraSettings) -> Any:
     if not lora.rank:
         return None
     return imported("peft").LoraConfig(
-        task_type="CAUSAL_LM", r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout,
+        task_type="CAUSAL_LM",
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
         target_modules=[*lora.modules],
-    )  # fmt: skip
+    )
 
 
 MAIN = "default"

@@ -89,9 +89,10 @@ def scores_of(questions: Sequence[RatedQuestion], values: Sequence[float]) -> di
         worth = one.worth
         tau = float(kendall_tau_b(worth, scores))
         row = (
-            float(precision_at_1(worth, scores)), 0.0 if math.isnan(tau) else tau,
+            float(precision_at_1(worth, scores)),
+            0.0 if math.isnan(tau) else tau,
             worth.count(max(worth)) / len(worth),
-        )  # fmt: skip
+        )
         places["all"].append(row)
         if one.set:
             places[one.set].append(row)
@@ -99,8 +100,11 @@ def scores_of(questions: Sequence[RatedQuestion], values: Sequence[float]) -> di
     for place, rows in sorted(places.items()):
         hits, taus, chances = (sum(column) / len(rows) for column in zip(*rows, strict=True))
         found[place] = {
-            "questions": len(rows), "p_at_1": round(hits, 4), "tau": round(taus, 4), "chance": round(chances, 4)
-        }  # fmt: skip
+            "questions": len(rows),
+            "p_at_1": round(hits, 4),
+            "tau": round(taus, 4),
+            "chance": round(chances, 4),
+        }
     return found
 
 
@@ -249,8 +253,11 @@ def _write_held(path: Path, held: Sequence[RatedQuestion], values: Sequence[floa
     with path.open("w", encoding="utf-8") as file:
         for one, scores in zip(held, by_question(held, values), strict=True):
             line = {
-                "set": one.set, "group": one.group, "question": one.question,
+                "set": one.set,
+                "group": one.group,
+                "question": one.question,
                 "answers": [answer.answer for answer in one.answers],
-                "labels": [answer.label for answer in one.answers], "scores": [round(score, 6) for score in scores],
-            }  # fmt: skip
+                "labels": [answer.label for answer in one.answers],
+                "scores": [round(score, 6) for score in scores],
+            }
             file.write(json.dumps(line, ensure_ascii=False) + "\n")

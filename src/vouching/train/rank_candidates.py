@@ -110,9 +110,11 @@ def long_answers(asked: RankQuestion, wrong: str, rng: random.Random) -> list[Ca
     errors = [
         one
         for one in perturb(text, source, _ERRORS_ON_THE_WAY, rng=rng)
-        if all(span.end <= last and not any(span.start < end and start < span.end for start, end in kept)
-                for span in one.spans)
-    ]  # fmt: skip
+        if all(
+            span.end <= last and not any(span.start < end and start < span.end for start, end in kept)
+            for span in one.spans
+        )
+    ]
     if errors:
         made = rng.choice(errors)
         answers.append(Candidate(made.claim, f"explanation, perturb:{made.strategy}", "intermediate"))

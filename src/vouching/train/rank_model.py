@@ -79,9 +79,13 @@ def lora_of(config: RankConfig, drawn: Collection[str] = ()) -> Any:
     # peft adds the heads itself, and parts of a saved module must not be named again.
     beside = {name.rpartition(".")[0] for name in drawn if not _HEADS & {*name.split(".")}}
     return imported("peft").LoraConfig(
-        task_type="SEQ_CLS", r=config.lora_rank, lora_alpha=config.lora_alpha, lora_dropout=config.dropout,
-        target_modules="all-linear", modules_to_save=sorted(beside) or None,
-    )  # fmt: skip
+        task_type="SEQ_CLS",
+        r=config.lora_rank,
+        lora_alpha=config.lora_alpha,
+        lora_dropout=config.dropout,
+        target_modules="all-linear",
+        modules_to_save=sorted(beside) or None,
+    )
 
 
 def save_scorer(model: Any, tokenizer: Any, config: RankConfig, folder: Path) -> None:
@@ -110,20 +114,39 @@ def training_arguments(config: RankConfig, out: Path) -> Any:
     gpu = config.device != "cpu" and torch.cuda.is_available()
     piece, pieces = share_of_process(config.batch_pairs, "batch_pairs", config.micro_batch)
     return trl.RewardConfig(
-        output_dir=str(out / CHECKPOINTS), seed=config.seed, report_to="none", disable_tqdm=True,
-        num_train_epochs=config.epochs, max_steps=config.max_steps or -1,
-        per_device_train_batch_size=piece, gradient_accumulation_steps=pieces,
-        learning_rate=config.learning_rate, lr_scheduler_type="cosine", warmup_steps=config.warmup,
-        logging_steps=1, logging_nan_inf_filter=False, save_steps=config.checkpoint_every, save_total_limit=1,
-        use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16", activation_checkpointing=gpu,
-        dataloader_pin_memory=gpu, deepspeed=config.deepspeed or None, max_length=None, disable_dropout=False,
-    )  # fmt: skip
+        output_dir=str(out / CHECKPOINTS),
+        seed=config.seed,
+        report_to="none",
+        disable_tqdm=True,
+        num_train_epochs=config.epochs,
+        max_steps=config.max_steps or -1,
+        per_device_train_batch_size=piece,
+        gradient_accumulation_steps=pieces,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=config.warmup,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        save_steps=config.checkpoint_every,
+        save_total_limit=1,
+        use_cpu=not gpu,
+        bf16=gpu and config.precision == "bfloat16",
+        activation_checkpointing=gpu,
+        dataloader_pin_memory=gpu,
+        deepspeed=config.deepspeed or None,
+        max_length=None,
+        disable_dropout=False,
+    )
 
 
 def make_trainer(
-    config: RankConfig, arguments: Any, model: Any, tokenizer: Any, pairs: Sequence[RankPair],
+    config: RankConfig,
+    arguments: Any,
+    model: Any,
+    tokenizer: Any,
+    pairs: Sequence[RankPair],
     drawn: Collection[str] = (),
-) -> Any:  # fmt: skip
+) -> Any:
     """A trainer before its first step; ``model``, ``tokenizer`` and ``drawn`` are those of :func:`load_scorer`."""
     rows = [
         {
@@ -133,9 +156,12 @@ def make_trainer(
         for pair in pairs
     ]
     trainer = _trainer_class()(
-        model=model, args=arguments, train_dataset=imported("datasets").Dataset.from_list(rows),
-        processing_class=tokenizer, peft_config=lora_of(config, drawn),
-    )  # fmt: skip
+        model=model,
+        args=arguments,
+        train_dataset=imported("datasets").Dataset.from_list(rows),
+        processing_class=tokenizer,
+        peft_config=lora_of(config, drawn),
+    )
     trainer.margin = config.margin
     trainer.remove_callback(imported("transformers").PrinterCallback)
     return trainer

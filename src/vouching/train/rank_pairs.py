@@ -107,18 +107,25 @@ class PairMaker:
             for pair, fault in zip(drawn, against, strict=True)
         ]
         return {
-            "id": asked.id, "set": asked.set, "question": asked.question, "reference": asked.references[0],
+            "id": asked.id,
+            "set": asked.set,
+            "question": asked.question,
+            "reference": asked.references[0],
             "answers": [
                 {
-                    "answer": one.answer, "by": one.by, "label": one.label, "fault": faults.get(i, lacking.get(i)),
+                    "answer": one.answer,
+                    "by": one.by,
+                    "label": one.label,
+                    "fault": faults.get(i, lacking.get(i)),
                     **(found if isinstance(found := evidence.get(i), dict) else {}),
                 }
                 for i, one in enumerate(marked)
             ],
             "judged": sum(one.label is None for one in candidates),
             "pairs": [[i, j, fault] for (i, j), fault in zip(drawn, against, strict=True)],
-            "confirming": self.judge is not None, "history": history,
-        }  # fmt: skip
+            "confirming": self.judge is not None,
+            "history": history,
+        }
 
     async def _marked(
         self, asked: RankQuestion, candidates: Sequence[Candidate]
@@ -172,10 +179,14 @@ def pairs_in(line: Line) -> Iterator[dict[str, Any]]:
     for number, (better, worse, fault) in enumerate(line["pairs"], 1):
         if fault is None:
             yield {
-                "id": f"{line['id']}/{number}", "set": line["set"], "group": line["id"], "question": line["question"],
-                "better": _side(line["answers"][better]), "worse": _side(line["answers"][worse]),
+                "id": f"{line['id']}/{number}",
+                "set": line["set"],
+                "group": line["id"],
+                "question": line["question"],
+                "better": _side(line["answers"][better]),
+                "worse": _side(line["answers"][worse]),
                 "history": line["history"],
-            }  # fmt: skip
+            }
 
 
 def preferences_in(line: Line) -> Iterator[dict[str, Any]]:
@@ -193,8 +204,11 @@ def rejects_in(line: Line) -> Iterator[dict[str, Any]]:
             yield {**about, "answer": one["answer"], "by": one["by"], "fault": one["fault"]}
     for better, worse, fault in line["pairs"]:
         if fault is not None:
-            yield {**about, **{side: _side(line["answers"][i]) for side, i in (("better", better), ("worse", worse))},
-                   "fault": fault}  # fmt: skip
+            yield {
+                **about,
+                **{side: _side(line["answers"][i]) for side, i in (("better", better), ("worse", worse))},
+                "fault": fault,
+            }
     if not line["pairs"]:
         yield {**about, "answers": [_side(one) for one in line["answers"]], "fault": NOTHING_BETTER}
 
@@ -204,9 +218,13 @@ def _side(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_pairs(
-    files: MadeFiles, work: Callable[[], tuple[PairMaker, Callable[[], Awaitable[None]]]], settings: Settings,
-    dpo: Path | None = None, run: RunJob = run_rows, waits: str | None = "a language model",
-) -> Made:  # fmt: skip
+    files: MadeFiles,
+    work: Callable[[], tuple[PairMaker, Callable[[], Awaitable[None]]]],
+    settings: Settings,
+    dpo: Path | None = None,
+    run: RunJob = run_rows,
+    waits: str | None = "a language model",
+) -> Made:
     """Make the pairs of a file of questions, and write what was rejected and why.
 
     Args:
@@ -272,9 +290,15 @@ def _share(part: int, whole: int) -> str:
 
 
 def open_pair_maker(
-    models: Sequence[str], judge: str | None, per_model: int, wrong: int, pairs: int, search: SearchOptions,
-    search_model: str | None, seed: int,
-) -> tuple[PairMaker, Callable[[], Awaitable[None]]]:  # fmt: skip
+    models: Sequence[str],
+    judge: str | None,
+    per_model: int,
+    wrong: int,
+    pairs: int,
+    search: SearchOptions,
+    search_model: str | None,
+    seed: int,
+) -> tuple[PairMaker, Callable[[], Awaitable[None]]]:
     """A maker of pairs with its models and search engines opened, and a function that closes them.
 
     Args:

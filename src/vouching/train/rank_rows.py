@@ -115,9 +115,14 @@ def pair_of(record: Mapping[str, Any], name: str) -> RankPair:
     if WORTH[better.label] <= WORTH[worse.label]:
         raise InputError(f'the label of "better" ({better.label}) must be better than that of "worse" ({worse.label})')
     return RankPair(
-        id=name, set=_text(record, "set", ""), group=_text(record, "group", "") or question, question=question,
-        better=better, worse=worse, history=_text(record, "history", ""),
-    )  # fmt: skip
+        id=name,
+        set=_text(record, "set", ""),
+        group=_text(record, "group", "") or question,
+        question=question,
+        better=better,
+        worse=worse,
+        history=_text(record, "history", ""),
+    )
 
 
 def questions_of(pairs: Iterable[RankPair]) -> list[RatedQuestion]:
@@ -134,12 +139,14 @@ def questions_of(pairs: Iterable[RankPair]) -> list[RatedQuestion]:
         by_group.setdefault(f"{pair.set}\0{pair.group}\0{pair.question}", []).append(pair)
     return [
         RatedQuestion(
-            group[0].set, group[0].group, group[0].question,
+            group[0].set,
+            group[0].group,
+            group[0].question,
             tuple({side.answer: side for pair in group for side in (pair.better, pair.worse)}.values()),
             group[0].history,
         )
         for group in by_group.values()
-    ]  # fmt: skip
+    ]
 
 
 def hold_out(pairs: Sequence[RankPair], share: float, seed: int) -> tuple[list[RankPair], list[RankPair]]:

@@ -61,8 +61,18 @@ _WHERE = {"device", "threads"}
 """Settings that may differ when a run resumes; ``max_steps`` may grow, which extends the run."""
 _PARTS = {"settings": "settings", "units": "numbers of rows", "split": "data"}
 """Parts of ``run.json`` in messages."""
-_PACKAGES = ("vouching", "torch", "transformers", "tokenizers", "trl", "peft", "accelerate", "onnx", "onnxruntime",
-             "numpy")  # fmt: skip
+_PACKAGES = (
+    "vouching",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "trl",
+    "peft",
+    "accelerate",
+    "onnx",
+    "onnxruntime",
+    "numpy",
+)
 
 
 def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[str, str], resume: bool) -> None:
@@ -254,9 +264,14 @@ class RunLog:
     """
 
     def __init__(
-        self, folder: Path, done: int = 0, power: PowerSettings | None = None, devices: int = 1, writes: bool = True,
+        self,
+        folder: Path,
+        done: int = 0,
+        power: PowerSettings | None = None,
+        devices: int = 1,
+        writes: bool = True,
         device: str = "cuda",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._folder, self._power, self._devices, self._writes = folder, power or PowerSettings(), devices, writes
         self._device = device
         try:
@@ -323,13 +338,18 @@ def read_records(folder: Path) -> list[Record]:
         InputError: a line does not belong to a log.
     """
     if (folder / METRICS).exists():
-        return [{name: math.nan if value is None else value for name, value in line.items()}
-                for line in read_lines(folder / METRICS)]  # fmt: skip
+        return [
+            {name: math.nan if value is None else value for name, value in line.items()}
+            for line in read_lines(folder / METRICS)
+        ]
     return [
-        {("loss" if name == "total" else f"loss/{name}" if name != "step" else name): value
-         for name, value in line.items()}
-        for line in read_lines(folder / "log.jsonl") if "scores" not in line
-    ]  # fmt: skip
+        {
+            ("loss" if name == "total" else f"loss/{name}" if name != "step" else name): value
+            for name, value in line.items()
+        }
+        for line in read_lines(folder / "log.jsonl")
+        if "scores" not in line
+    ]
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -27,8 +27,23 @@ _OWN_SCALE = ("/std", "/cut", "/flat", "/count")
 """Numbers with a chart of their own, by the end of their name."""
 _MAIN = ("reward/generator/total", "reward/solver/total", "oracle/rules", "oracle/submitted")
 """The number that stands for a game of several roles where there is room for one."""
-_LEADING = ("reward/", "oracle/", "dev/", "loss", "kl", "entropy", "advantage/", "groups/", "length/", "judge/",
-            "readable", "not_attributable/", "case/", "said/", "gradient/")  # fmt: skip
+_LEADING = (
+    "reward/",
+    "oracle/",
+    "dev/",
+    "loss",
+    "kl",
+    "entropy",
+    "advantage/",
+    "groups/",
+    "length/",
+    "judge/",
+    "readable",
+    "not_attributable/",
+    "case/",
+    "said/",
+    "gradient/",
+)
 """What is shown, in this order, by the start of its name."""
 
 
@@ -137,10 +152,15 @@ def _charts(runs: Sequence[Run]) -> Iterator[Chart]:
         moves = len({y for points in curves.values() for _, y in points}) > 1
         if moves or (curves and title.startswith("reward/")):
             words = "value" if stretch == 1 else f"mean of {stretch} steps"
-            alike = [curves] if not title.startswith("reward/") or title.endswith(_OWN_SCALE) else [
-                others for other, others in drawn.items()
-                if other.startswith("reward/") and not other.endswith(_OWN_SCALE)
-            ]  # fmt: skip
+            alike = (
+                [curves]
+                if not title.startswith("reward/") or title.endswith(_OWN_SCALE)
+                else [
+                    others
+                    for other, others in drawn.items()
+                    if other.startswith("reward/") and not other.endswith(_OWN_SCALE)
+                ]
+            )
             yield Chart(title, _plot(curves, (title, words), steps, marks, _range(alike)), note)
 
 
@@ -154,9 +174,14 @@ def _range(alike: Iterable[Curves]) -> tuple[float, float]:
 
 def _plot(curves: Curves, names: tuple[str, str], steps: int, marks: Sequence[float], ends: tuple[float, float]) -> str:
     return line_plot(
-        curves, title=names[0], names=("step", names[1]), x_range=(1, max(2, steps)), y_top=ends[1],
-        y_bottom=ends[0], marks=marks,
-    )  # fmt: skip
+        curves,
+        title=names[0],
+        names=("step", names[1]),
+        x_range=(1, max(2, steps)),
+        y_top=ends[1],
+        y_bottom=ends[0],
+        marks=marks,
+    )
 
 
 def _points(series: NDArray[np.float64], stretch: int) -> list[tuple[float, float]]:

@@ -84,8 +84,14 @@ class Run:
         about = {key: self.note.get(key) for key in ("kind", "revision", "units")}
         ends = {name: {"first": first, "last": last} for name, (first, last) in self.ends().items()}
         found = [asdict(alarm) for alarm in self.alarms()]
-        return {"run": self.name, **about, "steps": self.steps, "finished": self.finished, "alarms": found,
-                "numbers": ends}  # fmt: skip
+        return {
+            "run": self.name,
+            **about,
+            "steps": self.steps,
+            "finished": self.finished,
+            "alarms": found,
+            "numbers": ends,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,8 +114,13 @@ _WINDOW = 24_000
 _LABELS = ("Attributable", "Not Attributable")
 _IGNORED = -100
 """Label of a token that is not trained."""
-_NAMES = {"mean_token_accuracy": "token_accuracy", "loss": "loss", "learning_rate": "learning_rate",
-          "grad_norm": "grad_norm", "entropy": "entropy"}  # fmt: skip
+_NAMES = {
+    "mean_token_accuracy": "token_accuracy",
+    "loss": "loss",
+    "learning_rate": "learning_rate",
+    "grad_norm": "grad_norm",
+    "entropy": "entropy",
+}
 """What is logged, by TRL's name."""
 
 
@@ -240,9 +245,12 @@ def _learn_labels(
 
 
 def _train(
-    config: SftConfig, out: Path, sets: tuple[Sequence[TrainingExample], Sequence[TrainingExample]], resume: bool,
+    config: SftConfig,
+    out: Path,
+    sets: tuple[Sequence[TrainingExample], Sequence[TrainingExample]],
+    resume: bool,
     say: Callable[[str], None],
-) -> None:  # fmt: skip
+) -> None:
     """One stage: from a model to ``out/model``."""
     arguments = _arguments(config, out)
     model, tokenizer = load_policy(config.model, config.lora, arguments.bf16)
@@ -253,14 +261,24 @@ def _train(
         f"{len(dev):,}{also_learnt(*sets)}; on {arguments.device.type}"
     )
     for found, examples in ((rows, sets[0]), (dev, sets[1])):
-        say_dropped(len(examples) - len(found), len(examples), f"chats have more than {longest:,} tokens (max_tokens)",
-                    config.allow_dropped, "allow_dropped", say)  # fmt: skip
+        say_dropped(
+            len(examples) - len(found),
+            len(examples),
+            f"chats have more than {longest:,} tokens (max_tokens)",
+            config.allow_dropped,
+            "allow_dropped",
+            say,
+        )
     checkpoint = last_checkpoint(out) if resume else None
     make = imported("datasets").Dataset.from_list
     trainer = _trainer_class()(
-        model=model, args=arguments, train_dataset=make(rows), eval_dataset=make(dev) if dev else None,
-        processing_class=tokenizer, peft_config=lora_of(config.lora),
-    )  # fmt: skip
+        model=model,
+        args=arguments,
+        train_dataset=make(rows),
+        eval_dataset=make(dev) if dev else None,
+        processing_class=tokenizer,
+        peft_config=lora_of(config.lora),
+    )
     trainer.remove_callback(imported("transformers").PrinterCallback)
     done = 0 if checkpoint is None else step_of(checkpoint)
     main = arguments.process_index == 0
@@ -282,17 +300,32 @@ def _arguments(config: SftConfig, out: Path) -> Any:
     gpu = config.device != "cpu" and torch.cuda.is_available()
     piece, pieces = share_of_process(config.batch_prompts, "batch_prompts", config.micro_batch)
     return trl.SFTConfig(
-        output_dir=str(out / CHECKPOINTS), seed=config.seed, report_to=[*config.watch.report_to] or "none",
-        disable_tqdm=True, num_train_epochs=config.epochs, max_steps=config.max_steps or -1,
-        per_device_train_batch_size=piece, per_device_eval_batch_size=piece,
-        gradient_accumulation_steps=pieces, learning_rate=config.learning_rate,
-        lr_scheduler_type=config.schedule, warmup_steps=config.warmup, weight_decay=config.weight_decay,
-        max_length=None, activation_checkpointing=config.gradient_checkpointing and gpu,
-        logging_steps=1, logging_nan_inf_filter=False, save_strategy="steps",
-        save_steps=config.watch.checkpoint_every, save_total_limit=config.watch.keep, eval_strategy="no",
-        use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16", dataloader_pin_memory=gpu,
+        output_dir=str(out / CHECKPOINTS),
+        seed=config.seed,
+        report_to=[*config.watch.report_to] or "none",
+        disable_tqdm=True,
+        num_train_epochs=config.epochs,
+        max_steps=config.max_steps or -1,
+        per_device_train_batch_size=piece,
+        per_device_eval_batch_size=piece,
+        gradient_accumulation_steps=pieces,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type=config.schedule,
+        warmup_steps=config.warmup,
+        weight_decay=config.weight_decay,
+        max_length=None,
+        activation_checkpointing=config.gradient_checkpointing and gpu,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        save_strategy="steps",
+        save_steps=config.watch.checkpoint_every,
+        save_total_limit=config.watch.keep,
+        eval_strategy="no",
+        use_cpu=not gpu,
+        bf16=gpu and config.precision == "bfloat16",
+        dataloader_pin_memory=gpu,
         **optimizer_of(config.optimizer),
-    )  # fmt: skip
+    )
 
 
 def _rows(tokenizer: Any, examples: Sequence[TrainingExample], longest: int) -> list[dict[str, list[int]]]:

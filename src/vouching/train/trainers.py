@@ -35,9 +35,13 @@ TRAINERS: Mapping[str, Trainer] = {
 
 
 def train(
-    method: str, config: Path, settings: Sequence[str], out: Path, resume: bool = False,
+    method: str,
+    config: Path,
+    settings: Sequence[str],
+    out: Path,
+    resume: bool = False,
     report: Callable[[str], None] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Run the training that a TOML file describes.
 
     Args:

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 AnyRecord: TypeAlias = Verdict | Unverified | Report | Ranking | Assurance | ReviewedVerdict
 Record = TypeVar("Record", Verdict, Unverified, Report, Ranking, Assurance, ReviewedVerdict)
 SCHEMAS: dict[str, type[Any]] = {
-    "verdict": Verdict, "unverified": Unverified, "report": Report, "ranking": Ranking, "assurance": Assurance,
+    "verdict": Verdict,
+    "unverified": Unverified,
+    "report": Report,
+    "ranking": Ranking,
+    "assurance": Assurance,
     "reviewed": ReviewedVerdict,
-}  # fmt: skip
+}
 """Records that have a published schema, by name."""
 
 

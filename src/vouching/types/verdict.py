@@ -19,10 +19,26 @@ ELSEWHERE = "occurs elsewhere in the sources"
 """Shown in place of a quotation for words that match, but not near the rest of the claim."""
 
 WarningKind = Literal[
-    "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "search", "engine",
-    "encoding", "ungrounded", "uncalibrated", "unchecked", "checklist", "unasked", "citation", "misattributed",
-    "mentioned", "unpinned",
-]  # fmt: skip
+    "injection",
+    "conflict",
+    "inconsistency",
+    "truncated",
+    "unread",
+    "language",
+    "question",
+    "search",
+    "engine",
+    "encoding",
+    "ungrounded",
+    "uncalibrated",
+    "unchecked",
+    "checklist",
+    "unasked",
+    "citation",
+    "misattributed",
+    "mentioned",
+    "unpinned",
+]
 UnverifiedReason = Literal[
     "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence", "unasked"
 ]

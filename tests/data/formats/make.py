@@ -44,9 +44,16 @@ def deepeval() -> None:
         identifier="bridge", testCases=[], metricsScores=[], hyperparameters=None
     )
     api: Any = import_module("deepeval.test_run.api").LLMApiTestCase(
-        name="test_case_0", input=QUESTION, actualOutput=ANSWER, retrievalContext=TEXTS, success=True, metricsData=[],
-        runDuration=0.0, evaluationCost=None, order=0,
-    )  # fmt: skip
+        name="test_case_0",
+        input=QUESTION,
+        actualOutput=ANSWER,
+        retrievalContext=TEXTS,
+        success=True,
+        metricsData=[],
+        runDuration=0.0,
+        evaluationCost=None,
+        order=0,
+    )
     run.test_cases.append(api)
     saved = {"testRunData": run.model_dump(by_alias=True, exclude_none=True, mode="json")}
     (HERE / "deepeval_run.json").write_text(f"{json.dumps(saved, indent=1)}\n")

@@ -49,20 +49,30 @@ def chat():
         return {"role": "tool", "tool_call_id": f"call_{number}", "content": content}
 
     return [
-        {"role": "system", "content": SYSTEM}, {"role": "user", "content": FIRST},
-        calls("get_weather", 1, NARRATED), tool(1, json.dumps(WEATHER)), says(WARM),
+        {"role": "system", "content": SYSTEM},
+        {"role": "user", "content": FIRST},
+        calls("get_weather", 1, NARRATED),
+        tool(1, json.dumps(WEATHER)),
+        says(WARM),
         {"role": "user", "content": [{"type": "text", "text": SECOND}]},
-        calls("get_hours", 2), tool(2, json.dumps({"error": FAILED})), calls("get_hours", 3), tool(3, HOURS),
+        calls("get_hours", 2),
+        tool(2, json.dumps({"error": FAILED})),
+        calls("get_hours", 3),
+        tool(3, HOURS),
         says(OPENS),
-    ]  # fmt: skip
+    ]
 
 
 def responses():
     def call(name, number):
         return ResponseFunctionToolCall(
-            type="function_call", id=f"fc_{number}", call_id=f"call_{number}", name=name, arguments="{}",
+            type="function_call",
+            id=f"fc_{number}",
+            call_id=f"call_{number}",
+            name=name,
+            arguments="{}",
             status="completed",
-        ).model_dump(exclude_none=True)  # fmt: skip
+        ).model_dump(exclude_none=True)
 
     def says(text, number):
         content = [ResponseOutputText(type="output_text", text=text, annotations=[])]
@@ -74,20 +84,32 @@ def responses():
         return {"type": "function_call_output", "call_id": f"call_{number}", "output": value, "status": status}
 
     items = [
-        {"role": "user", "content": FIRST}, says(NARRATED, 1), call("get_weather", 1), output(1, json.dumps(WEATHER)),
-        says(WARM, 2), {"role": "user", "content": [{"type": "input_text", "text": SECOND}]},
-        call("get_hours", 2), output(2, FAILED, "incomplete"), call("get_hours", 3),
-        output(3, [{"type": "input_text", "text": HOURS}]), says(OPENS, 3),
-    ]  # fmt: skip
+        {"role": "user", "content": FIRST},
+        says(NARRATED, 1),
+        call("get_weather", 1),
+        output(1, json.dumps(WEATHER)),
+        says(WARM, 2),
+        {"role": "user", "content": [{"type": "input_text", "text": SECOND}]},
+        call("get_hours", 2),
+        output(2, FAILED, "incomplete"),
+        call("get_hours", 3),
+        output(3, [{"type": "input_text", "text": HOURS}]),
+        says(OPENS, 3),
+    ]
     return {"model": "gpt", "instructions": SYSTEM, "input": items}
 
 
 def anthropic():
     def message(*blocks):
         return Message(
-            id="msg", type="message", role="assistant", model="claude", content=list(blocks), stop_reason="end_turn",
+            id="msg",
+            type="message",
+            role="assistant",
+            model="claude",
+            content=list(blocks),
+            stop_reason="end_turn",
             usage=Usage(input_tokens=1, output_tokens=1),
-        ).model_dump(exclude_none=True, include={"role", "content"})  # fmt: skip
+        ).model_dump(exclude_none=True, include={"role", "content"})
 
     def use(name, number):
         return ToolUseBlock(type="tool_use", id=f"call_{number}", name=name, input={})
@@ -100,17 +122,23 @@ def anthropic():
 
     halves = OPENS.partition(" It ")
     return {
-        "model": "claude", "max_tokens": 100, "system": [{"type": "text", "text": SYSTEM}],
+        "model": "claude",
+        "max_tokens": 100,
+        "system": [{"type": "text", "text": SYSTEM}],
         "messages": [
-            {"role": "user", "content": FIRST}, message(text(NARRATED), use("get_weather", 1)),
-            {"role": "user", "content": [result(1, json.dumps(WEATHER))]}, message(text(WARM)),
+            {"role": "user", "content": FIRST},
+            message(text(NARRATED), use("get_weather", 1)),
+            {"role": "user", "content": [result(1, json.dumps(WEATHER))]},
+            message(text(WARM)),
             {"role": "user", "content": [{"type": "text", "text": SECOND}]},
             message(use("get_hours", 2), use("get_hours", 3)),
-            {"role": "user", "content": [result(2, FAILED, is_error=True),
-                                         result(3, [{"type": "text", "text": HOURS}])]},
+            {
+                "role": "user",
+                "content": [result(2, FAILED, is_error=True), result(3, [{"type": "text", "text": HOURS}])],
+            },
             message(text(halves[0]), text("".join(halves[1:]))),
         ],
-    }  # fmt: skip
+    }
 
 
 def langchain():
@@ -118,14 +146,18 @@ def langchain():
         return {"name": name, "args": {}, "id": f"call_{number}"}
 
     return [
-        SystemMessage(SYSTEM), HumanMessage(FIRST), AIMessage(NARRATED, tool_calls=[call("get_weather", 1)]),
-        ToolMessage(json.dumps(WEATHER), tool_call_id="call_1", name="get_weather"), AIMessage(WARM),
-        HumanMessage([{"type": "text", "text": SECOND}]), AIMessage("", tool_calls=[call("get_hours", 2)]),
+        SystemMessage(SYSTEM),
+        HumanMessage(FIRST),
+        AIMessage(NARRATED, tool_calls=[call("get_weather", 1)]),
+        ToolMessage(json.dumps(WEATHER), tool_call_id="call_1", name="get_weather"),
+        AIMessage(WARM),
+        HumanMessage([{"type": "text", "text": SECOND}]),
+        AIMessage("", tool_calls=[call("get_hours", 2)]),
         ToolMessage(f"Error: {FAILED}", tool_call_id="call_2", status="error"),
         AIMessage("", tool_calls=[call("get_hours", 3)]),
         ToolMessage([{"type": "text", "text": HOURS}], tool_call_id="call_3"),
         AIMessage([{"type": "text", "text": OPENS}]),
-    ]  # fmt: skip
+    ]
 
 
 def pydantic_ai():
@@ -135,23 +167,32 @@ def pydantic_ai():
             [ThinkingPart("It is 25 degrees."), TextPart(NARRATED), ToolCallPart("get_weather", {}, "call_1")]
         ),
         ModelRequest([ToolReturnPart("get_weather", WEATHER, "call_1")]),
-        ModelResponse([TextPart(WARM)]), ModelRequest([UserPromptPart([SECOND])]),
+        ModelResponse([TextPart(WARM)]),
+        ModelRequest([UserPromptPart([SECOND])]),
         ModelResponse([ToolCallPart("get_hours", "{}", "call_2"), ToolCallPart("get_hours", "{}", "call_0")]),
-        ModelRequest([RetryPromptPart(FAILED, tool_name="get_hours", tool_call_id="call_2"),
-                      ToolReturnPart("get_hours", FAILED, "call_0", outcome="failed")]),
+        ModelRequest(
+            [
+                RetryPromptPart(FAILED, tool_name="get_hours", tool_call_id="call_2"),
+                ToolReturnPart("get_hours", FAILED, "call_0", outcome="failed"),
+            ]
+        ),
         ModelResponse([ToolCallPart("get_hours", "{}", "call_3")]),
-        ModelRequest([ToolReturnPart("get_hours", HOURS, "call_3")]), ModelResponse([TextPart(OPENS)]),
-    ]  # fmt: skip
+        ModelRequest([ToolReturnPart("get_hours", HOURS, "call_3")]),
+        ModelResponse([TextPart(OPENS)]),
+    ]
 
 
 def main():
     messages = langchain()
     made = {
-        "openai_chat": chat(), "openai_responses": responses(), "anthropic": anthropic(),
-        "langchain": messages_to_dict(messages), "langchain_dumpd": dumpd(messages),
+        "openai_chat": chat(),
+        "openai_responses": responses(),
+        "anthropic": anthropic(),
+        "langchain": messages_to_dict(messages),
+        "langchain_dumpd": dumpd(messages),
         "langgraph_state": {"messages": [message.model_dump(mode="json") for message in messages]},
         "pydantic_ai": ModelMessagesTypeAdapter.dump_python(pydantic_ai(), mode="json"),
-    }  # fmt: skip
+    }
     for name, value in made.items():
         (FOLDER / f"{name}.json").write_text(json.dumps(value, indent=1, default=str) + "\n", encoding="utf-8")
 

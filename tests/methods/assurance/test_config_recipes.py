@@ -71,8 +71,13 @@ def test_a_setting_that_is_wrong_is_named(setting: str, wrong: str) -> None:
 
 
 def test_every_setting_reaches_the_game() -> None:
-    given = ["game.candidates=3", "game.intervention_cost=0.1", "game.revision_cost=0.2", "game.proposals=false",
-             "game.margin=3"]  # fmt: skip
+    given = [
+        "game.candidates=3",
+        "game.intervention_cost=0.1",
+        "game.revision_cost=0.2",
+        "game.proposals=false",
+        "game.margin=3",
+    ]
     learnt = read_settings(AssuranceRunConfig, RECIPES / "dpa-4b.toml", given).played(turns=19)
     assert (learnt.samples, learnt.candidates, learnt.revision_temperature, learnt.turns) == (4, 3, 0.7, 19)
     assert (learnt.costs, learnt.proposals, learnt.alone) == (AssuranceCosts(0.1, 0.2), False, False)

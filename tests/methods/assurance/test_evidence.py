@@ -155,10 +155,20 @@ def test_silence_is_the_verdict_correct_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["", "Correct.", "{}", '{"line_findings": []}', '{"line_findings": [{"line": "15"}]}', with_finding(verdict=None),
-     '{"line_findings": [{"line": "11", "verdict": "wrong"}, {"line": "12", "verdict": "wrong"}]}', "[1]", "{" * 5000,
-     '{"line_findings": {"verdict": "wrong"}}', '<think>{"verdict": "wrong"}</think>'],
-)  # fmt: skip
+    [
+        "",
+        "Correct.",
+        "{}",
+        '{"line_findings": []}',
+        '{"line_findings": [{"line": "15"}]}',
+        with_finding(verdict=None),
+        '{"line_findings": [{"line": "11", "verdict": "wrong"}, {"line": "12", "verdict": "wrong"}]}',
+        "[1]",
+        "{" * 5000,
+        '{"line_findings": {"verdict": "wrong"}}',
+        '<think>{"verdict": "wrong"}</think>',
+    ],
+)
 def test_a_reply_without_a_verdict_on_the_unit_is_an_error(reply: str) -> None:
     with pytest.raises(ReplyError):
         read_case(reply, UNITS[2])

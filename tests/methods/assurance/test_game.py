@@ -47,16 +47,22 @@ def value(amount: object) -> str:
 SAC, NS = '{"verdict": "wrong", "claim": "It is not."}', '{"verdict": "correct"}'
 BATCH: Said = {
     # A right proposal, accepted: case 1.
-    ("A", "a", "generator"): [value(10), value(7)], ("A", "a", "verifier"): [NS],
+    ("A", "a", "generator"): [value(10), value(7)],
+    ("A", "a", "verifier"): [NS],
     # A wrong one, challenged; the right revision is turned down: case 6b.
-    ("A", "b", "generator"): [value(19), value(19)], ("A", "b", "verifier"): [SAC],
-    ("A", "b", "reviser"): [value(20), "Twenty.", value(20)], ("A", "b", "approver"): ["KEEP"],
+    ("A", "b", "generator"): [value(19), value(19)],
+    ("A", "b", "verifier"): [SAC],
+    ("A", "b", "reviser"): [value(20), "Twenty.", value(20)],
+    ("A", "b", "approver"): ["KEEP"],
     # A wrong one, challenged and repaired: case 5a.
-    ("B", "a", "generator"): [value(3), value(10)], ("B", "a", "verifier"): [SAC],
-    ("B", "a", "reviser"): [value(3), value(10), value(10)], ("B", "a", "approver"): ['{"decision": "REVISE"}'],
+    ("B", "a", "generator"): [value(3), value(10)],
+    ("B", "a", "verifier"): [SAC],
+    ("B", "a", "reviser"): [value(3), value(10), value(10)],
+    ("B", "a", "approver"): ['{"decision": "REVISE"}'],
     # A proposal and a review that cannot be read: neither case nor silence.
-    ("B", "b", "generator"): ["Twenty.", value(20)], ("B", "b", "verifier"): ["It seems fine."],
-}  # fmt: skip
+    ("B", "b", "generator"): ["Twenty.", value(20)],
+    ("B", "b", "verifier"): ["It seems fine."],
+}
 
 
 def played(game: AssuranceGame, said: Said, *names: str) -> tuple[Play, list[tuple[str, str, str]]]:
@@ -98,11 +104,13 @@ def test_one_batch_by_hand() -> None:
     assert table(groups["1:B:b:verifier"]) == [("verifier", forced_sac, 1.0, 1.0), ("verifier", forced_ns, 0.0, -1.0)]
     # Lines 8 to 12: on a case R_G(KEEP) = S_x, R_G(REVISE) = S_z.
     assert table(groups["0:A:b:approver"]) == [
-        ("default", "KEEP", 0.0, -1.0), ("default", choice_text("REVISE"), 1.0, 1.0),
-    ]  # fmt: skip
+        ("default", "KEEP", 0.0, -1.0),
+        ("default", choice_text("REVISE"), 1.0, 1.0),
+    ]
     assert table(groups["1:B:a:approver"]) == [
-        ("default", choice_text("KEEP"), 0.0, -1.0), ("default", '{"decision": "REVISE"}', 1.0, 1.0),
-    ]  # fmt: skip
+        ("default", choice_text("KEEP"), 0.0, -1.0),
+        ("default", '{"decision": "REVISE"}', 1.0, 1.0),
+    ]
     # Lines 13 to 15: without a case nobody revises or chooses.
     assert {key.split(":", 2)[2] for key in groups if key.endswith("approver")} == {"b:approver", "a:approver"}
     assert ("A", "a", "reviser") not in asked
@@ -112,8 +120,11 @@ def test_one_batch_by_hand() -> None:
     shares = {name: play.measures[f"case/{name}"] for name in (*CASES, "none")}
     # Units in the order in which they are played: a of A and B, then b of A and B.
     assert {name: places.index(1.0) for name, places in shares.items() if any(places)} == {
-        "1": 0, "5a": 1, "6b": 2, "none": 3,
-    }  # fmt: skip
+        "1": 0,
+        "5a": 1,
+        "6b": 2,
+        "none": 3,
+    }
     assert play.measures["oracle/draft"] == (1.0, 0.0, 0.0, 0.0)
     assert play.measures["oracle/submitted"] == (1.0, 1.0, 0.0, 0.0)
     assert play.measures["oracle/challenge"] == (1.0, 1.0, 1.0, 0.0)
@@ -145,9 +156,7 @@ def test_each_role_counts_by_its_own_rows() -> None:
     assert factors == {"generator": 2.5, "verifier": 2.5, "approver": 5.0}
     weighed = to_arrays(rollouts, 20, 0, factors)["advantages"]
     expected = {"generator": 2.5, "verifier": 2.5, "approver": 5.0}
-    assert [abs(float(x)) for x in weighed] == [
-        expected[one.role] if one.advantage else 0.0 for one in rollouts
-    ]  # fmt: skip
+    assert [abs(float(x)) for x in weighed] == [expected[one.role] if one.advantage else 0.0 for one in rollouts]
 
 
 def test_the_next_unit_sees_what_was_submitted_and_not_the_draft() -> None:
@@ -165,8 +174,12 @@ def test_the_next_unit_sees_what_was_submitted_and_not_the_draft() -> None:
 
 def test_a_wrong_value_that_was_submitted_is_seen_as_it_is() -> None:
     # 7 is wrong and nobody says so: what the next unit sees is 7, neither nothing nor the right value.
-    said = {("A", "a", "generator"): [value(7)] * 2, ("A", "a", "verifier"): [NS],
-            ("A", "b", "generator"): [value(20)] * 2, ("A", "b", "verifier"): [NS]}  # fmt: skip
+    said = {
+        ("A", "a", "generator"): [value(7)] * 2,
+        ("A", "a", "verifier"): [NS],
+        ("A", "b", "generator"): [value(20)] * 2,
+        ("A", "b", "verifier"): [NS],
+    }
     seen: list[str] = []
 
     def line(prompt: Sequence[Message], role: str, number: int) -> str:
@@ -194,9 +207,13 @@ def test_a_reply_that_was_cut_off_is_not_read() -> None:
 
 def test_costs_prefer_silence_and_a_kept_proposal() -> None:
     said: Said = {
-        ("A", "a", "generator"): [value(7)] * 2, ("A", "a", "verifier"): [SAC], ("A", "a", "reviser"): [value(8)],
-        ("A", "a", "approver"): ["REVISE"], ("A", "b", "generator"): [value(20)] * 2, ("A", "b", "verifier"): [NS],
-    }  # fmt: skip
+        ("A", "a", "generator"): [value(7)] * 2,
+        ("A", "a", "verifier"): [SAC],
+        ("A", "a", "reviser"): [value(8)],
+        ("A", "a", "approver"): ["REVISE"],
+        ("A", "b", "generator"): [value(20)] * 2,
+        ("A", "b", "verifier"): [NS],
+    }
     costs = AssuranceCosts(intervention=0.25, revision=0.5)
     play, _ = played(AssuranceGame(samples=2, candidates=1, costs=costs), said, "A")
     pairs = {group.key: [one.reward for one in group.rollouts] for group in play.groups if group.estimator == "pair"}
@@ -207,17 +224,21 @@ def test_costs_prefer_silence_and_a_kept_proposal() -> None:
         "0:A:b:verifier": [-0.25, 1.0],
     }
     assert [dict(reward.parts) for reward in pairs["0:A:a:verifier"] if reward] == [
-        {"outcome": 1.0, "cost": 0.25}, {"outcome": 0.0, "cost": 0.0},
-    ]  # fmt: skip
+        {"outcome": 1.0, "cost": 0.25},
+        {"outcome": 0.0, "cost": 0.0},
+    ]
 
 
 @pytest.mark.parametrize(("oracle", "submitted"), [(False, 0.0), (True, 1.0)])
 def test_a_revision_is_selected_by_gold_only_with_an_oracle(oracle: bool, submitted: float) -> None:
     said: Said = {
-        ("A", "a", "generator"): [value(7)] * 2, ("A", "a", "verifier"): [SAC],
-        ("A", "a", "reviser"): [value(8), value(8), value(10)], ("A", "a", "approver"): ["REVISE"],
-        ("A", "b", "generator"): [value(20)] * 2, ("A", "b", "verifier"): [NS],
-    }  # fmt: skip
+        ("A", "a", "generator"): [value(7)] * 2,
+        ("A", "a", "verifier"): [SAC],
+        ("A", "a", "reviser"): [value(8), value(8), value(10)],
+        ("A", "a", "approver"): ["REVISE"],
+        ("A", "b", "generator"): [value(20)] * 2,
+        ("A", "b", "verifier"): [NS],
+    }
     play, _ = played(AssuranceGame(samples=2, candidates=3, oracle=oracle), said, "A")
     assert play.measures["oracle/submitted"][0] == submitted
 
@@ -234,9 +255,12 @@ def test_without_a_case_in_the_whole_batch_nobody_is_asked_to_revise() -> None:
 
 def test_a_case_without_a_readable_revision_is_kept_and_in_none_of_the_cases() -> None:
     said: Said = {
-        ("A", "a", "generator"): [value(7)] * 2, ("A", "a", "verifier"): [SAC], ("A", "a", "reviser"): ["No idea."],
-        ("A", "b", "generator"): [value(20)] * 2, ("A", "b", "verifier"): [NS],
-    }  # fmt: skip
+        ("A", "a", "generator"): [value(7)] * 2,
+        ("A", "a", "verifier"): [SAC],
+        ("A", "a", "reviser"): ["No idea."],
+        ("A", "b", "generator"): [value(20)] * 2,
+        ("A", "b", "verifier"): [NS],
+    }
     play, _ = played(AssuranceGame(samples=2, candidates=1), said, "A")
     assert play.measures["case/none"] == (1.0, 0.0)
     assert play.measures["readable/reviser"] == (0.0,)
@@ -263,9 +287,13 @@ def test_all_processes_make_the_same_calls_if_asked_to() -> None:
 
     class Counting:
         async def sample(
-            self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+            self,
+            prompts: Sequence[Sequence[Message]],
+            role: str,
+            n: int,
+            policy: str = "default",
             temperature: float | None = None,
-        ) -> list[list[Rollout]]:  # fmt: skip
+        ) -> list[list[Rollout]]:
             calls.append((role, len(prompts), temperature))
             policies.add((role, policy))
             return await inner.sample(prompts, role, n, policy)
@@ -288,9 +316,11 @@ def test_all_processes_make_the_same_calls_if_asked_to() -> None:
 
 
 @given(
-    st.sampled_from(["7", "10", "?"]), st.sampled_from([SAC, NS, "?"]), st.sampled_from(["8", "10", "?"]),
+    st.sampled_from(["7", "10", "?"]),
+    st.sampled_from([SAC, NS, "?"]),
+    st.sampled_from(["8", "10", "?"]),
     st.sampled_from(["KEEP", "REVISE", "?"]),
-)  # fmt: skip
+)
 def test_every_unit_is_in_one_case_or_in_none_and_pairs_are_whole(x: str, y: str, z: str, a: str) -> None:
     said: Said = {
         ("A", unit, role): [reply, reply]

@@ -26,10 +26,14 @@ def test_a_draft_earns_whether_it_is_right(reply: str, total: float) -> None:
 @pytest.mark.parametrize(
     ("reply", "proposal", "total"),
     [  # R_V(SAC) = 1 - S_x - .25, R_V(NS) = S_x
-        (WRONG, 41, 0.75), (WRONG, 42, -0.25), (RIGHT, 42, 1.0), (RIGHT, 41, 0.0), (WRONG, None, 0.75),
+        (WRONG, 41, 0.75),
+        (WRONG, 42, -0.25),
+        (RIGHT, 42, 1.0),
+        (RIGHT, 41, 0.0),
+        (WRONG, None, 0.75),
         ("So?", 41, 0.0),
     ],
-)  # fmt: skip
+)
 def test_a_review_earns_what_its_action_does(reply: str, proposal: object, total: float) -> None:
     row = {"role": "verifier", "unit": UNIT, "gold": 42, "proposal": proposal}
     assert reward_of_reply(reply, row, costs=AssuranceCosts(intervention=0.25)).total == total
@@ -38,18 +42,22 @@ def test_a_review_earns_what_its_action_does(reply: str, proposal: object, total
 @pytest.mark.parametrize(
     ("reply", "values", "total"),
     [  # R_G(KEEP) = S_x, R_G(REVISE) = S_z - .5
-        ("KEEP", (42, 41), 1.0), ("KEEP", (41, 42), 0.0), ("REVISE", (41, 42), 0.5), ("REVISE", (42, 41), -0.5),
+        ("KEEP", (42, 41), 1.0),
+        ("KEEP", (41, 42), 0.0),
+        ("REVISE", (41, 42), 0.5),
+        ("REVISE", (42, 41), -0.5),
         ("Perhaps.", (42, 41), 0.0),
     ],
-)  # fmt: skip
+)
 def test_a_choice_earns_what_its_action_does(reply: str, values: tuple[int, int], total: float) -> None:
     row = {"unit": UNIT, "gold": 42, "proposal": values[0], "revision": values[1]}
     assert reward_of_reply(reply, row, "approver", AssuranceCosts(revision=0.5)).total == total
 
 
 def test_verl_gets_every_role_with_the_same_names() -> None:
-    rows: list[dict[str, Any]] = [{"role": role, "unit": UNIT, "proposal": 41, "revision": 42}
-                                  for role in ("generator", "verifier", "approver")]  # fmt: skip
+    rows: list[dict[str, Any]] = [
+        {"role": role, "unit": UNIT, "proposal": 41, "revision": 42} for role in ("generator", "verifier", "approver")
+    ]
     replies = ['{"amount": 42}', WRONG, "REVISE"]
     found = [assurance_score("t", reply, 42, row) for reply, row in zip(replies, rows, strict=True)]
     assert found == [{"score": 1.0, "acc": 1.0, "outcome": 1.0, "readable": 1.0}] * 3

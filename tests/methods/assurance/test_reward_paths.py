@@ -38,10 +38,11 @@ def played(seed: int = 20, units: int = 300) -> tuple[list[Decision], Play]:
     random = Random(seed)
     draft = [*(json.dumps({"amount": one}) for one in VALUES), "Forty, I think."]
     says = {
-        "generator": draft, "reviser": [*draft, draft[0]],
+        "generator": draft,
+        "reviser": [*draft, draft[0]],
         "verifier": [*(challenge_text(action, KNOWN) for action in ("SAC", "NS")), '{"verdict": "wrong"}', "?"],
         "approver": ["KEEP", choice_text("REVISE"), "Perhaps."],
-    }  # fmt: skip
+    }
     lines = {(role, at, n): random.choice(says[role]) for role in says for at in range(units) for n in range(3)}
 
     def line(prompt: Sequence[Message], role: str, number: int) -> str:

@@ -78,7 +78,7 @@ def changed(record: dict[str, Any], path: list[Any], value: Any) -> dict[str, An
         (["rules", 0, "text"], 3.5, r"rules\[0\].text is 3.5, expected a string"),
         (["unit"], [], "unit: unknown field; did you mean 'units'"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_task_names_the_field_that_is_wrong(path: list[Any], value: Any, message: str) -> None:
     as_task(TASK)  # it is good without the change
     with pytest.raises(InputError, match=f"^the task: {message}"):
@@ -154,8 +154,18 @@ def test_a_file_that_is_not_plain_data_names_the_place(text: str, message: str) 
 
 def test_yaml_is_read_as_json_would_be() -> None:
     text = "a: NO\nb: 12:30\nc: 2024-06-01\nd: 010\ne: '5'\nf: 1e3\ng: null\nh: yes\n9: true\ni: !!str 7"
-    expected = {"a": "NO", "b": "12:30", "c": "2024-06-01", "d": 10, "e": "5", "f": 1000.0, "g": None, "h": "yes",
-                "9": True, "i": "7"}  # fmt: skip
+    expected = {
+        "a": "NO",
+        "b": "12:30",
+        "c": "2024-06-01",
+        "d": 10,
+        "e": "5",
+        "f": 1000.0,
+        "g": None,
+        "h": "yes",
+        "9": True,
+        "i": "7",
+    }
     assert read_data(text) == expected
 
 
@@ -172,9 +182,11 @@ def test_a_file_of_fifty_megabytes_and_one_of_xml_are_refused(tmp_path: Path) ->
     with (tmp_path / "huge.json").open("wb") as huge:
         huge.truncate(80_000_001)
     for name, message in (
-        ("", "is not a regular file"), ("none.yaml", "cannot be read"), ("empty.json", "is empty"),
+        ("", "is not a regular file"),
+        ("none.yaml", "cannot be read"),
+        ("empty.json", "is empty"),
         ("huge.json", "has 80,000,001 bytes, more than the limit of 80,000,000"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match=message):
             read_task(tmp_path / name)
 
@@ -207,9 +219,21 @@ JSON = st.recursive(
     max_leaves=6,
 )
 PLACES = st.sampled_from(
-    [["task"], ["data"], ["rules"], ["units"], ["tables"], ["rules", 0], ["units", 1], ["units", 0, "rules"],
-     ["units", 1, "depends_on"], ["units", 2, "choices"], ["rules", 0, "value"], ["units", 3, "type"]]
-)  # fmt: skip
+    [
+        ["task"],
+        ["data"],
+        ["rules"],
+        ["units"],
+        ["tables"],
+        ["rules", 0],
+        ["units", 1],
+        ["units", 0, "rules"],
+        ["units", 1, "depends_on"],
+        ["units", 2, "choices"],
+        ["rules", 0, "value"],
+        ["units", 3, "type"],
+    ]
+)
 
 
 @given(PLACES, JSON)

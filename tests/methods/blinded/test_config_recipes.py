@@ -35,8 +35,11 @@ def test_recipes_hold_the_values_of_table_7(name: str, files: tuple[str, ...], q
     assert (critic.discount, config.kl, config.epochs, config.batch_prompts) == (0.998, 1e-3, 1, 32)
     # Section 2.3: token sums (eq. 8), zero tolerance on -1/0, both roles; three checkers, as in the released code.
     assert (config.loss, config.game.scale, config.game.checker_learns, config.game.votes) == (
-        "token_sum", "-1/0", True, 3,
-    )  # fmt: skip
+        "token_sum",
+        "-1/0",
+        True,
+        3,
+    )
     # Section 3.1: a checkpoint is saved and evaluated every 20 steps.
     assert (config.watch.checkpoint_every, config.watch.evaluate_every) == (20, 20)
 

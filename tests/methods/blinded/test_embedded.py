@@ -17,18 +17,29 @@ GRILL = {
     "name": "Blue Heron Grill",
     "address": "1420 N Harbor Blvd",
     "hours": {
-        "Monday": "0:0-0:0", "Tuesday": "11:0-21:0", "Wednesday": "11:0-21:0", "Thursday": "11:0-22:0",
-        "Friday": "11:0-23:0", "Saturday": "10:30-23:0", "Sunday": "10:30-20:0",
+        "Monday": "0:0-0:0",
+        "Tuesday": "11:0-21:0",
+        "Wednesday": "11:0-21:0",
+        "Thursday": "11:0-22:0",
+        "Friday": "11:0-23:0",
+        "Saturday": "10:30-23:0",
+        "Sunday": "10:30-20:0",
     },
     "business_stars": 3.5,
     "review_info": [
-        {"review_stars": 5.0, "review_date": "2021-08-14 18:22:10",
-         "review_text": "Our 10th anniversary.\nThe grouper was $18. We waited 15 minutes for a table."},
-        {"review_stars": 2.0, "review_date": "2021-07-02 02:11:45",
-         "review_text": "Waited 90 minutes for two burgers. Happy hour from 4-6pm was a joke, only 3 beers on tap."},
+        {
+            "review_stars": 5.0,
+            "review_date": "2021-08-14 18:22:10",
+            "review_text": "Our 10th anniversary.\nThe grouper was $18. We waited 15 minutes for a table.",
+        },
+        {
+            "review_stars": 2.0,
+            "review_date": "2021-07-02 02:11:45",
+            "review_text": "Waited 90 minutes for two burgers. Happy hour from 4-6pm was a joke, only 3 beers on tap.",
+        },
         {"review_stars": 4.0, "review_date": "2021-06-20 15:05:33", "review_text": "Oysters at $2 each on Tuesdays."},
     ],
-}  # fmt: skip
+}
 TABLE = """Sales by region:
 
 | Region | 2019 | 2020 |
@@ -203,7 +214,7 @@ def test_keys_that_are_numbers_or_dates_are_values_and_tell_records_apart(
         ("The loss increased by $5m.", "It increased the loss by $5m.", None),
         ("The rise of Rome took 500 years.", "The fall of Rome took 500 years.", None),
     ],
-)  # fmt: skip
+)
 def test_the_same_number_in_the_opposite_direction_is_another_answer(
     response: str, source: str, expected: tuple[str, str] | None
 ) -> None:
@@ -298,7 +309,7 @@ def test_the_second_of_two_values_with_the_same_words_is_read_where_it_stands() 
         # Namesakes, which their titles tell apart.
         [("Tide (1956 film)", "Tide is a 1956 drama."), ("Tide (2010 film)", "Tide is a 2010 drama.")],
     ],
-)  # fmt: skip
+)
 def test_documents_about_different_things_do_not_contradict_each_other(others: list[tuple[str, str]]) -> None:
     sources = [Source(text, id=title, title=title) for title, text in others]
     for source in sources:

@@ -37,8 +37,11 @@ def test_cells_of_a_markdown_table_are_named_by_its_head() -> None:
 
 def test_lines_with_as_many_commas_are_a_table() -> None:
     assert named("Name,Year,City\nAnn,2019,Oslo\nBo,2020,Rome")[:4] == [
-        (("Name",), "Ann"), (("Year",), "2019"), (("City",), "Oslo"), (("Name",), "Bo"),
-    ]  # fmt: skip
+        (("Name",), "Ann"),
+        (("Year",), "2019"),
+        (("City",), "Oslo"),
+        (("Name",), "Bo"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "It opened in 1973, they say.", "[1] A note", '{"a": 1', "One, two\nthree, four"])
@@ -86,5 +89,7 @@ def test_a_string_without_its_escapes_keeps_its_length(text: str) -> None:
 
 def test_keys_become_words() -> None:
     assert [name_words(key) for key in ("BusinessParking", "review_info", "Sales (m)")] == [
-        "business parking", "review info", "sales m",
-    ]  # fmt: skip
+        "business parking",
+        "review info",
+        "sales m",
+    ]

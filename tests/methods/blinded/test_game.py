@@ -61,7 +61,7 @@ BATCH: Said = {
     ("Dee", "checker"): [answers("5 km")] * 3,
     # No number: nothing is asked, nothing is wrong.
     ("Eve", "solver"): [solved("The Eve bridge is long.")],
-}  # fmt: skip
+}
 REWARDS = {"Ada": 0.0, "Bob": -1.0, "Cem": -1.0, "Dee": -1.0, "Eve": 0.0}
 
 
@@ -185,8 +185,11 @@ def test_nothing_that_reaches_a_checker_holds_the_response_or_an_answer(
     if leak:  # the question of the length holds the year, another holds its own answer
         questions = questions.replace(f"long is the {place} bridge", f"long was the {place} bridge in {year}")
         questions += f"\n- Question: Is the {place} bridge {length} km long? [Answer: {length} km]"
-    said = {(place, "solver"): [solved(response)], (place, "proposer"): [questions],
-            (place, "checker"): ["nothing that can be read"] * 3}  # fmt: skip
+    said = {
+        (place, "solver"): [solved(response)],
+        (place, "proposer"): [questions],
+        (place, "checker"): ["nothing that can be read"] * 3,
+    }
     documents = {"id": "x", "question": "Tell me.", "sources": [f"The {place} bridge is nice."]}
     play, asked = played(BlindedGame(), said, documents)
     checked = [prompt for role, prompt in asked if role == "checker"]
@@ -208,8 +211,11 @@ def test_a_checker_that_always_says_it_cannot_earns_the_least() -> None:
 
 
 def test_a_batch_without_any_question_still_teaches_the_solver() -> None:
-    said = {("Ada", "solver"): [""], ("Bob", "solver"): [solved("It is 5 km long. The Bob bridge.")],
-            ("Bob", "proposer"): ["Nothing to ask."]}  # fmt: skip
+    said = {
+        ("Ada", "solver"): [""],
+        ("Bob", "solver"): [solved("It is 5 km long. The Bob bridge.")],
+        ("Bob", "proposer"): ["Nothing to ask."],
+    }
     play, asked = played(BlindedGame(), said, row("Ada"), row("Bob"))
     # A response without a word is a fault; a number that nobody asks about is one too.
     assert totals(play) == {"0:Ada:solver": [-1.0], "1:Bob:solver": [-1.0]}
@@ -236,15 +242,20 @@ def test_a_question_that_is_repeated_counts_as_often_as_its_answer_is_stated() -
     play, _ = played(BlindedGame(), said, row("Dee"))
     assert totals(play) == {"0:Dee:solver": [-1.0], "0:Dee:0:checker": [-1.0]}
     assert play.measures["questions/asked"] == (1.0,)
-    twice = {**said, ("Dee", "solver"): [solved("The Dee bridge is 5 km long. Yes, 5,000 m.")],
-             ("Dee", "checker"): [answers("5 km", "5 km")] * 3}  # fmt: skip
+    twice = {
+        **said,
+        ("Dee", "solver"): [solved("The Dee bridge is 5 km long. Yes, 5,000 m.")],
+        ("Dee", "checker"): [answers("5 km", "5 km")] * 3,
+    }
     play, _ = played(BlindedGame(), twice, row("Dee"))
     assert totals(play) == {"0:Dee:solver": [0.0], "0:Dee:0:checker": [0.0]}
     assert play.measures["questions/asked"] == (2.0,)
 
 
-DAYS, MONTHS = (f"- Question: How many {few} has a {much}? [Answer: {number}]"
-                for few, much, number in (("days", "week", 7), ("months", "year", 12)))  # fmt: skip
+DAYS, MONTHS = (
+    f"- Question: How many {few} has a {much}? [Answer: {number}]"
+    for few, much, number in (("days", "week", 7), ("months", "year", 12))
+)
 
 
 @pytest.mark.parametrize(
@@ -261,8 +272,11 @@ def test_questions_about_what_a_response_does_not_state_count_as_not_asked(
     proposed: list[str], missing: int, rate: float
 ) -> None:
     listed = "\n".join(proposed)
-    said = {**BATCH, ("Ada", "proposer"): [listed],
-            ("Ada", "checker"): [answers(*(pair.answer for pair in read_pairs(listed)))] * 3}  # fmt: skip
+    said = {
+        **BATCH,
+        ("Ada", "proposer"): [listed],
+        ("Ada", "checker"): [answers(*(pair.answer for pair in read_pairs(listed)))] * 3,
+    }
     for scale, expected in (("-1/0", -float(missing > 0)), ("error-rate", rate)):
         play, _ = played(BlindedGame(rules=BlindedRules(scale)), said, row("Ada"))
         assert totals(play)["0:Ada:solver"] == [expected]
@@ -273,8 +287,11 @@ def test_questions_about_what_a_response_does_not_state_count_as_not_asked(
 
 def test_a_number_that_is_to_be_stated_and_is_not_counts_as_asked_once() -> None:
     # One number is stated and asked about, two are wanted: the fault is that one is not stated, and no question lacks.
-    play, _ = played(BlindedGame(rules=BlindedRules("error-rate", min_numbers=2)), {
-        **BATCH, ("Cem", "checker"): [answers("5 km")] * 3}, row("Cem"))  # fmt: skip
+    play, _ = played(
+        BlindedGame(rules=BlindedRules("error-rate", min_numbers=2)),
+        {**BATCH, ("Cem", "checker"): [answers("5 km")] * 3},
+        row("Cem"),
+    )
     assert totals(play)["0:Cem:solver"] == [-0.5]
 
 
@@ -284,8 +301,11 @@ def test_of_questions_that_are_put_apart_the_longest_list_is_trained(alone_first
     told = "The Ada bridge is 5 km long, has 4 towers and opened in 1973."
     year = "- Question: When did the Ada bridge of 5 km and 4 towers open? [Answer: 1973]"
     others = [asks("Ada", ("long", "5 km")), "- Question: How many towers has the Ada bridge? [Answer: 4]"]
-    said = {("Ada", "solver"): [solved(told)], ("Ada", "checker"): [answers("5 km", "4")] * 3,
-            ("Ada", "proposer"): ["\n".join([year, *others] if alone_first else [*others, year])]}  # fmt: skip
+    said = {
+        ("Ada", "solver"): [solved(told)],
+        ("Ada", "checker"): [answers("5 km", "4")] * 3,
+        ("Ada", "proposer"): ["\n".join([year, *others] if alone_first else [*others, year])],
+    }
     play, asked = played(BlindedGame(), said, {**row("Ada"), "sources": ["The Ada bridge is nice."]})
     assert [group.role for group in play.groups] == ["solver", "checker"]
     [trained] = play.groups[1].rollouts
@@ -362,7 +382,7 @@ def test_steps_before_the_answer_are_not_audited() -> None:
         ({"question": "What?"}, 'the row has no "sources"'),
         ({"id": "b", "question": "What?", "sources": [" "]}, "row 'b' has no documents with text"),
     ],
-)  # fmt: skip
+)
 def test_a_row_that_cannot_be_played_is_named(given: Row, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_row(given)

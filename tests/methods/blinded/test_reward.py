@@ -73,9 +73,15 @@ def test_the_parts_count_what_became_of_each_question() -> None:
     assert tuple(parts) == PARTS
     # Four questions were put, the leaked one was not; a tie is a difference; 4 of 5 numbers were asked about.
     assert parts == {
-        "questions": 4, "matches": 1, "different": 2, "unanswered": 1, "contradictory": 0, "leaks": 1, "missing": 0,
+        "questions": 4,
+        "matches": 1,
+        "different": 2,
+        "unanswered": 1,
+        "contradictory": 0,
+        "leaks": 1,
+        "missing": 0,
         "coverage": 0.8,
-    }  # fmt: skip
+    }
 
 
 def test_asking_nothing_does_not_pay() -> None:
@@ -137,17 +143,25 @@ def test_a_date_is_no_number_that_a_question_is_due_for() -> None:
 
 def test_questions_of_a_report_about_other_things_are_not_those_that_are_due() -> None:
     # Two numbers are stated. Names and values from elsewhere are no numbers of the response, and one was never put.
-    others = (PairResult("Where?", "Oslo", "same"), PairResult("Days of a week?", "7", "same"),
-              PairResult("Is it 1973?", "1973", "leaked"))  # fmt: skip
+    others = (
+        PairResult("Where?", "Oslo", "same"),
+        PairResult("Days of a week?", "7", "same"),
+        PairResult("Is it 1973?", "1973", "leaked"),
+    )
     reward = report_reward(Report("It has 2 towers and opened in 1973.", (), others, coverage=0.0))
     assert isinstance(reward, Reward)
     assert (reward.total, reward.parts["questions"], reward.parts["missing"]) == (-1.0, 2.0, 2.0)
 
 
 def test_two_hours_that_are_asked_about_as_one_are_both_asked_about() -> None:
-    report = Report("Open from 5 pm to 9 pm, with 40 seats.", (), (
-        PairResult("When is it open?", "5 pm to 9 pm", "same"), PairResult("How many seats?", "40", "same"),
-    ))  # fmt: skip
+    report = Report(
+        "Open from 5 pm to 9 pm, with 40 seats.",
+        (),
+        (
+            PairResult("When is it open?", "5 pm to 9 pm", "same"),
+            PairResult("How many seats?", "40", "same"),
+        ),
+    )
     reward = report_reward(report)
     assert isinstance(reward, Reward)
     assert (reward.total, reward.parts["missing"]) == (0.0, 0.0)

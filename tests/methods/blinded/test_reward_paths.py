@@ -68,12 +68,15 @@ def scripts(seed: int, count: int) -> list[dict[str, Any]]:
             questions.append((f"Are there 5 ships at {name}?", "5", "5 ships"))
         if questions and dice.random() < 0.3:
             questions.append(dice.choice(questions))
-        made.append({
-            "name": name, "solver": dice.choice(["", "Response: "]) + " ".join(said) if dice.random() < 0.95 else "",
-            "proposer": "\n".join(f"- Question: {q} [Answer: {a}]" for q, a, _ in questions) or "NONE",
-            "found": {question: quote for question, _, quote in questions},
-            "documents": " ".join(documents) or f"{name} is old.",
-        })  # fmt: skip
+        made.append(
+            {
+                "name": name,
+                "solver": dice.choice(["", "Response: "]) + " ".join(said) if dice.random() < 0.95 else "",
+                "proposer": "\n".join(f"- Question: {q} [Answer: {a}]" for q, a, _ in questions) or "NONE",
+                "found": {question: quote for question, _, quote in questions},
+                "documents": " ".join(documents) or f"{name} is old.",
+            }
+        )
     return made
 
 
@@ -156,11 +159,14 @@ def by_pairs(
             if not heard and not leaks(pair.question.text, pair.answer):  # nothing is asked of what states no number
                 continue
             votes = heard.pop(0) if heard else [Checked()]
-            pairs.append({
-                "question": pair.question.text, "answer": pair.answer,
-                "checked": [" | ".join(vote.answers) or None for vote in votes],
-                "evidence": [vote.evidence or None for vote in votes],
-            })  # fmt: skip
+            pairs.append(
+                {
+                    "question": pair.question.text,
+                    "answer": pair.answer,
+                    "checked": [" | ".join(vote.answers) or None for vote in votes],
+                    "evidence": [vote.evidence or None for vote in votes],
+                }
+            )
         row = {"response": audit.report.response, "sources": [one["documents"]], "pairs": pairs}
         totals.append(reward_of_row(row, **asdict(rules))["total"])
     return totals
@@ -172,8 +178,11 @@ def by_adapters(
     """What TRL, verl and verifiers get."""
     trl = trl_blinded_reward(verifier, rules)(completions=replies, sources=[[one] for one in documents])
     options: dict[str, Any] = {
-        "scale": rules.scale, "min_questions": rules.min_questions, "min_numbers": rules.min_numbers, "judge": verifier,
-    }  # fmt: skip
+        "scale": rules.scale,
+        "min_questions": rules.min_questions,
+        "min_numbers": rules.min_numbers,
+        "judge": verifier,
+    }
     found: list[tuple[float | None, float, float]] = []
     for number, reply, document in zip(trl, replies, documents, strict=True):
         row = {"question": "What of it?", "sources": [document]}
@@ -232,13 +241,20 @@ def built(response: str, document: str, question: str, answer: str, reply: str, 
 
 
 def test_questions_about_values_that_are_not_stated_count_nowhere(tmp_path: Path) -> None:
-    found = built("It is long and has 2 towers.", "A week has 7 days.", "How many days has a week?", "7",
-                    '1. Evidence: "7 days" [Answer: 7]', tmp_path)  # fmt: skip
+    found = built(
+        "It is long and has 2 towers.",
+        "A week has 7 days.",
+        "How many days has a week?",
+        "7",
+        '1. Evidence: "7 days" [Answer: 7]',
+        tmp_path,
+    )
     assert found == {-1.0}
 
 
-@pytest.mark.parametrize("reply", ['1. Evidence: "rose by 10 %" [Answer: 10 %]', "1. [Answer: 10 %]",
-                                   "1. [Answer: rose by 10 %]"])  # fmt: skip
+@pytest.mark.parametrize(
+    "reply", ['1. Evidence: "rose by 10 %" [Answer: 10 %]', "1. [Answer: 10 %]", "1. [Answer: rose by 10 %]"]
+)
 def test_what_fell_here_and_rose_there_is_a_difference_everywhere(reply: str, tmp_path: Path) -> None:
     document, question = "In May sales rose by 10 %.", "What is the change of sales in May?"
     assert built("In May sales fell by 10 %.", document, question, "10 %", reply, tmp_path) == {-1.0}

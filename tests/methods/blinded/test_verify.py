@@ -34,9 +34,13 @@ FOUND = '1. Evidence: "is 6 km long" [Answer: 6 km]\n2. Evidence: "two towers" [
 
 
 def audit(
-    proposed: Sequence[Answer], answered: Sequence[Answer], response: str = RESPONSE, votes: int = 1,
-    sources: Sequence[Source] = (BRIDGE,), scope: str = "numbers",
-) -> Report:  # fmt: skip
+    proposed: Sequence[Answer],
+    answered: Sequence[Answer],
+    response: str = RESPONSE,
+    votes: int = 1,
+    sources: Sequence[Source] = (BRIDGE,),
+    scope: str = "numbers",
+) -> Report:
     config = BlindedConfig(scope="facts" if scope == "facts" else "numbers", votes=votes)
     asks, answers = ModelProposer(ScriptedModel(proposed)), ModelChecker(ScriptedModel(answered), votes)
     return asyncio.run(BlindedVerifier(asks, answers, config).verify("How long?", response, sources))
@@ -205,8 +209,9 @@ def test_facts_are_compared_by_words_and_then_by_entailment() -> None:
     asked = "- Question: Who designed it? [Answer: Ada Lovelace]\n- Question: Where is it? [Answer: the city of Oslo]"
     said = "1. Evidence: x [Answer: ada lovelace]\n2. Evidence: y [Answer: Bergen]"
     assert outcomes(audit([asked], [said], "Ada Lovelace designed it in the city of Oslo.", scope="facts")) == [
-        "same", "different",
-    ]  # fmt: skip
+        "same",
+        "different",
+    ]
 
 
 def test_no_response_and_no_documents_are_wrong_input() -> None:
@@ -230,8 +235,12 @@ def test_long_documents_are_read_window_by_window_and_disagree_across_them() -> 
     sources = [Source(f"It is 5 km long. {words}"), Source("It is 6 km long.", id="b")]
     windows = len(ScreenedSources(sources).windows(60_000))
     assert windows == 2
-    report = audit([LENGTH.format("5 km")] * 2, ["1. Evidence: a [Answer: 5 km]", "1. Evidence: b [Answer: 6 km]"],
-                   "It is 5 km long.", sources=sources)  # fmt: skip
+    report = audit(
+        [LENGTH.format("5 km")] * 2,
+        ["1. Evidence: a [Answer: 5 km]", "1. Evidence: b [Answer: 6 km]"],
+        "It is 5 km long.",
+        sources=sources,
+    )
     assert outcomes(report) == ["contradictory"]
 
 
@@ -272,9 +281,28 @@ class FixedProposer:
 
 
 WORDS = st.sampled_from(
-    ["the", "bridge", "has", "5", "five", "5,000 m", "5 km", "1973", "in May 1973", "Oslo", "50 %", "half", "$3",
-     "5-10 people", "10", "between 1937 and 1939", "1937", "50%-owned", "50"]
-)  # fmt: skip
+    [
+        "the",
+        "bridge",
+        "has",
+        "5",
+        "five",
+        "5,000 m",
+        "5 km",
+        "1973",
+        "in May 1973",
+        "Oslo",
+        "50 %",
+        "half",
+        "$3",
+        "5-10 people",
+        "10",
+        "between 1937 and 1939",
+        "1937",
+        "50%-owned",
+        "50",
+    ]
+)
 PHRASES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 PAIRS = st.lists(st.builds(Pair, st.builds(Question, PHRASES), PHRASES), max_size=6)
 NUMBER_WORDS = {"five", "half"}

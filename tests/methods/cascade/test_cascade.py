@@ -47,9 +47,15 @@ class Told:
         if score is None:
             return Unverified(claim, "unparsable", "no verdict", usage=cost)
         return Verdict(
-            claim, "Attributable" if score >= 0.5 else "Not Attributable", score, max(score, 1 - score), 0.5,
-            "supported" if score >= 0.5 else "not_found", provenance=Provenance(self.name, "1"), usage=cost,
-        )  # fmt: skip
+            claim,
+            "Attributable" if score >= 0.5 else "Not Attributable",
+            score,
+            max(score, 1 - score),
+            0.5,
+            "supported" if score >= 0.5 else "not_found",
+            provenance=Provenance(self.name, "1"),
+            usage=cost,
+        )
 
 
 def judged(*stages: Stage, claims: str = "abc") -> list[Outcome]:

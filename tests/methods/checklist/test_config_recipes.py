@@ -125,9 +125,12 @@ def test_gold_that_cannot_be_used_is_told_with_its_place(tmp_path: Path, line: d
 
 
 RULED: dict[str, Any] = {
-    "id": "r", "prompt": "Write about Rome. Use no commas, and no capital letters.", "checklist": ["Is it about Rome?"],
-    "instruction_id_list": ["punctuation:no_comma", "change_case:english_lowercase"], "kwargs": [{}, {}],
-}  # fmt: skip
+    "id": "r",
+    "prompt": "Write about Rome. Use no commas, and no capital letters.",
+    "checklist": ["Is it about Rome?"],
+    "instruction_id_list": ["punctuation:no_comma", "change_case:english_lowercase"],
+    "kwargs": [{}, {}],
+}
 
 
 def test_exact_rewards_come_from_the_rules_without_a_judge(tmp_path: Path) -> None:
@@ -189,8 +192,14 @@ def test_the_tiny_recipe_runs_and_goes_on(tmp_path: Path) -> None:
     assert (came_out / "model.safetensors").exists()
     records = read_records(tmp_path / "run")
     assert [record["step"] for record in records] == [1, 2, 3, 4]
-    names = {"reward/generator/s", "reward/verifier/total", "oracle/rules", "gap/rules", "replay/size",
-             "yes/rule_negative"}  # fmt: skip
+    names = {
+        "reward/generator/s",
+        "reward/verifier/total",
+        "oracle/rules",
+        "gap/rules",
+        "replay/size",
+        "yes/rule_negative",
+    }
     assert names <= records[-1].keys()
     assert "dev/oracle/rules" in records[-1]  # what the best step is chosen by
     state = json.loads((tmp_path / "run/checkpoints/checkpoint-4/engine.json").read_text())

@@ -74,8 +74,12 @@ def test_items_that_the_votes_agree_on_are_replayed_by_lines_13_to_19() -> None:
     played(which)
     # .5 lies between the thresholds .375 and .75, so c2 of a0 is not used.
     assert [(one["y"], one["c"], one["l"]) for one in which.state_dict()["replay"]] == [
-        ("a0", "c1", True), ("a1", "c1", True), ("a1", "c2", True), ("b0", "c1", False), ("b1", "c1", False),
-    ]  # fmt: skip
+        ("a0", "c1", True),
+        ("a1", "c1", True),
+        ("a1", "c2", True),
+        ("b0", "c1", False),
+        ("b1", "c1", False),
+    ]
 
 
 def test_the_verifier_is_taught_by_lines_21_to_25_with_its_weight() -> None:
@@ -122,8 +126,9 @@ def test_without_lambda_p_nothing_is_penalised_and_without_lambda_v_nothing_taug
 def test_replayed_items_are_drawn_as_soon_as_they_are_there() -> None:
     # Line 21 comes after line 15, in the same step.
     play = played(game(gold_share=0.0))
-    drawn = {bytes(one.prompt_ids).decode() for group in play.groups if group.role == "verifier"
-             for one in group.rollouts}  # fmt: skip
+    drawn = {
+        bytes(one.prompt_ids).decode() for group in play.groups if group.role == "verifier" for one in group.rollouts
+    }
     assert drawn <= {"Write A.|a0|c1", "Write A.|a1|c1", "Write A.|a1|c2", "Write B.|b0|c1", "Write B.|b1|c1"}
     assert "yes/gold_negative" not in play.measures
 
@@ -236,8 +241,13 @@ def test_a_reply_that_was_cut_off_is_no_vote() -> None:
 
 
 def test_rules_of_a_row_are_watched_and_not_rewarded() -> None:
-    row = {"id": "a", "prompt": "Write A.", "checklist": ["c1", "c2"], "kwargs": [{"keywords": ["a0"]}],
-           "instruction_id_list": ["keywords:existence"]}  # fmt: skip
+    row = {
+        "id": "a",
+        "prompt": "Write A.",
+        "checklist": ["c1", "c2"],
+        "kwargs": [{"keywords": ["a0"]}],
+        "instruction_id_list": ["keywords:existence"],
+    }
     play = played(game(), [row])
     assert play.measures["oracle/rules"] == (1.0, 0.0)  # only a0 has the word
     assert play.measures["gap/rules"] == (-0.5, 1.0)  # s = .5 and 1
@@ -246,8 +256,12 @@ def test_rules_of_a_row_are_watched_and_not_rewarded() -> None:
 
 def test_yes_to_a_rule_in_words_that_is_not_followed_is_watched() -> None:
     # Without a checklist of its own, the row's rules in words are the items; a1 lacks the word.
-    row = {"id": "a", "prompt": "Write A.", "kwargs": [{"keywords": ["a0"]}],
-           "instruction_id_list": ["keywords:existence"]}  # fmt: skip
+    row = {
+        "id": "a",
+        "prompt": "Write A.",
+        "kwargs": [{"keywords": ["a0"]}],
+        "instruction_id_list": ["keywords:existence"],
+    }
 
     def always(prompt: Sequence[Message], role: str, number: int) -> str:
         return "yes" if role == "verifier" else ("a0", "a1")[number]
@@ -271,8 +285,10 @@ def test_a_blank_response_passes_nothing_by_rule_and_is_not_put_to_the_policy() 
     # Both items of A and the one of B pass on a0, and none on nothing: no vote is asked for, none is replayed or taxed.
     assert of(play, "generator") == [[1.0, 0.0], [1.0, 0.0]]
     assert {question for question in asked if "gold" not in question} == {
-        "Write A.|a0|c1", "Write A.|a0|c2", "Write B.|a0|c1",
-    }  # fmt: skip
+        "Write A.|a0|c1",
+        "Write A.|a0|c2",
+        "Write B.|a0|c1",
+    }
     assert {one["y"] for one in which.state_dict()["replay"]} == {"a0"}
     assert of(play, "partition") == []
     assert play.measures["blank"] == (0.0, 1.0, 0.0, 1.0)
@@ -365,5 +381,6 @@ def test_a_row_without_a_checklist_can_only_be_judged_as_a_whole() -> None:
 def test_a_conversation_is_put_to_the_policy_turn_by_turn() -> None:
     turns = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Write."}]
     assert game().opening({"messages": turns, "checklist": ["c1"]}) == (
-        Message("system", "Be brief."), Message("user", "Write."),
-    )  # fmt: skip
+        Message("system", "Be brief."),
+        Message("user", "Write."),
+    )

@@ -19,10 +19,14 @@ NAMES = ["punctuation:no_comma", "startend:quotation"]
 COMMAS, QUOTES = "Is the response free of commas?", "Is the whole response in double quotation marks?"
 RESPONSES = ['"Yes."', '"Well, yes."', "Yes."]
 ROWS: list[dict[str, Any]] = [
-    {"prompt": f"Say yes in quotes and without commas, {n}.", "instruction_id_list": NAMES, "kwargs": [{}, {}],
-     "response": RESPONSES[n % 3]}
+    {
+        "prompt": f"Say yes in quotes and without commas, {n}.",
+        "instruction_id_list": NAMES,
+        "kwargs": [{}, {}],
+        "response": RESPONSES[n % 3],
+    }
     for n in range(12)
-]  # fmt: skip
+]
 REPORT = {"id": "a", "kind": "report", "findings": [{"kind": "item", "question": COMMAS, "votes": [True, None]}]}
 WHOLE = {"id": "a", "kind": "report", "findings": [{"kind": "item", "question": "All?", "votes": [False, False]}]}
 LABELS = {"id": "a", "labels": [1], "prompt": "Use no commas."}
@@ -90,16 +94,20 @@ def test_what_a_rule_decided_counts_as_often_as_the_other_items_were_voted_on(tm
         (REPORT, WHOLE, {**LABELS, "checklist": ["Is it short?"]}, "'Is it short?' in the labels"),
         (REPORT, {**WHOLE, "findings": WHOLE["findings"] * 2}, LABELS, "2 findings, expected exactly one"),
         (
-            {**REPORT, "findings": [{"kind": "unverified", "message": "it refused"}]}, WHOLE, LABELS,
+            {**REPORT, "findings": [{"kind": "unverified", "message": "it refused"}]},
+            WHOLE,
+            LABELS,
             "the judge failed when judging item by item: it refused",
         ),
         (
-            {"kind": "unverified", "claim": {"id": "a"}, "message": "line 1: the response is empty"}, WHOLE, LABELS,
+            {"kind": "unverified", "claim": {"id": "a"}, "message": "line 1: the response is empty"},
+            WHOLE,
+            LABELS,
             "not judged item by item: line 1: the response is empty",
         ),
         ({"id": "a", "response": "x"}, WHOLE, LABELS, "the line is not a report of vouch follow"),
     ],
-)  # fmt: skip
+)
 def test_a_response_that_does_not_fit_is_left_out_and_named(
     tmp_path: Path, items: dict[str, Any], whole: dict[str, Any], labels: dict[str, Any], problem: str
 ) -> None:

@@ -102,6 +102,9 @@ def test_the_bias_condition_is_counted_on_the_completions() -> None:
     won = sum(row.gold for row in rows)
     low = sum(not row.gold and sum(row.labels) <= 1 for row in rows)
     assert plan.condition == {
-        "success, met": won, "success, not met": 0, "failure, met": low, "failure, not met": 400 - won - low,
-    }  # fmt: skip
+        "success, met": won,
+        "success, not met": 0,
+        "failure, met": low,
+        "failure, not met": 400 - won - low,
+    }
     assert plan.condition_share == pytest.approx((won + low) / 400)

@@ -39,13 +39,23 @@ def test_one_word_answers_however_it_is_dressed(reply: str, vote: bool | None) -
 @pytest.mark.parametrize(
     "reply",
     [
-        "", "Mostly.", "Ja", "No-one can tell.", "No doubt it is fine", "yes/no", "<think>yes</think>",
+        "",
+        "Mostly.",
+        "Ja",
+        "No-one can tell.",
+        "No doubt it is fine",
+        "yes/no",
+        "<think>yes</think>",
         "No, wait:\nyes",
         'The answer is "no" to the question of whether the instruction and response are clear.',
-        'Yes: Yes\n\nOutput "yes" or "no" and nothing else.', "Yes: Yes", "Yes or no? Yes.",
-        'Answer: "yes" or "no"', "Reason: It is short.\nQuote: none", "Reason: It says so.\nQuote: the answer: yes",
+        'Yes: Yes\n\nOutput "yes" or "no" and nothing else.',
+        "Yes: Yes",
+        "Yes or no? Yes.",
+        'Answer: "yes" or "no"',
+        "Reason: It is short.\nQuote: none",
+        "Reason: It says so.\nQuote: the answer: yes",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_answer_is_none(reply: str) -> None:
     assert read_answer(reply) is None
 

@@ -87,8 +87,13 @@ def by_adapters(
 
 def generated(play: Play) -> list[float]:
     """What the game pays the generator, response by response."""
-    return [one.reward.total for group in play.groups if group.role == "generator" for one in group.rollouts
-            if one.reward is not None]  # fmt: skip
+    return [
+        one.reward.total
+        for group in play.groups
+        if group.role == "generator"
+        for one in group.rollouts
+        if one.reward is not None
+    ]
 
 
 @pytest.mark.parametrize("holistic", [False, True])
@@ -141,8 +146,11 @@ def test_the_command_names_the_rows_of_the_partition_and_of_replay_as_the_game_t
         for k in rows:
             votes = [rollout.reward.total for rollout in groups[f"{one.place}:{number}:{k}"].rollouts if rollout.reward]
             assert sum(votes) / len(votes) == pytest.approx(parts["p"][k])
-        kept += [(one.report.response, one.task.items[k].text, bool(label))
-                 for k, label in enumerate(parts["replay"]) if label is not None and k in one.answers]  # fmt: skip
+        kept += [
+            (one.report.response, one.task.items[k].text, bool(label))
+            for k, label in enumerate(parts["replay"])
+            if label is not None and k in one.answers
+        ]
     assert groups
     replayed = [(one["y"], one["c"], one["l"]) for one in game.state_dict()["replay"]]
     assert replayed == kept[-64:]

@@ -186,8 +186,9 @@ def test_a_checklist_is_made_where_none_is_given_and_its_faults_are_warnings() -
     made = "1. Does it have three bullet points about Paris?\n2. Is it engaging?"
     report, _ = judged({"Write the checklist|has faults": made, "engaging": "no", "three": "yes"}, None)
     assert [finding.question for finding in report.findings if isinstance(finding, ItemResult)] == [
-        "Does it have three bullet points about Paris?", "Is it engaging?",
-    ]  # fmt: skip
+        "Does it have three bullet points about Paris?",
+        "Is it engaging?",
+    ]
     [warning] = report.warnings
     assert (warning.kind, "does not ask for 'engaging'" in warning.message) == ("checklist", True)
 

@@ -200,8 +200,9 @@ def test_sources_are_data_with_their_claims_and_injections_are_withheld() -> Non
     assert isinstance(found, Scored)
     asked = json.loads(model.asked[0].last)
     assert asked["state"] == {
-        "sources": [{"id": "source-1", "text": "The bridge opened in 1973. [withheld]"}], "question": "When?",
-    }  # fmt: skip
+        "sources": [{"id": "source-1", "text": "The bridge opened in 1973. [withheld]"}],
+        "question": "When?",
+    }
     assert asked["questions"]["c1"]["instructions"]["claim"] == "It opened."
 
 

@@ -87,8 +87,10 @@ def test_score_relation_and_reason_are_of_one_window() -> None:
     [found] = asyncio.run(scorer.score(candidates(["It opened."], LONG)))
     assert isinstance(found, Scored)
     assert (found.value, found.relation, found.reason) == (
-        0.3, "not_found", "supported 0.30, contradicted 0.10, not found 0.60",
-    )  # fmt: skip
+        0.3,
+        "not_found",
+        "supported 0.30, contradicted 0.10, not found 0.60",
+    )
     assert [one.kind for one in found.warnings] == ["unpinned"]
 
 

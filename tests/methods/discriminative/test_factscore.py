@@ -62,7 +62,7 @@ def test_the_penalty_ends_above_ten_facts_and_the_score_rises_with_what_holds(fa
         ("- ---\n- a", ["a"]),
         ("<think>\n- perhaps\n</think>\n- a", ["a"]),
     ],
-)  # fmt: skip
+)
 def test_facts_are_the_lines_that_begin_with_a_dash(reply: str, facts: list[str]) -> None:
     assert read_facts(reply) == facts
 

@@ -111,5 +111,6 @@ def test_the_published_example_comes_out_with_the_published_weights() -> None:
     scorer = open_classifier("minicheck", os.environ["VOUCH_MINICHECK"])
     claims = "The students are preparing for an examination.", "The students are on vacation."
     assert [scored(scorer, document, claim=claim).value for claim in claims] == [
-        pytest.approx(0.98059, abs=1e-3), pytest.approx(0.00712, abs=1e-3),
-    ]  # fmt: skip
+        pytest.approx(0.98059, abs=1e-3),
+        pytest.approx(0.00712, abs=1e-3),
+    ]

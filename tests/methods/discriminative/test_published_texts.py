@@ -83,9 +83,14 @@ def both(kind: str, folder: Path) -> tuple[str, Publisher]:
 
 
 KINDS = [
-    "minicheck t5", "minicheck roberta", "minicheck deberta-v2", "factcg deberta-v2", "alignscore", "hhem",
+    "minicheck t5",
+    "minicheck roberta",
+    "minicheck deberta-v2",
+    "factcg deberta-v2",
+    "alignscore",
+    "hhem",
     "nli roberta",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)

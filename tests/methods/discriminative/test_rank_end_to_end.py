@@ -31,9 +31,11 @@ def outcome(score_model: str, mode: RankMode, llama: Path, folder: Path) -> Rank
         writer.add(Source("The bridge opened in 1973.", id="bridge.txt"))
     searches = mode not in ("generative", "no-search")
     ranker = open_ranker(
-        score_model, mode,
-        search_model=f"local:{llama}" if searches else None, engines=[open_index(folder)] if searches else [],
-    )  # fmt: skip
+        score_model,
+        mode,
+        search_model=f"local:{llama}" if searches else None,
+        engines=[open_index(folder)] if searches else [],
+    )
 
     async def run() -> Ranking:
         ranking = await ranker.rank("When did it open?", ANSWERS)

@@ -68,9 +68,18 @@ def t5_config(words: int, **more: Any) -> Any:
     from transformers import T5Config
 
     return T5Config(
-        vocab_size=words, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, feed_forward_proj="gated-gelu",
-        decoder_start_token_id=0, pad_token_id=0, eos_token_id=1, **more,
-    )  # fmt: skip
+        vocab_size=words,
+        d_model=32,
+        d_kv=8,
+        d_ff=64,
+        num_layers=2,
+        num_heads=4,
+        feed_forward_proj="gated-gelu",
+        decoder_start_token_id=0,
+        pad_token_id=0,
+        eos_token_id=1,
+        **more,
+    )
 
 
 def write_tiny_minicheck(folder: Path, kind: str) -> Path:
@@ -82,9 +91,14 @@ def write_tiny_minicheck(folder: Path, kind: str) -> Path:
     torch.manual_seed(3)
     words = len(write_t5_tokenizer(folder))
     size: dict[str, Any] = {
-        "vocab_size": words, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
-        "num_attention_heads": 4, "pad_token_id": 0, "num_labels": 2,
-    }  # fmt: skip
+        "vocab_size": words,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "pad_token_id": 0,
+        "num_labels": 2,
+    }
     model: Any
     if kind == "t5":
         model = tf.T5ForConditionalGeneration(t5_config(words, tie_word_embeddings=False))
@@ -92,9 +106,14 @@ def write_tiny_minicheck(folder: Path, kind: str) -> Path:
         model = tf.RobertaForSequenceClassification(tf.RobertaConfig(max_position_embeddings=520, **size))
     else:
         config = tf.DebertaV2Config(
-            max_position_embeddings=512, relative_attention=True, position_buckets=16, pos_att_type=["p2c", "c2p"],
-            type_vocab_size=0, position_biased_input=False, **size,
-        )  # fmt: skip
+            max_position_embeddings=512,
+            relative_attention=True,
+            position_buckets=16,
+            pos_att_type=["p2c", "c2p"],
+            type_vocab_size=0,
+            position_biased_input=False,
+            **size,
+        )
         model = tf.DebertaV2ForSequenceClassification(config)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
@@ -133,28 +152,45 @@ def write_pair_tokenizer(folder: Path, kind: str, limit: int = 512) -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
-    first, last, pad, unknown = ("<s>", "</s>", "<pad>", "<unk>") if kind == "roberta" else (
-        "[CLS]", "[SEP]", "[PAD]", "[UNK]",
-    )  # fmt: skip
+    first, last, pad, unknown = (
+        ("<s>", "</s>", "<pad>", "<unk>")
+        if kind == "roberta"
+        else (
+            "[CLS]",
+            "[SEP]",
+            "[PAD]",
+            "[UNK]",
+        )
+    )
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=300, special_tokens=[pad, first, last, unknown], show_progress=False,
+        vocab_size=300,
+        special_tokens=[pad, first, last, unknown],
+        show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-    )  # fmt: skip
+    )
     made.train_from_iterator(TEXTS, trainer)
     middle = f"{last} {last}" if kind == "roberta" else last
     types = ("", ":1") if kind == "bert" else ("", "")
     made.post_processor = processors.TemplateProcessing(
-        single=f"{first} $A {last}", pair=f"{first} $A {middle} $B{types[1]} {last}{types[1]}",
+        single=f"{first} $A {last}",
+        pair=f"{first} $A {middle} $B{types[1]} {last}{types[1]}",
         special_tokens=[(first, 1), (last, 2)],
-    )  # fmt: skip
+    )
     inputs = ["input_ids", "attention_mask"] + ["token_type_ids"] * (kind == "bert")
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token=pad, cls_token=first, sep_token=last, unk_token=unknown, bos_token=first,
-        eos_token=last, model_max_length=limit, model_input_names=inputs,
-    )  # fmt: skip
+        tokenizer_object=made,
+        pad_token=pad,
+        cls_token=first,
+        sep_token=last,
+        unk_token=unknown,
+        bos_token=first,
+        eos_token=last,
+        model_max_length=limit,
+        model_input_names=inputs,
+    )
     tokenizer.save_pretrained(folder)
     return tokenizer
 
@@ -169,10 +205,15 @@ def write_tiny_pair_model(folder: Path, kind: str, labels: dict[int, str] | None
     words = len(write_pair_tokenizer(folder, kind))
     labels = labels or {0: "LABEL_0", 1: "LABEL_1"}
     size: dict[str, Any] = {
-        "vocab_size": words, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
-        "num_attention_heads": 4, "pad_token_id": 0, "id2label": labels,
+        "vocab_size": words,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "pad_token_id": 0,
+        "id2label": labels,
         "label2id": {name: number for number, name in labels.items()},
-    }  # fmt: skip
+    }
     model: Any
     if kind == "bert":
         model = tf.BertForSequenceClassification(tf.BertConfig(max_position_embeddings=512, **size))
@@ -180,15 +221,26 @@ def write_tiny_pair_model(folder: Path, kind: str, labels: dict[int, str] | None
         model = tf.RobertaForSequenceClassification(tf.RobertaConfig(max_position_embeddings=514, **size))
     elif kind == "deberta-v2":
         config = tf.DebertaV2Config(
-            max_position_embeddings=512, relative_attention=True, position_buckets=16, pos_att_type=["p2c", "c2p"],
-            type_vocab_size=0, position_biased_input=False, **size,
-        )  # fmt: skip
+            max_position_embeddings=512,
+            relative_attention=True,
+            position_buckets=16,
+            pos_att_type=["p2c", "c2p"],
+            type_vocab_size=0,
+            position_biased_input=False,
+            **size,
+        )
         model = tf.DebertaV2ForSequenceClassification(config)
     else:
         config = tf.ModernBertConfig(
-            max_position_embeddings=4096, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2,
-            reference_compile=False, attn_implementation="eager", **size,
-        )  # fmt: skip
+            max_position_embeddings=4096,
+            cls_token_id=1,
+            sep_token_id=2,
+            bos_token_id=1,
+            eos_token_id=2,
+            reference_compile=False,
+            attn_implementation="eager",
+            **size,
+        )
         model = tf.ModernBertForTokenClassification(config)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.2)

@@ -18,9 +18,16 @@ from vouching.train.sft import SftConfig
 RECIPES = Path(__file__).parents[3] / "recipes/structured"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 TABLE_8 = {
-    "epochs": 3, "batch_prompts": 16, "micro_batch": 4, "schedule": "cosine", "warmup": 0.05,
-    "weight_decay": 0.01, "max_tokens": 1280, "precision": "bfloat16", "gradient_checkpointing": True,
-}  # fmt: skip
+    "epochs": 3,
+    "batch_prompts": 16,
+    "micro_batch": 4,
+    "schedule": "cosine",
+    "warmup": 0.05,
+    "weight_decay": 0.01,
+    "max_tokens": 1280,
+    "precision": "bfloat16",
+    "gradient_checkpointing": True,
+}
 """What all columns of Table 8 share; "Eff. batch" is 16."""
 
 
@@ -70,9 +77,16 @@ def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
 def test_every_recipe_can_be_read() -> None:
     names = {path.stem for path in RECIPES.glob("*.toml")}
     assert names == {
-        "3b-sft", "3b-grpo", "7b-lora-64", "7b-lora-128", "two-stage", "tiny", "tiny-sft", "smollm2-sft",
+        "3b-sft",
+        "3b-grpo",
+        "7b-lora-64",
+        "7b-lora-128",
+        "two-stage",
+        "tiny",
+        "tiny-sft",
+        "smollm2-sft",
         "smollm2-grpo",
-    }  # fmt: skip
+    }
     for one in ("tiny", "smollm2-grpo"):
         read_settings(StructuredRunConfig, RECIPES / f"{one}.toml")
     for one in ("tiny-sft", "smollm2-sft"):

@@ -69,8 +69,9 @@ def windowed(by_part: dict[str, str], source: str) -> tuple[Verdict | object, Sc
         reasoning_chain=[{**WRONG["reasoning_chain"][0], "source_evidence": "NOT_FOUND"}],
         error_type="fabrication",
     )
-    return outcome({**{re.escape(words): said for words, said in by_part.items()}, "(?s).": silent}, sources=source,
-                   window=1_000)  # fmt: skip
+    return outcome(
+        {**{re.escape(words): said for words, said in by_part.items()}, "(?s).": silent}, sources=source, window=1_000
+    )
 
 
 def test_support_in_one_window_is_support() -> None:

@@ -44,8 +44,13 @@ def test_the_parts_are_named_and_the_calibration_term_is_as_it_is_added() -> Non
     # One of four fields: R_f = .2; label right; error type known but no fix: .6; confidence missing: .15 * .5
     reward = rewarded(json.dumps({"label": "no", "error_type": "fabrication"}))
     assert reward.parts == {
-        "format": 0.2, "alignment": 0.0, "chain": 0.0, "label": 1.0, "diagnosis": 0.6, "calibration": 0.075,
-    }  # fmt: skip
+        "format": 0.2,
+        "alignment": 0.0,
+        "chain": 0.0,
+        "label": 1.0,
+        "diagnosis": 0.6,
+        "calibration": 0.075,
+    }
     assert tuple(reward.parts) == PARTS
     # .02 + .15 + .09 + .075
     assert reward.total == 0.335
@@ -72,9 +77,21 @@ def test_an_empty_object_earns_what_the_paper_does_not_say() -> None:
 
 @pytest.mark.parametrize(
     "response",
-    ["", "no JSON", "{", "}", "} {", '{"label": }', "[1]", '{"a": NaN}', '{"a": 1} and {"b": 2}', "{'label': 'yes'}",
-     '{"label": "yes",}', '{"a":' * 100_000 + "1" + "}" * 100_000],
-)  # fmt: skip
+    [
+        "",
+        "no JSON",
+        "{",
+        "}",
+        "} {",
+        '{"label": }',
+        "[1]",
+        '{"a": NaN}',
+        '{"a": 1} and {"b": 2}',
+        "{'label': 'yes'}",
+        '{"label": "yes",}',
+        '{"a":' * 100_000 + "1" + "}" * 100_000,
+    ],
+)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_cannot_be_read_earns_0_in_every_part(response: str, variant: Variant) -> None:
     for gold in (A, NA):
@@ -95,13 +112,32 @@ def test_a_fence_inside_an_explanation_stays() -> None:
 @pytest.mark.parametrize(
     ("written", "label"),
     [
-        ("Attributable", A), ("SUPPORTED", A), ("yes", A), ("True.", A), (" entailment ", A), ("**Attributable**", A),
-        ("Not Attributable", NA), ("not_attributable", NA), ("NOT-SUPPORTED", NA), ("no", NA), ("False", NA),
-        ("contradiction", NA), ("neutral", NA), ("Not Attributable.", NA), ("not  supported!", NA),
-        ("unattributable", None), ("Attributable or Not Attributable", None), ("maybe", None), ("", None), (None, None),
-        (True, None), (1, None), (["Attributable"], None), ("yes" * 1000, None),
+        ("Attributable", A),
+        ("SUPPORTED", A),
+        ("yes", A),
+        ("True.", A),
+        (" entailment ", A),
+        ("**Attributable**", A),
+        ("Not Attributable", NA),
+        ("not_attributable", NA),
+        ("NOT-SUPPORTED", NA),
+        ("no", NA),
+        ("False", NA),
+        ("contradiction", NA),
+        ("neutral", NA),
+        ("Not Attributable.", NA),
+        ("not  supported!", NA),
+        ("unattributable", None),
+        ("Attributable or Not Attributable", None),
+        ("maybe", None),
+        ("", None),
+        (None, None),
+        (True, None),
+        (1, None),
+        (["Attributable"], None),
+        ("yes" * 1000, None),
     ],
-)  # fmt: skip
+)
 def test_a_label_counts_by_the_table_and_by_nothing_else(written: object, label: Label | None) -> None:
     # Right labels change R_l and the sign of R_cal; a label that is none is wrong under both golds.
     for gold in (A, NA):
@@ -114,10 +150,19 @@ def test_a_label_counts_by_the_table_and_by_nothing_else(written: object, label:
 @pytest.mark.parametrize(
     ("written", "term"),
     [
-        (1, 0.15), (0.8, 0.12), (0, 0.0), (-3, 0.0), (7, 0.15), (1e999, 0.15), ("0.8", 0.075), (None, 0.075),
-        (True, 0.075), ([0.8], 0.075), (..., 0.075),
+        (1, 0.15),
+        (0.8, 0.12),
+        (0, 0.0),
+        (-3, 0.0),
+        (7, 0.15),
+        (1e999, 0.15),
+        ("0.8", 0.075),
+        (None, 0.075),
+        (True, 0.075),
+        ([0.8], 0.075),
+        (..., 0.075),
     ],
-)  # fmt: skip
+)
 def test_confidence_is_held_to_0_and_1_and_is_a_half_where_it_is_no_number(written: object, term: float) -> None:
     if written == 1e999:
         response = reply(confidence=5).replace('"confidence": 5', '"confidence": 1e999')
@@ -253,9 +298,18 @@ def test_the_bounds_of_the_papers_rules_are_not_those_it_prints() -> None:
 
 
 WORDS = st.sampled_from(
-    ["match", "NOT_FOUND", "supported", "Attributable", "Not Attributable", "12 countries", "8 different nations",
-     "The source says 8.", *ERROR_TYPES]
-)  # fmt: skip
+    [
+        "match",
+        "NOT_FOUND",
+        "supported",
+        "Attributable",
+        "Not Attributable",
+        "12 countries",
+        "8 different nations",
+        "The source says 8.",
+        *ERROR_TYPES,
+    ]
+)
 KEYS = st.sampled_from([*RECORD, *ENTRY, *STEP])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12) | WORDS,

@@ -117,10 +117,13 @@ def test_a_quotation_is_short_and_from_a_sentence_with_evidence() -> None:
     near, far, copied = (
         structured_reward(
             reply(evidence_alignment=[MATCH, {**ENTRY, "source_span": span}]),
-            NA, claim=CLAIM, source=f"{source} {5 * rain}", variant="grounded",
+            NA,
+            claim=CLAIM,
+            source=f"{source} {5 * rain}",
+            variant="grounded",
         ).parts["alignment"]
         for span in ("8 different nations", "Its harbour was dredged twice", f"{source} {3 * rain}")
-    )  # fmt: skip
+    )
     assert (near, far, copied) == (1.0, 0.0, 0.0)
 
 

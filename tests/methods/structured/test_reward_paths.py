@@ -52,10 +52,15 @@ def record(random: Random) -> str:
 
 GOLD = Random(20)
 ROWS: list[dict[str, Any]] = [
-    {"id": f"r{n}", "prompt": [{"role": "user", "content": f"{n}"}], "claim": CLAIM, "source": SOURCE,
-     "gold": GOLD.choice(["Attributable", "Not Attributable"])}
+    {
+        "id": f"r{n}",
+        "prompt": [{"role": "user", "content": f"{n}"}],
+        "claim": CLAIM,
+        "source": SOURCE,
+        "gold": GOLD.choice(["Attributable", "Not Attributable"]),
+    }
     for n in range(100)
-]  # fmt: skip
+]
 REPLIES = [[record(random) for _ in range(SAMPLES)] for random in map(Random, range(len(ROWS)))]
 SCORES: dict[Rules, Score] = {one: score_by(RewardSettings(one)) for one in get_args(Rules)}
 

@@ -79,10 +79,17 @@ def test_a_missed_gold_label_is_not_told_but_tried_anew() -> None:
     [
         ("error_type", reply(error_type=None)),
         ("fix", reply(fix_suggestion="none")),
-        ("grounded", reply(evidence_alignment=[
-            *WRONG["evidence_alignment"], {"claim_span": "The bridge", "source_span": "A ferry", "status": "match"}])),
+        (
+            "grounded",
+            reply(
+                evidence_alignment=[
+                    *WRONG["evidence_alignment"],
+                    {"claim_span": "The bridge", "source_span": "A ferry", "status": "match"},
+                ]
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_other_demands_are_told_and_met_at_the_second_chance(demand: Any, lacking: str) -> None:
     assert annotated([lacking])[0].record is not None
     made, model = annotated([lacking, reply()], demands=[demand])
@@ -121,8 +128,13 @@ def test_a_lesson_asks_what_the_verifier_asks_and_reads_back_as_the_record() -> 
     record = parse_reply(reply(), Reply)
     assert parse_reply(training_reply(record), Reply) == record
     assert [*json.loads(training_reply(record))][:6] == [
-        "evidence_alignment", "reasoning_chain", "label", "confidence", "error_type", "fix_suggestion",
-    ]  # fmt: skip
+        "evidence_alignment",
+        "reasoning_chain",
+        "label",
+        "confidence",
+        "error_type",
+        "fix_suggestion",
+    ]
     asked = example_prompt(Claim(CLAIM), [Source(SOURCE)])
     assert asked is not None
     assert asked[0] == {"role": "system", "content": structured_prompt().system}

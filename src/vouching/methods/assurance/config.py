@@ -60,7 +60,13 @@ class AssuranceRunConfig(GrpoConfig):
     def played(self, turns: int) -> AssuranceGame:
         """The game to train on, for tasks of at most ``turns`` units."""
         return AssuranceGame(
-            self.sampling.group_size, self.game.candidates, self.game.revision_temperature,
-            AssuranceCosts(self.game.intervention_cost, self.game.revision_cost), self.game.proposals, self.game.oracle,
-            self.game.alone, turns=turns, margin=self.game.margin,
-        )  # fmt: skip
+            self.sampling.group_size,
+            self.game.candidates,
+            self.game.revision_temperature,
+            AssuranceCosts(self.game.intervention_cost, self.game.revision_cost),
+            self.game.proposals,
+            self.game.oracle,
+            self.game.alone,
+            turns=turns,
+            margin=self.game.margin,
+        )

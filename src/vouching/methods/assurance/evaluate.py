@@ -40,13 +40,19 @@ _LONGEST_KEY = 500
 _TRAPS = [InvalidOperation, DivisionByZero, Overflow]
 CONTEXT = Context(prec=34, Emin=-60, Emax=30, rounding=ROUND_HALF_UP, traps=_TRAPS)
 _ARITHMETIC: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
     ast.Div: cast("Callable[[Decimal, Decimal], Decimal]", operator.truediv),
-}  # fmt: skip
+}
 _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne,
-}  # fmt: skip
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,9 +394,12 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _kind(value: Any) -> str:
     names: tuple[tuple[Any, str], ...] = (
-        (bool, "a boolean"), (Decimal | int | float, "a number"), (str, "a string"), (list, "a list"),
+        (bool, "a boolean"),
+        (Decimal | int | float, "a number"),
+        (str, "a string"),
+        (list, "a list"),
         (type(None), "null"),
-    )  # fmt: skip
+    )
     return next((name for kind, name in names if isinstance(value, kind)), "an object")
 
 

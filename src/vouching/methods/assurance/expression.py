@@ -34,19 +34,57 @@ DEEPEST = 40
 ROOTS = frozenset({"data", "unit", "table", "value"})
 """Names that are always defined."""
 FUNCTIONS: dict[str, tuple[int, int]] = {
-    "abs": (1, 1), "all": (1, 1), "amount": (1, 1), "any": (1, 1), "band": (2, 2), "ceil": (1, 1), "count": (1, 1),
-    "days": (2, 2), "default": (2, 2), "floor": (1, 1), "has": (1, 1), "max": (1, 20), "min": (1, 20), "round": (1, 2),
+    "abs": (1, 1),
+    "all": (1, 1),
+    "amount": (1, 1),
+    "any": (1, 1),
+    "band": (2, 2),
+    "ceil": (1, 1),
+    "count": (1, 1),
+    "days": (2, 2),
+    "default": (2, 2),
+    "floor": (1, 1),
+    "has": (1, 1),
+    "max": (1, 20),
+    "min": (1, 20),
+    "round": (1, 2),
     "sum": (1, 1),
-}  # fmt: skip
+}
 """The functions, with their minimum and maximum number of arguments."""
 LOOPS = frozenset({"all", "any", "count", "max", "min", "sum"})
 """Functions that take ``... for x in list`` as their one argument."""
 _PLAIN = (
-    ast.Name, ast.Attribute, ast.Constant, ast.IfExp, ast.List, ast.Tuple,
-    ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.USub, ast.UAdd, ast.Not, ast.Load,
-    ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod,
-    ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn,
-)  # fmt: skip
+    ast.Name,
+    ast.Attribute,
+    ast.Constant,
+    ast.IfExp,
+    ast.List,
+    ast.Tuple,
+    ast.BoolOp,
+    ast.And,
+    ast.Or,
+    ast.UnaryOp,
+    ast.USub,
+    ast.UAdd,
+    ast.Not,
+    ast.Load,
+    ast.BinOp,
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.Div,
+    ast.FloorDiv,
+    ast.Mod,
+    ast.Compare,
+    ast.Eq,
+    ast.NotEq,
+    ast.Lt,
+    ast.LtE,
+    ast.Gt,
+    ast.GtE,
+    ast.In,
+    ast.NotIn,
+)
 
 
 class ExpressionError(InputError):

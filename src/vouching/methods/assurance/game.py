@@ -45,9 +45,7 @@ from vouching.methods.base import Play, Row, Sampler, gathered_measures
 from vouching.models.base import Message
 from vouching.types import Claim, Group, Proposal, Reward, Rollout, SafetyCase, TaskUnit, UnitResult, Unverified, Value
 
-Ask: TypeAlias = Callable[
-    [Role, UnitState, Proposal | None, SafetyCase | None, Proposal | None], Sequence[Message]
-]  # fmt: skip
+Ask: TypeAlias = Callable[[Role, UnitState, Proposal | None, SafetyCase | None, Proposal | None], Sequence[Message]]
 """What a role is asked at a unit, from the proposal, the case and the revision as far as there are any."""
 Force: TypeAlias = Callable[[Action, TaskUnit], str]
 """A reply that takes an action and nothing else, in the layout that the role's prompt asks for."""

@@ -32,8 +32,13 @@ _NAME = 120
 _ENTRIES = 6
 _STATED = any_of(NUMBER, BOOLEAN, short_text(_NAME), NULL)
 _VALUES: Mapping[ValueType, Schema] = {
-    "amount": NUMBER, "number": NUMBER, "integer": NUMBER, "boolean": BOOLEAN, "text": _TEXT, "choice": _TEXT,
-}  # fmt: skip
+    "amount": NUMBER,
+    "number": NUMBER,
+    "integer": NUMBER,
+    "boolean": BOOLEAN,
+    "text": _TEXT,
+    "choice": _TEXT,
+}
 
 
 def line_schema(unit: TaskUnit) -> Schema:
@@ -46,14 +51,22 @@ def case_schema(unit: TaskUnit) -> Schema:
     """The JSON Schema of a verifier's reply."""
     name = short_text(_NAME)
     finding = record(
-        form=name, line=one_of(unit.id), claim=_TEXT, verdict=one_of("correct", "wrong"), confidence=NUMBER,
-        arguments=list_of(_TEXT, _ENTRIES), evidence=list_of(record(type=name, location=name, value=_STATED), _ENTRIES),
-        rules=list_of(name, _ENTRIES), correction=any_of(_value(unit), NULL),
-    )  # fmt: skip
+        form=name,
+        line=one_of(unit.id),
+        claim=_TEXT,
+        verdict=one_of("correct", "wrong"),
+        confidence=NUMBER,
+        arguments=list_of(_TEXT, _ENTRIES),
+        evidence=list_of(record(type=name, location=name, value=_STATED), _ENTRIES),
+        rules=list_of(name, _ENTRIES),
+        correction=any_of(_value(unit), NULL),
+    )
     return record(
-        claim_id=name, overall_verdict=one_of("accept", "reject"), overall_confidence=NUMBER,
+        claim_id=name,
+        overall_verdict=one_of("accept", "reject"),
+        overall_confidence=NUMBER,
         line_findings=list_of(finding, 1, 1),
-    )  # fmt: skip
+    )
 
 
 def choice_schema() -> Schema:

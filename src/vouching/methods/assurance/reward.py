@@ -159,8 +159,9 @@ def reward_of_row(
     unit = Transition(s_x, row["y"], row.get("a"), s_z)
     rewards = action_rewards(s_x, s_z, costs)
     pairs: dict[str, tuple[Action, Action] | None] = {
-        "verifier": ("SAC", "NS"), "generator": ("KEEP", "REVISE") if unit.y == "SAC" else None,
-    }  # fmt: skip
+        "verifier": ("SAC", "NS"),
+        "generator": ("KEEP", "REVISE") if unit.y == "SAC" else None,
+    }
     known = {
         player: {str(one): rewards[one].total if one in rewards else None for one in actions} if actions else None
         for player, actions in pairs.items()
@@ -203,9 +204,10 @@ def _label(row: Mapping[str, Any], name: str) -> bool | None:
 
 UNREADABLE = Reward(0.0, {"outcome": 0.0, "readable": 0.0})
 _NEEDED: Mapping[Any, tuple[str, ...]] = {
-    "generator": ("unit", "gold"), "verifier": ("unit", "gold", "proposal"),
+    "generator": ("unit", "gold"),
+    "verifier": ("unit", "gold", "proposal"),
     "approver": ("unit", "gold", "proposal", "revision"),
-}  # fmt: skip
+}
 """Fields of a row, by who replies."""
 
 

@@ -248,10 +248,15 @@ def _units(given: Sequence[_Unit]) -> tuple[TaskUnit, ...]:
         taken.add(unit.id)
         units.append(
             TaskUnit(
-                unit.id, unit.type, unit.description, tuple(unit.rules), tuple(unit.depends_on), tuple(unit.choices),
+                unit.id,
+                unit.type,
+                unit.description,
+                tuple(unit.rules),
+                tuple(unit.depends_on),
+                tuple(unit.choices),
                 unit.form,
             )
-        )  # fmt: skip
+        )
     return tuple(units)
 
 

@@ -63,9 +63,10 @@ def read_value(raw: Any, unit: TaskUnit, place: str) -> Value:
     if unit.type in ("choice", "text"):
         return _read_text(raw, unit, place)
     expected = {
-        "amount": "an amount: a number, or a string such as $1,234.50", "number": "a number",
+        "amount": "an amount: a number, or a string such as $1,234.50",
+        "number": "a number",
         "integer": "a whole number",
-    }[unit.type]  # fmt: skip
+    }[unit.type]
     number = read_amount(raw) if unit.type == "amount" and isinstance(raw, str) else as_decimal(raw)
     if number is None:
         raise InputError(f"{place} is {shown_json(raw)}, expected {expected}")
@@ -139,9 +140,18 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
 _DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 _SINGLE: dict[str, bool | None] = {
-    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
-    "null": None, "Null": None, "NULL": None, "~": None, "": None,
-}  # fmt: skip
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "~": None,
+    "": None,
+}
 
 
 def read_data(text: str, name: str = "the file", yaml: bool | None = None) -> Any:

@@ -180,14 +180,20 @@ def _result(state: UnitState, proposal: Proposal | None, found: Review) -> UnitR
         return UnitResult(state.unit.id, shown, False, None, shown, judged_by=found.by)
     faults = evidence_faults(case.evidence, state)
     return UnitResult(
-        state.unit.id, shown, True, None, shown, case.claim, case.argument,
+        state.unit.id,
+        shown,
+        True,
+        None,
+        shown,
+        case.claim,
+        case.argument,
         evidence=tuple((one.location, "" if one.value is None else _text(one.value)) for one in case.evidence),
         rules=case.rules,
         correction=None if case.correction is None else value_text(case.correction, state.unit.type),
         flagged=tuple(fault for fault in faults if fault),
         quality=case_quality(case, state, faults).total,
         judged_by=found.by,
-    )  # fmt: skip
+    )
 
 
 def _decided(step: Step, unit: TaskUnit, revision: Proposal | None, revise: bool, why: str) -> Step:

@@ -79,9 +79,13 @@ def beside(source: Source, start: int, end: int, text: str | None = None, base: 
 
 
 def compared(
-    pair: Pair, ruling: Ruling, samples: Sequence[Checked | None], response: str, sources: Sequence[Source],
+    pair: Pair,
+    ruling: Ruling,
+    samples: Sequence[Checked | None],
+    response: str,
+    sources: Sequence[Source],
     match: Match = "units",
-) -> PairResult:  # fmt: skip
+) -> PairResult:
     """The finding for a question: the ruling on its values, with places, votes and directions.
 
     >>> from vouching.judging.matching import rule

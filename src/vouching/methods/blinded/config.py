@@ -87,9 +87,15 @@ class BlindedRunConfig(GrpoConfig):
         """
         settings = self.game
         game = BlindedGame(
-            self.sampling.group_size, settings.votes, settings.rules, settings.checker_learns,
-            settings.style, preference, audit_watch(open_blinded()), settings.wording,
-        )  # fmt: skip
+            self.sampling.group_size,
+            settings.votes,
+            settings.rules,
+            settings.checker_learns,
+            settings.style,
+            preference,
+            audit_watch(open_blinded()),
+            settings.wording,
+        )
         return Plan(game, read_questions(self.rows), read_questions(self.dev), best_by="oracle/supported")
 
 

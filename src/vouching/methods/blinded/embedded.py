@@ -71,11 +71,14 @@ _MAX_POSSIBLE = 8
 _SYNONYMS_OF_FIELD = {
     stem(name): tuple(map(stem, words.split()))
     for name, words in {
-        "stars": "rating rated", "hours": "open close operate", "address": "located situated street",
-        "price": "cost charge", "review": "customer reviewer guest patron client gave",
+        "stars": "rating rated",
+        "hours": "open close operate",
+        "address": "located situated street",
+        "price": "cost charge",
+        "review": "customer reviewer guest patron client gave",
         "business": "restaurant establishment overall place shop store hotel bar cafe diner eatery spot salon company",
     }.items()
-}  # fmt: skip
+}
 """Names of fields and the words that sentences use for them."""
 _BUSINESS, _REVIEW = stem("business"), stem("review")
 _GIVING = frozenset(map(stem, "gave give gives giving awarded awards".split()))

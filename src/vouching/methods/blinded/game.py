@@ -108,9 +108,14 @@ class PolicyChecker:
             longest = max(range(len(votes)), key=lambda at, of=one.batches: len(of[at]), default=None)
             trained = None if longest is None else votes[longest][0]
             self.checks.append(Checks(len(read), tuple(vote for question in read for vote in question), trained))
-            answered.append(Answered(tuple(
-                tuple(sourced([vote], shown, one.sources) or Checked() for vote in question) for question in read
-            )))  # fmt: skip
+            answered.append(
+                Answered(
+                    tuple(
+                        tuple(sourced([vote], shown, one.sources) or Checked() for vote in question)
+                        for question in read
+                    )
+                )
+            )
         return answered
 
     async def aclose(self) -> None:
@@ -256,8 +261,11 @@ def _measures(one: Audit) -> Iterator[Measures]:
     """Early signs of vanishing questions and of checkers that give up."""
     leaked = sum(isinstance(found, PairResult) and found.outcome == "leaked" for found in one.report.findings)
     numbers = len(find_numbers(one.report.response))
-    yield {"questions/asked": float(one.checks.questions), "questions/numbers": float(numbers),
-           "questions/leaked": float(leaked)}  # fmt: skip
+    yield {
+        "questions/asked": float(one.checks.questions),
+        "questions/numbers": float(numbers),
+        "questions/leaked": float(leaked),
+    }
     for vote in one.checks.votes:
         yield {"readable": float(vote is not None)}
         if vote is not None:

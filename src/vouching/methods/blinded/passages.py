@@ -228,9 +228,17 @@ DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sun
 _DAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?s?\b\.?"
 _DAYS = re.compile(rf"\b{_DAY}(?:(?:\s*(?:,|and|&|to|through|thru|until|-|–|—|/)\s*)+(?:on )?{_DAY})*", re.IGNORECASE)
 _NAMED_DAYS = {
-    "weekdays": DAYS[:5], "weekday": DAYS[:5], "weekends": DAYS[5:], "weekend": DAYS[5:], "daily": DAYS,
-    "every day": DAYS, "all week": DAYS, "seven days": DAYS, "7 days": DAYS, "during the week": DAYS[:5],
-}  # fmt: skip
+    "weekdays": DAYS[:5],
+    "weekday": DAYS[:5],
+    "weekends": DAYS[5:],
+    "weekend": DAYS[5:],
+    "daily": DAYS,
+    "every day": DAYS,
+    "all week": DAYS,
+    "seven days": DAYS,
+    "7 days": DAYS,
+    "during the week": DAYS[:5],
+}
 _GROUPS = re.compile(rf"{_DAYS.pattern}|\b(?:{'|'.join(_NAMED_DAYS)})\b", re.IGNORECASE)
 _TO = re.compile(r"\s*(?:to|through|thru|until|-|–|—)\s*", re.IGNORECASE)
 _TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b|-)|\d{1,2}:\d\d", re.IGNORECASE)

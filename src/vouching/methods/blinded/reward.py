@@ -45,9 +45,12 @@ PARTS = ("questions", "matches", "different", "unanswered", "contradictory", "le
 """Names of the parts: questions asked and their outcomes; questions dropped because they contain their answer;
 questions missing to k; share of the response's numbers asked about, in [0, 1]."""
 _PART_OF: dict[BlindOutcome, str] = {
-    "same": "matches", "different": "different", "not_found": "unanswered", "contradictory": "contradictory",
+    "same": "matches",
+    "different": "different",
+    "not_found": "unanswered",
+    "contradictory": "contradictory",
     "leaked": "leaks",
-}  # fmt: skip
+}
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]+")
 _UNSTATED: BlindOutcome = "not_found"
 _RELEASED_STEP, _RELEASED_LIMIT = 0.1, 13
@@ -137,9 +140,14 @@ def audited(reply: str) -> str:
 
 
 def reward_of_row(
-    row: Mapping[str, Any], *, scale: Scale = PAPER.scale, match: Match = PAPER.match,
-    min_questions: int = PAPER.min_questions, min_numbers: int = PAPER.min_numbers, on_topic: bool = PAPER.on_topic,
-) -> dict[str, Any]:  # fmt: skip
+    row: Mapping[str, Any],
+    *,
+    scale: Scale = PAPER.scale,
+    match: Match = PAPER.match,
+    min_questions: int = PAPER.min_questions,
+    min_numbers: int = PAPER.min_numbers,
+    on_topic: bool = PAPER.on_topic,
+) -> dict[str, Any]:
     """Total and parts of an audit from a file: a report, or a response with pairs that checkers answered.
 
     Without a report the row has ``response`` and ``pairs``, each with question, answer and checked: an answer per

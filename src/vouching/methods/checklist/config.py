@@ -112,9 +112,14 @@ class ChecklistSettings:
     def outside(self, seed: int) -> ChecklistConfig:
         """How an outside judge is asked."""
         return ChecklistConfig(
-            self.tau, self.votes, self.aggregate, seed=seed, max_tokens=self.judge_tokens, holistic=self.holistic,
+            self.tau,
+            self.votes,
+            self.aggregate,
+            seed=seed,
+            max_tokens=self.judge_tokens,
+            holistic=self.holistic,
             wording=self.wording,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,9 +107,13 @@ def make_gold(files: MadeFiles, options: GoldOptions, model: Model, run: RunJob 
     journal = files.journal(unlabelled)
     labels = {**_labels_before(files), **options.labels}
     settings = {
-        "command": "data gold", "model": model.name, "samples": options.samples, "seed": options.seed,
-        "max_tokens": options.max_tokens, "vouching": __version__,
-    }  # fmt: skip
+        "command": "data gold",
+        "model": model.name,
+        "samples": options.samples,
+        "seed": options.seed,
+        "max_tokens": options.max_tokens,
+        "vouching": __version__,
+    }
     work = AsyncWorkFactory(lambda: async_work(_answering(model, options, _numbers(journal))), model.aclose)
     look = looker(lambda line: {"rows": 1})
     summary = run(files.job(work, look, settings, INSTRUCTION_KEYS, unlabelled))
@@ -209,9 +213,13 @@ def _examples(line: Mapping[str, Any], labels: Mapping[str, bool]) -> Iterator[d
             if label is None and item.rule is not None:
                 label, by = rule_on(item, answer).passed, "rule"
             yield {
-                "id": name, "x": line["x"], "y": answer, "c": item.text,
-                "l": None if label is None else int(label), "by": None if label is None else by,
-            }  # fmt: skip
+                "id": name,
+                "x": line["x"],
+                "y": answer,
+                "c": item.text,
+                "l": None if label is None else int(label),
+                "by": None if label is None else by,
+            }
 
 
 def _summary(counts: Counter[str], unlabelled: Path) -> Iterator[str]:

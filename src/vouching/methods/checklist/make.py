@@ -244,8 +244,13 @@ def make_checklists(files: MadeFiles, maker: ChecklistMaker, rules: bool = False
             "faults": [asdict(one) for one in made.faults],
         }
 
-    settings = {"command": "data checklist", **maker.settings, "rules": rules, "prompt": make_digest(),
-                "vouching": __version__}  # fmt: skip
+    settings = {
+        "command": "data checklist",
+        **maker.settings,
+        "rules": rules,
+        "prompt": make_digest(),
+        "vouching": __version__,
+    }
     work = AsyncWorkFactory(lambda: async_work(make), maker.aclose)
     summary = run(files.job(work, looker(_counts), settings, INSTRUCTION_KEYS))
     lines = [*read_lines(files.journal())]

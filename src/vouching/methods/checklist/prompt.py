@@ -33,9 +33,13 @@ _MAX_REPLY = 4_000
 
 
 def item_messages(
-    instruction: str, response: str, question: str, form: Form = "word", sources: Sequence[Source] = (),
+    instruction: str,
+    response: str,
+    question: str,
+    form: Form = "word",
+    sources: Sequence[Source] = (),
     wording: Wording = "ours",
-) -> tuple[Message, ...]:  # fmt: skip
+) -> tuple[Message, ...]:
     """The question about one item (App. A.3.1), with ``sources`` that came with the instruction.
 
     >>> messages = item_messages("Name a bridge.", "The Akashi bridge.", "Is a bridge named?")

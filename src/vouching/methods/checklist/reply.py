@@ -21,8 +21,12 @@ from vouching.judging.schemas import Schema, json_fields, json_list, list_of, on
 from vouching.models.base import spoken
 
 _WORDS: dict[str, bool | None] = {
-    "yes": True, "no": False, "unclear": None, "uncertain": None, "unsure": None,
-}  # fmt: skip
+    "yes": True,
+    "no": False,
+    "unclear": None,
+    "uncertain": None,
+    "unsure": None,
+}
 _WORD = rf"({'|'.join(_WORDS)})\b"
 _ANNOUNCED = re.compile(
     rf"(?P<line>^[^\w\n]*)?\b(?:answer|verdict|judge?ment)\b\W{{1,6}}(?:is\W{{1,4}})?{_WORD}(?P<rest>.*)",

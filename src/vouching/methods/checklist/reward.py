@@ -100,9 +100,12 @@ def report_reward(report: Report, rules: ChecklistRules = PAPER) -> Reward | Unv
 
 
 async def reply_reward(
-    verifier: ChecklistVerifier, instruction: str, reply: str, items: Sequence[ChecklistItem] | None = None,
+    verifier: ChecklistVerifier,
+    instruction: str,
+    reply: str,
+    items: Sequence[ChecklistItem] | None = None,
     rules: ChecklistRules = PAPER,
-) -> Reward | Unverified:  # fmt: skip
+) -> Reward | Unverified:
     """The reward of a policy's reply, without its reasoning; a blank reply passes nothing and is not judged.
 
     Args:
@@ -211,9 +214,13 @@ def verifier_reward(vote: bool | None, label: bool) -> float:
 
 
 def reward_of_row(
-    row: Mapping[str, Any], *, tau: float = PAPER.tau, tau_minus: float = PAPER.tau_minus, beta: float = PAPER.beta,
+    row: Mapping[str, Any],
+    *,
+    tau: float = PAPER.tau,
+    tau_minus: float = PAPER.tau_minus,
+    beta: float = PAPER.beta,
     aggregate: Aggregate = PAPER.aggregate,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Total and parts of a row from a file: all quantities of Algorithm 1 for the votes on one response.
 
     The row has ``votes``, or the ``findings`` of a report, and optionally ``holistic``; the other arguments are those

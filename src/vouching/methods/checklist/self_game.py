@@ -166,9 +166,10 @@ class SelfVerifyGame:
         """The number of steps played, and the replay buffer."""
         kept = self._replay
         return {
-            "played": self._played, "replay": [] if kept is None else kept.state_dict(),
+            "played": self._played,
+            "replay": [] if kept is None else kept.state_dict(),
             "exact": [] if kept is None else kept.exact,
-        }  # fmt: skip
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resume from :meth:`state_dict`."""
@@ -194,11 +195,14 @@ class SelfVerifyGame:
         rewards = [_reward(one.report, rules) for one in judged]  # lines 7 to 12
         groups = [
             build_group(
-                one.place, [each.rollout for each in judged[at : at + self.samples]], rewards[at : at + self.samples],
+                one.place,
+                [each.rollout for each in judged[at : at + self.samples]],
+                rewards[at : at + self.samples],
                 self.samples,
             )[0]
-            for at, one in enumerate(judged) if at % self.samples == 0
-        ]  # fmt: skip
+            for at, one in enumerate(judged)
+            if at % self.samples == 0
+        ]
         found = [watched(one.task, one.report.response, reward) for one, reward in zip(judged, rewards, strict=True)]
         if self._replay is not None:
             tagged = [example for one, cast in zip(judged, votes, strict=True) for example in _tagged(one, cast, rules)]
@@ -230,12 +234,19 @@ class SelfVerifyGame:
         )
         answers = iter(voter.rollouts)
         return [
-            Judged(task, place, one, report, {
-                k: [replace(vote, turn=1) for vote in next(answers)]
-                for k, item in enumerate(task.items) if report.response and item.rule is None
-            })
+            Judged(
+                task,
+                place,
+                one,
+                report,
+                {
+                    k: [replace(vote, turn=1) for vote in next(answers)]
+                    for k, item in enumerate(task.items)
+                    if report.response and item.rule is None
+                },
+            )
             for (place, task, one), report in zip(responses, reports, strict=True)
-        ]  # fmt: skip
+        ]
 
     async def _learn(self, sampler: Sampler, replay: Replay, rows: int) -> tuple[list[Group | None], list[Measures]]:
         """G answers to a labelled item for each row, and the rates of yes on gold items."""
@@ -295,10 +306,15 @@ def _penalised(one: Judged, number: int, votes_KJ: Sequence[Votes], score: float
         if k not in one.answers:
             continue
         key = f"{one.place}:{number}:{k}"
-        yield Group(key, PARTITION, "plain", tuple(
-            replace(answer, role=PARTITION, group=key, estimator="plain", weight=-weight, reward=Reward(yes))
-            for answer, yes in zip(one.answers[k], partition_rewards(votes_KJ[k]), strict=True)
-        ))  # fmt: skip
+        yield Group(
+            key,
+            PARTITION,
+            "plain",
+            tuple(
+                replace(answer, role=PARTITION, group=key, estimator="plain", weight=-weight, reward=Reward(yes))
+                for answer, yes in zip(one.answers[k], partition_rewards(votes_KJ[k]), strict=True)
+            ),
+        )
 
 
 def _against_the_rule(one: Judged, votes_KJ: Sequence[Votes]) -> Iterator[bool | None]:

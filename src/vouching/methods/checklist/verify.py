@@ -158,9 +158,12 @@ class ModelVoter:
         temperature = config.temperature if config.votes > 1 else 0.0
         schema = answer_schema(config.reasons)
         sampling = Sampling(
-            token_limit(config.max_tokens, schema), temperature, n=config.votes, seed=config.seed,
+            token_limit(config.max_tokens, schema),
+            temperature,
+            n=config.votes,
+            seed=config.seed,
             json_schema=schema if config.wording == "ours" else None,
-        )  # fmt: skip
+        )
         completions: list[Completion] = []
         found = await ask(self.model, messages, sampling, _read, lambda _: ask_again(), completions)
         unread = [answer for answer in found if isinstance(answer, Unread)]

@@ -64,8 +64,18 @@ class RankConfig:
     def __post_init__(self) -> None:
         if not self.pairs:
             raise ConfigError("pairs must not be empty: list the files written by  vouch data pairs")
-        positive = ("max_tokens", "margin", "epochs", "batch_pairs", "micro_batch", "learning_rate", "lora_alpha",
-                    "evaluate_every", "checkpoint_every", "threads")  # fmt: skip
+        positive = (
+            "max_tokens",
+            "margin",
+            "epochs",
+            "batch_pairs",
+            "micro_batch",
+            "learning_rate",
+            "lora_alpha",
+            "evaluate_every",
+            "checkpoint_every",
+            "threads",
+        )
         require(self, above=positive, at_least=("max_steps", "lora_rank"))
         if not 0 < self.held_share < 1:
             raise ConfigError(f"held_share must be above 0 and below 1, got {self.held_share}")

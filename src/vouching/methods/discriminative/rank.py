@@ -200,9 +200,14 @@ class ScoringRanker:
         return candidate.answer if self.scorer.reads == "passages" else candidate.read.text
 
     async def _ranked(
-        self, number: int, answer: str, claim: Claim, part: Compression | None, scored: Scored,
+        self,
+        number: int,
+        answer: str,
+        claim: Claim,
+        part: Compression | None,
+        scored: Scored,
         found: tuple[Source, ...],
-    ) -> RankedAnswer:  # fmt: skip
+    ) -> RankedAnswer:
         answered = RankedAnswer(
             number=number,
             text=answer,

@@ -51,8 +51,11 @@ PUBLISHED: Mapping[_Scenario, tuple[float, float]] = {
 }
 """Table 14."""
 LANDSCAPE: Mapping[_Scenario, float] = {
-    "right, good": 1.13, "wrong, good": 0.63, "right, poor": 0.28, "unreadable": 0.0,
-}  # fmt: skip
+    "right, good": 1.13,
+    "wrong, good": 0.63,
+    "right, poor": 0.28,
+    "unreadable": 0.0,
+}
 """Table 1, without a row for a wrong label after poor reasoning."""
 
 

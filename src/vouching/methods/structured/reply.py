@@ -202,8 +202,15 @@ def schema_for(kind: type[Reply] | type[LabelReply], claim: str) -> dict[str, An
 def _schema(kind: type[Reply] | type[LabelReply], length: int) -> dict[str, Any]:
     """Every key is required and no others are allowed, as servers expect; a confidence is in the label, so >= .5."""
     part = min(length, _QUOTE)
-    bounds = {"claim_span": part, "claim_part": part, "source_span": _QUOTE, "source_evidence": _QUOTE,
-              "explanation": _SENTENCE, "fix_suggestion": length + _EDIT, "revised_claim": length + _EDIT}  # fmt: skip
+    bounds = {
+        "claim_span": part,
+        "claim_part": part,
+        "source_span": _QUOTE,
+        "source_evidence": _QUOTE,
+        "explanation": _SENTENCE,
+        "fix_suggestion": length + _EDIT,
+        "revised_claim": length + _EDIT,
+    }
     schema: dict[str, Any] = _bare(_adapter(kind).json_schema())
     for one in (schema, *schema.get("$defs", {}).values()):
         one["required"] = [*one["properties"]]

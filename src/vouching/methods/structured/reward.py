@@ -290,9 +290,13 @@ def _chain_score(steps: object, short_explanation: float, void: int = 0) -> floa
 
 
 def _diagnosis_score(
-    record: Mapping[str, Any], gold: Label, predicted: Label | None, variant: Variant, floor: float,
+    record: Mapping[str, Any],
+    gold: Label,
+    predicted: Label | None,
+    variant: Variant,
+    floor: float,
     grounds: Grounds | None,
-) -> float:  # fmt: skip
+) -> float:
     """R_d (eq. 10): no error claimed if there is none, else its type and a fix."""
     named, fix_length = record.get("error_type"), _length(record.get("fix_suggestion"))
     if gold == "Attributable":

@@ -70,8 +70,11 @@ class StructuredWeights:
 PAPER = StructuredWeights()
 """Algorithm 1, from line 10."""
 _CONFIDENCE: dict[Calibration, tuple[float, float]] = {
-    "on": (0.15, 0.10), "off": (0.0, 0.0), "symmetric": (0.125, 0.125), "brier": (0.15, 0.10),
-}  # fmt: skip
+    "on": (0.15, 0.10),
+    "off": (0.0, 0.0),
+    "symmetric": (0.125, 0.125),
+    "brier": (0.15, 0.10),
+}
 """Bonus and penalty. The symmetric form and the Brier score keep their sum, .25."""
 
 

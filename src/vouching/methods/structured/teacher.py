@@ -208,9 +208,13 @@ _KNOWN = ("error_type", "original")
 
 
 def annotate_rows(
-    files: MadeFiles, teacher: Teacher, prompts: Path | None = None, run: RunJob = run_rows, wording: Wording = "ours",
+    files: MadeFiles,
+    teacher: Teacher,
+    prompts: Path | None = None,
+    run: RunJob = run_rows,
+    wording: Wording = "ours",
     open_teacher: Callable[[], Teacher] | None = None,
-) -> Made:  # fmt: skip
+) -> Made:
     """Annotate the rows of a file or a folder; accepted rows become chats, as TRL's SFT reads them.
 
     Args:
@@ -223,9 +227,14 @@ def annotate_rows(
     """
     demands, asked = teacher.demands, structured_prompt(wording=wording)
     settings = {
-        "command": "data annotate", "model": teacher.model.name, "demands": ",".join(sorted(demands)),
-        **teacher.settings, "prompt": teacher_prompt().digest, "student": asked.digest, "vouching": __version__,
-    }  # fmt: skip
+        "command": "data annotate",
+        "model": teacher.model.name,
+        "demands": ",".join(sorted(demands)),
+        **teacher.settings,
+        "prompt": teacher_prompt().digest,
+        "student": asked.digest,
+        "vouching": __version__,
+    }
 
     others = (prompts,) if prompts else ()
     opens = None if open_teacher is None else partial(_opened, open_teacher, wording)

@@ -30,7 +30,7 @@ from vouching.methods.structured.reading import (
     merge,
     read_label,
     read_reply,
-)  # fmt: skip
+)
 from vouching.methods.structured.reply import LabelReply, Reply, parse_reply, schema_for
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of, in_thread
