@@ -122,8 +122,8 @@ def sampling_clock(trainer: Any) -> list[float]:
     return seconds
 
 
-def main() -> None:
-    """Alternate the runs, write the results."""
+def read_options() -> argparse.Namespace:
+    """The options, refused where they do not fit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=8)
@@ -136,6 +136,12 @@ def main() -> None:
         parser.error("--engine vllm requires --only vouch or --only trl: two engines do not fit into one process")
     if not (options.rehearse or torch.cuda.is_available()):
         parser.error("there is no GPU here; benchmarks/engine.py measures on a CPU")
+    return options
+
+
+def main() -> None:
+    """Alternate the runs, write the results."""
+    options = read_options()
     found: dict[str, list[dict[str, float]]] = {who: [] for who in ([options.only] if options.only else OURS_AND_TRLS)}
     with tempfile.TemporaryDirectory() as name:
         folder, data = Path(name), prompts(64)

@@ -63,6 +63,16 @@ def scale_lines(record: Figures) -> Iterator[str]:
     yield from _limits(found, record["jobs"])
     yield ""
     yield f"For {MANY:,} rows, at the rate of Ray per actor on {record['cores']} cores:"
+    yield from _costs(found, record)
+    for name, what in (("killed", "a run that was killed"), ("nodes", "a run of which a node was removed")):
+        if name in record:
+            one = record[name]
+            times = f" {sum(one['kills'].values())} times" if "kills" in one else ""
+            yield ""
+            yield f"Of {one['rows']:,} rows, {what}{times} lost {one['lost']} and doubled {one['doubled']}."
+
+
+def _costs(found: Figures, record: Figures) -> Iterator[str]:
     yield from table(
         ("rows", "core hours >", "GB out >", *(f"{name} >" for name, _, _ in MACHINES)),
         (
@@ -84,12 +94,6 @@ def scale_lines(record: Figures) -> Iterator[str]:
         f"beyond {record['cores']} cores; and that the rate of the {max(one['rows'] for one in found.values()):,} rows "
         f"of the largest run is that of {MANY:,}."
     )
-    for name, what in (("killed", "a run that was killed"), ("nodes", "a run of which a node was removed")):
-        if name in record:
-            one = record[name]
-            times = f" {sum(one['kills'].values())} times" if "kills" in one else ""
-            yield ""
-            yield f"Of {one['rows']:,} rows, {what}{times} lost {one['lost']} and doubled {one['doubled']}."
 
 
 def _limits(found: Figures, jobs: int) -> Iterator[str]:
