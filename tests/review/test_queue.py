@@ -15,6 +15,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.ledger import Entry, Ledger, RetentionRule, open_ledger
 from vouching.ledger.ledger import migrate_ledger
 from vouching.review import Decision, ItemId, ItemTakenError, QueueCounts, QueueFilters, ReviewItem, ReviewQueue
+from vouching.review.projection import kept_object
 
 WRONG = "Not Attributable"
 
@@ -292,6 +293,11 @@ def test_bad_settings_names_and_ids_are_refused(ledger: Ledger) -> None:
     with pytest.raises(InputError, match=r"such as 17\.2"):
         ItemId.read("17/2")
     assert verdict(0.6).attributable
+
+
+@pytest.mark.parametrize("text", [None, "", "[1]", '{"kind":', "[" * 100_000])
+def test_texts_that_were_erased_or_damaged_in_the_database_count_as_empty(text: str | None) -> None:
+    assert kept_object(text) == {}
 
 
 def test_a_ledger_with_assignments_of_an_earlier_version_is_read_and_anybody_gets_its_verdicts(ledger: Ledger) -> None:

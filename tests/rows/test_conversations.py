@@ -167,6 +167,8 @@ def test_a_conversation_without_an_answer_or_too_deep_is_refused() -> None:
         deep = [deep]
     with pytest.raises(InputError, match="nested too deeply"):
         list(read_turns({"messages": deep}))
+    with pytest.raises(InputError, match="nested too deeply"):
+        list(read_turns("[" * 100_000))
 
 
 _JSON = st.recursive(

@@ -132,7 +132,7 @@ def read_scored(out: Path, name: str) -> list[Line]:
         if (out / RUN).exists() and not path.exists():
             raise InputError(f"the run in {out} is unfinished ({name} is missing): resume it with --resume") from None
         raise InputError(f"{path} cannot be read: {error.strerror or error}; is {out} the folder of a run?") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged: {error}; run the set again") from None
 
 
@@ -143,7 +143,7 @@ def read_record(out: Path, name: str) -> Record:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}; is {out} the folder of a run?") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged: {error}") from None
 
 

@@ -174,7 +174,7 @@ def config_of(out: Path) -> EvolveConfig:
         return recorded_settings(EvolveConfig, json.loads((out / RUN).read_bytes())["settings"])
     except ConfigError as error:
         raise InputError(f"{out / RUN}: {error}; rename the setting in that file") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot read {out / RUN} ({reason}): choose a folder written by vouch evolve run") from None
 

@@ -239,7 +239,7 @@ def config_of(path: str | Path) -> dict[str, Any]:
     """The contents of a folder's config.json. Raises ConfigError if there is none."""
     try:
         found = json.loads((Path(path) / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error
         if (Path(path) / "adapter_config.json").is_file():
             raise ConfigError(

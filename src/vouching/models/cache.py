@@ -269,7 +269,7 @@ def _known(kept: str | None) -> list[Completion]:
     """The completions of an entry; none if there is no entry or if it is damaged."""
     try:
         return completions_from_json(json.loads(kept), "the cache") if kept else []
-    except (InputError, ValueError, TypeError):
+    except (InputError, ValueError, RecursionError, TypeError):
         return []
 
 

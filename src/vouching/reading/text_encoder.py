@@ -206,7 +206,7 @@ def _checked(folder: Path) -> dict[str, Any]:
         raise WeightsError(
             f"cannot read {error.filename} ({error.strerror}): expected a folder of recipes/reader/export.py"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"{folder / MANIFEST} is incomplete ({cause_of(error)}): export the reader again") from error

@@ -118,7 +118,7 @@ def draw_of(mac: str, finding: int) -> float:
 
 
 def _add_items(connection: Connection, stream: str, row: RowMapping) -> None:
-    record = _object(row["record"])
+    record = kept_object(row["record"])
     items: list[dict[str, Any]] = []
     for place, verdict in verdicts_in(record).items():
         provenance = cast("dict[str, Any]", verdict["provenance"])
@@ -179,9 +179,9 @@ def _add_review(connection: Connection, row: RowMapping) -> None:
 
 def review_fields(details: str, record: str | None) -> dict[str, Any]:
     """What a row of a review says; a review that was not made here is a decision."""
-    provenance: Any = _object(details).get("provenance")
+    provenance: Any = kept_object(details).get("provenance")
     kept: Any = cast("dict[str, Any]", provenance).get("review") if isinstance(provenance, dict) else None
-    given: dict[str, Any] = cast("dict[str, Any]", kept) if isinstance(kept, dict) else _object(record)
+    given: dict[str, Any] = cast("dict[str, Any]", kept) if isinstance(kept, dict) else kept_object(record)
     finding, action = given.get("finding"), given.get("action")
     known = isinstance(finding, int) and 0 <= finding <= _LARGEST_FINDING
     return {
@@ -281,9 +281,10 @@ def _type_of(given: Any) -> str | None:
     return given if given in ERROR_TYPES else None
 
 
-def _object(text: str | None) -> dict[str, Any]:
+def kept_object(text: str | None) -> dict[str, Any]:
+    """The object in a text that the ledger keeps; empty where it was erased or is no object."""
     try:
         found: Any = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, select
@@ -11,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, select
 from vouching.errors import InputError
 from vouching.inputs import as_sources, row_sources
 from vouching.ledger.tables import CONTENTS, REVIEW_EVENTS, REVIEW_ITEMS
-from vouching.review.projection import verdicts_in
+from vouching.review.projection import kept_object, verdicts_in
 from vouching.rows.shapes import as_row
 from vouching.types.ledger import LedgerRow
 from vouching.types.review import ItemId, ItemLine, Review, ReviewItem, ReviewState
@@ -96,7 +95,7 @@ def read_reviews(connection: Connection, which: ColumnElement[bool], limit: int 
 
 
 def _review_of(row: RowMapping) -> Review:
-    said = _said(row["record"])
+    said = kept_object(row["record"])
     span, fix, note, undoes = (said.get(name) for name in ("span", "fix", "note", "undoes"))
     return Review(
         row["id"],
@@ -119,11 +118,3 @@ def _review_of(row: RowMapping) -> Review:
 def _span(given: Any) -> tuple[int, int] | None:
     members = cast("list[Any]", given) if isinstance(given, list) else []
     return (members[0], members[1]) if len(members) == 2 and all(isinstance(one, int) for one in members) else None
-
-
-def _said(record: str | None) -> Mapping[str, Any]:
-    try:
-        found: Any = json.loads(record or "{}")
-    except ValueError:
-        return {}
-    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}

@@ -22,6 +22,7 @@ from sqlalchemy import and_, exists, select
 from vouching.ledger.tables import CONTENTS, REVIEW_EVENTS, REVIEW_ITEMS
 from vouching.metrics import Interval, clustered_wilson, document_numbers
 from vouching.review.conditions import conditions_of, start_of
+from vouching.review.projection import kept_object
 from vouching.review.queue import ReviewQueue
 from vouching.rows.shapes import SOURCE_KEYS
 from vouching.types.review import ItemId, QueueFilters
@@ -94,7 +95,7 @@ def read_reviewed(queue: ReviewQueue, filters: QueueFilters | None = None, every
             sampled = any(one.has(row["row_id"], place(row["draw"], seed)) for seed, one in samples)
             if every or sampled:
                 id = ItemId(row["row_id"], row["finding"])
-                said = _said(id, _object(row["inputs"]), _object(row["record"]))
+                said = _said(id, kept_object(row["inputs"]), kept_object(row["record"]))
                 found.append((id, sampled, said, {name: row[name] for name in kept}))
     groups = document_numbers((("row", id.row), ("said", said)) for id, _, said, _ in found)
     return [
@@ -128,11 +129,6 @@ def _text_of(source: Any) -> Any:
     """The text of a source or the digest that names it, without its id and title."""
     given = cast("dict[str, Any]", source) if isinstance(source, dict) else {}
     return given.get("text") or given.get("digest") or cast("Any", source)
-
-
-def _object(text: str | None) -> Mapping[str, Any]:
-    found: Any = json.loads(text or "{}")
-    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def place(draw: float, seed: int) -> float:

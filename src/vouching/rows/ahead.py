@@ -111,7 +111,7 @@ class AheadLines:
         for found in content.splitlines():
             try:
                 number, digest, line = json.loads(found)
-            except ValueError:  # an empty line, or one that was cut off
+            except (ValueError, RecursionError):  # an empty line, or one that was cut off
                 continue
             self._lines[number, digest] = line
 

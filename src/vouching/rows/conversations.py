@@ -78,6 +78,7 @@ _RESULT = re.compile(r"(?:tool_result|[_-]return|_output)$")
 _DOCUMENTS = ("document", "search_result")
 _SILENT = re.compile(r"thinking|reasoning|compaction|retry|feedback|delta|digest|baseline|approval|list_tools")
 _MEDIA = re.compile(r"image|audio|video|file|base64|url|binary")
+_TOO_DEEP = "the conversation is nested too deeply to be read: pass its messages alone"
 _TEXT_BLOCK = re.compile(r"(?:text|document|logs|resource|search_result|(?:fetch|execution|call_tool)_result)$")
 _PARTS: Mapping[str, str | None] = {
     "documents": "documents",
@@ -125,7 +126,7 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[T
     try:
         said = [*_said(read_messages(given), "user")]
     except RecursionError:
-        raise InputError("the conversation is nested too deeply to be read: pass its messages alone") from None
+        raise InputError(_TOO_DEEP) from None
     for one in (*said, _Said("end")):
         if one.origin == "call":
             tools[one.id], answer = one.name, ""
@@ -168,6 +169,8 @@ def read_messages(given: Any) -> Any:
         text = given if isinstance(given, str) else given.decode()
         read = as_json(text)
         return [json.loads(line) for line in text.splitlines() if line.strip()] if isinstance(read, str) else read
+    except RecursionError:
+        raise InputError(_TOO_DEEP) from None
     except ValueError:
         raise InputError(
             f"a conversation must be messages as JSON or JSON lines, got {shown_json(given)}: write them with "

@@ -337,7 +337,7 @@ def _same_note(path: Path, settings: Settings) -> Note:
         found: dict[str, Any] = json.loads(_note_path(path).read_text(encoding="utf-8"))
         note = Note(**found)
         old = dict(note.settings)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, RecursionError, TypeError) as error:
         state = "missing" if isinstance(error, FileNotFoundError) else "damaged"
         raise InputError(
             f"{path} cannot be resumed, because its settings are unknown ({_note_path(path)} is {state}): choose "

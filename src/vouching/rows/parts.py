@@ -99,7 +99,7 @@ class BlockResult:
         """The result in a file of ``blocks``. Raises InputError if it is damaged."""
         try:
             return cls(**json.loads(content))
-        except (ValueError, TypeError) as error:
+        except (ValueError, RecursionError, TypeError) as error:
             raise InputError(f"a file in blocks/ is damaged ({error}): delete it, and resume the run") from None
 
 
@@ -152,7 +152,7 @@ def read_plan(folder: OutputFolder) -> dict[str, Any]:
     content = folder.read(RUN)
     try:
         return cast("dict[str, Any]", json.loads(content or b""))
-    except ValueError:
+    except (ValueError, RecursionError):
         state = "missing" if content is None else "damaged"
         raise InputError(
             f"{folder.path} is not the output of a folder of rows ({RUN} is {state}): pass the --output of such a run"

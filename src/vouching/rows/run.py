@@ -280,7 +280,7 @@ def _confirmed(rows: Iterator[Row], journal: Journal, look: Look) -> Iterator[tu
     for number, line in enumerate(journal.finished(), 1):
         try:
             seen = look(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
             raise InputError(
                 f"line {number} of the output was not written by this command: truncate the file before that line"
             ) from None

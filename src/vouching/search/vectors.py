@@ -155,7 +155,7 @@ def _prompts(path: Path) -> Mapping[Role, str]:
     if path.is_file():
         try:
             given = json.loads(path.read_text(encoding="utf-8")).get("prompts")
-        except (ValueError, AttributeError) as error:
+        except (ValueError, RecursionError, AttributeError) as error:
             raise ConfigError(f"{path} must be a JSON object with prompts by name ({error})") from None
     texts = cast("dict[str, Any]", {} if given is None else given)
     if not isinstance(given, dict | None) or any(not isinstance(text, str) for text in texts.values()):

@@ -165,6 +165,6 @@ def _state(checkpoint: Path) -> dict[str, Any]:
     """The trainer's state in a checkpoint; empty if it is incomplete."""
     try:
         found = json.loads((checkpoint / _STATE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

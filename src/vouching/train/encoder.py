@@ -198,7 +198,7 @@ def split_of_export(folder: Path) -> Split:
         recorded = trained.get("split")
     except ConfigError as error:
         raise InputError(f"{manifest}: {error}; rename the setting in that file") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"cannot read from {manifest} how the encoder was trained ({cause_of(error)}): export it again"
         ) from None

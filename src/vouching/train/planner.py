@@ -126,7 +126,7 @@ def _adapters(named: str, lora: LoraSettings) -> LoraSettings:
     try:
         found = json.loads(note.read_text(encoding="utf-8"))
         return replace(lora, rank=found["r"], modules=tuple(found["target_modules"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         raise ConfigError(f"cannot read the adapters of {named} ({error}): set model=") from error
 
 

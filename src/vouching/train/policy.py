@@ -77,7 +77,7 @@ def adapter_base(folder: Path) -> str:
     """The base model of a folder of adapters. Raises ConfigError if the folder does not name it."""
     try:
         found = json.loads((folder / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read {folder / ADAPTER} ({error})") from None
     if not isinstance(found, str) or not found:
         raise ConfigError(f"{folder / ADAPTER} does not name the base model of the adapters")

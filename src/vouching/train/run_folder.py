@@ -115,7 +115,7 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
             raise InputError(f"{out} is not empty (it contains {others[0].name}): choose a new folder for the run")
         out.mkdir(parents=True, exist_ok=True)
         note.write_text(json.dumps({"kind": kind, **asked, **surroundings()}, indent=1) + "\n", encoding="utf-8")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{out} cannot be used ({error}): choose another folder") from error
@@ -363,7 +363,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
                 break
             try:
                 lines.append({**json.loads(line)})
-            except (ValueError, TypeError):
+            except (ValueError, RecursionError, TypeError):
                 raise InputError(
                     f"{path}, line {number} must be a JSON object, got {line[:80].decode(errors='replace')!r}"
                 ) from None

@@ -136,7 +136,7 @@ def _step(line: str, number: int, path: Path, task: Task) -> tuple[str, Step]:
         unit = task.unit(fields["unit"])
         submitted, proposal, revision = (_value(fields[key], unit) for key in ("submitted", "proposal", "revision"))
         return unit.id, Step(finding_from(fields["finding"]), submitted, proposal, revision=revision)
-    except (ValueError, KeyError, TypeError, InvalidOperation) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, InvalidOperation) as error:
         raise InputError(f"--output {path}, line {number} is not a step of this task: {error}") from None
 
 

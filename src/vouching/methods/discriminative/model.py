@@ -133,7 +133,7 @@ def _base(path: Path) -> tuple[Path, Path | None]:
         return path, None
     try:
         base = json.loads(settings.read_text(encoding="utf-8"))["base_model_name_or_path"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, RecursionError, KeyError) as error:
         raise ConfigError(f"{settings} cannot be read ({error!r}): name the folder that peft wrote") from error
     for place in (Path(str(base)), path / str(base)):
         if (place / "config.json").is_file():
