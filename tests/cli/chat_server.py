@@ -15,10 +15,11 @@ as JSON, to the probability that it gives to each."""
 
 
 @contextmanager
-def chat_server(answer: Answer, retry_after: int = 3600) -> Iterator[str]:
+def chat_server(answer: Answer, retry_after: int = 3600, cost: float | None = None) -> Iterator[str]:
     """The name of a model on the server, which ends with the context.
 
-    Failures ask to be retried after the seconds; 3600 is longer than anyone waits, so that they show at once.
+    Failures ask to be retried after the seconds; 3600 is longer than anyone waits, so that they show at once. Replies
+    of a decision model report the cost.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -33,7 +34,7 @@ def chat_server(answer: Answer, retry_after: int = 3600) -> Iterator[str]:
             choices = [{"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]
             reply: dict[str, Any] = {"choices": choices, "usage": {"prompt_tokens": 9, "completion_tokens": 5}}
             if not chats:
-                reply = {"model": "tiny-1", "usage": {"input_tokens": 900, "output_tokens": 5}}
+                reply = {"model": "tiny-1", "usage": {"input_tokens": 900, "output_tokens": 5, "cost": cost}}
                 reply["answers"] = {name: {"type": "noul", "noul": float(said)} for name in asked["questions"]}
             body = json.dumps(reply).encode()
             self.send_response(status)

@@ -118,6 +118,25 @@ def test_rows_of_a_folder_are_annotated_and_the_calls_are_paced(tmp_path: Path) 
     assert "2 of 2 rows accepted" in done.stderr
 
 
+@pytest.mark.parametrize(("reported", "total"), [(0.25, "0.5"), (None, "0.0018")])
+def test_the_cost_of_a_folder_is_what_replies_report_and_else_that_of_their_tokens(
+    reported: float | None, total: str, tmp_path: Path
+) -> None:
+    (lake := tmp_path / "lake").mkdir()
+    for name in "ab":
+        (lake / f"{name}.jsonl").write_text(json.dumps({"id": name, "claim": CLAIM, "source": SOURCE}) + "\n")
+    out = tmp_path / "out"
+    with chat_server(lambda asked: "0.9", cost=reported) as model:
+        done = vouch(
+            "check", "--input", lake, "--output", out, "--model", f"decision:{model}", VOUCH_PRICE="1,0", VOUCH_CACHE=""
+        )
+    assert done.exit_code == Exit.OK, done.stderr
+    # Two replies report .25 each; without that, 900 tokens each at 1 a million.
+    assert f"2 calls, 1,800 tokens sent, 10 received, cost {total}" in done.stderr
+    merged = vouch("rows", "merge", out)  # whatever the price is now
+    assert f"received, cost {total}" in merged.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

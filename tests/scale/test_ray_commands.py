@@ -140,7 +140,7 @@ def test_actors_share_the_limits_on_calls_and_their_tokens_and_costs_are_summed(
     # 1200 calls a minute are one in 0.05 s; of two actors each begins one in 0.1 s, so 24 calls take at least 1.1 s.
     assert answer.begun[-1] - answer.begun[0] > 1.0
     # The server counts 9 tokens sent and 5 received a call: (24 * 9 * 1000 + 24 * 5 * 2000) / 1e6 = .456
-    assert "24 calls, 216 tokens sent, 120 received, cost 0.46" in done.stderr
+    assert "24 calls, 216 tokens sent, 120 received, cost 0.456" in done.stderr
     usage = json.loads((tmp_path / "out/manifest.json").read_text())["usage"]
     assert (usage["calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (24, 216, 120)
 

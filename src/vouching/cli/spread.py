@@ -24,7 +24,6 @@ from vouching.cli.streams import (
     write_summary,
 )
 from vouching.errors import BackendError, InputError
-from vouching.models.limits import price_given
 from vouching.rows import ROWS_AT_ONCE, AsyncWorkFactory, BatchSummary, RowJob
 from vouching.rows.blocks import Shard
 from vouching.rows.columns import Table, table_schema
@@ -203,8 +202,7 @@ def _complaint(whole: Completeness) -> str | None:
     """Report what the check found; returns the fault, None if every row has one line."""
     if whole.usage and whole.usage.get("calls"):
         sent, received = whole.usage["prompt_tokens"], whole.usage["completion_tokens"]
-        price = price_given()
-        cost = "" if price is None else f", cost {price.of(sent, received):,.2f}"
+        cost = f", cost {whole.usage['cost']:,.4g}" if whole.usage.get("cost") else ""
         write_error(f"{whole.usage['calls']:,.0f} calls, {sent:,.0f} tokens sent, {received:,.0f} received{cost}")
     fault = shown_faults(whole.faults) if whole.faults else None
     if fault is None and whole.doubled:
