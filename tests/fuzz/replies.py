@@ -33,11 +33,11 @@ from vouching.models.connections import read_object
 from vouching.models.decision_shapes import ShapeName
 from vouching.models.decisions import DecisionModel
 from vouching.models.http import read_completions
+from vouching.models.json_fields import read_json
 from vouching.models.limits import TimeLimits
 from vouching.models.tools import read_tool_calls
 from vouching.models.wrappers import read_fields
 from vouching.rows.conversations import read_turns
-from vouching.rows.row import read_json
 from vouching.search.agent import CallError, read_call
 from vouching.search.compress import read_reply as read_compressed
 from vouching.search.web_apis import APIS

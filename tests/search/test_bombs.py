@@ -17,7 +17,7 @@ import docx
 import pypdf
 
 from vouching.errors import FetchError, InputError
-from vouching.rows.row import read_json
+from vouching.models.json_fields import read_json
 from vouching.search import documents
 from vouching.search.compress import read_reply
 from vouching.search.documents import docx_text, pdf_text

@@ -292,6 +292,18 @@ def test_a_fallback_that_gives_no_probability_is_an_error_and_no_answer() -> Non
         assert "expected a probability from 0 to 1, got 7" in reply.json()["error"]["message"]
 
 
+def test_a_fallback_whose_reply_is_nested_deeply_is_an_error() -> None:
+    def script(request: Any) -> Answer:
+        deep: Any = []
+        for _ in range(60):
+            deep = [deep]
+        return of_json({**systemone_reply(request.body), "more": deep})
+
+    with fallback(script) as address, with_fallback(address) as (url, _):
+        reply = systemone(url, {"q": {"type": "noul", "instructions": "Is this spam?"}})
+    assert (reply.status_code, "nested" in reply.json()["error"]["message"]) == (502, True)
+
+
 def test_one_unusable_answer_of_the_fallback_refuses_that_question_only() -> None:
     def script(request: Any) -> Answer:
         reply = systemone_reply(request.body)

@@ -20,7 +20,8 @@ import vouching
 from tests.cli.chat_server import chat_server
 from tests.serve.served import BRIDGE, policy, served
 from vouching import AsyncClient, Client, Report, Verdict
-from vouching.errors import ConfigError, InputError, ModelUnavailableError, ServerUnavailableError
+from vouching.client.requests import check_answer
+from vouching.errors import ConfigError, InputError, ModelUnavailableError, ServerUnavailableError, VouchError
 from vouching.serve import bodies
 from vouching.serve.policy import JudgeSettings, Policy
 from vouching.types import Usage
@@ -190,6 +191,12 @@ def test_a_source_is_uploaded_once_and_named_by_its_digest(client: Client) -> No
     assert untimed(verdict) == untimed(vouching.check("The bridge opened in 1937.", BRIDGE, model="embedded:rules"))
     with pytest.raises(InputError, match="upload it again"):
         client.check("It rained.", replace(kept, digest="0" * 64))
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[" * 100_000, b"\xff", b'{"error": 1, "error": 2}'])
+def test_an_error_in_other_words_than_vouchs_is_an_error_of_vouch(body: bytes) -> None:
+    with pytest.raises(VouchError, match="the server answered 500, and not as Vouch does: check the address"):
+        check_answer(500, body)
 
 
 def test_a_server_out_of_reach_can_be_asked_again_later() -> None:

@@ -12,6 +12,7 @@ from vouching.errors import ServerUnavailableError, VouchError
 from vouching.evidence_windows import ScoredPair, check_pairs
 from vouching.inputs import ClaimLike, SourceLike, SourcesLike, as_claim, as_sources, each_of
 from vouching.judging.verifier import Outcome
+from vouching.models.json_fields import read_json
 from vouching.repair import Rest
 from vouching.rows.conversations import as_json, read_messages
 from vouching.types import Assurance, Claim, Ranking, Report, Source, Unverified, Verdict
@@ -138,7 +139,7 @@ def check_answer(status: int, body: bytes, retry_after: str | None = None) -> by
     if status < 300:
         return body
     try:
-        problem = json.loads(body)
+        problem = read_json(body.decode())
     except ValueError:
         problem = None
     if isinstance(problem, dict) and "error" in problem:

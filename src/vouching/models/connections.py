@@ -40,6 +40,7 @@ from vouching.errors import (
     VouchError,
 )
 from vouching.models.base import NO_SYSTEM_ROLE
+from vouching.models.json_fields import read_json
 from vouching.types.visible import shown_json
 
 CONNECT_TIMEOUT = 10.0
@@ -231,23 +232,18 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def read_object(response: httpx2.Response, content: bytes, where: str, strict: bool = False) -> dict[str, Any]:
     """The JSON object that an answer holds.
 
-    Raises ModelAnswerError if it holds none; with ``strict``, also if a key occurs twice in one object.
+    Raises ModelAnswerError if it holds none; with ``strict``, also if a key occurs twice in one object, or it is deep.
     """
     try:
-        body: Any = json.loads(content, object_pairs_hook=_once if strict else None)
-    except (ValueError, RecursionError):
+        body: Any = read_json(content.decode()) if strict else json.loads(content)
+    except (ValueError, RecursionError) as error:
         kind = response.headers.get("content-type", "no content type")
-        text = excerpt(content.decode(errors="replace"))
-        raise ModelAnswerError(f"{where} returned {response.status_code} with {kind}, expected JSON: {text}") from None
+        text, fault = excerpt(content.decode(errors="replace")), f" ({error})" if strict else ""
+        got = f"{response.status_code} with {kind}"
+        raise ModelAnswerError(f"{where} returned {got}, expected JSON{fault}: {text}") from None
     if not isinstance(body, dict):
         raise ModelAnswerError(f"expected a JSON object from {where}, got {shown_json(body, EXCERPT)}")
     return cast("dict[str, Any]", body)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(fields := dict(pairs)) < len(pairs):
-        raise ModelAnswerError(f"a key occurs twice in one object of the reply: {', '.join(key for key, _ in pairs)}")
-    return fields
 
 
 def excerpt(text: str) -> str:

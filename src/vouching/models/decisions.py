@@ -174,7 +174,7 @@ class DecisionModel:
         try:
             reply = SHAPES[shape].read(found, asked)
             text = json.dumps(reply)
-        except (ValueError, RecursionError) as error:  # unusable, but it was paid for
+        except ValueError as error:  # unusable, but it was paid for
             reply = {"error": str(error), "usage": found.get("usage")}
             text = json.dumps({"error": str(error)})
         if json_object(reply.get("answers")).keys() & asked["questions"].keys():

@@ -1,9 +1,17 @@
-"""Fields of JSON that a server sent, of whatever type it sent them."""
+"""Strict reading of JSON from elsewhere, and its fields, of whatever type they are."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Iterable
 from math import isfinite
 from typing import Any, cast
+
+from vouching.types.visible import visible_line
+
+_MAX_NESTING = 50
+"""Far below Python's recursion limit."""
 
 
 def json_object(value: Any) -> dict[str, Any]:
@@ -29,3 +37,46 @@ def json_number(value: Any) -> float | None:
     except OverflowError:
         return None
     return number if isfinite(number) else None
+
+
+def read_json(text: str) -> object:
+    """Parse JSON; raises ValueError with a readable message, also for duplicate keys and deep nesting.
+
+    >>> read_json('{"id": 1, "id": 2}')
+    Traceback (most recent call last):
+    ...
+    ValueError: the key "id" occurs twice in one object
+    """
+    too_deep = ValueError(f"JSON is nested more than {_MAX_NESTING} levels deep")
+    try:
+        value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
+    except RecursionError:
+        raise too_deep from None
+    if text.count("[") + text.count("{") > _MAX_NESTING and _is_deep(value):
+        raise too_deep
+    return value
+
+
+def _is_deep(value: object, levels: int = _MAX_NESTING) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    members = cast("Iterable[object]", value.values() if isinstance(value, dict) else value)
+    return levels == 0 or any(_is_deep(member, levels - 1) for member in members)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        times = Counter(key for key, _ in pairs)
+        twice = next(key for key in times if times[key] > 1)
+        raise ValueError(f'the key "{visible_line(twice)}" occurs twice in one object')
+    return fields
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python limits the digits of integers
+        raise ValueError(f"a number has {len(digits):,} digits: write it as a string, in quotes") from None

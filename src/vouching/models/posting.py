@@ -61,7 +61,7 @@ class ModelServer:
     ) -> tuple[dict[str, Any], float]:
         """The JSON object that answers a body, and the seconds that it took; ``name`` is the model's, for messages.
 
-        ``strict`` refuses an object in which a key occurs twice.
+        ``strict`` refuses an object in which a key occurs twice, and deep nesting.
 
         Raises ModelError and ConfigError, see ``connections``.
         """

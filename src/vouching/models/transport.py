@@ -92,7 +92,7 @@ class Connections:
             where: the server, for messages.
             advice: see ``error_of_status``.
             key: likewise.
-            strict: refuse an object in which a key occurs twice.
+            strict: refuse an object in which a key occurs twice, and deep nesting.
             headers: of this request.
             what: any other argument of ``httpx2.Request``.
 

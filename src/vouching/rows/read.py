@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from vouching.errors import InputError
+from vouching.models.json_fields import read_json
 from vouching.rows.hub import HUB, hub_rows
-from vouching.rows.row import Fields, Row, read_json
+from vouching.rows.row import Fields, Row
 from vouching.rows.tables import csv_rows, parquet_rows
 
 STDIN = "-"

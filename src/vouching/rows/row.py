@@ -1,20 +1,17 @@
-"""An input row, and strict reading of JSON rows."""
+"""An input row."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from vouching.types.visible import shown_keys, value_fault, visible_line
+from vouching.types.visible import shown_keys, value_fault
 
 Fields = dict[str, Any]
-_MAX_NESTING = 50
-"""Far below Python's recursion limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,49 +94,6 @@ def _id_of(fields: Mapping[str, Any]) -> Any:
     if given is None and fields.get("kind") == "unverified" and isinstance(claim, Mapping):
         return cast("Mapping[str, Any]", claim).get("id")
     return given
-
-
-def read_json(text: str) -> object:
-    """Parse JSON; raises ValueError with a readable message, also for duplicate keys and deep nesting.
-
-    >>> read_json('{"id": 1, "id": 2}')
-    Traceback (most recent call last):
-    ...
-    ValueError: the key "id" occurs twice in one object
-    """
-    too_deep = ValueError(f"JSON is nested more than {_MAX_NESTING} levels deep")
-    try:
-        value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
-    except RecursionError:
-        raise too_deep from None
-    if text.count("[") + text.count("{") > _MAX_NESTING and _is_deep(value):
-        raise too_deep
-    return value
-
-
-def _is_deep(value: object, levels: int = _MAX_NESTING) -> bool:
-    if not isinstance(value, dict | list):
-        return False
-    members = cast("Iterable[object]", value.values() if isinstance(value, dict) else value)
-    return levels == 0 or any(_is_deep(member, levels - 1) for member in members)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> Fields:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        times = Counter(key for key, _ in pairs)
-        twice = next(key for key in times if times[key] > 1)
-        raise ValueError(f'the key "{visible_line(twice)}" occurs twice in one object')
-    return fields
-
-
-def _whole(digits: str) -> int:
-    try:
-        return int(digits)
-    except ValueError:  # Python limits the digits of integers
-        raise ValueError(f"a number has {len(digits):,} digits: write it as a string, in quotes") from None
 
 
 def lacking(row: Mapping[str, Any], *keys: str) -> str:

@@ -12,7 +12,8 @@ from itertools import chain
 from typing import IO, Any
 
 from vouching.errors import InputError, needed
-from vouching.rows.row import Fields, Row, read_json
+from vouching.models.json_fields import read_json
+from vouching.rows.row import Fields, Row
 from vouching.types.visible import shown_names
 
 _DELIMITERS = (",", ";", "\t")

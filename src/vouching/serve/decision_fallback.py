@@ -10,7 +10,7 @@ from typing import Any
 from vouching.errors import ConfigError, ModelAnswerError
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.decision_shapes import Json, answers_of, probabilities
-from vouching.models.json_fields import json_object
+from vouching.models.json_fields import json_object, read_json
 from vouching.models.running import all_of
 from vouching.serve.decision_forms import answer_of
 from vouching.serve.work import too_late
@@ -71,7 +71,7 @@ class Fallback:
         request = Message("user", json.dumps({"state": state, "questions": questions}, ensure_ascii=False))
         try:
             [said] = await self._model.generate([request], Sampling())
-            reply = json_object(json.loads(said.text))
+            reply = json_object(read_json(said.text))
             given, answers = answers_of(reply), dict[str, Any]()
         except (ConfigError, ValueError) as error:
             raise ModelAnswerError(f"{self._model.name}, which answers other questions, failed: {error}") from None

@@ -25,7 +25,7 @@ from vouching.client.problems import problem_of
 from vouching.errors import ModelAnswerError, VouchError
 from vouching.judging.verifier import Outcome
 from vouching.models.decision_shapes import Json
-from vouching.rows.row import read_json
+from vouching.models.json_fields import read_json
 from vouching.serve import bodies
 from vouching.serve.claim_questions import ACCEPTED, asked_claim
 from vouching.serve.decision_fallback import Fallback

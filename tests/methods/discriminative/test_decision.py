@@ -145,6 +145,16 @@ def test_a_reply_in_which_a_key_occurs_twice_is_no_answer() -> None:
     assert scores(scored_by(script, "shape=systemone")[0]) == ["backend", "backend"]
 
 
+@pytest.mark.parametrize("levels", [60, 950, 2_000])
+def test_a_reply_that_is_nested_deeply_is_no_answer(levels: int) -> None:
+    def script(request: Request) -> Answer:
+        deep = "[" * levels + "]" * levels
+        text = f'{json.dumps(systemone_reply(request.body))[:-1]}, "more": {deep}}}'
+        return Answer(body=text.encode(), headers={"content-type": "application/json"})
+
+    assert scores(scored_by(script, "shape=systemone")[0]) == ["backend", "backend"]
+
+
 def test_two_answers_of_one_name_are_no_answer() -> None:
     def script(request: Request) -> Answer:
         reply = openai_reply(request.body)

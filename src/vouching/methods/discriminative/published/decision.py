@@ -23,7 +23,7 @@ from vouching.methods.discriminative.scorer import NO_EVIDENCE, Candidate, Reads
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.decision_shapes import Json, answers_of, is_refusal, probabilities
 from vouching.models.decisions import DecisionName
-from vouching.models.json_fields import json_count, json_object
+from vouching.models.json_fields import json_count, json_object, read_json
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt
 from vouching.types import Relation, Scale, Source, Unverified, Usage, VerdictWarning, total_usage
@@ -199,8 +199,8 @@ class DecisionScorer:
 
 def read_answers(asked: Json, text: str) -> list[_Answered | Unread]:
     """What a reply says of each question. Raises ReplyError for a reply without answers."""
-    reply: Json = json_object(json.loads(text))
     try:
+        reply = json_object(read_json(text))
         answers = answers_of(reply)
     except ValueError as error:
         raise ReplyError(str(error)) from None
