@@ -77,6 +77,13 @@ def test_a_trainer_without_a_place_for_a_missing_reward_gets_an_error(url: str) 
     assert "labels has 1 entries, but query has 2" in short.json()["detail"]
 
 
+def test_a_label_that_is_nested_too_deeply_is_refused(url: str) -> None:
+    sent = {"query": ["a"], "labels": ['{"gold":' * 60_000]}
+    answer = httpx2.post(f"{url}/v1/reward/structured", json=sent)
+    assert answer.status_code == 422
+    assert "nested more than 50 levels" in answer.json()["detail"]
+
+
 def test_an_unknown_method_or_setting_is_named(url: str) -> None:
     with Client(url) as client:
         with pytest.raises(InputError, match="unknown reward method"):

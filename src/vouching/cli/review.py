@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -200,10 +199,12 @@ def _tool(name: Literal["label-studio", "argilla"]) -> Tool:
 
 
 def _read_names(path: Path | None) -> dict[str, str]:
+    from vouching.models.json_fields import read_json
+
     if path is None:
         return {}
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        found: Any = read_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"--names {path} cannot be read: {error.strerror}") from None
     except ValueError:

@@ -7,11 +7,11 @@ for one reply, and reads ``reward``. A label is the gold label, or an object, or
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from vouching.errors import InputError
+from vouching.models.json_fields import read_json
 from vouching.serve.bodies import RewardBody, Rewards
 
 
@@ -61,7 +61,7 @@ def _columns(label: object) -> dict[str, Any]:
     """The columns that a label stands for."""
     if isinstance(label, str) and label.lstrip().startswith("{"):
         try:
-            label = json.loads(label)
+            label = read_json(label)
         except ValueError as error:
             raise InputError(f"a label begins as a JSON object but is none: {error}") from None
     if isinstance(label, dict):
