@@ -189,12 +189,26 @@ def test_a_question_whether_a_claim_is_supported_is_answered(url: str) -> None:
         ({"context": [{"role": "assistant", "content": TRUE}, {"role": "tool", "content": SOURCE}]}, [SOURCE]),
         ({"sources": ["It rained."], "documents": [SOURCE], "answer": TRUE}, ["It rained.", SOURCE]),
         ({"context": SOURCE, "contexts": [SOURCE, "It rained."]}, [SOURCE, "It rained."]),
+        # Messages of LangChain, pydantic-ai and Anthropic, and what tools return as JSON.
+        ([{"type": "human", "data": {"content": SOURCE}}, {"type": "ai", "data": {"content": TRUE}}], [SOURCE]),
+        ([{"type": "tool", "content": SOURCE}, {"type": "AIMessageChunk", "content": TRUE}], [SOURCE]),
+        (
+            [
+                {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": SOURCE}]},
+                {"kind": "response", "parts": [{"part_kind": "text", "content": TRUE}]},
+            ],
+            [SOURCE],
+        ),
+        ([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": SOURCE}]}], [SOURCE]),
+        ([{"role": "tool", "content": '{"opened": 1973}'}, {"role": "assistant", "content": TRUE}], ["opened: 1973."]),
+        ([{"role": "function", "name": "f", "content": SOURCE}], [SOURCE]),
+        ([{"role": "user", "content": [{"type": "input_json", "data": {"context": SOURCE}}]}], [SOURCE]),
     ],
 )
 def test_sources_are_what_users_and_tools_say_in_every_field_and_no_answer(state: Any, sources: list[str]) -> None:
     found = evidence_of(state)
     assert found is not None
-    assert found[0] == sources
+    assert [one if isinstance(one, str) else one.text for one in found[0]] == sources
 
 
 def test_messages_without_a_source_are_refused(url: str) -> None:

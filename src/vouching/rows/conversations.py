@@ -77,7 +77,8 @@ _CALL = re.compile(r"(?:^|[_-])(?:call|use)$")
 _RESULT = re.compile(r"(?:tool_result|[_-]return|_output)$")
 _DOCUMENTS = ("document", "search_result")
 _SILENT = re.compile(r"thinking|reasoning|compaction|retry|feedback|delta|digest|baseline|approval|list_tools")
-_MEDIA = re.compile(r"image|audio|video|file|base64|url|binary")
+MEDIA = re.compile(r"image|audio|video|file|base64|url|binary")
+"""The types of parts that are not read."""
 _TOO_DEEP = "the conversation is nested too deeply to be read: pass its messages alone"
 _TEXT_BLOCK = re.compile(r"(?:text|document|logs|resource|search_result|(?:fetch|execution|call_tool)_result)$")
 _PARTS: Mapping[str, str | None] = {
@@ -147,6 +148,21 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[T
     yield Turn("", question, (*documents, *known))
 
 
+def are_messages(given: Iterable[Any]) -> bool:
+    """Whether some of these are messages, calls of tools or their results, rather than texts and documents.
+
+    >>> are_messages([{"type": "ai", "data": {"content": "It opened."}}]), are_messages(["It opened.", {"text": "It."}])
+    (True, False)
+    """
+    for fields in map(_fields, given):
+        kind = _kind(fields)
+        if fields.keys() & {"role", "parts"} or kind in _ROLES or kind == "reasoning":
+            return True
+        if _CALL.search(kind) or _RESULT.search(kind):
+            return True
+    return False
+
+
 def as_json(given: Any) -> Any:
     """An object of a client, or a text that may be JSON, as JSON; anything else as it is."""
     if isinstance(given, str):
@@ -196,14 +212,24 @@ def _said(given: Any, origin: str) -> Iterator[_Said]:
     elif isinstance(given, list | tuple):
         for one in cast("Iterable[Any]", given):
             yield from _said(one, origin)
-    elif fields := json_object(as_json(given)):
-        inner = (json_object(fields.get(name)) for name in ("data", "kwargs", "function"))
-        yield from _said_in(fields | next(filter(None, inner), fields), origin)
+    elif fields := _fields(given):
+        yield from _said_in(fields, origin)
+
+
+def _fields(given: Any) -> dict[str, Any]:
+    """What a message or a part has, also where clients put it into a field of its own."""
+    fields = json_object(as_json(given))
+    inner = (json_object(fields.get(name)) for name in ("data", "kwargs", "function"))
+    return fields | next(filter(None, inner), fields)
+
+
+def _kind(fields: Mapping[str, Any]) -> str:
+    names = (fields.get(name) for name in ("role", "part_kind", "type", "kind"))
+    return next((name for name in names if isinstance(name, str)), "")
 
 
 def _said_in(fields: dict[str, Any], origin: str) -> Iterator[_Said]:
-    names = (fields.get(name) for name in ("role", "part_kind", "type", "kind"))
-    kind = next((name for name in names if isinstance(name, str)), "")
+    kind = _kind(fields)
     calls = origin == "call" or _CALL.search(kind)
     if calls:
         tool = _first(fields, "tool_name", "name") or kind.removesuffix("_call")
@@ -257,7 +283,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return json_lines(value) or value
     fields, kind = json_object(value), str(json_object(value).get("type"))
-    if _MEDIA.search(kind):
+    if MEDIA.search(kind):
         return ""
     if _TEXT_BLOCK.search(kind) or _are_blocks(fields.get("content")):
         names = ("text", "content", "stdout", "logs", "resource", "source", "data")
@@ -270,7 +296,7 @@ def _text(value: Any) -> str:
 def _are_blocks(value: Any) -> bool:
     """Whether a value is a list of blocks with a type, as the APIs have them, rather than data."""
     kinds = [str(json_object(one).get("type")) for one in cast("list[Any]", value)] if isinstance(value, list) else []
-    return any(_TEXT_BLOCK.search(kind) or _MEDIA.search(kind) for kind in kinds)
+    return any(_TEXT_BLOCK.search(kind) or MEDIA.search(kind) for kind in kinds)
 
 
 def _failed(fields: Mapping[str, Any], value: Any) -> bool:

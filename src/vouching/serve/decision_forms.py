@@ -11,7 +11,7 @@ from vouching.errors import InputError
 from vouching.inputs import check_texts, each_of
 from vouching.models.decision_shapes import Json, as_text, option_name
 from vouching.models.json_fields import json_object
-from vouching.rows.conversations import as_json
+from vouching.rows.conversations import MEDIA, Origin, are_messages, as_json, read_turns
 from vouching.rows.shapes import SOURCE_KEYS
 from vouching.serve.bodies import GivenSource, Judge
 
@@ -19,6 +19,8 @@ Text: TypeAlias = str | dict[str, Any] | list[Any]
 """What may be a text or any JSON."""
 EVIDENCE = (*SOURCE_KEYS, "retrieval_context")
 """Fields of a state that have sources."""
+_HEARD: tuple[Origin, ...] = ("documents", "tool", "user")
+"""What is evidence in messages; a user of this server passes the sources in them."""
 
 
 def _valid(value: Any) -> Any:
@@ -131,23 +133,25 @@ class DecisionsBody(BaseModel):
     )
 
 
-def _part(part: Mapping[str, Any]) -> Any:
-    """What a part of a message says. Raises InputError for a part that is neither text nor JSON."""
-    if part.get("type") == "input_json":
-        return part.get("data")
-    if isinstance(text := part.get("text"), str):
-        return text
-    raise InputError(f"a part has the type {str(part.get('type'))[:80]!r}: send text or JSON, images are not supported")
-
-
 def _said(content: Any) -> Any:
-    """A content as a text, or as JSON if that is all it has. Raises InputError for one in another form."""
+    """A content as a text, or as JSON if that is all it has; as it is, if it has results of tools.
+
+    Raises InputError for one in another form, such as an image.
+    """
     if not isinstance(content, str | list | dict | None):
         raise InputError(f"a message has the content {as_text(content)}: send a text, or a list of parts")
     if not isinstance(content, list):
         return cast("Any", content)
-    parts = [_part(json_object(part)) for part in cast("list[Any]", content)]
-    return parts[0] if len(parts) == 1 else "\n".join(map(as_text, parts))
+    parts = [json_object(part) for part in cast("list[Any]", content)]
+    kinds = [str(part.get("type"))[:80] for part in parts]
+    if media := [kind for kind in kinds if MEDIA.search(kind)]:
+        raise InputError(f"a part has the type {media[0]!r}: send text or JSON, images are not supported")
+    said = [
+        part.get("data") if kind == "input_json" else part.get("text") for part, kind in zip(parts, kinds, strict=True)
+    ]
+    if None in said:
+        return cast("Any", content)
+    return said[0] if len(said) == 1 else "\n".join(map(as_text, said))
 
 
 def state_of(given: str | Sequence[Mapping[str, Any]]) -> Any:
@@ -166,8 +170,9 @@ def evidence_of(state: Any) -> tuple[list[str | GivenSource], str | None] | None
 
     >>> evidence_of({"retrieval_context": ["It opened in 1973."], "claims": ["It opened in 1937."]})
     (['It opened in 1973.'], None)
-    >>> evidence_of([{"role": "user", "content": "It opened in 1973."}, {"role": "assistant", "content": "In 1937."}])
-    (['It opened in 1973.'], None)
+    >>> said = [{"role": "tool", "content": "It opened in 1973."}, {"role": "assistant", "content": "In 1937."}]
+    >>> [one.text for one in evidence_of(said)[0]]
+    ['It opened in 1973.']
     >>> evidence_of({"message": "I was charged twice."}) is None
     True
     """
@@ -192,17 +197,29 @@ def _sources(held: Any) -> list[str | GivenSource]:
 
 def _entries(held: Any) -> list[str | GivenSource]:
     """The sources in a field or a list, whose entries may be texts, documents and messages."""
-    found: list[str | GivenSource] = []
-    for one in each_of(held):
-        entry, kind = json_object(one), str(json_object(one).get("type"))
-        if kind.endswith("_output") or entry.get("role") in ("user", "tool"):
-            found += _sources(_said(entry.get("content") or entry.get("output")))
-        elif isinstance(text := entry.get("text"), str) and "role" not in entry:
+    entries, found = each_of(held), list[str | GivenSource]()
+    if messages := are_messages(entries):
+        *_, last = read_turns([_with_text(one) for one in entries], _HEARD)
+        entries = last.sources
+    for one in entries:
+        entry = json_object(one)
+        if not isinstance(text := entry.get("text"), str):
+            found.append(as_text(one))
+        elif messages and not isinstance(as_json(text), str):
+            found += _sources(text)
+        else:
             kept = {key: value for key in ("id", "title", "url") if isinstance(value := entry.get(key), str)}
             found.append(GivenSource(text=text, **kept))
-        elif "role" not in entry and kind != "reasoning" and not kind.endswith("_call"):
-            found.append(as_text(one))
     return found
+
+
+def _with_text(message: Any) -> Any:
+    """A message whose content is a text, where it is JSON."""
+    fields = json_object(message)
+    if "content" not in fields:
+        return message
+    said: Any = _said(fields["content"])
+    return {**fields, "content": as_text(said) if isinstance(said, dict) else said}
 
 
 def questions_of(body: DecisionsBody) -> tuple[dict[str, Json], dict[str, str]]:
