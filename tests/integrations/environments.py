@@ -173,6 +173,13 @@ ENVIRONMENTS = {
     "mlflow": Environment("scorer (example)", ("mlflow==3.17.2",), (), "mlflow_scorer"),
     "opik": Environment("metric (example)", ("opik==2.2.122",), (), "opik_metric"),
     "weave": Environment("scorer (example)", ("weave==0.54.0",), (), "weave_scorer"),
+    "ai-sdk": Environment(
+        "npm package: client, middleware, tool",
+        ("ai@7.0.173", "typescript@7.0.2", "node@22.23.3"),
+        ("test_ai_sdk.py",),
+        extras="serve",
+        kind="npm",
+    ),
     "langfuse": Environment("evaluator (example)", ("langfuse==5.0.4",), (), "langfuse_evaluator"),
 }
 
