@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import vouching
 from tests.models.fault_server import FOREVER, Answer, FaultServer, Request, of_json, says
 from vouching.errors import (
     ConfigError,
@@ -301,6 +302,12 @@ def test_a_server_that_hangs_or_is_not_there_can_be_tried_again() -> None:
     ) as raised:
         asyncio.run(nobody())
     assert raised.value.status is None
+
+
+def test_the_reason_of_a_failed_connection_is_that_of_the_system() -> None:
+    """In synchronous code, and in a handler of another error, the chain of causes begins with what is no reason."""
+    with pytest.raises(ModelUnavailableError, match=r"cannot connect to 127\.0\.0\.1:9 \(Connection refused\)"):
+        vouching.check("It rained.", "It rained.", model="http://127.0.0.1:9/v1#m")
 
 
 def test_a_cancelled_call_closes_its_connection_and_the_next_call_gets_another() -> None:

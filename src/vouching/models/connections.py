@@ -194,13 +194,17 @@ def _reason(error: BaseException) -> str:
 
 
 def _origin(error: BaseException) -> BaseException:
-    """The error at the beginning of a chain; of several attempts to connect, that of the first."""
-    while True:
+    """The error of the system in a chain, else its first error; of several attempts to connect, that of the first.
+
+    What the caller was handling before is in the chain too, and no reason.
+    """
+    while not (isinstance(error, OSError) and error.errno):
         if isinstance(error, BaseExceptionGroup):
             inner = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
         elif (inner := error.__cause__ or error.__context__) is None:
             return error
         error = inner
+    return error
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
