@@ -250,7 +250,8 @@ def _in_clause(scene: Scene, sentence: int, words: Sequence[Lookup], at: int) ->
 
 def _word_after(reading: ParsedSentence, end: int) -> str | None:
     """The stem of the content word that follows directly."""
-    word = next((w for w in reading.words if w.start >= end), None)
+    place = reading.first_word(end)
+    word = reading.words[place] if place < len(reading.words) else None
     return word.stem if word is not None and word.is_content and reading.text[end : word.start].strip() == "" else None
 
 

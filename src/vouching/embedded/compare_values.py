@@ -7,8 +7,10 @@ with the source's amount of change; values that are not found may be computed.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from vouching.embedded.binding import Spot, Surroundings, rightful
 from vouching.embedded.derived import derived
@@ -272,8 +274,9 @@ def _on_another_side(
 
 def _end_of_whole(reading: ParsedSentence, value: Quantity) -> int:
     """Where the counted words begin: in "47 of 212 members" after the whole."""
-    for whole in reading.quantities:
-        if whole.start > value.end and _OF.fullmatch(reading.text[value.end : whole.start]):
+    next_value = bisect_right(reading.quantities, value.end, key=attrgetter("start"))
+    for whole in reading.quantities[next_value : next_value + 1]:
+        if _OF.fullmatch(reading.text, value.end, whole.start):
             return whole.end
     return value.end
 

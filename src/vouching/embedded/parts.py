@@ -48,9 +48,9 @@ def split_claim(reading: ParsedSentence) -> list[Part]:
     values = list(_values(reading))
     cues = {n.start for n in reading.negations}
     hedges = [stretch for value in (*reading.quantities, *reading.dates) for stretch in value.hedges]
-    taken = {i for _, value in values for i, w in enumerate(reading.words) if value.start <= w.start < value.end}
+    stretches = [*((value.start, value.end) for _, value in values), *hedges]
+    taken = {i for start, end in stretches for i in range(reading.first_word(start), reading.first_word(end))}
     taken |= {i for i, w in enumerate(reading.words) if w.start in cues}
-    taken |= {i for start, end in hedges for i, w in enumerate(reading.words) if start <= w.start < end}
     parts: list[Part] = []
     for kind, value in values:
         start, end, words = value.start, value.end, ()
@@ -96,9 +96,8 @@ def counted_words(reading: ParsedSentence, after: int, taken: set[int]) -> tuple
     words: list[int] = []
     end = after
     through_of = False
-    for position, word in enumerate(reading.words):
-        if word.start < after:
-            continue
+    for position in range(reading.first_word(after), len(reading.words)):
+        word = reading.words[position]
         if _BREAK.search(reading.text, end, word.start) or position in taken:
             break
         if not word.is_content:
@@ -115,8 +114,7 @@ def counted_words(reading: ParsedSentence, after: int, taken: set[int]) -> tuple
 
 def _words_before(reading: ParsedSentence, before: int, taken: set[int]) -> tuple[int, tuple[int, ...]]:
     """The preposition before a date or name, and the free content word before that ("founded in")."""
-    earlier = [i for i, w in enumerate(reading.words) if w.end <= before]
-    index = len(earlier) - 1
+    index = reading.words_before(before) - 1
     while index >= 0 and reading.words[index].lower in ("the", "a", "an"):
         index -= 1
     if index < 1 or reading.words[index].lower not in _PREPOSITIONS:

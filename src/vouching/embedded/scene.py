@@ -292,16 +292,17 @@ def opposition(
 
 def word_before(reading: ParsedSentence, offset: int, skipped: Collection[str]) -> Word | None:
     """The last word that ends before ``offset`` and is not one of ``skipped``."""
-    return next((w for w in reversed(reading.words) if w.end <= offset and w.lower not in skipped), None)
+    earlier = (reading.words[i] for i in range(reading.words_before(offset) - 1, -1, -1))
+    return next((word for word in earlier if word.lower not in skipped), None)
 
 
 def nearest_before(reading: ParsedSentence, offset: int) -> list[int]:
     """The nearest content word among the three words before ``offset``, as a list."""
-    earlier = [i for i, w in enumerate(reading.words) if w.end <= offset][-3:]
-    return [i for i in earlier if reading.words[i].is_content][-1:]
+    end = reading.words_before(offset)
+    return [i for i in range(max(0, end - 3), end) if reading.words[i].is_content][-1:]
 
 
 def nearest_after(reading: ParsedSentence, offset: int) -> list[int]:
     """The nearest content word among the two words after ``offset``, as a list."""
-    later = [i for i, w in enumerate(reading.words) if w.start >= offset][:2]
-    return [i for i in later if reading.words[i].is_content][:1]
+    start = reading.first_word(offset)
+    return [i for i in range(start, min(start + 2, len(reading.words))) if reading.words[i].is_content][:1]

@@ -43,7 +43,16 @@ class ParsedSentence:
 
     def word_at(self, offset: int) -> int | None:
         """Position of the word that covers ``offset``, or None."""
-        return next((i for i, w in enumerate(self.words) if w.start <= offset < w.end), None)
+        place = bisect_right(self.words, offset, key=_start) - 1
+        return place if place >= 0 and offset < self.words[place].end else None
+
+    def words_before(self, offset: int) -> int:
+        """How many words end before ``offset``."""
+        return bisect_right(self.words, offset, key=_end)
+
+    def first_word(self, offset: int) -> int:
+        """Position of the first word that starts at ``offset`` or later; the number of words if none does."""
+        return bisect_left(self.words, offset, key=_start)
 
     def span(self, position: int) -> tuple[int, int]:
         """Start and end of the word at ``position``."""
@@ -51,8 +60,7 @@ class ParsedSentence:
 
     def content(self, start: int = 0, end: int | None = None) -> list[int]:
         """Positions of the content words inside ``start..end``."""
-        first = bisect_left(self.words, start, key=_start)
-        last = len(self.words) if end is None else bisect_right(self.words, end, key=_end)
+        first, last = self.first_word(start), len(self.words) if end is None else self.words_before(end)
         return [i for i in range(first, last) if self.words[i].is_content]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Annotated, Any, NoReturn, TypeVar, cast, get_args
@@ -37,6 +37,9 @@ _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _LABEL_KEY = re.compile(r"""["'“”]label["'“”]\s*:""")
 _CODE_FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
+_COLON = re.compile(r"(?<!\s)\s*:")
+_QUOTES = "\"'“”"
+_WORD = re.compile(r"\w")
 _NOTHING = ("", "none", "null", "n/a", "na", "-")
 R = TypeVar("R", "Reply", "LabelReply")
 
@@ -354,10 +357,18 @@ def _repaired_object(text: str) -> dict[str, Any] | None:
         keys = Counter(_keys(value))
     except RecursionError:
         return None
-    for key, count in keys.items():
-        if len(re.findall(rf"""(?<!\w){re.escape(key)}["'“”]?\s*:""", stretch)) != count:
-            return None
-    return cast("dict[str, Any]", value)
+    return cast("dict[str, Any]", value) if _written(keys, stretch) == keys else None
+
+
+def _written(keys: Collection[str], text: str) -> Counter[str]:
+    """How often each of the keys is written before a colon, in time that does not grow with their number."""
+    lengths, found = {len(key) for key in keys}, Counter[str]()
+    for colon in _COLON.finditer(text):
+        end = colon.start()
+        ends = (end, end - 1) if end and text[end - 1] in _QUOTES else (end,)
+        stretches = [(last - length, last) for last in ends for length in lengths if length <= last]
+        found.update({text[a:b] for a, b in stretches if text[a:b] in keys and not (a and _WORD.match(text[a - 1]))})
+    return found
 
 
 def _keys(value: Any) -> Iterator[str]:
