@@ -253,6 +253,7 @@ def test_other_questions_are_refused_and_never_guessed(url: str, question: Any, 
         {"state": SOURCE, "questions": {"c": noul(TRUE)}},
         {"model": "m", "state": 3, "questions": {"c": noul(TRUE)}},
         {"model": "m", "state": SOURCE, "questions": {}},
+        {"model": "vouch", "state": SOURCE, "questions": {"c": noul(TRUE)}, "assets": {"photo": {"type": "image"}}},
         {"model": "m", "state": SOURCE, "questions": {"c": {"type": "score", "criteria": {"0": "low"}}}},
     ],
 )

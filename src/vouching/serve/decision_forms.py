@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 from vouching.errors import InputError
 from vouching.inputs import check_texts, each_of
@@ -26,6 +26,12 @@ _HEARD: tuple[Origin, ...] = ("documents", "tool", "user")
 def _valid(value: Any) -> Any:
     check_texts(value, "a text of the request")
     return value
+
+
+def _no_images(assets: Any) -> Any:
+    if assets:
+        raise ValueError("images are not supported: send text or JSON in the state, and no assets")
+    return assets
 
 
 def _example(fields: Json) -> ConfigDict:
@@ -73,6 +79,7 @@ class SystemOneBody(BaseModel):
     questions: dict[str, Annotated[Noul | Choice | Score, Field(discriminator="type")]] = Field(
         min_length=1, max_length=400
     )
+    assets: Annotated[Any, AfterValidator(_no_images)] = Field(None, description="Images, which are refused.")
 
 
 class Predicate(BaseModel):
