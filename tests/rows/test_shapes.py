@@ -36,6 +36,8 @@ FILES = {
     "promptfoo.json": "promptfoo",
     "promptfoo.jsonl": "promptfoo",
     "openai.jsonl": "OpenAI chat",
+    "openai_evals.jsonl": "OpenAI Evals, rows",
+    "openai_evals.json": "OpenAI Evals, results",
     "lettucedetect.json": "LettuceDetect",
     "minicheck.jsonl": "MiniCheck / LLM-AggreFact",
 }

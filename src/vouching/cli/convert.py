@@ -50,9 +50,10 @@ def convert_command(
 ) -> None:
     """Show how rows of other tools and of training sets are read, and write them as rows of ours.
 
-    Rows to check: those of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, and chats
-    of OpenAI with documents; commands that check rows read them without this step. Rows to train on: ANLI, FEVER,
-    Nemotron's instructions, HotpotQA, 2WikiMultihopQA, MuSiQue, BioASQ, and the folder of TaxCalcBench's cases.
+    Rows to check: those of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, OpenAI's
+    Evals, and chats of OpenAI with documents; commands that check rows read them without this step. Rows to train on:
+    ANLI, FEVER, Nemotron's instructions, HotpotQA, 2WikiMultihopQA, MuSiQue, BioASQ, and the folder of TaxCalcBench's
+    cases.
     """
     from vouching.bench.training_sets import converted_rows
 

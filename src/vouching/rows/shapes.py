@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from vouching.errors import InputError
-from vouching.rows.conversations import read_turns
+from vouching.rows.conversations import Origin, read_turns
 from vouching.rows.row import Fields
 from vouching.types import Label
 from vouching.types.visible import shown_json, shown_names
@@ -51,6 +51,9 @@ class Shape:
         return [" or ".join(places) for ours, places in self.needs.items() if ours not in found]
 
 
+_CONTEXTS = (*SOURCE_KEYS, "retrieved_contexts", "retrieved_context", "retrieval_context")
+_QUESTIONS = ("question", "query", "user_input", "input")
+"""Fields that the items of OpenAI's Evals usually have; their names are the author's."""
 SHAPES: tuple[Shape, ...] = (
     Shape(
         "ragas",
@@ -92,6 +95,22 @@ SHAPES: tuple[Shape, ...] = (
         "promptfoo",
         {"response": ("response.output",), "sources": ("vars.context", "vars.contexts")},
         {"question": ("vars.query", "vars.question"), "id": ("id",)},
+    ),
+    Shape(
+        "OpenAI Evals, rows",
+        {"response": ("sample.output_text",), "sources": tuple(f"item.{name}" for name in _CONTEXTS)},
+        {"question": tuple(f"item.{name}" for name in _QUESTIONS), "id": ("item.id",)},
+    ),
+    Shape(
+        "OpenAI Evals, results",
+        {
+            "response": ("graded.answer",),
+            "sources": (*(f"datasource_item.{name}" for name in _CONTEXTS), "graded.documents"),
+        },
+        {
+            "question": (*(f"datasource_item.{name}" for name in _QUESTIONS), "graded.question"),
+            "id": ("datasource_item.id", "datasource_item_id"),
+        },
     ),
     Shape(
         "OpenAI chat",
@@ -190,7 +209,11 @@ def _at(fields: Mapping[str, Any], path: str) -> Any:
     """The value at a path; None if there is none, or it is empty."""
     first, _, rest = path.partition(".")
     if first == "chat":
-        return _chat(fields).get(rest)
+        return _chat(fields.get("messages"), ("documents", "tool"), fields).get(rest)
+    if first == "graded":
+        sample = _object(fields.get("sample"))
+        said = [*_members(sample.get("input")), *_members(sample.get("output"))]
+        return _chat(said, ("documents", "tool", "context")).get(rest)
     value: Any = fields.get(first)
     if first == "record_json" and rest:
         return _at(_object(value), rest)
@@ -215,12 +238,12 @@ def _of_cell(text: str) -> Any:
     return None
 
 
-def _chat(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The last answer of a chat, the question before it, and the documents: given, or returned by tools."""
-    if not isinstance(fields.get("messages"), list):
+def _chat(messages: Any, origins: Sequence[Origin], body: Any = None) -> dict[str, Any]:
+    """The last answer of a chat, the question before it, and the documents of these origins."""
+    if not isinstance(messages, list):
         return {}
     last = None
-    for turn in read_turns(fields, ("documents", "tool")):
+    for turn in read_turns(body or messages, origins):
         last = turn if turn.answer else last
     return {"answer": last.answer, "question": last.question, "documents": [*last.sources] or None} if last else {}
 
@@ -253,6 +276,11 @@ def _texts(value: Any, place: str) -> Any:
     if isinstance(listed, list):
         return cast("list[Any]", listed)
     return value.split("|") if place in ("retrieval_context", "context") and "|" in value else [value]
+
+
+def _question(value: Any, place: str) -> Any:
+    """A question, or the last text of a user in messages."""
+    return [*read_turns(cast("object", value))][-1].question if isinstance(value, list) else value
 
 
 _LABELS: Mapping[str, Label] = {
@@ -288,6 +316,7 @@ def _spans(value: Any, place: str) -> list[dict[str, Any]]:
 
 
 _READ: Mapping[str, Any] = {
+    "question": _question,
     "claim": _text,
     "response": _text,
     "source": _text,

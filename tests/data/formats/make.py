@@ -129,6 +129,47 @@ def openai() -> None:
     (HERE / "openai.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
 
+def openai_evals() -> None:
+    types: Any = import_module("openai.types.evals.runs")
+    source: Any = import_module("openai.types.evals.create_eval_jsonl_run_data_source")
+    item = {"query": QUESTION, "context": TEXTS, "ideal": REFERENCE}
+    row = source.SourceFileContentContent(item=item, sample={"output_text": ANSWER})
+    (HERE / "openai_evals.jsonl").write_text(f"{row.model_dump_json()}\n")
+    prompt = f"Context:\n{TEXTS[0]}\n{TEXTS[1]}\n\nQuestion: {QUESTION}"
+    usage = {"cached_tokens": 0, "completion_tokens": 14, "prompt_tokens": 31, "total_tokens": 45}
+    sample = {
+        "error": None,
+        "finish_reason": "stop",
+        "input": [{"role": "developer", "content": "Answer briefly."}, {"role": "user", "content": prompt}],
+        "max_completion_tokens": 2048,
+        "model": "gpt-4.1",
+        "output": [{"role": "assistant", "content": ANSWER}],
+        "seed": 42,
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "usage": usage,
+    }
+    result = {"name": "String check-a2486074", "sample": None, "passed": False, "score": 0.0}
+    given = ({"input": QUESTION, "retrieved_contexts": TEXTS}, {"passages_file": "bridge.txt"})
+    items = [
+        types.OutputItemListResponse.construct(
+            id=f"outputitem_{number}",
+            created_at=1743092076,
+            datasource_item=item,
+            datasource_item_id=number,
+            eval_id="eval_67abd54d",
+            object="eval.run.output_item",
+            results=[result],
+            run_id="evalrun_67abd54d",
+            sample=sample,
+            status="fail",
+        ).model_dump()
+        for number, item in enumerate(given, 1)
+    ]
+    page = {"object": "list", "data": items, "first_id": "outputitem_1", "last_id": "outputitem_2", "has_more": False}
+    (HERE / "openai_evals.json").write_text(f"{json.dumps(page, indent=1)}\n")
+
+
 def lettucedetect() -> None:
     data: Any = import_module("lettucedetect.datasets.hallucination_dataset")
     start = ANSWER.index("It has")
@@ -145,7 +186,8 @@ def lettucedetect() -> None:
 
 
 TOOLS: dict[str, Callable[[], None]] = {
-    made.__name__: made for made in (ragas, deepeval, trulens, documents, promptfoo, openai, lettucedetect)
+    made.__name__: made
+    for made in (ragas, deepeval, trulens, documents, promptfoo, openai, openai_evals, lettucedetect)
 }
 
 if __name__ == "__main__":
