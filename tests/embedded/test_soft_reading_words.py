@@ -58,3 +58,19 @@ def test_text_that_was_not_replaced_keeps_its_offsets(words: list[str]) -> None:
     for start, end, new_start, new_end in (*found.places, (len(found.claim),) * 2 + (len(found.text),) * 2):
         assert found.claim[done:start] == found.text[new_done:new_start]
         done, new_done = end, new_end
+
+
+@pytest.mark.parametrize(
+    ("claim", "read"),
+    [
+        ("[sale:] negotiable: false", "sale: not negotiable"),
+        ("refundable: true", "refundable"),
+        ("[price eur:] adult: 68", "price eur: the adult is 68"),
+        ("| **HG-115** | [Speed (rpm):] 9500 |", "HG-115, Speed (rpm): 9500"),
+        ("Note: it rained.", "Note: it rained."),  # a sentence
+    ],
+)
+def test_a_field_of_a_structured_answer_is_read_as_a_phrase(claim: str, read: str) -> None:
+    reworded = reword(claim, [], index_sources([Source("The car is for sale.")]))
+    assert reworded.text == read
+    assert all(0 <= start <= end <= len(claim) for start, end, _, _ in reworded.places)

@@ -7,6 +7,7 @@ counterparts for values and names, which are compared exactly or not at all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -21,6 +22,7 @@ from vouching.encoder.reading import SoftReading, TokenMatch, features_of
 from vouching.errors import ConfigError, WeightsError
 from vouching.reading.evidence import SourceIndex
 from vouching.reading.parsed import ParsedSentence
+from vouching.text.clauses import finite_verb
 from vouching.types import Source, Span
 from vouching.types.spans import ERROR_TYPES
 
@@ -63,12 +65,16 @@ class Reworded:
         return start + shift, end + shift
 
 
+_FIELD = re.compile(r"(?:\[(?P<of>[^\]]*):\] )?(?P<key>[^\[\]:|.]{1,50}): (?P<value>[^|\[\]]{1,80})")
+_CELL = re.compile(r"\s*\|\s*|\[|:\] ?|\*\*")
+
+
 def reword(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Reworded:
-    """The claim with each number or date that equals the source's in the source's words."""
+    """The claim as the encoders read it: a field as a phrase, and what equals the source's in the source's words."""
     parts: list[str] = []
     places: list[tuple[int, int, int, int]] = []
     done = length = 0
-    for start, end, found in sorted(_equal_values(claim, segments, index)):
+    for start, end, found in sorted([*_equal_values(claim, segments, index), *_phrased(claim)]):
         if start < done:
             continue
         parts += [claim[done:start], found]
@@ -76,6 +82,31 @@ def reword(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Rewor
         places.append((start, end, length - len(found), length))
         done = end
     return Reworded(claim, "".join([*parts, claim[done:]]), tuple(places))
+
+
+def _phrased(claim: str) -> Iterator[tuple[int, int, str]]:
+    """What turns a field of a structured answer into words: start and end of each stretch, and what is read for it.
+
+    >>> [words for _, _, words in _phrased("[sale:] negotiable: false")]
+    ['', ': ', 'not negotiable', '']
+    """
+    field = _FIELD.fullmatch(claim)
+    if field and not finite_verb(field["value"]):
+        (key, after), name = field.span("key"), field["key"]
+        if field["of"] is not None:
+            yield 0, 1, ""
+            yield key - 3, key, ": "
+        answer = field["value"].strip(' "').lower()
+        if answer in ("true", "yes", "false", "no"):
+            yield key, after, f"not {name}" if answer in ("false", "no") else name
+            yield after, len(claim), ""
+        else:
+            yield key, after, f"the {name}"
+            yield after, after + 2, " is "
+    elif claim.lstrip().startswith(("[", "|")):
+        for mark in _CELL.finditer(claim):
+            inside = claim[: mark.start()].strip() and claim[mark.end() :].strip()
+            yield *mark.span(), ", " if "|" in mark[0] and inside else ": " if "]" in mark[0] else ""
 
 
 def _equal_values(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iterator[tuple[int, int, str]]:
