@@ -243,7 +243,7 @@ def _chat(messages: Any, origins: Sequence[Origin], body: Any = None) -> dict[st
     if not isinstance(messages, list):
         return {}
     last = None
-    for turn in read_turns(body or messages, origins):
+    for turn in read_turns(body or cast("object", messages), origins):
         last = turn if turn.answer else last
     return {"answer": last.answer, "question": last.question, "documents": [*last.sources] or None} if last else {}
 
