@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import torch
 from export import COUNTS, read_export
 from model import ReaderModel, batch_of, is_adapter, is_rounded, length_of, rounded, shape_of
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -234,6 +234,7 @@ class Run:
     def __init__(self, options: argparse.Namespace) -> None:
         self.model, self.out = ReaderModel(shape_of(options.encoder), options.adapter).to(options.device), options.out
         self.optimizer = optimizer_of(self.model, options.rate)
+        self.adapts = options.adapter > 0
         self.counts: dict[str, Any] = {"steps": 0, "claims": 0, "seconds": 0.0, "stages": {}, "averaged": 0}
         self.mean: dict[str, Tensor] = {}
         self.out.mkdir(parents=True, exist_ok=True)
@@ -247,6 +248,9 @@ class Run:
             self.model.load_pretrained(options.encoder)
             if options.start is not None:
                 self.counts |= read_export(self.model, options.start).get("counts", {})
+            if options.adapted is not None:
+                self.model.load_state_dict(load_file(str(options.adapted)), strict=False)
+                self.counts |= json.loads(options.adapted.with_suffix(".json").read_text("utf-8"))
         own = {name: value.detach().clone() for name, value in self.model.named_parameters() if value.requires_grad}
         self.mean = {**own, **self.mean}
 
@@ -271,12 +275,23 @@ class Run:
         os.replace(self.out / "state.tmp", self.out / "state.pt")
         half = {name: value.to(torch.float16) for name, value in {**self.model.state_dict(), **self.mean}.items()}
         save_file(half, str(self.out / "weights.safetensors"))
+        if self.adapts:
+            trained = {name: value for name, value in half.items() if name in self.mean and _moves(name, self.model)}
+            save_file(trained, str(self.out / "adapter.safetensors"))
+            (self.out / "adapter.json").write_text(json.dumps(self.counts) + "\n", "utf-8")
         (self.out / COUNTS).write_text(json.dumps(self.counts) + "\n", "utf-8")
 
     def log(self, **figures: Any) -> None:
         """Add a line to ``log.jsonl``."""
         with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps({"at": time.strftime("%Y-%m-%d %H:%M:%S"), **figures}) + "\n")
+
+
+def _moves(name: str, model: ReaderModel) -> bool:
+    """Whether a weight is trained beside an adapter: not those of the layers below the adapters."""
+    part, _, rest = name.partition(".")
+    is_below = part == "layers" and int(rest.partition(".")[0]) < model.adapted_from
+    return not is_below and part not in ("places", "norm")
 
 
 def step(run: Run, computing: ComputingCopy | None, items: list[Item], device: str) -> tuple[float, int]:
@@ -354,6 +369,9 @@ def main() -> None:
     parser.add_argument("--packs", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--start", type=Path, help="an exported folder to begin with, where --out has no state yet")
+    parser.add_argument(
+        "--adapted", type=Path, metavar="FILE", help="adapter.safetensors of another run, to go on from"
+    )
     parser.add_argument("--hours", type=float)
     parser.add_argument("--anneal", action="store_true", help="let the rate fall to nothing over --hours")
     parser.add_argument("--rate", type=float, default=4e-5)

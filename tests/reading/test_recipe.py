@@ -147,6 +147,10 @@ def test_an_adapter_is_trained_beside_weights_that_stay_as_they_ship(folder: Pat
     load_weights(model, run / "weights.safetensors")
     assert bool(model.layers[-1].qkv.b.any())
     assert difference(model, out) < 0.01
+    again = (*where[:5], folder / "again", *where[6:], "--adapted", run / "adapter.safetensors")
+    run_script("train.py", "tiny", *again, "--hours", 0.001, "--tokens", 512, "--no-half", "--adapter", 4)
+    steps = [json.loads((one / "adapter.json").read_text("utf-8"))["steps"] for one in (run, folder / "again")]
+    assert 0 < steps[0] < steps[1]
 
 
 def test_the_embedded_verifier_judges_with_a_reader_of_a_folder(folder: Path) -> None:
