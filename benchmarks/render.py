@@ -23,6 +23,7 @@ from render_probes import probe_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
 from render_quality import SPEEDS, pictures, quality_lines
 from render_rankings import ranking_lines
+from render_retrieval import retrieval_lines
 from render_search import search_lines, step_lines
 from render_small import judge_lines, training_run_lines
 from render_tables import RULES, Figures, number, origin, table
@@ -44,6 +45,7 @@ FILES = {
     "search": "docs/results/search.json",
     "search in steps": "docs/results/search_steps.json",
     "search for claims": "docs/results/search_claims.json",
+    "retrieval": "benchmarks/results/retrieval.json",
     "blinded": "benchmarks/results/blinded.json",
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
     "encoder speed": "benchmarks/results/encoder_speed.json",
@@ -267,6 +269,8 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield search_lines(search)
     if steps := found.get("search in steps"):
         yield step_lines(steps, found.get("search for claims"))
+    if retrieval := found.get("retrieval"):
+        yield retrieval_lines(retrieval)
     if blinded := found.get("blinded"):
         yield blinded_lines(blinded)
     if assurance := found.get("assurance"):

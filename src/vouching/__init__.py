@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vouching.client import AsyncClient, Client
     from vouching.errors import BackendError, ConfigError, InputError, MissingExtraError, VouchError
     from vouching.evidence_windows import score_pairs
+    from vouching.retrieval.judge import acheck_context, check_context
     from vouching.shortcuts import (
         acheck,
         acheck_instruction,
@@ -55,11 +56,13 @@ __all__ = [
     "VouchError",
     "__version__",
     "acheck",
+    "acheck_context",
     "acheck_many",
     "acheck_instruction",
     "acheck_response",
     "arank",
     "check",
+    "check_context",
     "check_instruction",
     "check_many",
     "check_response",

@@ -32,6 +32,7 @@ LAYERS = [
     "answering",
     "embedded",
     "rules",
+    "retrieval",
     "methods",
     "claims",
     "report",

@@ -35,6 +35,7 @@ ROUTES = {
     "/v1/audit": {"response": "It has 2 towers.", "sources": [BRIDGE]},
     "/v1/follow": {"instruction": "Use no commas.", "response": "So it is."},
     "/v1/rank": {"question": "When?", "answers": ["1937"], "sources": [BRIDGE]},
+    "/v1/context": {"question": "When did it open?", "sources": [BRIDGE]},
     "/v1/challenge": {"task": {}, "proposal": {}},
     "/v1/systemone": {},
     "/v1/decisions": {},

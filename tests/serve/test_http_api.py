@@ -140,6 +140,7 @@ def test_records_match_the_published_schemas(url: str) -> None:
         "/v1/audit": ("report", {"response": "It has 2 towers.", "sources": [BRIDGE]}),
         "/v1/follow": ("report", {"instruction": "Use no commas.", "response": "So it is."}),
         "/v1/rank": ("ranking", {"question": "When?", "answers": ["1937"], "sources": [BRIDGE]}),
+        "/v1/context": ("context", {"question": "When did it open?", "sources": [BRIDGE], "answer": "In 1973."}),
         "/v1/challenge": ("assurance", {"task": TASK, "proposal": {"values": {"total": 41}}}),
     }
     described = httpx2.get(f"{url}/openapi.json").json()["paths"]

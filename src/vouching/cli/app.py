@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     "check",
     "windows",
+    "context",
     "audit",
     "follow",
     "challenge",
@@ -191,6 +192,10 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import windows
 
         yield windows.app, None
+    if wanted("context"):
+        from vouching.cli import context
+
+        yield context.app, None
     if wanted("audit"):
         from vouching.cli import audit
 

@@ -191,6 +191,16 @@ class FollowBody(Body):
     judge: Judge = "default"
 
 
+class ContextBody(Body):
+    """A question and what was retrieved for it."""
+
+    model_config = example({"question": "When did it open?", "sources": [BRIDGE], "answer": "In 1973."})
+    question: str = Field(description="What was asked.")
+    sources: Sources
+    answer: str | None = Field(None, description="The answer; null judges the sources alone.")
+    judge: Judge = "default"
+
+
 class RankBody(Body):
     """The answers to one question."""
 

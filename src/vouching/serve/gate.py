@@ -38,6 +38,7 @@ ROUTE_SCOPES: dict[str, Scope] = {
     "/v1/pairs": "check",
     "/v1/follow": "check",
     "/v1/rank": "check",
+    "/v1/context": "check",
     "/v1/challenge": "check",
     "/v1/sources": "check",
     "/v1/reward": "reward",

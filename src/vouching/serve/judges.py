@@ -23,6 +23,7 @@ from vouching.judging.verifier import Outcome
 from vouching.methods import METHODS
 from vouching.methods.rewards import reward_work
 from vouching.models.running import run
+from vouching.retrieval.judge import check_context
 from vouching.rows import Row
 from vouching.rows.conversations import Turn
 from vouching.serve import bodies
@@ -31,7 +32,7 @@ from vouching.serve.shared_folder import KeptSources
 from vouching.serve.work import Deadline
 from vouching.shortcuts import answered_turns, judge_turn, rank
 from vouching.text.sentences import sentence_spans
-from vouching.types import Assurance, Claim, Ranking, Report, Source
+from vouching.types import Assurance, Claim, ContextReport, Ranking, Report, Source, Unverified
 from vouching.types.visible import hint, shown_json
 
 _NUMBER, _END = re.compile(r"\d+"), re.compile(r"[.!?。！？]+(?=\s|$)|\n+")
@@ -193,6 +194,12 @@ class Judges:
         sources = self._sources(body.sources, body.question, *body.answers)
         deadline.look()
         return rank(body.question, body.answers, sources, model=self._settings(body.judge).model)
+
+    def context(self, body: bodies.ContextBody, deadline: Deadline) -> ContextReport | Unverified:
+        """Whether sources are enough for a question, which are relevant, and whether the answer addresses it."""
+        sources = self._sources(body.sources, body.question, body.answer or "")
+        deadline.look()
+        return check_context(body.question, sources, body.answer, model=self._settings(body.judge).model)
 
     def challenge(self, body: bodies.ChallengeBody, deadline: Deadline) -> Assurance:
         """The cases against the values of a task."""

@@ -31,7 +31,7 @@ from vouching.serve.review_page import add_review_page
 from vouching.serve.reviewing import add_reviewing
 from vouching.serve.signing_in import add_sessions
 from vouching.serve.trainers import rewards_of, trainer_rows
-from vouching.types import Assurance, Ranking, Report, Unverified, Verdict
+from vouching.types import Assurance, ContextReport, Ranking, Report, Unverified, Verdict
 from vouching.types.ledger import EntryKind
 from vouching.types.serial import AnyRecord, to_json
 from vouching.version import __version__
@@ -208,6 +208,12 @@ def _add_other_methods(app: FastAPI, service: Service, described: Any) -> None:
         """Rank the answers to a question by how well the sources support them."""
         job = partial(service.judges.rank, body)
         return _json(await service.judge(job, _asked(request, "rank", body), body.judge))
+
+    @app.post("/v1/context", response_model=ContextReport | Unverified, **described)
+    async def context(body: bodies.ContextBody) -> Response:
+        """Judge whether sources are enough for a question, which are relevant, and whether an answer addresses it."""
+        job = partial(service.judges.context, body)
+        return _json(await service.judge(job, judge=body.judge, record=lambda _: ()))
 
     @app.post("/v1/challenge", response_model=Assurance, **described)
     async def challenge(body: bodies.ChallengeBody, request: Request) -> Response:

@@ -29,6 +29,7 @@ from vouching.types.findings import (
     Question,
 )
 from vouching.types.report import REVIEWED_VERSION, Finding, NonClaim, Report, ReviewedVerdict, Totals
+from vouching.types.retrieval import ContextFinding, ContextReport
 from vouching.types.search import (
     Asked,
     Compression,
@@ -89,6 +90,8 @@ __all__ = [
     "CitationResult",
     "Claim",
     "Compression",
+    "ContextFinding",
+    "ContextReport",
     "Costing",
     "EngineKind",
     "ErrorType",

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from vouching.errors import InputError
 from vouching.types.assurance import Assurance, UnitResult
 from vouching.types.report import Finding, Report, ReviewedVerdict
+from vouching.types.retrieval import ContextReport
 from vouching.types.search import Ranking
 from vouching.types.verdict import Unverified, Verdict
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-AnyRecord: TypeAlias = Verdict | Unverified | Report | Ranking | Assurance | ReviewedVerdict
-Record = TypeVar("Record", Verdict, Unverified, Report, Ranking, Assurance, ReviewedVerdict)
+AnyRecord: TypeAlias = Verdict | Unverified | Report | Ranking | Assurance | ReviewedVerdict | ContextReport
+Record = TypeVar("Record", Verdict, Unverified, Report, Ranking, Assurance, ReviewedVerdict, ContextReport)
 SCHEMAS: dict[str, type[Any]] = {
     "verdict": Verdict,
     "unverified": Unverified,
@@ -30,6 +31,7 @@ SCHEMAS: dict[str, type[Any]] = {
     "ranking": Ranking,
     "assurance": Assurance,
     "reviewed": ReviewedVerdict,
+    "context": ContextReport,
 }
 """Records that have a published schema, by name."""
 
