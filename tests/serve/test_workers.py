@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from tests.serve.served import BRIDGE
 from vouching import Client, VouchError
 from vouching.cli.app import app_for
 from vouching.ledger import open_ledger
+from vouching.serve.workers import END_SECONDS
 from vouching.types.ledger import Filters
 
 COMMAND = (sys.executable, "-m", "vouching", "serve", "--address", "127.0.0.1:0", "--model", "embedded:rules")
@@ -128,6 +130,37 @@ def test_a_stop_ends_what_was_begun(running: tuple[str, subprocess.Popen[str], s
     assert results == [250]
     with open_ledger(target) as ledger:
         assert len(ledger.search(Filters(kind="check-response"))) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_model_that_does_not_answer_does_not_keep_a_server_that_was_stopped(workers: int, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(30)
+        model = f"openai/x@http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        settings = tmp_path / "vouch.toml"
+        settings.write_text(f'[serve]\nshutdown_seconds = 1\n[judges.default]\nmodel = "{model}"\n', "utf-8")
+        environment = {**os.environ, "VOUCH_BASE_URL": model.partition("@")[2], "VOUCH_API_KEY": "none"}
+        arguments = [*COMMAND[:-2], "--config", str(settings), "--workers", str(workers)]
+        with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env=environment) as process:
+            assert process.stderr is not None
+            found = re.search(r"http://\S+", process.stderr.readline())
+            assert found
+
+            def ask() -> None:
+                with suppress(httpx2.HTTPError):
+                    httpx2.post(
+                        f"{found[0]}/v1/check", json={"claim": "It has three towers.", "sources": [BRIDGE]}, timeout=60
+                    )
+
+            asking = threading.Thread(target=ask, daemon=True)
+            asking.start()
+            with silent.accept()[0]:  # the model was asked
+                stopped = time.monotonic()
+                process.terminate()
+                process.communicate(timeout=30)
+            assert process.returncode == 0
+            assert 1 <= time.monotonic() - stopped < 1 + END_SECONDS + 10
+            asking.join()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,13 +40,14 @@ _NO_TELEMETRY = {
 }
 
 
-def build_app(policy: Policy, folder: Path | None = None) -> FastAPI:
+def build_app(policy: Policy, folder: Path | None = None, on_stop: Callable[[], object] = lambda: None) -> FastAPI:
     """The application of a policy.
 
     Args:
         policy: how it runs and judges.
         folder: what the workers of one server share: uploaded sources, and how much each key has used of its limit;
             None for a temporary one of this application.
+        on_stop: called when the application stops, before it closes anything.
 
     Raises:
         ConfigError: a model is unknown or does not judge claims, or the keys cannot be read.
@@ -60,6 +61,7 @@ def build_app(policy: Policy, folder: Path | None = None) -> FastAPI:
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="vouch-serve-")))
     service = Service(policy, folder)
     resources.callback(service.close)
+    resources.callback(on_stop)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:

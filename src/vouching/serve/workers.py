@@ -11,6 +11,8 @@ import shutil
 import signal
 import socket
 import tempfile
+import threading
+import time
 from contextlib import suppress
 from dataclasses import asdict
 from fcntl import LOCK_EX, LOCK_NB, flock
@@ -36,6 +38,8 @@ _FOLDER = "VOUCH_SERVE_FOLDER"
 _PARENT = "VOUCH_SERVE_PARENT"
 _NUMBERS = "PROMETHEUS_MULTIPROC_DIR"
 _PREFIX, _LOCK = "vouch-serve-", "server.lock"
+END_SECONDS = 5
+"""Time that a worker gets to end after ``shutdown_seconds``: threads that wait for a model cannot be stopped."""
 _START_SECONDS = 120
 """Time that a worker gets to start while another one is replaced."""
 
@@ -50,7 +54,7 @@ def worker_app() -> FastAPI:
         _forget_dead(Path(numbers))
     if parent := os.environ.get(_PARENT):
         end_with_parent(int(parent))
-    app = build_app(policy, Path(os.environ[_FOLDER]))
+    app = build_app(policy, Path(os.environ[_FOLDER]), on_stop=_end_soon)
     app.state.service.pool.start()
     return app
 
@@ -58,6 +62,7 @@ def worker_app() -> FastAPI:
 def serve(policy: Policy, listening: socket.socket) -> None:
     """Serve until stopped by SIGINT or SIGTERM; open requests then get ``shutdown_seconds`` to end.
 
+    What still runs ``END_SECONDS`` later, such as a call of a model that does not answer, is ended with its process.
     Raises as :func:`vouching.serve.app.build_app`.
     """
     _remove_left()
@@ -89,6 +94,15 @@ class _Supervisor(Multiprocess):
         if not all(worker.process.is_alive() for worker in self.processes):
             super().keep_subprocess_alive()
 
+    def join_all(self) -> None:
+        """Wait for the workers, and kill one that does not end by itself."""
+        end = time.monotonic() + (self.config.timeout_graceful_shutdown or 0) + END_SECONDS + 2
+        for worker in self.processes:
+            worker.process.join(max(0.0, end - time.monotonic()))
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+
 
 def _remove_left() -> None:
     """Remove the folders, with the uploaded texts, of servers that were killed: their lock is free."""
@@ -96,6 +110,13 @@ def _remove_left() -> None:
         with suppress(OSError), lock.open("wb") as file:
             flock(file, LOCK_EX | LOCK_NB)
             shutil.rmtree(lock.parent)
+
+
+def _end_soon() -> None:
+    """End this process in some seconds, whatever its threads do: Python waits for each of them."""
+    timer = threading.Timer(END_SECONDS, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 def _stopped(number: int, frame: FrameType | None) -> None:
