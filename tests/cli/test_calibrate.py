@@ -65,7 +65,7 @@ def verdicts(rows: Path) -> Path:
 
 
 def test_a_calibration_is_fitted_on_finished_verdicts_and_its_gain_is_told(rows: Path, verdicts: Path) -> None:
-    output = rows.with_name("c.json")
+    output = rows.parent / "calibrations/c.json"  # its folder is made
     result = calibrated("--input", rows, "--verdicts", verdicts, "--output", output)
     assert result.exit_code == Exit.OK, result.stderr
     made = load_calibration(output)

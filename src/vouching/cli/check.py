@@ -108,8 +108,9 @@ _Model = Annotated[
         envvar="VOUCH_MODEL",
         help="The judge: embedded, embedded:small (at most a third of the time), embedded:rules (faster still, but "
         "misses paraphrases), embedded:FOLDER (a round of vouch "
-        "evolve), a language model such as http://host:8000/v1#name or openai/name, a scorer such as minicheck:PATH "
-        "(see vouch models), or several with commas, of which the next is asked where one is undecided.",
+        "evolve), a language model such as http://host:8000/v1#name or openai/name, a decision model such as "
+        "decision:http://host:8000/v1#name, a scorer such as minicheck:PATH (see vouch models), or several with "
+        "commas, of which the next is asked where one is undecided.",
     ),
 ]
 _Threshold = Annotated[

@@ -89,6 +89,8 @@ class MadeFiles:
 def json_output(path: Path, read: Callable[[Path], object], what: str) -> None:
     """Raise InputError unless a JSON output may be written: new, empty, or an earlier record of the same kind.
 
+    Its folder is made.
+
     Args:
         path: the output, which must end in .json.
         read: reads what the command writes, and raises VouchError for anything else.
@@ -101,6 +103,10 @@ def json_output(path: Path, read: Callable[[Path], object], what: str) -> None:
             read(path)
         except VouchError:
             raise InputError(f"{path} already exists and is not a {what}: choose another output") from None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def new_output(output: str) -> IO[bytes]:
