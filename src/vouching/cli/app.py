@@ -188,14 +188,10 @@ def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
         from vouching.cli import check
 
         yield check.app, None
-    if wanted("windows"):
-        from vouching.cli import windows
+    if wanted("windows", "context"):
+        from vouching.cli import context, windows
 
-        yield windows.app, None
-    if wanted("context"):
-        from vouching.cli import context
-
-        yield context.app, None
+        yield from ((windows.app, None), (context.app, None))
     if wanted("audit"):
         from vouching.cli import audit
 

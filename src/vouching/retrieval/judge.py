@@ -76,7 +76,12 @@ def check_context(
 async def acheck_context(
     question: str, sources: SourcesLike, answer: str | None = None, *, model: str | Model = "embedded"
 ) -> ContextReport | Unverified:
-    """Async twin of :func:`check_context`."""
+    """Async twin of :func:`check_context`.
+
+    >>> import asyncio
+    >>> asyncio.run(acheck_context("When did it open?", ["It opened in 1973."], "In 1973.")).addresses.holds
+    True
+    """
     given = as_sources(sources)
     named = [(question, "the question"), *((source.text, f"the source {source.id}") for source in given)]
     for text, name in [*named, *([] if answer is None else [(answer, "the answer")])]:
