@@ -235,3 +235,8 @@ def test_brackets_beside_a_language_take_linear_time() -> None:
     started = time.process_time()
     find_rules(text)
     assert time.process_time() - started < 2  # 5 ms; cubic work took 120 s
+
+
+def test_a_language_in_letters_of_another_alphabet_and_an_endless_number_give_no_rule() -> None:
+    assert find_rules("Answer in Englİsh.") == ()
+    assert find_rules(f"Answer in at most {'9' * 4_000} words.") == ()

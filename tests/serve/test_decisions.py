@@ -269,6 +269,11 @@ def test_names_that_are_no_text_are_refused(url: str) -> None:
     assert reply.status_code == 422
 
 
+def test_a_long_unknown_type_is_not_repeated_in_the_refusal(url: str) -> None:
+    reply = systemone(url, {"c": noul(TRUE) | {"type": "9" * 4_000}})
+    assert (reply.status_code, len(reply.text) < 1_000) == (422, True)
+
+
 def test_an_unknown_judge_is_an_error_with_its_names(url: str) -> None:
     reply = systemone(url, {"c": noul(TRUE)}, model="nope")
     assert reply.status_code == 422

@@ -156,7 +156,7 @@ def bounds_in(text: str) -> tuple[Bounds, ...]:
     [(5, 10, False), (3, None, True)]
     """
     once = [Numeral(found.start(), found.end(), 1.0, "multiple") for found in _ONCE.finditer(text)]
-    numerals = [n for n in (*find_numerals(text), *once) if n.form in ("cardinal", "multiple") and n.value.is_integer()]
+    numerals = [n for n in (*find_numerals(text), *once) if n.form in ("cardinal", "multiple") and n.value % 1 == 0]
     numerals.sort(key=lambda numeral: numeral.start)
     found: list[Bounds | None] = []
     ends_a_range = False

@@ -129,8 +129,9 @@ def language_rules(direction: Direction) -> Iterator[ChecklistItem]:
         for one in _IN_LANGUAGE.finditer(plain)
         if _RESPONDS.search(plain[: one.start()]) or _ALONE.fullmatch(plain.replace(one.group(), ""))
     ]
-    if len({one["name"].lower() for one in found}) == 1 and not _SPOKEN.search(plain[: found[0].start()]):
-        yield direction.item("language:response_language", *found[0].span(), language=_NAMES[found[0]["name"].lower()])
+    names = {one["name"].lower() for one in found} & _NAMES.keys()  # without case, "İ" is "i" to the pattern alone
+    if len(names) == 1 == len({one["name"] for one in found}) and not _SPOKEN.search(plain[: found[0].start()]):
+        yield direction.item("language:response_language", *found[0].span(), language=_NAMES[names.pop()])
 
 
 def mark_rules(direction: Direction) -> Iterator[ChecklistItem]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    model_validator,
+)
 
 from vouching.errors import InputError
 from vouching.inputs import check_texts, each_of
@@ -14,6 +23,7 @@ from vouching.models.json_fields import json_object
 from vouching.rows.conversations import MEDIA, Origin, are_messages, as_json, read_turns
 from vouching.rows.shapes import SOURCE_KEYS
 from vouching.serve.bodies import GivenSource, Judge
+from vouching.types.visible import shown_json
 
 Text: TypeAlias = str | dict[str, Any] | list[Any]
 """What may be a text or any JSON."""
@@ -26,6 +36,17 @@ _HEARD: tuple[Origin, ...] = ("documents", "tool", "user")
 def _valid(value: Any) -> Any:
     check_texts(value, "a text of the request")
     return value
+
+
+_LONGEST_TYPE = 100
+
+
+def _short_type(question: Any) -> Any:
+    """Refuse a long type here, as the message of a union repeats it whole."""
+    kind = cast("dict[str, Any]", question).get("type") if type(question) is dict else None
+    if isinstance(kind, str) and len(kind) > _LONGEST_TYPE:
+        raise ValueError(f"unknown type {shown_json(kind)}")
+    return question
 
 
 def _no_images(assets: Any) -> Any:
@@ -76,9 +97,9 @@ class SystemOneBody(BaseModel):
     _texts = model_validator(mode="before")(_valid)
     model: Judge = Field(description="A judge of this server; the defaults of the clients mean the default one.")
     state: Text = Field(description="The sources: a text, or an object with sources, context or retrieval_context.")
-    questions: dict[str, Annotated[Noul | Choice | Score, Field(discriminator="type")]] = Field(
-        min_length=1, max_length=400
-    )
+    questions: dict[
+        str, Annotated[Noul | Choice | Score, Field(discriminator="type"), BeforeValidator(_short_type)]
+    ] = Field(min_length=1, max_length=400)
     assets: Annotated[Any, AfterValidator(_no_images)] = Field(None, description="Images, which are refused.")
 
 
@@ -135,9 +156,9 @@ class DecisionsBody(BaseModel):
     _texts = model_validator(mode="before")(_valid)
     model: Judge
     input: str | list[dict[str, Any]]
-    questions: list[Annotated[Predicate | ChoiceOf | ScoreOf, Field(discriminator="type")]] = Field(
-        min_length=1, max_length=400
-    )
+    questions: list[
+        Annotated[Predicate | ChoiceOf | ScoreOf, Field(discriminator="type"), BeforeValidator(_short_type)]
+    ] = Field(min_length=1, max_length=400)
 
 
 def _said(content: Any) -> Any:

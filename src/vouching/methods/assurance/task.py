@@ -135,14 +135,16 @@ def as_proposal(found: Any, task: Task, name: str = "the proposal") -> dict[str,
     fields = cast("dict[str, Any]", found)
     unknown = sorted(fields.keys() - {"values", "task"})
     if unknown:
-        raise InputError(f"{name}: unknown field {unknown[0]!r}; the fields are values and task")
+        raise InputError(f"{name}: unknown field {shown_json(unknown[0])}; the fields are values and task")
     if fields.get("task", task.id) != task.id:
-        raise InputError(f'{name}: "task" is {fields["task"]!r}, but the id of the task is {task.id!r}')
+        raise InputError(f'{name}: "task" is {shown_json(fields["task"])}, but the id of the task is {task.id!r}')
     values = cast("dict[str, Any]", fields["values"])
     ids = [unit.id for unit in task.units]
     for key in values:
         if key not in ids:
-            raise InputError(f"{name}: {path_of('values', key)}: the task has no unit {key!r}{_near(key, ids)}")
+            raise InputError(
+                f"{name}: {path_of('values', key)}: the task has no unit {shown_json(key)}{_near(key, ids)}"
+            )
     missing = [unit for unit in ids if unit not in values]
     if missing:
         raise InputError(
