@@ -43,7 +43,8 @@ _LONGEST_TYPE = 100
 
 def _short_type(question: Any) -> Any:
     """Refuse a long type here, as the message of a union repeats it whole."""
-    kind = cast("dict[str, Any]", question).get("type") if type(question) is dict else None
+    fields: Any = question
+    kind: object = fields.get("type") if hasattr(fields, "get") else None
     if isinstance(kind, str) and len(kind) > _LONGEST_TYPE:
         raise ValueError(f"unknown type {shown_json(kind)}")
     return question
