@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
@@ -39,6 +40,8 @@ def _valid(value: Any) -> Any:
 
 
 _LONGEST_TYPE = 100
+_OF_AGENTS = re.compile("tool|thinking|reasoning")
+"""Types of parts that the reader of conversations knows."""
 
 
 def _short_type(question: Any) -> Any:
@@ -175,12 +178,18 @@ def _said(content: Any) -> Any:
     kinds = [str(part.get("type"))[:80] for part in parts]
     if media := [kind for kind in kinds if MEDIA.search(kind)]:
         raise InputError(f"a part has the type {media[0]!r}: send text or JSON, images are not supported")
-    said = [
-        part.get("data") if kind == "input_json" else part.get("text") for part, kind in zip(parts, kinds, strict=True)
-    ]
-    if None in said:
+    if any(_OF_AGENTS.search(kind) for kind in kinds):
         return cast("Any", content)
+    said = [_part(part, kind) for part, kind in zip(parts, kinds, strict=True)]
     return said[0] if len(said) == 1 else "\n".join(map(as_text, said))
+
+
+def _part(part: Mapping[str, Any], kind: str) -> Any:
+    if kind == "input_json":
+        return part.get("data")
+    if isinstance(text := part.get("text"), str):
+        return text
+    raise InputError(f"a part has the type {kind!r} and no text: send text or JSON")
 
 
 def state_of(given: str | Sequence[Mapping[str, Any]]) -> Any:
