@@ -94,7 +94,6 @@ def _names(text: str) -> tuple[str, ...]:
 class _Passage:
     """A passage as the features see it."""
 
-    text: str
     stems: frozenset[str]
     subject: frozenset[str]
     """Stems of its subject; empty if it has none."""
@@ -110,7 +109,7 @@ def _passage(title: str, text: str) -> _Passage:
         subject = first[0].text if first else ""
     spans = sentence_spans(text)
     sentences = tuple(_stems(text[start:end]) for start, end in spans)
-    return _Passage(text, _stems(title).union(*sentences), _stems(subject), sentences)
+    return _Passage(_stems(title).union(*sentences), _stems(subject), sentences)
 
 
 def weigh(stems: frozenset[str]) -> float:
@@ -136,6 +135,8 @@ class Context:
         self._passages = [_passage(source.title, source.text) for source in sources]
         self.covers = [_share(one.stems, self.asked) for one in self._passages]
         """Share of the question's words in each passage, weighted by rarity."""
+        self.has_value = [self.kind == "yes or no" or has_kind(s.text, self.kind, question) for s in sources]
+        """Whether each passage has a value of the kind that is asked for; any passage may support yes or no."""
         self._known = [bool(one.subject) and one.subject <= self.asked for one in self._passages]
         self._holders = Counter(stem for one in self._passages for stem in one.stems & self.asked)
         everything = [one.stems for one in self._passages]
@@ -144,10 +145,6 @@ class Context:
             for m, one in enumerate(self._passages)
         ]
         """For each passage, those that name its subject."""
-
-    def has_value(self, number: int) -> bool:
-        """Whether a passage has a value of the kind that is asked for; any passage may support yes or no."""
-        return self.kind == "yes or no" or has_kind(self._passages[number].text, self.kind, self.question)
 
     def linked(self, number: int) -> float:
         """How much of the question a passage covers that leads to this one by naming its subject, in [0, 1].
@@ -177,7 +174,7 @@ class Context:
             "names": held / len(self.names) if self.names else 0.0,
             "linked": self.linked(number),
             "leads": self.leads(number),
-            "value": float(self.has_value(number)),
+            "value": float(self.has_value[number]),
         }
 
     def of_set(self, relevance: Sequence[float]) -> Features:
@@ -203,10 +200,10 @@ class Context:
             "third": ranked[2],
             "names": sum(name <= found for name in self.names) / len(self.names) if self.names else 1.0,
             "names_are_subjects": sum(about) / len(about) if about else 1.0,
-            "one_answers": max((self.covers[n] for n in order if self.has_value(n)), default=0.0),
+            "one_answers": max((self.covers[n] for n in order if self.has_value[n]), default=0.0),
             "chain": chain,
-            "value": max((relevance[n] for n in order if self.has_value(n)), default=0.0),
-            "linked_value": max((self.linked(n) * relevance[n] for n in order if self.has_value(n)), default=0.0),
+            "value": max((relevance[n] for n in order if self.has_value[n]), default=0.0),
+            "linked_value": max((self.linked(n) * relevance[n] for n in order if self.has_value[n]), default=0.0),
         }
 
     def of_answer(self, answer: str, relevance: Sequence[float]) -> Features:
@@ -243,7 +240,7 @@ class Context:
         """What the passages lack, in words; empty if nothing is seen to be missing."""
         found = frozenset[str]().union(*(one.stems for one in self._passages))
         lacking = self._in_words(self.asked - found)
-        wanted = self.kind not in ("any", "yes or no") and not any(map(self.has_value, range(len(self._passages))))
+        wanted = self.kind not in ("any", "yes or no") and not any(self.has_value)
         return (
             *([f"no source has {lacking}"] if lacking else []),
             *([f"no source has a {self.kind}"] if wanted else []),

@@ -34,6 +34,7 @@ from vouching.types import (
     Provenance,
     Source,
     Unverified,
+    Usage,
     VerdictWarning,
     total_usage,
 )
@@ -118,7 +119,7 @@ def embedded_report(question: str, sources: Sequence[Source], answer: str | None
     p = [probability(context.of_passage(number), models["relevant"]) for number in range(len(sources))]
     enough = probability(context.of_set(p), models["sufficient"])
     fits = None if answer is None else probability(context.of_answer(answer, p), models["addresses"])
-    done = ContextReport(
+    return ContextReport(
         question,
         tuple(sources),
         ContextFinding(enough >= _YES, enough, context.gaps()),
@@ -126,8 +127,8 @@ def embedded_report(question: str, sources: Sequence[Source], answer: str | None
         answer,
         None if fits is None else ContextFinding(fits >= _YES, fits, context.answer_reasons(answer or "")),
         Provenance("embedded:retrieval", __version__, "logistic"),
+        Usage(seconds=time.perf_counter() - started),
     )
-    return replace(done, usage=replace(done.usage, seconds=time.perf_counter() - started))
 
 
 def schema_of(count: int) -> Schema:
