@@ -46,8 +46,7 @@ _OF_AGENTS = re.compile("tool|thinking|reasoning")
 
 def _short_type(question: Any) -> Any:
     """Refuse a long type here, as the message of a union repeats it whole."""
-    fields: Any = question
-    kind: object = fields.get("type") if hasattr(fields, "get") else None
+    kind = json_object(question).get("type")
     if isinstance(kind, str) and len(kind) > _LONGEST_TYPE:
         raise ValueError(f"unknown type {shown_json(kind)}")
     return question
