@@ -62,8 +62,8 @@ def measured(about: dict[str, Claims], small: Encoder, reader: LargeReader | Non
         for (claim, y), one in zip(claims, compared, strict=True):
             if one.is_empty:
                 continue
-            features = features_of(read_softly(small, one.claim.text, one.segments, one.index))
-            for large in read_large(reader, [(one.claim.text, one.segments)], one.index) if reader else ():
+            features = features_of(read_softly(small, one))
+            for large in read_large(reader, [one]) if reader else ():
                 features |= {f"large_{name}": value for name, value in features_of(large).items()}
             yield {
                 "claim": claim,

@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from structured import structured_rows
+
 from vouching.reading.asked import Asked
 from vouching.reading.facts import computed_facts
 from vouching.reading.reader import BUDGET, OWN
@@ -54,6 +56,7 @@ SETS = {
         name: DATA / f"contrast/{name}.jsonl.gz"
         for name in ("gap", "bbq", "respectively", "defacto_fib", "condaqa_train", "contract_nli", "drop_numeric")
     },
+    "structured": ROOT / "recipes/reader/structured/answers.jsonl.gz",
     "cg2c_doc": DATA / "extra/cg2c_doc.jsonl.gz",
     **{f"dev_{name}": DATA / f"tables/{name}_dev.jsonl.gz" for name in ("tabfact", "infotabs")},
     **{f"dev_{name}": DATA / f"dev/{name}.jsonl.gz" for name in ("attributionbench", "healthver", "conjnli")},
@@ -68,6 +71,9 @@ def rows_of(name: str) -> Iterator[Row]:
     """The rows of a set: asked, source, y, marks, group, pair."""
     if name in CORPORA:
         yield from _corpus_rows(CORPORA[name])
+        return
+    if name == "structured":
+        yield from structured_rows(SETS[name])
         return
     with gzip.open(SETS[name], "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):

@@ -11,6 +11,7 @@ from itertools import takewhile
 from vouching.embedded.denials import denied_clause, denies_in_part
 from vouching.embedded.diagnosis import decisive, is_verbatim
 from vouching.embedded.features import Segment, comparisons_of, measure
+from vouching.embedded.phrasing import Edit, phrases
 from vouching.embedded.voice import Mentioned, compare_in_own_voice
 from vouching.reading.casing import has_one_case, in_usual_case
 from vouching.reading.evidence import SourceIndex, usual_form
@@ -66,6 +67,11 @@ class Compared:
     def is_english(self) -> bool:
         """Whether the claim and all sources look English."""
         return looks_english(self.claim.text) and not foreign_sources(self.index)
+
+    @cached_property
+    def phrases(self) -> tuple[Edit, ...]:
+        """What turns a field of a structured answer into a phrase, with the labels that no source has."""
+        return phrases(self.framed, replace(self.claim, before=None))
 
     def with_edit(self, revised: str) -> str | None:
         """``framed`` with the edit that makes the claim ``revised``; None if it changes an addition in brackets."""

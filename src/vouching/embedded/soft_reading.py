@@ -7,7 +7,6 @@ counterparts for values and names, which are compared exactly or not at all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,11 +21,12 @@ from vouching.encoder.reading import SoftReading, TokenMatch, features_of
 from vouching.errors import ConfigError, WeightsError
 from vouching.reading.evidence import SourceIndex
 from vouching.reading.parsed import ParsedSentence
-from vouching.text.clauses import finite_verb
 from vouching.types import Source, Span
 from vouching.types.spans import ERROR_TYPES
 
 if TYPE_CHECKING:
+    from vouching.embedded.compared import Compared
+    from vouching.embedded.phrasing import Edit
     from vouching.encoder.encoder import Encoder
     from vouching.reading.asked import Reader, Reading, TokenReading
 
@@ -45,7 +45,8 @@ class Reworded:
         """Map a reading of the text to the claim; a token of a replaced value maps to the whole value."""
         if not self.places:
             return reading
-        matches = (replace(match, claim_span=self._span(match.claim_span)) for match in reading.matches)
+        moved = (replace(match, claim_span=self._span(match.claim_span)) for match in reading.matches)
+        matches = (match for match in moved if match.claim_span.text)  # words that were put in have no place
         read = self._offsets(reading.claim_read, reading.claim_read)[1]
         return replace(reading, matches=tuple(matches), claim_read=read)
 
@@ -65,16 +66,13 @@ class Reworded:
         return start + shift, end + shift
 
 
-_FIELD = re.compile(r"(?:\[(?P<of>[^\]]*):\] )?(?P<key>[^\[\]:|.]{1,50}): (?P<value>[^|\[\]]{1,80})")
-_CELL = re.compile(r"\s*\|\s*|\[|:\] ?|\*\*")
-
-
-def reword(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Reworded:
+def reword(compared: Compared) -> Reworded:
     """The claim as the encoders read it: a field as a phrase, and what equals the source's in the source's words."""
+    claim = compared.claim.text
     parts: list[str] = []
     places: list[tuple[int, int, int, int]] = []
     done = length = 0
-    for start, end, found in sorted([*_equal_values(claim, segments, index), *_phrased(claim)]):
+    for start, end, found in sorted([*_equal_values(compared), *compared.phrases]):
         if start < done:
             continue
         parts += [claim[done:start], found]
@@ -84,34 +82,10 @@ def reword(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Rewor
     return Reworded(claim, "".join([*parts, claim[done:]]), tuple(places))
 
 
-def _phrased(claim: str) -> Iterator[tuple[int, int, str]]:
-    """What turns a field of a structured answer into words: start and end of each stretch, and what is read for it.
-
-    >>> [words for _, _, words in _phrased("[sale:] negotiable: false")]
-    ['', ': ', 'not negotiable', '']
-    """
-    field = _FIELD.fullmatch(claim)
-    if field and not finite_verb(field["value"]):
-        (key, after), name = field.span("key"), field["key"]
-        if field["of"] is not None:
-            yield 0, 1, ""
-            yield key - 3, key, ": "
-        answer = field["value"].strip(' "').lower()
-        if answer in ("true", "yes", "false", "no"):
-            yield key, after, f"not {name}" if answer in ("false", "no") else name
-            yield after, len(claim), ""
-        else:
-            yield key, after, f"the {name}"
-            yield after, after + 2, " is "
-    elif claim.lstrip().startswith(("[", "|")):
-        for mark in _CELL.finditer(claim):
-            inside = claim[: mark.start()].strip() and claim[mark.end() :].strip()
-            yield *mark.span(), ", " if "|" in mark[0] and inside else ": " if "]" in mark[0] else ""
-
-
-def _equal_values(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iterator[tuple[int, int, str]]:
+def _equal_values(compared: Compared) -> Iterator[Edit]:
     """Start and end of each value that the source has in other words, and those words."""
-    for segment in segments:
+    claim, index = compared.claim.text, compared.index
+    for segment in compared.segments:
         for comparison in segment.comparisons:
             part = comparison.part
             if part.kind not in ("quantity", "date") or comparison.outcome != "equal" or comparison.sentence is None:
@@ -147,13 +121,13 @@ class SoftReader:
         self._encoder = encoder
         self.model, self.name = model, name
 
-    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+    def read(self, compared: Compared) -> SoftReading:
         """See :func:`read_softly`."""
-        return read_softly(self._encoder, claim, segments, index)
+        return read_softly(self._encoder, compared)
 
-    def read_all(self, claims: Sequence[tuple[str, Sequence[Segment]]], index: SourceIndex) -> list[SoftReading]:
-        """Read claims, each with its segments, about the same sources."""
-        return [self.read(claim, segments, index) for claim, segments in claims]
+    def read_all(self, compared: Sequence[Compared]) -> list[SoftReading]:
+        """Read claims about the same sources."""
+        return [self.read(one) for one in compared]
 
 
 class LargeSoftReader(SoftReader):
@@ -167,10 +141,10 @@ class LargeSoftReader(SoftReader):
         self._reader, self._encoder = reader, encoder
         self.model, self.name = model, name
 
-    def read_all(self, claims: Sequence[tuple[str, Sequence[Segment]]], index: SourceIndex) -> list[SoftReading]:
+    def read_all(self, compared: Sequence[Compared]) -> list[SoftReading]:
         """The readings of the encoder, with the relation that the reader of texts finds, and its features."""
-        large = read_large(self._reader, claims, index)
-        small = super().read_all(claims, index)
+        large = read_large(self._reader, compared)
+        small = super().read_all(compared)
         return [_joined(one, other) for one, other in zip(small, large, strict=True)]
 
 
@@ -212,13 +186,13 @@ def _check_digest(model: ScoreModel, digest: str) -> None:
         )
 
 
-def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+def read_softly(encoder: Encoder, compared: Compared) -> SoftReading:
     """Read a claim with the premise that the rules found for it; see :mod:`vouching.embedded.premise`.
 
     Numbers and dates that the rules find equal are read in the source's words.
     """
-    premise = premise_for(segments, index)
-    reworded = reword(claim, segments, index)
+    index, reworded = compared.index, reword(compared)
+    premise = premise_for(compared.segments, index)
     reading = encoder.read(reworded.text, encoder.encode([Source(premise.text)]))
     matches = [
         replace(match, source_span=premise.span(match.source_span.start, match.source_span.end, index))
@@ -227,16 +201,14 @@ def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index
     return reworded.back(replace(reading, matches=tuple(matches)))
 
 
-def read_large(
-    reader: Reader, claims: Sequence[tuple[str, Sequence[Segment]]], index: SourceIndex
-) -> list[SoftReading]:
-    """Read claims, each with its segments, with the passages that the reader itself chooses.
+def read_large(reader: Reader, compared: Sequence[Compared]) -> list[SoftReading]:
+    """Read claims about the same sources, with the passages that the reader itself chooses.
 
     Numbers and dates that the rules find equal are read in the source's words.
     """
     from vouching.reading.asked import Asked
 
-    reworded = [reword(claim, segments, index) for claim, segments in claims]
+    index, reworded = compared[0].index, [reword(one) for one in compared]
     readings = reader.read(index.evidence, [Asked(one.text) for one in reworded])
     return [one.back(_soft(one.text, reading, index)) for one, reading in zip(reworded, readings, strict=True)]
 

@@ -171,8 +171,7 @@ class EmbeddedVerifier:
                 alike.setdefault(id(one.index), []).append(number)
         found: dict[int, SoftReading] = {}
         for numbers in alike.values():
-            asked = [(compared[number].claim.text, compared[number].segments) for number in numbers]
-            soft = self._soft.read_all(asked, compared[numbers[0]].index) if self._soft else []
+            soft = self._soft.read_all([compared[number] for number in numbers]) if self._soft else []
             found |= dict(zip(numbers, soft, strict=True))
         return [found.get(number) for number in range(len(compared))]
 
@@ -281,7 +280,7 @@ class EmbeddedVerifier:
         model = self._soft.model
         if model.ceiling(kinds) < give_up_below:
             return Read(index, segments, None, model.ceiling(kinds))
-        soft = soft or self._soft.read_all([(compared.claim.text, segments)], index)[0]
+        soft = soft or self._soft.read_all([compared])[0]
         score = model.probability(combined_features(kinds, soft), kinds, verbatim)
         return Read(index, [with_counterparts(segment, soft, index) for segment in segments], soft, score)
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vouching.embedded.compared import Compared, compare
-from vouching.embedded.features import Segment
 from vouching.embedded.scoring import ScoreModel, score_model_of
 from vouching.embedded.soft_reading import COMBINED, EXPORT, SoftReader, combined_features
 from vouching.embedded.verify import EmbeddedVerifier, Read
@@ -27,7 +26,8 @@ from vouching.encoder.weights import find_weights
 from vouching.errors import InputError
 from vouching.evolve.records import Judged, Probe, Row, write_records
 from vouching.metrics.calibrators import fit_calibrator
-from vouching.reading.evidence import SourceIndex, index_sources, shipped_table
+from vouching.reading.evidence import index_sources, shipped_table
+from vouching.text.json_values import parse_json
 from vouching.train.checkpoint import CHECKPOINT
 from vouching.types import Source
 
@@ -91,11 +91,11 @@ class CachedReader(SoftReader):
         super().__init__(encoder, model)
         self._of, self._cache = encoder, cache
 
-    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+    def read(self, compared: Compared) -> SoftReading:
         """Read a claim with its sources, or take the reading from the cache."""
-        found, key = self._cache.of(self._of), (claim, index.sources[0].text)
+        found, key = self._cache.of(self._of), (compared.claim.text, compared.index.sources[0].text)
         if key not in found:
-            found[key] = super().read(claim, segments, index)
+            found[key] = super().read(compared)
         return found[key]
 
 
@@ -216,7 +216,7 @@ def fit_combined(folder: Path, rows: Sequence[Row], cache: ReadingCache) -> None
     the encoder does not read are excluded. Written last, the file marks a complete round. Raises InputError if no set
     has both labels.
     """
-    record = json.loads(shipped_table("small.json"))
+    record = parse_json(shipped_table("small.json"))
     record["encoder"] = find_weights(folder / EXPORT).digest
     model = score_model_of(json.dumps(record).encode())
     verifier = EmbeddedVerifier(soft_reader=CachedReader(load_encoder(folder / EXPORT), model, cache))
