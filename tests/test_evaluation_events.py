@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vouching import Checker
-from vouching.evaluation_events import evaluation_attributes
+from vouching.evaluation_events import emit_evaluation, evaluation_attributes, of_response
 from vouching.types import Claim, Unverified
 
 logs = pytest.importorskip("opentelemetry._logs", reason="opentelemetry-api is not installed")
@@ -19,23 +19,33 @@ class _Provider(logs.LoggerProvider):  # type: ignore[misc, name-defined]
 
     def __init__(self) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
+        self.traces: list[int] = []
+        """The trace of the span that was current at each event."""
 
     def get_logger(self, *_: Any, **__: Any) -> Any:
         return self
 
     def emit(self, *_: Any, event_name: str = "", attributes: Any = None, **__: Any) -> None:
+        from opentelemetry.trace import get_current_span
+
         self.events.append((event_name, dict(attributes)))
+        self.traces.append(get_current_span().get_span_context().trace_id)
 
 
 @pytest.fixture
-def events(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, Any]]]]:
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Provider]:
     from vouching import evaluation_events
 
     provider = _Provider()
     monkeypatch.setattr(logs, "get_logger", provider.get_logger)
     evaluation_events._logger.cache_clear()
-    yield provider.events
+    yield provider
     evaluation_events._logger.cache_clear()
+
+
+@pytest.fixture
+def events(provider: _Provider) -> list[tuple[str, dict[str, Any]]]:
+    return provider.events
 
 
 def test_each_result_is_one_event_without_texts(events: list[tuple[str, dict[str, Any]]]) -> None:
@@ -62,13 +72,66 @@ def test_an_instruction_passed_on_within_the_checker_is_one_event(events: list[t
 
 
 def test_a_judge_that_failed_has_an_error_and_no_score() -> None:
-    found = evaluation_attributes("check", Unverified(Claim("It rained."), "backend", "no answer"), "resp-1")
+    found = evaluation_attributes("check", Unverified(Claim("It rained."), "backend", "no answer"))
     assert found == {
         "gen_ai.evaluation.name": "attributable",
         "gen_ai.evaluation.score.label": "unverified",
         "error.type": "backend",
-        "gen_ai.response.id": "resp-1",
     }
+
+
+def test_an_answer_of_an_api_is_named_by_its_id(events: list[tuple[str, dict[str, Any]]]) -> None:
+    message = {"id": "msg_1", "role": "assistant", "content": [{"type": "text", "text": "It opened in 1937."}]}
+    checker = Checker("embedded:rules")
+    checker.check_response(message, "Opened in 1973.")
+    checker.check_response("It opened in 1937.", "Opened in 1973.")
+    assert [found.get("gen_ai.response.id") for _, found in events] == ["msg_1", None]
+
+
+def test_a_response_without_an_id_of_its_own_has_the_one_around_it(events: list[tuple[str, dict[str, Any]]]) -> None:
+    failed = Unverified(Claim("It rained."), "backend", "no answer")
+    with of_response("resp_1"), of_response(None):
+        emit_evaluation("check", failed)
+    emit_evaluation("check", failed)
+    assert [found.get("gen_ai.response.id") for _, found in events] == ["resp_1", None]
+
+
+_TRACE = "0af7651916cd43dd8448eb211c80319c"
+_HEADERS = {"traceparent": f"00-{_TRACE}-b7ad6b7169203331-01"}
+
+
+def test_a_server_emits_on_the_span_of_its_request_what_its_process_judged(provider: _Provider) -> None:
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
+    from starlette.testclient import TestClient
+
+    from tests.serve.served import BRIDGE, policy
+    from vouching.serve.app import build_app
+
+    with TestClient(build_app(policy()), "http://127.0.0.1") as client:
+        body = {"claim": "It opened in 1937.", "sources": [BRIDGE]}
+        assert client.post("/v1/check", json=body, headers=_HEADERS).status_code == 200
+    [(_, found)] = provider.events
+    assert (found["gen_ai.evaluation.score.label"], provider.traces) == ("fail", [int(_TRACE, 16)])
+
+
+@pytest.mark.parametrize(("path", "id"), [("chat/completions", "c"), ("responses", "r")])
+@pytest.mark.parametrize("stream", [None, "after", "held"])
+def test_the_proxy_emits_on_the_callers_trace_with_the_id_of_the_answer(
+    provider: _Provider, path: str, id: str, stream: Any
+) -> None:
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
+    import httpx2
+
+    from tests.serve.upstream import proxy_before, upstream_server
+
+    said = [{"role": "user", "content": "When?"}]
+    body = {"messages": said, "input": said, "documents": ["It opened in 1973."], "stream": stream is not None}
+    settings = {} if stream is None else {"stream": stream}
+    with upstream_server() as upstream, proxy_before(upstream.url, **settings) as url:
+        assert httpx2.post(f"{url}/{path}", json=body, headers=_HEADERS, timeout=60).status_code == 200
+    [(_, found)] = provider.events
+    assert (found["gen_ai.response.id"], found["gen_ai.evaluation.score.label"]) == (id, "fail")
+    assert provider.traces == [int(_TRACE, 16)]
 
 
 def test_a_task_is_an_event_too(events: list[tuple[str, dict[str, Any]]]) -> None:

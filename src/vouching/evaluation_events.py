@@ -1,13 +1,16 @@
 """Every result of a checker as an event of OpenTelemetry, ``gen_ai.evaluation.result``, for whoever collects them.
 
 The events go to the logs of the application, on the span that is current. They have name, score, label and counts by
-error type, but no texts. Without ``opentelemetry-api`` there are none, and without an exporter they cost nothing.
+error type, but no texts. Without ``opentelemetry-api`` there are none, and without an exporter they cost nothing. A
+process that works for a server hands its events over (:func:`kept_events`), since the span is there.
 Source: OpenTelemetry's semantic conventions for generative AI, events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -31,22 +34,24 @@ NAMES: Mapping[EntryKind, str] = {
 }
 """``gen_ai.evaluation.name`` of each kind of check."""
 Result: TypeAlias = Verdict | Unverified | Report | Assurance
+Attributes: TypeAlias = dict[str, str | float]
+_KEPT: ContextVar[list[Attributes] | None] = ContextVar("kept", default=None)
+_RESPONSE_ID: ContextVar[str | None] = ContextVar("response_id", default=None)
 
 
-def evaluation_attributes(kind: EntryKind, result: Result, response_id: str | None = None) -> dict[str, str | float]:
+def evaluation_attributes(kind: EntryKind, result: Result) -> Attributes:
     """The attributes of the event; what is unknown is absent, so a judge that failed has no score.
 
     Args:
         kind: what was checked; see ``NAMES``.
         result: its result.
-        response_id: the id that the model's API gave the response, if known.
 
     >>> from vouching import check_response
     >>> found = evaluation_attributes("check-response", check_response("It opened in 1937.", "It opened in 1973."))
     >>> found["gen_ai.evaluation.score.label"], found["gen_ai.evaluation.explanation"]
     ('fail', '1 claim: 0 attributable, 1 not attributable; 1 temporal shift')
     """
-    attributes: dict[str, str | float] = {"gen_ai.evaluation.name": NAMES[kind]}
+    attributes: Attributes = {"gen_ai.evaluation.name": NAMES[kind]}
     if isinstance(result, Unverified):
         attributes |= {"gen_ai.evaluation.score.label": "unverified", "error.type": result.reason}
     else:
@@ -56,7 +61,7 @@ def evaluation_attributes(kind: EntryKind, result: Result, response_id: str | No
             attributes["gen_ai.evaluation.score.value"] = result.score
         if why := _explanation(result):
             attributes["gen_ai.evaluation.explanation"] = why
-    return attributes | ({"gen_ai.response.id": response_id} if response_id else {})
+    return attributes
 
 
 def has_listeners() -> bool:
@@ -64,11 +69,40 @@ def has_listeners() -> bool:
     return _logger() is not None
 
 
-def emit_evaluation(kind: EntryKind, result: Result, response_id: str | None = None) -> None:
+def emit_evaluation(kind: EntryKind, result: Result) -> None:
     """Emit the event on the current span; see :func:`evaluation_attributes`."""
-    if (logger := _logger()) is not None:
-        attributes: dict[str, Any] = evaluation_attributes(kind, result, response_id)
-        logger.emit(event_name=EVENT, attributes=attributes)
+    if has_listeners():
+        emit_event(evaluation_attributes(kind, result))
+
+
+def emit_event(attributes: Attributes) -> None:
+    """Emit an event on the current span, with the id of the response that :func:`of_response` names."""
+    kept, logger, known = _KEPT.get(), _logger(), _RESPONSE_ID.get()
+    whole: dict[str, Any] = attributes | ({"gen_ai.response.id": known} if known else {})
+    if kept is not None:
+        kept.append(whole)
+    elif logger is not None:
+        logger.emit(event_name=EVENT, attributes=whole)
+
+
+@contextmanager
+def of_response(response_id: object) -> Generator[None]:
+    """Events of the block are about the response to which a model's API gave this id; None if it is not known."""
+    token = _RESPONSE_ID.set(response_id if isinstance(response_id, str) and response_id else _RESPONSE_ID.get())
+    try:
+        yield
+    finally:
+        _RESPONSE_ID.reset(token)
+
+
+@contextmanager
+def kept_events() -> Generator[list[Attributes]]:
+    """Keep the events of the block in a list instead of emitting them."""
+    token = _KEPT.set(kept := [])
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(token)
 
 
 def _explanation(result: Verdict | Report | Assurance) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from vouching.errors import InputError
 from vouching.evaluation_events import Result as EvaluationResult
-from vouching.evaluation_events import emit_evaluation, has_listeners
+from vouching.evaluation_events import emit_evaluation, has_listeners, of_response
 from vouching.judging.verifier import Outcome
 from vouching.types import Report, Source
 from vouching.types.ledger import Entry, EntryKind, Keeps
@@ -51,8 +51,9 @@ def recorded(
         timing["seconds"] = time.monotonic() - start
         given = signature.bind(checker, *args, **kwargs).arguments
         parts = [*_parts(checker.judges, given, result)]
-        for kind, _, record in parts:
-            emit_evaluation(kind, record)
+        with of_response(_id_of(given.get("response"))):
+            for kind, _, record in parts:
+                emit_evaluation(kind, record)
         ledger = checker.ledger
         if ledger is not None:
             entries = [
@@ -79,6 +80,13 @@ def _parts(
     elif judges != "instruction" or "instruction" in given:  # a response passed on to acheck_instruction is kept there
         asked = {name: given[name] for name in ("instruction", "question", "checklist") if given.get(name) is not None}
         yield _OF_REPORTS[judges], {"response": result.response, **asked, "sources": result.sources}, result
+
+
+def _id_of(response: Any) -> object:
+    """The id of an answer as an API has it, JSON or an object of its client; None for a text."""
+    if isinstance(response, Mapping):
+        return cast("Mapping[str, Any]", response).get("id")
+    return getattr(response, "id", None)
 
 
 def _plain(value: object) -> dict[str, Any]:

@@ -24,6 +24,7 @@ import httpx2
 from vouching.errors import ConfigError, InputError, needed
 from vouching.serve.blocking import Blocking
 from vouching.serve.events import kept_alive
+from vouching.serve.measures import span
 from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard
 from vouching.serve.proxy_hooks import LITELLM, PROMPTFOO, Hooks
@@ -172,7 +173,8 @@ class Proxy:
             return _with_headers(Response(raw), headers, {"x-vouch-outcome": "unchecked", _DOCUMENTS: asked.named})
         decisions: list[Decision] = []
         answers = [*answers_of(body)]
-        asked = self.guard.with_found(asked, members(body.get("output")), [given for given, _ in answers])
+        given_texts = [given for given, _ in answers]
+        asked = self.guard.with_found(asked, members(body.get("output")), given_texts, body.get("id"))
         for given, replace in answers:
             decision = await self.guard.decide(given, asked)
             decisions.append(decision)
@@ -249,10 +251,32 @@ async def _while_connected(request: Request, work: Coroutine[Any, Any, Response]
             task.cancel()
 
 
+class _Spans:
+    """ASGI middleware: a request is a span, until the end of its answer, on which the events of its checks are."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        route = scope["path"] if scope["path"] in (*_GUARDED, LITELLM, PROMPTFOO) else "other"
+        attributes = {"http.request.method": scope["method"], "http.route": route}
+        with span(f"{scope['method']} {route}", dict(scope["headers"]), **attributes) as own:
+
+            async def sending(message: Any) -> None:
+                if own is not None and message["type"] == "http.response.start":
+                    own.set_attribute("http.response.status_code", message["status"])
+                await send(message)
+
+            await self._app(scope, receive, sending)
+
+
 def build_proxy(policy: Policy) -> Starlette:
     """The proxy as an ASGI application. Raises ConfigError for an unknown judge, or no upstream server."""
     starlette = needed("starlette.applications", "serve", "the proxy")
-    routing = needed("starlette.routing", "serve", "the proxy")
+    routing, layers = (needed(f"starlette.{name}", "serve", "the proxy") for name in ("routing", "middleware"))
     if not policy.proxy.upstream:
         raise ConfigError("the proxy has no upstream server: pass --upstream URL")
     proxy = Proxy(policy)
@@ -269,6 +293,6 @@ def build_proxy(policy: Policy) -> Starlette:
         routing.Route(PROMPTFOO, hooks.promptfoo, methods=["POST"]),
         routing.Route("/{path:path}", proxy.forward, methods=methods),
     ]
-    served = starlette.Starlette(routes=routes, lifespan=lifespan)
+    served = starlette.Starlette(routes=routes, lifespan=lifespan, middleware=[layers.Middleware(_Spans)])
     served.state.warning = proxy.blocking.warning()
     return served

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from vouching.claims import read_answer
 from vouching.errors import ConfigError, ModelDeadlineError, VouchError
+from vouching.evaluation_events import of_response
 from vouching.serve.blocking import Blocking
 from vouching.serve.bodies import GivenSource, ResponseBody
 from vouching.serve.judges import Judges
@@ -87,9 +88,9 @@ class Guard:
         if judge.search:
             raise ConfigError(f"proxy.judge {settings.judge!r} must not search")
 
-    def with_found(self, asked: Asked, items: Sequence[Any], given: Sequence[Given]) -> Asked:
-        """What a request asks, with what was found for its answer; see :func:`with_found` of the messages."""
-        return with_found(asked, items, given, self.settings.documents)
+    def with_found(self, asked: Asked, items: Sequence[Any], given: Sequence[Given], response_id: object) -> Asked:
+        """What a request asks, with the id of its answer and what was found for it; see the one of the messages."""
+        return replace(with_found(asked, items, given, self.settings.documents), response_id=response_id)
 
     async def decide(self, given: Given, asked: Asked) -> Decision:
         """The decision on an answer; a fault of the check or of the ledger counts as not verified, never as passed."""
@@ -135,9 +136,10 @@ class Guard:
         ]
         body = ResponseBody(response=answer, sources=[*given], question=asked.question, repair=rest)
         job = partial(self._judges.check_response, body)
-        if self._judges.computes(DEFAULT_JUDGE):
-            return await self.pool.run_apart(job, deadline)
-        return await self.pool.run(lambda: job(deadline), deadline)
+        with of_response(asked.response_id):
+            if self._judges.computes(DEFAULT_JUDGE):
+                return await self.pool.run_apart(job, deadline)
+            return await self.pool.run(lambda: job(deadline), deadline)
 
     def _final(self, outcome: Outcome, block: bool, text: str, report: Report | None, message: str = "") -> Decision:
         if block:

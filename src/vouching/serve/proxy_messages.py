@@ -31,6 +31,8 @@ class Asked:
     """The text of the last message of the user."""
     sources: tuple[Source, ...]
     """The documents and what else the policy counts as such, named by their call or place."""
+    response_id: object = None
+    """What the upstream server calls its answer, if it does."""
 
     @property
     def named(self) -> str:

@@ -45,6 +45,8 @@ class Heard:
         """The texts by place, in order."""
         self.items: list[Any] = []
         """The items of a response, which may be what tools of the server found."""
+        self.id: Any = None
+        """What the server calls its answer."""
         self._cited: defaultdict[Key, list[dict[str, Any]]] = defaultdict(list)
         self._blocks: defaultdict[object, dict[str, Any]] = defaultdict(lambda: {"type": "text", "text": ""})
 
@@ -55,6 +57,7 @@ class Heard:
 
     def hear(self, data: dict[str, Any]) -> None:
         """Read an event."""
+        self.id = self.id or next((one["id"] for one in _wholes(data) if one.get("id")), None)
         for choice in objects(data.get("choices")):
             key, delta = (index_of(choice), ""), object_of(choice.get("delta"))
             self.texts[key] = self.texts.get(key, "") + said_in(delta.get("content"))
@@ -79,6 +82,11 @@ class Heard:
         if MESSAGE in found and any("citations" in block for block in self._blocks.values()):
             found[MESSAGE] = [*self._blocks.values()]
         return found
+
+
+def _wholes(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Where an event has the answer as a whole: itself, the response of its first events, the message of its first."""
+    yield from (data if "choices" in data else {}, object_of(data.get("response")), object_of(data.get("message")))
 
 
 def index_of(choice: Mapping[str, Any]) -> int:

@@ -109,7 +109,7 @@ async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked,
         texts = [heard.texts[key] for key in given] or [""]
         decisions = [Decision("unverified", "none", text, None, problem) for text in texts]
     else:
-        asked = guard.with_found(asked, heard.items, [*given.values()])
+        asked = guard.with_found(asked, heard.items, [*given.values()], heard.id)
         found = [(await guard.decide(one, asked), heard.texts[key]) for key, one in given.items()]
         decisions = [replace(decision, action="none", text=text) for decision, text in found]
     for event in _closed(closing, annotation(decisions), first if chat else None):
@@ -154,7 +154,8 @@ class HeldChat:
                 break
             ending.look(data)
             if "choices" in data:
-                self._first = self._first or data
+                if not self._first:
+                    self._first, self._asked = data, replace(self._asked, response_id=data.get("id"))
                 async for made in self._of_chunk(data):
                     yield made
             else:
@@ -254,7 +255,7 @@ async def held_responses(chunks: AsyncIterator[bytes], guard: Guard, asked: Aske
         else:
             yield event
     given, problem = heard.given(), ending.problem
-    asked = guard.with_found(asked, heard.items, [*given.values()])
+    asked = guard.with_found(asked, heard.items, [*given.values()], heard.id)
     decisions: list[Decision] = []
     new: dict[Key, str] = {}
     for key, one in given.items():

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from vouching.client.problems import Problem, error_of, problem_of
 from vouching.errors import InputError, ModelDeadlineError, ServerUnavailableError, VouchError
+from vouching.evaluation_events import Attributes, emit_event, kept_events
 from vouching.rows.pool import cores
 from vouching.rows.worker import Parent, Process, WorkerError
 
@@ -257,7 +258,7 @@ class _Processes:
         answered = False
         try:
             request = job, deadline.remaining, show is not None
-            result = process.ask(request, seconds=deadline.remaining, hear=show, needed=is_wanted)
+            result, events = process.ask(request, seconds=deadline.remaining, hear=show, needed=is_wanted)
             answered = not (isinstance(result, Problem) and result.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         except TimeoutError:
             raise too_late(deadline.seconds) from None
@@ -271,6 +272,8 @@ class _Processes:
             else:
                 self._end(process)
                 self.start_one()
+        for event in events:
+            emit_event(event)
         if isinstance(result, Problem):
             own = result.error == "InputError" and result.status != HTTPStatus.UNPROCESSABLE_ENTITY
             raise Rejected(result.detail, result.status) if own else error_of(asdict(result))
@@ -309,11 +312,17 @@ class _Apart(Deadline):
 
 
 def _does_jobs() -> Callable[[Any, Parent], Any]:
-    """What a process does with a job: its result, or the problem object of its error."""
+    """What a process does with a job: its result, or the problem object of its error, and events."""
     return _answer
 
 
-def _answer(request: tuple[Job[Any], float, bool], parent: Parent) -> Any:
+def _answer(request: tuple[Job[Any], float, bool], parent: Parent) -> tuple[Any, list[Attributes]]:
+    """The result, and the events of telemetry on the way, which belong to the span of the request."""
+    with kept_events() as events:
+        return _result_of(request, parent), events
+
+
+def _result_of(request: tuple[Job[Any], float, bool], parent: Parent) -> Any:
     job, seconds, shows = request
     deadline = _Apart(seconds, parent)
     try:
