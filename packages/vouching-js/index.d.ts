@@ -54,6 +54,8 @@ export interface Unverified {
   label?: undefined;
   reason: string;
   message: string;
+  /** What the model said last, where that could not be used. */
+  reply?: string | null;
   warnings: Warning[];
   [more: string]: unknown;
 }

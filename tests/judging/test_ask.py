@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vouching.errors import ModelRefusedError, ModelUnavailableError
-from vouching.judging.ask import MAX_QUOTED_REPLY, Replies, ReplyError, Unread, ask
+from vouching.judging.ask import MAX_KEPT_REPLY, MAX_QUOTED_REPLY, Replies, ReplyError, Unread, ask
 from vouching.models import Completion, Message, Sampling, ScriptedModel
 from vouching.types import Claim, Usage, total_usage
 
@@ -76,6 +76,17 @@ def test_a_reply_that_did_not_end_by_itself_is_read_and_never_asked_for_again(en
 def test_without_a_second_asking_the_first_reply_is_the_last() -> None:
     [unread] = asked(Model(said("soon")), again=None)
     assert unread.unverified(Claim("x"), "no {number}: {}").message == "no {number}: 'soon' is no number"
+
+
+def test_a_failure_keeps_the_last_reply_up_to_a_length_and_without_halves_of_characters() -> None:
+    [unread] = asked(Model(said("soon"), said("later\ud800")))
+    assert unread.unverified(Claim("x")).reply == "later?"
+    [long] = asked(Model(said("a" * 5000 + "z", "length")))
+    kept = long.unverified(Claim("x")).reply
+    assert len(kept) <= MAX_KEPT_REPLY
+    assert (kept[0], kept[-1]) == ("a", "z")
+    [silent] = asked(Model(ModelRefusedError("the prompt is too long")))
+    assert silent.unverified(Claim("x")).reply is None
 
 
 def test_a_model_that_refuses_for_good_is_no_reply_and_one_that_is_busy_is_for_the_caller() -> None:

@@ -64,6 +64,8 @@ def test_a_fix_that_nobody_judged_again_is_called_a_suggestion() -> None:
 def test_an_unverified_claim_shows_why() -> None:
     shown = verdict_markdown(Unverified(Claim("It is blue."), "backend", "The endpoint did not answer."))
     assert shown == "### ? Unverified (backend)\n\n> It is blue.\n\nThe endpoint did not answer.\n"
+    shown = verdict_markdown(Unverified(Claim("It is blue."), "unparsable", "No record.", reply="*Yes*"))
+    assert shown.endswith('No record.\n\nThe model replied: "\\*Yes\\*"\n')
 
 
 def test_warnings_are_a_list() -> None:

@@ -138,6 +138,12 @@ def test_an_unverified_claim_shows_why_and_no_label() -> None:
     assert shown == "? Unverified (backend)\n  It is blue.\n  The endpoint did not answer.\n"
 
 
+def test_a_reply_that_could_not_be_used_is_shown_on_one_line_and_shortened() -> None:
+    failed = Unverified(Claim("It is blue."), "unparsable", "No record.", reply="Yes:\n\x1b[0mYes")
+    assert drawn(failed).splitlines()[-1] == '  The model replied: "Yes: ␛[0mYes"'
+    assert len(" ".join(drawn(replace(failed, reply="Yes " * 250)).split())) < 400
+
+
 def test_a_report_shows_the_response_with_a_sign_and_a_number_at_each_claim() -> None:
     shown = drawn(report())
     assert shown.startswith(

@@ -17,6 +17,7 @@ from vouching.models.base import Completion, FinishReason, Message, Model, Sampl
 from vouching.models.running import all_of
 from vouching.types import Claim, Unverified
 from vouching.types.verdict import UnverifiedReason
+from vouching.types.visible import shorten
 
 R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
@@ -24,6 +25,8 @@ MAX_REPEATS = 5
 """Times that a list may hold the same entry; a model that writes it more often repeats itself."""
 MAX_QUOTED_REPLY = 4_000
 """Characters of an unusable reply that are sent back to the model."""
+MAX_KEPT_REPLY = 1_000
+"""Characters of an unusable reply that its Unverified keeps."""
 _REASONS: dict[FinishReason, UnverifiedReason] = {"stop": "unparsable", "length": "truncated", "other": "refused"}
 
 
@@ -70,7 +73,16 @@ class Unread:
     def unverified(self, claim: Claim, message: str = "{}") -> Unverified:
         """The failure as an outcome; ``message`` is for unreadable replies, with ``{}`` for the fault."""
         backend = self.reason == "backend"
-        return Unverified(claim, self.reason, self.fault if backend else message.replace("{}", self.fault))
+        shown = self.fault if backend else message.replace("{}", self.fault)
+        return Unverified(claim, self.reason, shown, reply=kept_reply(self.replies))
+
+
+def kept_reply(replies: Replies) -> str | None:
+    """The last of some replies as an Unverified keeps it; None if there is none.
+
+    >>> kept_reply([])
+    """
+    return shorten(_whole_characters(replies[-1].text), MAX_KEPT_REPLY) if replies else None
 
 
 async def ask(
@@ -137,5 +149,9 @@ def _failed(error: ModelError, replies: Replies = ()) -> Unread:
 
 
 def _quoted(reply: str) -> Message:
-    """An unusable reply in the conversation, truncated, without halves of characters."""
-    return Message("assistant", reply[:MAX_QUOTED_REPLY].encode(errors="replace").decode() or "(empty)")
+    """An unusable reply in the conversation, truncated."""
+    return Message("assistant", _whole_characters(reply[:MAX_QUOTED_REPLY]) or "(empty)")
+
+
+def _whole_characters(text: str) -> str:
+    return text.encode(errors="replace").decode()

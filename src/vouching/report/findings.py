@@ -18,6 +18,7 @@ from vouching.report.points import (
     score_words,
 )
 from vouching.types import Finding, ItemResult, PairResult, Span, UnitResult, Unverified, Verdict
+from vouching.types.visible import shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class FindingView:
     """What the sources say about it, in a sentence."""
     message: str = ""
     """Why there is no outcome."""
+    reply: str = ""
+    """What the model said, where that is why, shortened."""
     note: str = ""
     """Why it passed, where that is not obvious."""
     fix: Fix | None = None
@@ -78,6 +81,8 @@ class FindingView:
         return UNUSABLE_ROW if is_unusable_row(self.finding) else self.finding.label
 
 
+MAX_REPLY = 300
+"""Characters of an unusable reply that are shown; its record has more."""
 UNUSABLE_ROW = "Unusable row"
 
 
@@ -112,7 +117,8 @@ def _unverified_view(finding: Unverified) -> FindingView:
     """Why there is no verdict; with one that was not sure enough, its evidence, reasons and fix, but no label."""
     title = (f"Unverified ({finding.reason})",)
     if finding.verdict is None:
-        return FindingView(finding, title, finding.claim.id, message=finding.message)
+        reply = shorten(finding.reply or "", MAX_REPLY)
+        return FindingView(finding, title, finding.claim.id, message=finding.message, reply=reply)
     unsure = _verdict_view(finding.verdict)
     return replace(
         unsure, finding=finding, title=title, message=finding.message, error="", relation="", no_fix="", confidence=""

@@ -117,7 +117,8 @@ def _finding_blocks(
     yield f"### {name}{SIGNS[finding.status]} {escape(' · '.join(view.title))}"
     if view.quoted:
         yield f"> {_marked_subject(view)}"
-    yield from map(escape, filter(None, (view.relation, view.message)))
+    replied = view.reply and f'The model replied: "{view.reply}"'
+    yield from map(escape, filter(None, (view.relation, view.message, replied)))
     if view.points:
         yield _table(view.points)
     if view.fix:

@@ -174,6 +174,8 @@ class _Page:
             self.put(self.text(view.relation, "dim"), 2)
         if view.message:
             self.put(self.text(view.message), 2)
+        if view.reply:
+            self.put(self.text(f'The model replied: "{view.reply}"', "dim"), 2)
         self.print_points(view.points)
         self.print_fix(view)
         self.print_warnings(finding.warnings, known)

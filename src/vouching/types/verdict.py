@@ -369,6 +369,8 @@ class Unverified:
     """Cost of the attempt."""
     verdict: Verdict | None = None
     """The verdict that was not sure enough, with its evidence, reasons and fix; None where there is none."""
+    reply: str | None = None
+    """What the model said last, where that could not be used, shortened in the middle to 1,000 characters."""
     kind: Literal["unverified"] = "unverified"
     """Distinguishes the findings of a report in JSON."""
     version: str = VERDICT_VERSION

@@ -109,6 +109,7 @@ def test_a_checker_that_answers_in_prose_is_asked_again_and_then_has_failed() ->
     report = audit([ASKED], ["It is long.", "As I said, it is long."])
     assert outcomes(report) == ["unverified", "unverified"]
     assert {one.reason for one in report.findings if isinstance(one, Unverified)} == {"unparsable"}
+    assert {one.reply for one in report.findings if isinstance(one, Unverified)} == {"As I said, it is long."}
     assert report.score is None
 
 

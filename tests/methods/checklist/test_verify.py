@@ -81,6 +81,7 @@ def test_a_judge_that_answers_nothing_has_failed_and_gives_no_score() -> None:
     [finding] = report.findings
     assert isinstance(finding, Unverified)
     assert (finding.reason, report.score, report.totals.unverified) == ("unparsable", None, 1)
+    assert finding.reply == "Well."
     [finding] = judged({".": "yes " * 9}, max_tokens=3)[0].findings
     assert isinstance(finding, Unverified)
     assert finding.reason == "truncated"

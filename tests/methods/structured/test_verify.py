@@ -19,7 +19,7 @@ from vouching.errors import ConfigError, ModelRefusedError, ModelUnavailableErro
 from vouching.judging.schemas import longest
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
 from vouching.models import Message, Sampling, ScriptedModel
-from vouching.types import Claim, Source, Unverified, Verdict
+from vouching.types import Claim, Source, Unverified, Verdict, from_json, to_json
 
 # A good reply
 
@@ -184,6 +184,8 @@ def test_an_unusable_reply_is_asked_for_once_more_and_then_unverified(said: str)
     found, model = outcome([said, said], max_tokens=10_000_000)
     assert isinstance(found, Unverified)
     assert found.reason == "unparsable"
+    assert found.reply is not None
+    assert found.reply[:9] == said.replace("\ud83d", "?")[:9]
     assert len(model.asked) == 2
     roles = [message.role for message in model.asked[1].messages]
     assert roles == ["system", "user", "assistant", "user"]
@@ -237,6 +239,8 @@ def test_a_reply_that_was_cut_off_is_neither_mended_nor_asked_for_again() -> Non
     found, model = outcome([f"{reply()[:-1]} and more and more"], max_tokens=20)
     assert isinstance(found, Unverified)
     assert (found.reason, len(model.asked)) == ("truncated", 1)
+    assert found.reply is not None
+    assert reply().startswith(found.reply[:60])
     assert "20 tokens" in found.message
 
 
@@ -314,6 +318,8 @@ def test_a_verdict_that_rests_only_on_invented_quotes_is_none() -> None:
     chain = [{**RIGHT["reasoning_chain"][0], "source_evidence": "NOT_FOUND"}]
     made_up = unverified([reply(RIGHT, evidence_alignment=_entry("in 1937", "opened in 1937"), reasoning_chain=chain)])
     assert made_up.reason == "ungrounded"
+    assert '"label": "Attributable"' in str(made_up.reply)
+    assert from_json(Unverified, to_json(made_up)) == made_up
     nothing = unverified([reply(RIGHT, evidence_alignment=_entry("in 1937", None), reasoning_chain=chain)])
     assert "it quotes no source" in nothing.message
     stranger = unverified([reply(evidence_alignment=_entry("a tunnel under the sea", "in 1973"))])

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from vouching.errors import ConfigError, InputError, NoLanguageModelError
-from vouching.judging.ask import Unread
+from vouching.judging.ask import Unread, kept_reply
 from vouching.judging.matching import Match, Ruling, leaks, rule
 from vouching.judging.values import find_numbers, find_values
 from vouching.judging.verifier import ClaimVerifier
@@ -172,7 +172,10 @@ class BlindedVerifier:
             in_order = [pair for batch in batches for pair in batch]
             findings: list[Finding] = [_leaked(pair) for pair in proposal.pairs if pair not in in_order]
             for pair, samples in zip(in_order, found.samples, strict=True):
-                findings.append(await self._finding(pair, samples, found.cut_off, response, sources))
+                finding = await self._finding(pair, samples, found.cut_off, response, sources)
+                if isinstance(finding, Unverified) and finding.reply is None and len(batches) == 1:
+                    finding = replace(finding, reply=kept_reply(found.completions))
+                findings.append(finding)
             report = self._report(response, sources, findings, proposal)
             reports.append(replace(report, usage=total_usage((*proposal.completions, *found.completions))))
         return reports
@@ -220,7 +223,8 @@ class BlindedVerifier:
         uncovered = [number for number in numbers if not _touches(number, asked)]
         leaked = [pair.span for pair in proposal.pairs if pair.span]
         if proposal.failure is not None:
-            findings = [Unverified(Claim(response, id="proposer"), "unparsable", proposal.failure)]
+            claim, reply = Claim(response, id="proposer"), kept_reply(proposal.completions)
+            findings = [Unverified(claim, "unparsable", proposal.failure, reply=reply)]
         else:
             findings = [*findings, *(_unasked(number) for number in uncovered if not _touches(number, leaked))]
         findings.sort(key=_place_of)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import get_args
 
 from vouching.errors import ModelError
-from vouching.judging.ask import ReplyError, unrepeated
+from vouching.judging.ask import ReplyError, kept_reply, unrepeated
 from vouching.judging.schemas import Schema, json_list, list_of, one_of, record, short_text, token_limit
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, items_json
 from vouching.methods.checklist.lint import Fault, FaultKind, Similarity, bind_rules, lint
@@ -80,7 +80,8 @@ class Made:
         why = "; ".join(dict.fromkeys(map(str, self.rejected.values() or self.faults)))
         cut = self.checklist is None and any(one.finish_reason == "length" for one in self.completions)
         message = f"no checklist was created: {why}{': raise max_tokens (--max-tokens)' if cut else ''}"
-        return Unverified(Claim(instruction, id="checklist"), "truncated" if cut else "unparsable", message)
+        claim, reply = Claim(instruction, id="checklist"), kept_reply(self.completions)
+        return Unverified(claim, "truncated" if cut else "unparsable", message, reply=reply)
 
 
 def _rejected(checklist: Checklist | None, faults: Sequence[Fault]) -> Mapping[int, Fault]:

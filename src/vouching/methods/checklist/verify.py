@@ -172,7 +172,7 @@ class ModelVoter:
             cut = any(answer.reason == "truncated" and len(answer.replies) == 1 for answer in unread)
             more = ": raise max_tokens (--max-tokens)" if cut else ", even after a second request"
             message = f"{len(unread)} of {len(found)} replies are neither yes, no nor unclear{more}"
-            failure = Unread("truncated" if cut else "unparsable", message)
+            failure = Unread("truncated" if cut else "unparsable", message, unread[0].replies)
         answers = tuple(None if isinstance(answer, Unread) else answer for answer in found)
         return Voted(answers, tuple(completions), failure)
 

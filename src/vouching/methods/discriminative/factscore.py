@@ -96,7 +96,7 @@ class FactScore:
         for outcome in outcomes:
             if isinstance(outcome, Unverified):
                 message = f"the fact {outcome.claim.text!r} could not be verified: {outcome.message}"
-                return Unverified(candidate.claim, outcome.reason, message)
+                return Unverified(candidate.claim, outcome.reason, message, reply=outcome.reply)
         supported = sum(isinstance(outcome, Verdict) and outcome.attributable for outcome in outcomes)
         return Scored(fact_score(supported, len(claims)))
 

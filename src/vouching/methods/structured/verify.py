@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from vouching.embedded.voice import spans_of_mentions
 from vouching.errors import ConfigError, ModelContextError
-from vouching.judging.ask import Read, Replies, Unread, ask
+from vouching.judging.ask import Read, Replies, Unread, ask, kept_reply
 from vouching.judging.calibration import Calibration, find_calibration, fitting
 from vouching.judging.schemas import token_limit
 from vouching.judging.verifier import Outcome
@@ -241,7 +241,8 @@ class StructuredVerifier:
             text, whole = replies[-1].text, replies[-1].finish_reason == "stop"
             if self.config.style == "label":
                 return read_label(parse_reply(text, LabelReply, whole, shown))
-            return read_reply(parse_reply(text, Reply, whole, shown), claim, case.evidence)
+            found = read_reply(parse_reply(text, Reply, whole, shown), claim, case.evidence)
+            return replace(found, reply=kept_reply(replies)) if isinstance(found, Unverified) else found
 
         return read
 

@@ -26,6 +26,7 @@ from vouching.models.decisions import DecisionName
 from vouching.models.json_fields import json_count, json_object, read_json
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt
+from vouching.text.json_values import parse_json
 from vouching.types import Relation, Scale, Source, Unverified, Usage, VerdictWarning, total_usage
 
 WINDOW = 90_000
@@ -122,7 +123,8 @@ class DecisionScorer:
         request = self._request(window, group)
 
         def read(replies: Sequence[Completion]) -> list[_Answered | Unread]:
-            return read_answers(json.loads(request.content), replies[-1].text)
+            answers = read_answers(parse_json(request.content), replies[-1].text)
+            return [replace(one, replies=replies) if isinstance(one, Unread) else one for one in answers]
 
         [found] = await ask(self._model, [request], Sampling(), read, spent=spent)
         if not isinstance(found, Unread):
