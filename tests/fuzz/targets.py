@@ -226,5 +226,8 @@ TARGETS: dict[str, Target] = {
         [_ANSWER, _HTML],
         share=0.5,
     ),
+    "claim that is its source": Target(
+        lambda text: vouching.Checker("embedded:rules").check(text, text), ["It opened in 1937."], share=0.2
+    ),
 }
 """By name. Parsers without documented errors raise none but VouchError."""

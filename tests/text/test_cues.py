@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis.strategies import lists, sampled_from
 
 from tests.text.hostile import ANY_TEXT, growth
 from vouching.text.cues import (
@@ -92,6 +93,14 @@ def test_scopes_start_at_their_cue_and_stay_in_the_text(text: str) -> None:
 @given(ANY_TEXT)
 def test_no_cue_negates_itself(text: str) -> None:
     assert not any(is_negated(found.start, [found]) for found in negations(text))
+
+
+@given(lists(sampled_from(["not", "never", "nobody", "fail to", "it", "wins", ",", ".", "but", "only"]), max_size=20))
+def test_whether_a_word_is_negated_is_counted_by_the_scopes_that_hold_it(words: list[str]) -> None:
+    text = " ".join(words)
+    found = negations(text)
+    for start in range(len(text)):
+        assert is_negated(start, found) is (sum(one.end <= start < one.scope_end for one in found) % 2 == 1)
 
 
 @pytest.mark.parametrize("piece", ["not ", "not a ", "not safe ", "no, but ", "never. "])

@@ -117,14 +117,14 @@ def _compare_word(scene: Scene, position: int) -> _Found:
         places = occurrences(lookup, reading)
         if not places:
             continue
-        agreeing = [p for p in places if is_negated(reading.words[p].start, reading.negations) == denied]
-        place = (agreeing or places)[0]
+        agreeing = next((p for p in places if is_negated(reading.words[p].start, reading.negations) == denied), None)
+        place = places[0] if agreeing is None else agreeing
         start, end = reading.words[place].start, reading.words[place].end
         if sentence != scene.home:
             return _Found("equal", sentence, (start, end))
         # Where both sides deny something, only a parse could show which word is denied.
         one_sided = bool(scene.claim.negations) != bool(reading.negations)
-        if not agreeing and one_sided and scene.topic >= _MOSTLY:
+        if agreeing is None and one_sided and scene.topic >= _MOSTLY:
             return _Found("negated", sentence, (start, end))
         opposite = opposition(scene.claim, word.start, reading, start)
         if opposite is not None:

@@ -35,6 +35,8 @@ _UNDER = 0.4
 """Share of these words that must stand after the word that shows the mention."""
 _ALIKE = 90
 """Similarity of a copy of the claim, in percent of its characters."""
+_LONGEST = 1_000
+"""Characters of a claim that a near copy is looked for; of a longer one only an exact copy."""
 _AROUND = 2_000
 """Characters around a copy that are read."""
 _ENOUGH: Mapping[Attitude, float] = {"denied": 0.6, "reported": 0.6, "supposed": 0.8, "asked": 0.85}
@@ -163,13 +165,22 @@ def _copied(segment: Segment, sentence: int, index: SourceIndex) -> bool:
     text, claim = plain.text[place.start : place.end], segment.reading.text.strip(" .")
     if len(text) < len(claim) or _is_affirmed(index, sentence):
         return False
-    copy = partial_ratio_alignment(claim.lower(), text.lower(), score_cutoff=_ALIKE)
-    if copy is None:
+    found = _copy_in(text.lower(), claim.lower())
+    if found is None:
         return False
-    start, end = plain.origin(place.start + copy.dest_start, place.start + copy.dest_end)
+    start, end = plain.origin(place.start + found[0], place.start + found[1])
     first, cut = plain.origin(place.start, place.end)[0], max(0, start - _AROUND)
     around = as_markdown(raw[cut : end + _AROUND])
     return speaks_about(around, start - cut, end - cut, max(0, first - cut), looks_english)
+
+
+def _copy_in(text: str, claim: str) -> tuple[int, int] | None:
+    """Where a text has a near copy of a claim."""
+    if len(claim) > _LONGEST:
+        at = text.find(claim)
+        return None if at < 0 else (at, at + len(claim))
+    copy = partial_ratio_alignment(claim, text, score_cutoff=_ALIKE)
+    return None if copy is None else (copy.dest_start, copy.dest_end)
 
 
 def spans_of_mentions(claim: str, sources: tuple[Source, ...], cache: IndexCache) -> tuple[list[Span], list[Span]]:

@@ -83,7 +83,10 @@ def is_negated(start: int, negations: Sequence[Negation]) -> bool:
     >>> is_negated(text.index("lower"), find_negations(text, find_words(text)))
     True
     """
-    return sum(n.end <= start < n.scope_end for n in negations) % 2 == 1
+    # In the order of the text, so that neither cues nor ends of scopes go back.
+    begun = bisect_right(negations, start, key=lambda one: one.end)
+    ended = bisect_right(negations, start, key=lambda one: one.scope_end)
+    return (begun - ended) % 2 == 1
 
 
 @lru_cache(maxsize=2_000)
