@@ -70,6 +70,8 @@ _ABOUT_ANSWER = re.compile(
         accurate|inaccurate)(?:\ (?:statement|understanding))?|\w+\ (?:question|point))\W*$""",
     re.VERBOSE | re.IGNORECASE,
 )
+_LEAD_IN = re.compile(r"(?:here(?:['’]s| (?:is|are))|below (?:is|are)|the following (?:is|are))\b\D*[:：]", re.I)
+"""What presents the text below it, whatever names it has: "Here are the orders from Ann's e-mail as JSON:"."""
 _KINDS: tuple[tuple[re.Pattern[str], Reason], ...] = (
     (_WRITER, "greeting"),
     (_TO_READER, "instruction"),
@@ -114,6 +116,8 @@ def why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool) 
 
 def _addressed(text: str, is_item: bool) -> Reason | None:
     """The kind of a sentence about the writer, the reader or the answer that states no fact; None for any other."""
+    if _LEAD_IN.fullmatch(text):
+        return "greeting"
     if _checkable(text):
         return None
     opening = _OPENING.match(text)
