@@ -37,7 +37,7 @@ def test_a_corpus_and_claims_of_ones_own_are_used(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
-    assert "pass --injections or --labels ROWS" in diagnosed().stderr
+    assert "pass --injections" in diagnosed().stderr
     (tmp_path / "corpus.jsonl").write_text('{"kind": "order"}\n')
     refused = diagnosed("--injections", "--corpus", tmp_path / "corpus.jsonl")
     assert refused.exit_code == Exit.USAGE

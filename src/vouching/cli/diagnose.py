@@ -1,4 +1,4 @@
-"""``vouch diagnose``: find problems in rewards and verifiers, and plan what to train with.
+"""``vouch diagnose``: find problems in rewards and verifiers.
 
 Not supported: files that do not fit into memory.
 """
@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vouching.cli.options import refuse_second_stdin
 from vouching.cli.streams import MAX_NAMED, Exit, draw, progress, usage_errors, write_error, write_json, write_result
 from vouching.errors import InputError
 from vouching.methods.structured.reward_scale import Equal
@@ -46,9 +45,7 @@ _Equal = Annotated[
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")]
 _Report = Annotated[
     Path | None,
-    typer.Option(
-        "--report", metavar="PATH", help="Also write a page with charts: .html; for a verifier, only with --labels."
-    ),
+    typer.Option("--report", metavar="PATH", help="Also write a page with charts: .html."),
 ]
 _Injections = Annotated[
     bool,
@@ -73,22 +70,6 @@ _Model = Annotated[
 ]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Seed for the positions of injections and for the intervals.")]
 _MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a reply.")]
-_Items = Annotated[
-    str | None, typer.Option(metavar="REPORTS", help="Reports of vouch follow --method checklist, to plan training.")
-]
-_Whole = Annotated[
-    str | None, typer.Option(metavar="REPORTS", help="With --items: reports of vouch follow --method holistic.")
-]
-_Labels = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ROWS",
-        help="With --items and --whole: reports of --method rules, or rows with id and one label per item. "
-        "Without them: completions with labels and votes (see docs/checklist.md).",
-    ),
-]
-_Tau = Annotated[float, typer.Option(metavar="T", help="Minimum share of yes votes for a judgment of yes.")]
-
 _EPILOG = """
 **Example**
 
@@ -97,14 +78,11 @@ vouch diagnose rewards rewards.jsonl --report rewards.html
 **Exit status**: 0 done; 2 invalid command line or file; 3 some rows could not be used.
 """
 _VERIFIER_EPILOG = """
-**Examples**
+**Example**
 
 vouch diagnose verifier --injections --model http://localhost:8000/v1#qwen
 
-vouch diagnose verifier --items items.jsonl --whole whole.jsonl --labels ruled.jsonl --report plan.html
-
-**Exit status**: 0 done; 2 invalid command line or file; 3 the model could not be reached, or some rows could not be
-used.
+**Exit status**: 0 done; 2 invalid command line or file; 3 the model could not be reached.
 """
 
 
@@ -137,13 +115,13 @@ def rewards_command(
             page_target(report)
         with progress("Reading"):
             rows, problems = read_rewards(file)
-            _report(problems)
+            report_problems(problems)
             rows = equal_rewards(rows, equal) if equal else rows
             diagnosis = diagnosed(rows, variant)
         if report is not None:
             write_diagnosis(report, _title(file), diagnosis, rows)
     _print(asdict(diagnosis), tables_of(diagnosis), as_json)
-    _end_with(problems)
+    raise typer.Exit(end_of(problems))
 
 
 @app.command("verifier", epilog=_VERIFIER_EPILOG)
@@ -154,18 +132,11 @@ def verifier_command(
     model: _Model = "embedded",
     seed: _Seed = 0,
     max_tokens: _MaxTokens = 1024,
-    items: _Items = None,
-    whole: _Whole = None,
-    labels: _Labels = None,
-    tau: _Tau = 0.5,
-    report: _Report = None,
     as_json: _Json = False,
 ) -> None:
-    """Measure which injections flip verdicts, or how accurate a verifier is on whole answers and on checklist items.
+    """Measure which injections flip the verdicts of a verifier.
 
-    --injections compares a language model with and without the injection filter. --labels reads existing judgments and
-    recommends how to ask the verifier during training. Responses that are missing from a file, or that could not be
-    judged, are reported.
+    A language model is tried with and without the injection filter.
     """
     from vouching.bench.injection_flips import (
         UNSUPPORTED,
@@ -176,9 +147,8 @@ def verifier_command(
     )
 
     with usage_errors():
-        _refuse_verifier(injections, labels, (items, whole), (corpus, pairs), report)
-        if labels is not None:
-            _plan((items, whole, labels), tau, seed, report, as_json)
+        if not injections:
+            raise InputError("no diagnosis was selected: pass --injections")
         tried = read_injections(corpus) if corpus else shipped_injections()
         claims = read_pairs(pairs) if pairs else UNSUPPORTED
         with progress("Trying injections"):
@@ -190,61 +160,11 @@ def verifier_command(
             write_result("\n".join(_table(found)) + "\n")
 
 
-def _refuse_verifier(
-    injections: bool,
-    labels: str | None,
-    judged: tuple[str | None, str | None],
-    of_injections: tuple[str | None, str | None],
-    report: Path | None,
-) -> None:
-    """Raise InputError unless the options select one diagnosis."""
-    together = "--items and --whole require each other and --labels: pass all three, or --labels alone"
-    if not injections and labels is None and any(judged):
-        raise InputError(together)
-    if injections == (labels is not None):
-        both = "--injections and --labels cannot be used together"
-        raise InputError(both if injections else "no diagnosis was selected: pass --injections or --labels ROWS")
-    if (judged[0] is None) != (judged[1] is None) or (injections and judged[0] is not None):
-        raise InputError(together)
-    if labels is not None and any(of_injections):
-        raise InputError("--corpus and --pairs require --injections")
-    if injections and report is not None:
-        raise InputError("--report requires --labels: there is no report on injections")
-    refuse_second_stdin(*judged, labels)
-
-
-def _plan(
-    files: tuple[str | None, str | None, str], tau: float, seed: int, report: Path | None, as_json: bool
-) -> NoReturn:
-    """Print the plan for judged completions, write its page, and end the command."""
-    from vouching.methods.checklist.judged import join_judged, read_judged
-    from vouching.methods.checklist.plan import plan_verification
-    from vouching.report.checklist_plan import plan_tables, write_plan
-    from vouching.report.skeleton import page_target
-
-    items, whole, labels = files
-    if report is not None:
-        page_target(report)
-    with progress("Reading"):
-        joined = items is not None and whole is not None
-        rows, problems = join_judged(items, whole, labels) if items and whole else read_judged(labels)
-        _report(problems)
-        if joined:
-            excluded = f"; {len(problems):,} excluded" if problems else ""
-            write_error(f"{len(rows):,} response{'s' * (len(rows) != 1)} judged both ways{excluded}")
-        plan = plan_verification(rows, tau, seed)
-    if report is not None:
-        write_plan(report, _title(labels), plan)
-    record = asdict(plan) | {"condition_share": plan.condition_share, "informed": plan.informed}
-    _print(record, plan_tables(plan), as_json)
-    _end_with(problems)
-
-
 def _title(file: str) -> str:
     return "standard input" if file == STDIN else Path(file).name
 
 
-def _report(problems: Sequence[str]) -> None:
+def report_problems(problems: Sequence[str]) -> None:
     """Report the first rows that cannot be used."""
     for problem in problems[:MAX_NAMED]:
         write_error(problem)
@@ -277,11 +197,11 @@ def draw_tables(tables: Iterable[Table]) -> None:
     draw(paint)
 
 
-def _end_with(problems: Sequence[str]) -> NoReturn:
-    """End the command, reporting how many rows were excluded."""
+def end_of(problems: Sequence[str]) -> Exit:
+    """The exit status for rows that were excluded, after reporting how many."""
     if broken := len(problems):
         write_error(f"{broken:,} row{'s' * (broken != 1)} cannot be used and {'are' if broken != 1 else 'is'} excluded")
-    raise typer.Exit(Exit.INCOMPLETE if problems else Exit.OK)
+    return Exit.INCOMPLETE if problems else Exit.OK
 
 
 def _table(found: dict[str, Flips]) -> Iterator[str]:

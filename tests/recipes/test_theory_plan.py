@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.methods.checklist.judged_completions import simulated
-from vouching.methods.checklist.plan import plan_verification
+from recipes.theory.plan import plan_tables, write_plan
+from recipes.theory.planning import plan_verification
+from recipes.theory.rates import JudgedCompletion
+from tests.recipes.judged_completions import simulated
 from vouching.methods.checklist.quality import VerifierQuality
-from vouching.methods.checklist.rates import JudgedCompletion
-from vouching.report.checklist_plan import plan_tables, write_plan
 
 FAIR_ITEMS = VerifierQuality(p=0.6, q=0.6, p_item=0.95, q_item=0.9)
 LENIENT_ITEMS = VerifierQuality(p=0.9, q=0.9, p_item=0.9, q_item=0.3)

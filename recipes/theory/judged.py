@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from recipes.theory.rates import JudgedCompletion
 from vouching.errors import InputError
 from vouching.judging.votes import Votes, as_votes
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, row_items
-from vouching.methods.checklist.rates import JudgedCompletion
 from vouching.rows import Fields, Row, fields_of, open_rows, read_rows
 from vouching.types.visible import shown_json
 

@@ -1,4 +1,4 @@
-"""Judged completions from three files, down to Table 2 by ``vouch diagnose verifier``, and files that do not fit."""
+"""Judged completions from three files, down to Table 2 by ``recipes/theory/plan.py``, and files that do not fit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from recipes.theory.judged import join_judged
+from recipes.theory.rates import JudgedCompletion
 from tests.cli.chat_server import chat_server
+from tests.recipes.judged_completions import Ended, planned
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
-from vouching.methods.checklist.judged import join_judged
-from vouching.methods.checklist.rates import JudgedCompletion
 
 NAMES = ["punctuation:no_comma", "startend:quotation"]
 COMMAS, QUOTES = "Is the response free of commas?", "Is the whole response in double quotation marks?"
@@ -41,9 +42,9 @@ def written(path: Path, rows: list[Any]) -> Path:
     return path
 
 
-def joined(folder: Path, items: list[Any], whole: list[Any], labels: list[Any]) -> Result:
+def joined(folder: Path, items: list[Any], whole: list[Any], labels: list[Any]) -> Ended:
     files = [written(folder / f"{name}.jsonl", rows) for name, rows in zip("iwl", (items, whole, labels), strict=True)]
-    return vouch("diagnose", "verifier", "--items", files[0], "--whole", files[1], "--labels", files[2], "--json")
+    return planned("--items", files[0], "--whole", files[1], "--labels", files[2], "--json")
 
 
 def test_responses_become_table_2_of_a_judge_by_four_commands(tmp_path: Path) -> None:
@@ -60,7 +61,7 @@ def test_responses_become_table_2_of_a_judge_by_four_commands(tmp_path: Path) ->
             arguments = ("--method", method, "--input", ruled, "--output", output, "--model", model, "--votes", "2")
             assert vouch("follow", *arguments).exit_code == Exit.OK
     files = ("--items", items, "--whole", whole, "--labels", ruled)
-    result = vouch("diagnose", "verifier", *files, "--json")
+    result = planned(*files, "--json")
     assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 12 responses judged both ways\n")
     completions, problems = join_judged(str(items), str(whole), str(ruled))
     assert (len(completions), problems) == (12, [])
@@ -120,5 +121,5 @@ def test_a_response_that_does_not_fit_is_left_out_and_named(
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     twice = joined(tmp_path, [REPORT, REPORT], [WHOLE], [LABELS])
     assert (twice.exit_code, "line 2: an earlier row has the id 'a'" in twice.stderr) == (Exit.USAGE, True)
-    result = vouch("diagnose", "verifier", "--items", "-", "--whole", "-", "--labels", "x.jsonl")
+    result = planned("--items", "-", "--whole", "-", "--labels", "x.jsonl")
     assert (result.exit_code, "more than once" in result.stderr) == (Exit.USAGE, True)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
 import numpy as np
 
+from recipes.theory.plan import main
+from recipes.theory.rates import JudgedCompletion
 from vouching.methods.checklist.quality import VerifierQuality
-from vouching.methods.checklist.rates import JudgedCompletion
 
 
 def simulated(
@@ -41,3 +47,19 @@ def simulated(
             )
         )
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the command ended, and what it printed."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def planned(*arguments: str | Path) -> Ended:
+    """``python recipes/theory/plan.py`` with these arguments."""
+    with redirect_stdout(StringIO()) as stdout, redirect_stderr(StringIO()) as stderr:
+        code = main([*map(str, arguments)])
+    return Ended(code, stdout.getvalue(), stderr.getvalue())

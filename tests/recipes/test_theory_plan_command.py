@@ -1,4 +1,4 @@
-"""``vouch diagnose verifier --labels``: the plan on the terminal, as JSON, as a page, and rows that are none."""
+"""``python recipes/theory/plan.py``: the plan on the terminal, as JSON, as a page, and rows that are none."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from tests.methods.checklist.judged_completions import simulated
-from vouching.cli.app import app
+from tests.recipes.judged_completions import planned, simulated
 from vouching.cli.streams import Exit
 from vouching.methods.checklist.quality import VerifierQuality
 
 FAIR_ITEMS = VerifierQuality(p=0.6, q=0.6, p_item=0.95, q_item=0.9)
-
-
-def diagnosed(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["diagnose", "verifier", *map(str, arguments)])
 
 
 def written(tmp_path: Path, *more: dict[str, Any]) -> Path:
@@ -33,7 +27,7 @@ def written(tmp_path: Path, *more: dict[str, Any]) -> Path:
 
 def test_the_plan_is_printed_and_written_as_a_page(tmp_path: Path) -> None:
     report = tmp_path / "plan.html"
-    result = diagnosed("--labels", written(tmp_path), "--report", report)
+    result = planned("--labels", written(tmp_path), "--report", report)
     assert result.exit_code == Exit.OK
     assert " checklist\n better than guessing (whole, items)" in result.stdout
     assert "100 completions to 50 prompts" in report.read_text(encoding="utf-8")
@@ -44,7 +38,7 @@ def test_json_has_every_figure_and_null_for_what_has_no_end(tmp_path: Path) -> N
     # A checklist that is always passed, and a judge of the whole that is always right: no number of items helps.
     rows = [{"holistic": n % 2, "labels": [n % 2, 0 if n % 2 == 0 else 1], "votes": [1, 1]} for n in range(20)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    plan = json.loads(diagnosed("--labels", path, "--json").stdout)
+    plan = json.loads(planned("--labels", path, "--json").stdout)
     assert plan["choice"] == "holistic"
     assert plan["items_needed"] is None
     assert plan["quality"] == {"p": 1.0, "q": 1.0, "p_item": 1.0, "q_item": 0.0}
@@ -54,7 +48,7 @@ def test_json_has_every_figure_and_null_for_what_has_no_end(tmp_path: Path) -> N
 def test_the_threshold_counts(tmp_path: Path) -> None:
     path = written(tmp_path)
     lenient, strict = (
-        json.loads(diagnosed("--labels", path, "--tau", tau, "--json").stdout)["quality"] for tau in ("0.3", "1")
+        json.loads(planned("--labels", path, "--tau", tau, "--json").stdout)["quality"] for tau in ("0.3", "1")
     )
     assert lenient["p_item"] > strict["p_item"]
     assert lenient["q_item"] < strict["q_item"]
@@ -83,7 +77,7 @@ def test_the_threshold_counts(tmp_path: Path) -> None:
     ],
 )
 def test_a_row_that_is_none_is_named_and_left_out(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    result = diagnosed("--labels", written(tmp_path, row))
+    result = planned("--labels", written(tmp_path, row))
     assert result.exit_code == Exit.INCOMPLETE
     assert said in result.stderr
     assert "judged.jsonl, line 101:" in result.stderr
@@ -93,11 +87,9 @@ def test_a_row_that_is_none_is_named_and_left_out(tmp_path: Path, row: dict[str,
 def test_what_cannot_be_planned_with_is_said(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text('{"holistic": 1, "labels": [1], "votes": [1]}\n', encoding="utf-8")
-    refused = diagnosed("--labels", path)
+    refused = planned("--labels", path)
     assert refused.exit_code == Exit.USAGE
     assert "q cannot be estimated: there is no failure" in refused.stderr
-    assert "threshold" in diagnosed("--labels", path, "--tau", "2").stderr
-    assert "does not exist; create it" in diagnosed("--labels", path, "--report", tmp_path / "no" / "plan.html").stderr
-    assert "--injections and --labels cannot be used together" in diagnosed("--labels", path, "--injections").stderr
-    assert "--pairs require --injections" in diagnosed("--labels", path, "--pairs", path).stderr
-    assert "--report requires --labels" in diagnosed("--injections", "--report", tmp_path / "plan.html").stderr
+    assert "threshold" in planned("--labels", path, "--tau", "2").stderr
+    assert "does not exist; create it" in planned("--labels", path, "--report", tmp_path / "no" / "plan.html").stderr
+    assert "--items and --whole require each other" in planned("--labels", path, "--items", path).stderr

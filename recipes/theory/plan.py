@@ -1,19 +1,33 @@
-"""A verification plan as tables of words for terminal and page, and as an HTML page with charts.
+"""Plan how to ask a verifier in training, from labelled completions (Soft-RLVR, section 6.3).
 
-Not supported: single completions; the rows have them.
+    python recipes/theory/plan.py --labels examples/judged.jsonl --report plan.html
+
+The plan is printed as tables, and written as a page with charts. Not supported: single completions; the rows have them.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from vouching.methods.checklist.plan import VerificationPlan
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from recipes.theory.judged import join_judged, read_judged
+from recipes.theory.planning import VerificationPlan, plan_verification
+from recipes.theory.rates import JudgedCompletion
+from vouching.cli.diagnose import draw_tables, end_of, report_problems
+from vouching.cli.options import refuse_second_stdin
+from vouching.cli.streams import Exit, write_error, write_json
+from vouching.errors import InputError, VouchError
 from vouching.metrics.intervals import Interval
 from vouching.report import charts
 from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table, figure
-from vouching.report.skeleton import write_page
+from vouching.report.skeleton import page_target, write_page
+from vouching.rows import STDIN
 
 NAMES = {
     "p": "p, successes found",
@@ -201,3 +215,54 @@ def _top(curves: charts.Curves) -> float:
     """The highest point, rounded up to a tenth."""
     highest = max(y for points in curves.values() for _, y in points)
     return max(0.1, math.ceil(10 * highest) / 10)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the plan; 0, 2 for wrong options or files, or 3 if some rows could not be used."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    for name, words in _FILES:
+        parser.add_argument(name, metavar="ROWS", help=words, required=name == "--labels")
+    parser.add_argument("--tau", type=float, default=0.5, help="minimum share of yes votes for a judgment of yes")
+    parser.add_argument("--seed", type=int, default=0, help="seed for the intervals")
+    parser.add_argument("--report", type=Path, help="also write a page with charts: .html")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    given = parser.parse_args(arguments)
+    try:
+        if (given.items is None) != (given.whole is None):
+            raise InputError("--items and --whole require each other and --labels: pass all three, or --labels alone")
+        refuse_second_stdin(given.items, given.whole, given.labels)
+        if given.report is not None:
+            page_target(given.report)
+        rows, problems = _read(given.items, given.whole, given.labels)
+        plan = plan_verification(rows, given.tau, given.seed)
+        if given.report is not None:
+            write_plan(given.report, "standard input" if given.labels == STDIN else Path(given.labels).name, plan)
+    except VouchError as error:
+        write_error(str(error))
+        return Exit.USAGE
+    if given.json:
+        write_json(asdict(plan) | {"condition_share": plan.condition_share, "informed": plan.informed})
+    else:
+        draw_tables(plan_tables(plan))
+    return end_of(problems)
+
+
+def _read(items: str | None, whole: str | None, labels: str) -> tuple[list[JudgedCompletion], list[str]]:
+    """The judged completions of one file, or of three that are joined, and the problems of the others, reported."""
+    rows, problems = join_judged(items, whole, labels) if items and whole else read_judged(labels)
+    report_problems(problems)
+    if items and whole:
+        excluded = f"; {len(problems):,} excluded" if problems else ""
+        write_error(f"{len(rows):,} response{'s' * (len(rows) != 1)} judged both ways{excluded}")
+    return rows, problems
+
+
+_FILES = (
+    ("--labels", "reports of --method rules, or rows with id and one label per item; alone: labels and votes"),
+    ("--items", "reports of vouch follow --method checklist"),
+    ("--whole", "with --items: reports of vouch follow --method holistic"),
+)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
