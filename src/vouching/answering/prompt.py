@@ -10,7 +10,6 @@ Not supported: shortening sources to fit a prompt; a model that cannot read all 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from vouching.inputs import as_sources, check_text, row_sources
 from vouching.judging.delimiters import delimited
 from vouching.models.base import Message, spoken
 from vouching.prompts import load_prompt
+from vouching.text.json_values import parse_json
 from vouching.types import Source
 from vouching.types.visible import shown_keys
 
@@ -103,7 +103,7 @@ def read_shots(rows: Iterable[Mapping[str, Any]]) -> tuple[Shot, ...]:
 @cache
 def shipped_shots() -> tuple[Shot, ...]:
     """The shipped examples."""
-    return read_shots(map(json.loads, files(_PACKAGE).joinpath("shots.jsonl").read_text("utf-8").splitlines()))
+    return read_shots(map(parse_json, files(_PACKAGE).joinpath("shots.jsonl").read_text("utf-8").splitlines()))
 
 
 def _asked(question: str, sources: Sequence[Source], task: str = _TASK) -> Message:

@@ -35,6 +35,7 @@ from vouching.metrics import mean
 from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.read import Row
 from vouching.rows.worker import Work, Worker, WorkerError
+from vouching.text.json_values import parse_json
 from vouching.types.visible import shown_keys
 
 Outcome: TypeAlias = Literal["right", "wrong", "no answer", "undecided"]
@@ -101,7 +102,7 @@ class AnswerChecker:
             [line] = self._worker.work([Row(1, "the answer", {"given": given, "answer": answer})]).lines
         finally:
             timer.cancel()
-        return cast("Outcome", json.loads(line))
+        return cast("Outcome", parse_json(line))
 
     def close(self) -> None:
         """End the process; the next comparison starts another."""

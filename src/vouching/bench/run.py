@@ -36,6 +36,7 @@ from vouching.errors import InputError
 from vouching.metrics import stratified_slice
 from vouching.rows import Row, RowJob, RowReader, Seen, run_rows
 from vouching.rows.hub import HUB
+from vouching.text.json_values import parse_json
 from vouching.types.visible import shown_json
 from vouching.version import __version__
 
@@ -127,12 +128,12 @@ def read_scored(out: Path, name: str) -> list[Line]:
     path = rows_path(out, name)
     try:
         with path.open(encoding="utf-8", newline="\n") as lines:
-            return [json.loads(line) for line in lines]
+            return [parse_json(line) for line in lines]
     except OSError as error:
         if (out / RUN).exists() and not path.exists():
             raise InputError(f"the run in {out} is unfinished ({name} is missing): resume it with --resume") from None
         raise InputError(f"{path} cannot be read: {error.strerror or error}; is {out} the folder of a run?") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{path} is damaged: {error}; run the set again") from None
 
 
@@ -140,10 +141,10 @@ def read_record(out: Path, name: str) -> Record:
     """run.json or results.json of a run. Raises InputError if it is missing or damaged."""
     path = out / name
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}; is {out} the folder of a run?") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{path} is damaged: {error}") from None
 
 

@@ -12,7 +12,6 @@ Not supported: FEVER's claims without evidence ("NOT ENOUGH INFO"), for which it
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -28,6 +27,7 @@ from vouching.methods.checklist.prompt import conversation_text
 from vouching.rows import fields_of, open_rows
 from vouching.rows.row import Fields
 from vouching.rows.shapes import as_row, is_ours, shape_of, understood
+from vouching.text.json_values import parse_json
 from vouching.types.visible import shown_json
 
 Part: TypeAlias = Literal["train", "test", "all"]
@@ -98,7 +98,7 @@ def _instruction(record: Record, pages: FeverPages) -> Iterator[Fields]:
         [{"role": "user", "content": given}] if isinstance(given, str) else cast("list[Any]", given or [])
     )
     args: Any = record.get("args") or record
-    args = json.loads(args) if isinstance(args, str) else args
+    args = parse_json(args) if isinstance(args, str) else args
     made: Fields = {"instruction": conversation_text([turn for turn in turns if turn.get("role") != "system"])}
     if len(turns) == 1:
         made["instruction"] = str(turns[0]["content"]).strip()

@@ -12,7 +12,6 @@ of features.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import Literal
 from vouching.errors import WeightsError
 from vouching.models.json_fields import json_number
 from vouching.reading.evidence import shipped_table
+from vouching.text.json_values import parse_json
 from vouching.types.visible import shown_json
 
 WEIGHTS_FORMAT = 1
@@ -93,7 +93,7 @@ def load_score_model(name: Literal["rules", "small", "combined"] = "rules") -> S
 def score_model_of(raw: bytes) -> ScoreModel:
     """Read a model from the contents of a file. Raises WeightsError if they are invalid."""
     try:
-        record = json.loads(raw)
+        record = parse_json(raw)
         if record["format"] != WEIGHTS_FORMAT:
             raise WeightsError(
                 f"the score model has format {record['format']}, expected {WEIGHTS_FORMAT}: reinstall vouching"
@@ -111,7 +111,7 @@ def score_model_of(raw: bytes) -> ScoreModel:
             digest=hashlib.sha256(raw).hexdigest()[:12],
             encoder=record.get("encoder"),
         )
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"the score model cannot be read ({error!r}): reinstall vouching") from error

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import WeightsError, cause_of
+from vouching.text.json_values import parse_json
 
 MANIFEST, MODEL, TOKENIZER = "encoder.json", "model.onnx", "tokenizer.json"
 WEIGHTS_FORMAT = 2
@@ -69,10 +69,10 @@ def find_weights(folder: Path | None = None) -> Weights:
         if not (folder / MANIFEST).is_file():
             raise WeightsError(f"the encoder shipped with vouching is missing ({folder} has no {MANIFEST}): {remedy}")
     try:
-        return _checked(folder, json.loads((folder / MANIFEST).read_bytes()), remedy)
+        return _checked(folder, parse_json((folder / MANIFEST).read_bytes()), remedy)
     except FileNotFoundError:
         raise WeightsError(f"{folder} has no {MANIFEST}: choose a folder exported by vouch train encoder") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"cannot read {folder / MANIFEST} ({error}): {remedy}") from error

@@ -20,7 +20,6 @@ test sets twice means selecting by them. Not supported: several students at once
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from collections import Counter
@@ -62,6 +61,7 @@ from vouching.evolve.records import (
 from vouching.evolve.reflect import reflect
 from vouching.evolve.rows import disjoint_rows, keys_of, read_rows, refuse_shared, rows_of_sets
 from vouching.settings import recorded_settings, refuse_missing
+from vouching.text.json_values import parse_json
 from vouching.train.run_folder import RUN, digest_of_lines, open_run
 
 STUDENT, JUDGED, REFLECTION, PROBES, DROPPED, REPLAY, GATE, ROUND = (
@@ -171,17 +171,17 @@ def read_data(config: EvolveConfig) -> Data:
 def config_of(out: Path) -> EvolveConfig:
     """The settings of an evolution, from its folder. Raises InputError if there is none."""
     try:
-        return recorded_settings(EvolveConfig, json.loads((out / RUN).read_bytes())["settings"])
+        return recorded_settings(EvolveConfig, parse_json((out / RUN).read_bytes())["settings"])
     except ConfigError as error:
         raise InputError(f"{out / RUN}: {error}; rename the setting in that file") from None
-    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot read {out / RUN} ({reason}): choose a folder written by vouch evolve run") from None
 
 
 def refuse_other_data(out: Path, data: Data) -> None:
     """Raise InputError if an evolution was trained on, or guided by, other rows than these."""
-    recorded = json.loads((out / RUN).read_bytes())["split"]
+    recorded = parse_json((out / RUN).read_bytes())["split"]
     if differing := sorted(name for name, digest in data.digests.items() if recorded.get(name) != digest):
         raise InputError(f"the rows of {out} have changed since the run ({', '.join(differing)}): restore the files")
 

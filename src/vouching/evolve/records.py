@@ -7,7 +7,6 @@ blank line.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +17,7 @@ from vouching.bench.intervals import Figure
 from vouching.bench.rows import BenchRow, group_keys
 from vouching.errors import InputError
 from vouching.judging.verifier import Outcome
+from vouching.text.json_values import parse_json
 from vouching.types import Example, Source, Span
 from vouching.types.spans import ErrorType, Label
 
@@ -306,8 +306,8 @@ def read_answers(path: Path, rows: str = "") -> list[Judged]:
 def _is_problem(line: str) -> bool:
     """Whether ``vouch evolve reflect`` wrote the line for a row that it could not use."""
     try:
-        return "problem" in json.loads(line)
-    except (ValueError, RecursionError, TypeError):
+        return "problem" in parse_json(line)
+    except (ValueError, TypeError):
         return False
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from vouching.errors import InputError
+from vouching.text.json_values import parse_json
 from vouching.types import Finding
 from vouching.types.visible import shown_json
 
@@ -49,8 +50,8 @@ def read_accepted(path: str | Path) -> list[Accepted]:
     if not file.exists():
         return []
     try:
-        value: Any = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        value: Any = parse_json(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise InputError(f"cannot read the accepted failures in {path}: {error}") from None
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     listed = fields.get("accepted")

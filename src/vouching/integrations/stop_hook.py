@@ -9,7 +9,6 @@ an answer without any tool result or source is let through, with a note.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from vouching.errors import InputError
 from vouching.inputs import SourceLike, as_sources, row_sources
 from vouching.rows.conversations import read_turns
 from vouching.rows.shapes import as_row
+from vouching.text.json_values import parse_json
 from vouching.types import Report, Source
 from vouching.types.visible import shown_keys
 
@@ -64,8 +64,8 @@ def read_stop(record: str, given: Sequence[SourceLike] = ()) -> Stopping:
     ('In 1937.', 'It opened in 1973.')
     """
     try:
-        value: Any = json.loads(record)
-    except (ValueError, RecursionError) as error:
+        value: Any = parse_json(record)
+    except ValueError as error:
         raise InputError(f"the record on standard input is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise InputError("the record on standard input must be a JSON object")
@@ -102,8 +102,8 @@ def _messages(lines: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     """The messages of a transcript, a JSON object per line; a line that is being written is skipped."""
     for line in lines:
         try:
-            entry: Any = json.loads(line)
-        except (ValueError, RecursionError):
+            entry: Any = parse_json(line)
+        except ValueError:
             continue
         if isinstance(entry, dict) and not cast("dict[str, Any]", entry).get("isSidechain"):
             message = cast("dict[str, Any]", entry).get("message")

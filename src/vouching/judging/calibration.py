@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from vouching.errors import ConfigError, InputError
 from vouching.metrics import auroc, brier, ece
 from vouching.metrics.calibrators import MIN_ROWS, Calibrator, CalibratorKind, fit_calibrator, held_out_scores
+from vouching.text.json_values import parse_json
 from vouching.types import Label, Verdict, VerdictWarning
 from vouching.types.visible import shorten
 
@@ -80,13 +81,13 @@ def fitting(
 def load_calibration(path: Path) -> Calibration:
     """Read a calibration. Raises ConfigError if the file is missing or is not a calibration."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         if found.pop("format") != _FORMAT:
             raise ValueError(f"expected format {_FORMAT}")
         curve: dict[str, Any] = found.pop("calibrator")
         calibrator = Calibrator(curve["kind"], tuple(curve["at"]), tuple(curve["values"]))
         return Calibration(**found, calibrator=calibrator)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or shorten(str(error), 300) or type(error).__name__
         raise ConfigError(f"{path} is not a calibration file ({reason}): create one with vouch calibrate") from None
 

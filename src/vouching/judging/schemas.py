@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
 from vouching.models.base import spoken
+from vouching.text.json_values import parse_json
 
 Schema: TypeAlias = dict[str, Any]
 NUMBER: Schema = {"type": "number"}
@@ -91,8 +92,8 @@ def json_fields(reply: str) -> dict[str, Any]:
     if not said.startswith("{"):
         return {}
     try:
-        found: Any = json.loads(said)
-    except (ValueError, RecursionError):
+        found: Any = parse_json(said)
+    except ValueError:
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 

@@ -6,7 +6,6 @@ the filters leave, at about a million per second on SQLite.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from vouching.ledger.store import VARIABLE, Store
 from vouching.ledger.summary import of_first, summary_of
 from vouching.ledger.tables import CONTENTS, ROWS, STREAMS
 from vouching.ledger.verify import verify
+from vouching.text.json_values import parse_json
 from vouching.types.ledger import Entry, EntryKind, Filters, Head, Kept, LedgerRow, Verification
 
 KEEP_VARIABLE = "VOUCH_LEDGER_KEEP"
@@ -356,9 +356,9 @@ def _ledger_row(found: RowMapping) -> LedgerRow:
     values: dict[str, Any] = dict(found)
     salt = values.pop("salt")
     try:
-        details: dict[str, Any] = json.loads(values.pop("details"))
+        details: dict[str, Any] = parse_json(values.pop("details"))
         for name in ("inputs", "record"):
-            values[name] = None if values[name] is None else json.loads(_HALVES.sub(r"\1\\\\u\2", values[name]))
+            values[name] = None if values[name] is None else parse_json(_HALVES.sub(r"\1\\\\u\2", values[name]))
         return LedgerRow(**values, **details, erased=salt is None)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError):
         raise InputError(f"row {values['id']} of the ledger was damaged: run  vouch ledger verify") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from vouching.ledger.ledger import Ledger, open_ledger
 from vouching.rows import AsyncWorkFactory, Row, RowJob
 from vouching.rows.pool import OpenWork, StreamWorkFactory
+from vouching.text.json_values import parse_json
 from vouching.types.ledger import Entry, EntryKind
 
 _NO_VERDICTS = "work on a stream of rows makes no verdicts that a ledger could keep"
@@ -83,7 +83,7 @@ def _kept_async(factory: AsyncWorkFactory, target: str, kind: EntryKind) -> Asyn
 
 def _of_line(ledger: Ledger, kind: EntryKind, row: Row, line: str) -> list[Entry]:
     """The entry of a line; none for a row that could not be used."""
-    record: dict[str, Any] = json.loads(line)
+    record: dict[str, Any] = parse_json(line)
     if row.fields is None or record.get("reason") == "input" or record.get("problem") is not None:
         return []
     return [_entry(ledger, kind, row.fields, record)]

@@ -6,7 +6,6 @@ no key, does not fit its neighbours; a removed end differs from a head that was 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -17,6 +16,7 @@ from vouching.errors import ConfigError
 from vouching.ledger.chain import GENESIS, KEY_VARIABLE, Keys, digest, words_of
 from vouching.ledger.retention import Span, covers
 from vouching.ledger.tables import CONTENTS, ROWS, STREAMS
+from vouching.text.json_values import parse_json
 from vouching.types.ledger import FaultKind, Head, LedgerFault, Verification
 
 Found = dict[str, Any]
@@ -133,10 +133,8 @@ class _Chain:
         asked = asked.where(ROWS.c.stream == self.stream, ROWS.c.kind == "erase").order_by(ROWS.c.seq)
         found: list[tuple[int, list[Span]]] = []
         for seq, record in self.connection.execute(asked):
-            with suppress(
-                ValueError, TypeError, KeyError, RecursionError
-            ):  # a changed record is a fault of its own row
-                found.append((seq, [(first, last) for first, last in json.loads(record)["erased"]]))
+            with suppress(ValueError, TypeError, KeyError):  # a changed record is a fault of its own row
+                found.append((seq, [(first, last) for first, last in parse_json(record)["erased"]]))
         return found
 
     def _of_code(self, row: Found, code: str | None) -> LedgerFault | None:
@@ -216,7 +214,7 @@ class _Chain:
 def _has_its_words(row: Found) -> bool:
     """Whether the text that searches look in is that of the inputs and the record."""
     try:
-        inputs, record = json.loads(row["inputs"] or "{}"), json.loads(row["record"] or "{}")
+        inputs, record = parse_json(row["inputs"] or "{}"), parse_json(row["record"] or "{}")
         return row["words"] == words_of(inputs, record)
     except (AttributeError, TypeError, ValueError, RecursionError):
         return False

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import json
 import queue
 import threading
 import time
@@ -23,6 +22,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from vouching.errors import ConfigError, needed
+from vouching.text.json_values import parse_json
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -238,8 +238,8 @@ def load_weights(kind: str, path: str | Path, **settings: Any) -> tuple[Any, set
 def config_of(path: str | Path) -> dict[str, Any]:
     """The contents of a folder's config.json. Raises ConfigError if there is none."""
     try:
-        found = json.loads((Path(path) / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        found = parse_json((Path(path) / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         if (Path(path) / "adapter_config.json").is_file():
             raise ConfigError(

@@ -24,6 +24,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.record import completions_from_json, completions_to_json, request_key
 from vouching.models.wrappers import Wrapper
+from vouching.text.json_values import parse_json
 from vouching.types import Usage
 
 T = TypeVar("T")
@@ -268,8 +269,8 @@ def _used_bytes(file: sqlite3.Connection) -> int:
 def _known(kept: str | None) -> list[Completion]:
     """The completions of an entry; none if there is no entry or if it is damaged."""
     try:
-        return completions_from_json(json.loads(kept), "the cache") if kept else []
-    except (InputError, ValueError, RecursionError, TypeError):
+        return completions_from_json(parse_json(kept), "the cache") if kept else []
+    except (InputError, ValueError, TypeError):
         return []
 
 

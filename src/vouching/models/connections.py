@@ -15,7 +15,6 @@ those of the system and of Mozilla. ``transport`` sends the requests.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import ssl
@@ -41,6 +40,7 @@ from vouching.errors import (
 )
 from vouching.models.base import NO_SYSTEM_ROLE
 from vouching.models.json_fields import read_json
+from vouching.text.json_values import parse_json
 from vouching.types.visible import shown_json
 
 CONNECT_TIMEOUT = 10.0
@@ -239,8 +239,8 @@ def read_object(response: httpx2.Response, content: bytes, where: str, strict: b
     Raises ModelAnswerError if it holds none; with ``strict``, also if a key occurs twice in one object, or it is deep.
     """
     try:
-        body: Any = read_json(content.decode()) if strict else json.loads(content)
-    except (ValueError, RecursionError) as error:
+        body: Any = read_json(content.decode()) if strict else parse_json(content)
+    except ValueError as error:
         kind = response.headers.get("content-type", "no content type")
         text, fault = excerpt(content.decode(errors="replace")), f" ({error})" if strict else ""
         got = f"{response.status_code} with {kind}"
@@ -259,8 +259,8 @@ def excerpt(text: str) -> str:
     'an empty body'
     """
     try:
-        found: Any = json.loads(text)
-    except (ValueError, RecursionError):
+        found: Any = parse_json(text)
+    except ValueError:
         found = text
     for key in ("error", "message", "detail"):
         if isinstance(found, dict) and key in found:

@@ -21,6 +21,7 @@ from vouching.models.decision_shapes import FORM, SHAPE_NAMES, SHAPES, Json, Sha
 from vouching.models.json_fields import json_object
 from vouching.models.limits import ServerFacts, TimeLimits, usage_of
 from vouching.models.posting import ModelServer
+from vouching.text.json_values import parse_json
 from vouching.types.visible import hint
 
 DECISION = "decision:"
@@ -134,7 +135,7 @@ class DecisionModel:
         Raises:
             ModelError, ConfigError: see ``connections``.
         """
-        asked = cast("Json", json.loads(messages[-1].content))
+        asked = cast("Json", parse_json(messages[-1].content))
         refused: ModelRefusedError | ConfigError | None = None
         for shape in self._shapes:
             body = {**SHAPES[shape].ask(self._model, asked), **sampling.extra}

@@ -20,6 +20,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.tools import ToolCall
 from vouching.models.wrappers import Wrapper
+from vouching.text.json_values import parse_json
 from vouching.types import Usage
 
 
@@ -73,8 +74,8 @@ def read_lines(path: str | Path) -> Iterator[tuple[str, Any]]:
         raise InputError(f"{path} cannot be read ({error}): choose a recorded file") from error
     for number, line in enumerate(lines, start=1):
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            record = parse_json(line)
+        except ValueError:
             record = None
         yield f"{path}, line {number}", record
 

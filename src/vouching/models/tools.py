@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from vouching.text.json_values import parse_json
+
 _CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 
 
@@ -89,7 +91,7 @@ def _call(name: str, text: str) -> ToolCall:
 
 def _object(text: str) -> dict[str, Any] | None:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parse_json(text)
+    except ValueError:
         return None
     return cast("dict[str, Any]", found) if isinstance(found, dict) else None

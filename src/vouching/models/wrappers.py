@@ -9,7 +9,6 @@ answer would be paid for twice. Spans follow OpenTelemetry's conventions for gen
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from collections import deque
@@ -23,6 +22,7 @@ from vouching.errors import ConfigError, ModelDeadlineError, ModelError, ModelUn
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.limits import Pace, Price, ServerFacts, facts_of
 from vouching.models.running import PerLoop
+from vouching.text.json_values import parse_json
 from vouching.types import Usage, total_usage
 
 
@@ -323,8 +323,8 @@ def read_fields(text: str) -> dict[str, Any]:
     {'reasoning_effort': 'low'}
     """
     try:
-        fields: Any = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
+        fields: Any = parse_json(text) if text.strip() else {}
+    except ValueError:
         fields = None
     if not isinstance(fields, dict):
         raise ConfigError(f'VOUCH_EXTRA must be a JSON object such as {{"reasoning_effort": "low"}}, got {text[:80]!r}')

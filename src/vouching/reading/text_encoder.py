@@ -15,7 +15,6 @@ supported: GPUs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,6 +28,7 @@ from vouching.encoder.encoder import open_model
 from vouching.encoder.weights import sha256_of
 from vouching.errors import WeightsError, cause_of
 from vouching.reading.sequence import Tokenizer, Tokens, buckets_of
+from vouching.text.json_values import parse_json
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -192,7 +192,7 @@ def load_text_encoder() -> TextEncoder:
 def _checked(folder: Path) -> dict[str, Any]:
     """The manifest of a folder whose files are as it says."""
     try:
-        record: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+        record: dict[str, Any] = parse_json((folder / MANIFEST).read_bytes())
         if record["format"] != FORMAT:
             raise WeightsError(
                 f"{folder / MANIFEST} has format {record['format']}, expected {FORMAT}: export the reader again"
@@ -206,7 +206,7 @@ def _checked(folder: Path) -> dict[str, Any]:
         raise WeightsError(
             f"cannot read {error.filename} ({error.strerror}): expected a folder of recipes/reader/export.py"
         ) from error
-    except (ValueError, RecursionError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"{folder / MANIFEST} is incomplete ({cause_of(error)}): export the reader again") from error

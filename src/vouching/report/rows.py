@@ -8,7 +8,6 @@ Not supported: rows and lines that are streams.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -29,6 +28,7 @@ from vouching.rows.shapes import as_row
 from vouching.search.evidence import Searches
 from vouching.search.open import as_finder
 from vouching.search.options import SearchOptions
+from vouching.text.json_values import parse_json
 from vouching.types import Claim, Finding, Report, Source, Unverified, Verdict
 from vouching.types.serial import SCHEMAS, from_json
 
@@ -71,7 +71,7 @@ def checked_rows(rows: str, lines: str, make_record: Callable[[Line], Record] | 
 
 
 def _record(line: bytes, make_record: Callable[[Line], Record] | None) -> Record:
-    value: Line = json.loads(line)
+    value: Line = parse_json(line)
     return make_record(value) if make_record else from_json(SCHEMAS[value["kind"]], line)
 
 

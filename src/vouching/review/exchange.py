@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, cast, get_args
 from vouching.errors import InputError
 from vouching.review.projection import resolved
 from vouching.review.queue import ItemTakenError, ReviewQueue
+from vouching.text.json_values import parse_json
 from vouching.types.review import Decision, ItemId, Policy, QueueFilters, Review, ReviewItem
 from vouching.types.spans import ErrorType, Label
 
@@ -165,10 +165,10 @@ def _write_files(folder: Path, texts: Mapping[str, str]) -> None:
 def _read_objects(path: Path, what: str) -> list[Mapping[str, Any]]:
     """The objects of a file with a JSON list. Raises InputError for any other file."""
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        found: Any = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise InputError(f"{path} is not JSON: pass {what}") from None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in cast("list[Any]", found)):
         raise InputError(f"{path} is not a list of objects: pass {what}")

@@ -27,6 +27,7 @@ from vouching.methods.structured.reply import Reply, ReplyEntry, ReplyStep
 from vouching.methods.structured.teacher import example_prompt, training_reply
 from vouching.review.queue import ReviewQueue
 from vouching.review.reviewed import read_reviewed
+from vouching.text.json_values import parse_json
 from vouching.types import NOT_FOUND, Label, ReviewedVerdict, Span, Verdict
 from vouching.types.review import QueueFilters, Review, ReviewItem
 from vouching.types.serial import to_json
@@ -142,7 +143,7 @@ def export_gold(
 
 
 def _row(record: ReviewedVerdict) -> Mapping[str, Any]:
-    return json.loads(to_json(record))
+    return parse_json(to_json(record))
 
 
 def _checklist(record: ReviewedVerdict) -> Mapping[str, Any]:

@@ -21,6 +21,7 @@ from vouching.errors import InputError
 from vouching.ledger.store import Store
 from vouching.ledger.tables import CONTENTS, REVIEW_CURSORS, REVIEW_EVENTS, REVIEW_ITEMS, ROWS, STREAMS
 from vouching.review.conditions import of_item
+from vouching.text.json_values import parse_json
 from vouching.types.review import ItemId
 from vouching.types.serial import from_json
 from vouching.types.spans import ERROR_TYPES, Label
@@ -284,7 +285,7 @@ def _type_of(given: Any) -> str | None:
 def kept_object(text: str | None) -> dict[str, Any]:
     """The object in a text that the ledger keeps; empty where it was erased or is no object."""
     try:
-        found: Any = json.loads(text or "{}")
-    except (ValueError, RecursionError):
+        found: Any = parse_json(text or "{}")
+    except ValueError:
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

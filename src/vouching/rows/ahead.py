@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from vouching.rows.row import Row, RowDigest
+from vouching.text.json_values import parse_json
 
 RESERVE = 1 << 20
 """Bytes in reserve, on systems that can allocate them: 4 kB for each of 256 rows."""
@@ -110,8 +111,8 @@ class AheadLines:
         self._end = len(content)
         for found in content.splitlines():
             try:
-                number, digest, line = json.loads(found)
-            except (ValueError, RecursionError):  # an empty line, or one that was cut off
+                number, digest, line = parse_json(found)
+            except ValueError:  # an empty line, or one that was cut off
                 continue
             self._lines[number, digest] = line
 

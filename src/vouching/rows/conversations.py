@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from vouching.errors import InputError
 from vouching.models.json_fields import json_object
+from vouching.text.json_values import NestedTooDeeplyError, parse_json
 from vouching.text.prompts import given_context, only_instructs
 from vouching.text.structures import json_lines
 from vouching.types.visible import shown_json
@@ -166,8 +167,8 @@ def are_messages(given: Iterable[Any]) -> bool:
 def as_json(given: Any) -> Any:
     """An object of a client, or a text that may be JSON, as JSON; anything else as it is."""
     if isinstance(given, str):
-        with suppress(ValueError, RecursionError):
-            return json.loads(given) if given.lstrip()[:1] in ("{", "[") else given
+        with suppress(ValueError):
+            return parse_json(given) if given.lstrip()[:1] in ("{", "[") else given
     if isinstance(given, list):
         return [as_json(one) for one in cast("list[Any]", given)]
     dump = getattr(given, "model_dump", None)
@@ -184,8 +185,8 @@ def read_messages(given: Any) -> Any:
     try:
         text = given if isinstance(given, str) else given.decode()
         read = as_json(text)
-        return [json.loads(line) for line in text.splitlines() if line.strip()] if isinstance(read, str) else read
-    except RecursionError:
+        return [parse_json(line) for line in text.splitlines() if line.strip()] if isinstance(read, str) else read
+    except NestedTooDeeplyError:
         raise InputError(_TOO_DEEP) from None
     except ValueError:
         raise InputError(

@@ -37,6 +37,7 @@ from vouching.rows.row import Row
 from vouching.rows.run import BatchSummary
 from vouching.rows.tables import parquet_count
 from vouching.rows.worker import Work
+from vouching.text.json_values import parse_json
 
 Engine: TypeAlias = Callable[[FolderJob, Sequence[Block]], Iterator[BlockResult]]
 """Works on blocks somewhere and yields each result as it is finished."""
@@ -74,7 +75,7 @@ class LocalEngine:
             pickle.dumps(job)  # fails here, with a useful message, rather than in a worker
         with closing(in_order(_BlockRows(job), rows, min(self.jobs, max(1, len(blocks))), patience=0.0)) as results:
             for _, line in results:
-                yield result_of(json.loads(line))
+                yield result_of(parse_json(line))
 
 
 def run_folder(
@@ -206,7 +207,7 @@ def _input_of(
     folder: OutputFolder, plan: Mapping[str, Any], input: str | None
 ) -> tuple[list[FoundFile], dict[str, int]]:
     """The files of the input, or those of the manifest if they are gone, and the rows that the manifest counts."""
-    known = json.loads(folder.read(MANIFEST) or b"{}").get("counted", ())
+    known = parse_json(folder.read(MANIFEST) or b"{}").get("counted", ())
     old = {name: (FoundFile(name, name, size, stamp), rows) for name, size, stamp, rows in known}
     try:
         files = found_files(input or plan["input"])

@@ -31,6 +31,7 @@ from vouching.errors import InputError, OutputBusyError
 from vouching.rows.ahead import AheadLines, ahead_path, write_all
 from vouching.rows.read import Row
 from vouching.rows.row import RowDigest
+from vouching.text.json_values import parse_json
 
 
 class LineRepair:
@@ -334,10 +335,10 @@ def _with_repaired(file: IO[bytes], path: Path) -> IO[bytes]:
 def _same_note(path: Path, settings: Settings) -> Note:
     """The note of an output. Raises InputError if its settings differ from these."""
     try:
-        found: dict[str, Any] = json.loads(_note_path(path).read_text(encoding="utf-8"))
+        found: dict[str, Any] = parse_json(_note_path(path).read_text(encoding="utf-8"))
         note = Note(**found)
         old = dict(note.settings)
-    except (OSError, ValueError, RecursionError, TypeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         state = "missing" if isinstance(error, FileNotFoundError) else "damaged"
         raise InputError(
             f"{path} cannot be resumed, because its settings are unknown ({_note_path(path)} is {state}): choose "

@@ -16,6 +16,7 @@ from vouching.rows.lines import LookIn
 from vouching.rows.pool import AnyWorkFactory, OpenWork
 from vouching.rows.read import STDIN
 from vouching.rows.run import BatchSummary, RowJob
+from vouching.text.json_values import parse_json
 
 
 def journal_beside(input: str, output: Path, *others: Path, ending: str = ".journal.jsonl") -> Path:
@@ -126,7 +127,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a journal or another JSONL output of this package; those of a folder, part by part."""
     for part in sorted(path.glob("parts/*.jsonl")) if path.is_dir() else (path,):
         with part.open(encoding="utf-8") as lines:
-            yield from map(json.loads, lines)
+            yield from map(parse_json, lines)
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

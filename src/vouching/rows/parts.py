@@ -37,6 +37,7 @@ from vouching.rows.places import FoundFile, OutputFolder, found_files, whole_pat
 from vouching.rows.pool import AsyncWorkFactory, OpenWork, StreamWorkFactory
 from vouching.rows.row import Row, RowDigest
 from vouching.rows.run import BatchSummary, run_batch
+from vouching.text.json_values import parse_json
 
 RUN = "run.json"
 PARQUET = ".parquet"
@@ -98,8 +99,8 @@ class BlockResult:
     def read(cls, content: bytes) -> BlockResult:
         """The result in a file of ``blocks``. Raises InputError if it is damaged."""
         try:
-            return cls(**json.loads(content))
-        except (ValueError, RecursionError, TypeError) as error:
+            return cls(**parse_json(content))
+        except (ValueError, TypeError) as error:
             raise InputError(f"a file in blocks/ is damaged ({error}): delete it, and resume the run") from None
 
 
@@ -151,8 +152,8 @@ def read_plan(folder: OutputFolder) -> dict[str, Any]:
     """The content of ``run.json``. Raises InputError if the folder is not the output of such a run."""
     content = folder.read(RUN)
     try:
-        return cast("dict[str, Any]", json.loads(content or b""))
-    except (ValueError, RecursionError):
+        return cast("dict[str, Any]", parse_json(content or b""))
+    except ValueError:
         state = "missing" if content is None else "damaged"
         raise InputError(
             f"{folder.path} is not the output of a folder of rows ({RUN} is {state}): pass the --output of such a run"
@@ -262,7 +263,7 @@ class BlockWorker:
             raise InputError(f"{block.name} changed during the run: choose another output, and start again")
         order = sorted(range(len(read)), key=lambda at: read[at].number)
         content = b"".join(written[at] for at in order)
-        records: list[dict[str, Any]] = [json.loads(line) for line in content.splitlines()]
+        records: list[dict[str, Any]] = [parse_json(line) for line in content.splitlines()]
         seen = [self._job.look(block.name, record) for record in records]
         errors: list[dict[str, Any]] = []
         for at, one in zip(order, seen, strict=True):

@@ -5,7 +5,6 @@ A line may say that its row should be retried; a resumed run does those rows fir
 
 from __future__ import annotations
 
-import json
 import pickle
 import sys
 from collections import Counter, deque
@@ -24,6 +23,7 @@ from vouching.rows.lines import Look, LookIn, Seen
 from vouching.rows.pool import PATIENCE, AnyWorkFactory, AsyncWorkFactory, OpenWork, cores, in_order
 from vouching.rows.read import STDIN, Row, RowReader, open_rows
 from vouching.rows.worker import WorkerError
+from vouching.text.json_values import parse_json
 
 _IN_MEMORY = 1 << 24
 """Bytes of rows to retry that are kept in memory; more are spooled to disk."""
@@ -195,7 +195,7 @@ def run_batch(
                 journal.ahead.open()
 
             def keep(row: Row, line: str) -> None:
-                seen = look(json.loads(line))
+                seen = look(parse_json(line))
                 if seen.problem is None and not seen.again:
                     journal.ahead.keep(row, line)
 
@@ -204,7 +204,7 @@ def run_batch(
 
             with closing(_with_known(to_do, journal.ahead, work)) as results:
                 for row, line in results:
-                    seen = look(json.loads(line))
+                    seen = look(parse_json(line))
                     if seen.problem is not None and stop_on_problem:
                         broken.insert(0, seen.problem)
                         break
@@ -267,7 +267,7 @@ class _OpenRows:
         number, failed = self.lines.popleft()
         summary.again += 1
         if seen.again <= failed:
-            summary.replace(look(json.loads(journal.replace(number, line))), seen)
+            summary.replace(look(parse_json(journal.replace(number, line))), seen)
 
     def rows(self) -> Iterator[Row]:
         self._kept.seek(0)
@@ -279,8 +279,8 @@ def _confirmed(rows: Iterator[Row], journal: Journal, look: Look) -> Iterator[tu
     """The rows of the finished lines with the status of these, each line checked against its row."""
     for number, line in enumerate(journal.finished(), 1):
         try:
-            seen = look(json.loads(line))
-        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            seen = look(parse_json(line))
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
                 f"line {number} of the output was not written by this command: truncate the file before that line"
             ) from None

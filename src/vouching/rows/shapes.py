@@ -10,7 +10,6 @@ have no contexts.
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from typing import Any, TypeAlias, cast
 from vouching.errors import InputError
 from vouching.rows.conversations import Origin, read_turns
 from vouching.rows.row import Fields
+from vouching.text.json_values import parse_json
 from vouching.types import Label
 from vouching.types.visible import shown_json, shown_names
 
@@ -232,7 +232,7 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 def _of_cell(text: str) -> Any:
     """The value of a CSV cell with JSON, or with a list or dict as Python prints it; None for other text."""
-    for read in (json.loads, ast.literal_eval):
+    for read in (parse_json, ast.literal_eval):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             return read(text)
     return None

@@ -6,10 +6,10 @@ they surprise; departures are named at the checker. Not supported: checks of the
 
 from __future__ import annotations
 
-import json
 import re
 
 from vouching.rules.ruling import Ruling, count_sentences, count_words, counted, holds, ruled
+from vouching.text.json_values import parse_json
 
 _PLACEHOLDER = re.compile(r"\[.*?\]")
 _BULLET = re.compile(r"^[^\S\n]*(?:\*[^*\n]|-).*$", re.MULTILINE)
@@ -96,8 +96,8 @@ def is_json(response: str) -> Ruling:
     r"""The whole response is JSON, with or without a code fence."""
     text = _FENCE_CLOSES.sub("", _FENCE_OPENS.sub("", response.strip())).strip()
     try:
-        json.loads(text)
-    except (ValueError, RecursionError) as error:
+        parse_json(text)
+    except ValueError as error:
         return ruled(False, f"It is not JSON: {error}.")
     return ruled(True, "It is JSON.")
 

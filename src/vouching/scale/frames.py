@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from vouching.errors import ConfigError, InputError, needed
 from vouching.rows.columns import fitted, record_schema
 from vouching.rows.grouping import source_order
 from vouching.rows.row import has_id, lacking
+from vouching.text.json_values import parse_json
 from vouching.types import Claim, Unverified
 from vouching.types.serial import to_line
 from vouching.types.visible import shown_names
@@ -81,9 +81,9 @@ class FrameChecker:
 
     def _line(self, row: dict[str, Any], number: int) -> dict[str, Any]:
         if has_id(row):
-            return json.loads(to_line(self._checker.check_row(row, number)))
+            return parse_json(to_line(self._checker.check_row(row, number)))
         refused = Unverified(Claim("", id=""), "input", f"row {number} of its batch: {lacking(row, 'id')}")
-        return {**json.loads(to_line(refused)), "id": None}
+        return {**parse_json(to_line(refused)), "id": None}
 
 
 def check_frames(

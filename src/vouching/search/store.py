@@ -32,6 +32,7 @@ from tantivy import DocAddress, Document, Index, Occur, Order, Query, Schema, Sc
 from vouching.errors import ConfigError, InputError, VouchError
 from vouching.rows.read import FORMATS
 from vouching.search.terms import Stems, scripts
+from vouching.text.json_values import parse_json
 from vouching.types import Passage, Span
 from vouching.types.visible import shorten, shown_json
 from vouching.version import __version__
@@ -67,7 +68,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of the index in a folder. Raises InputError if it is missing or damaged, ConfigError if too old."""
     path = folder / MANIFEST
     try:
-        record: Any = json.loads(path.read_bytes())
+        record: Any = parse_json(path.read_bytes())
         found = int(record["format"])
         if found == FORMAT:
             return _checked(Manifest(**record))
@@ -77,7 +78,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(f"{problem}: build one with  vouch index build {folder} FILE...") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         reason = shorten(str(error), _MAX_REASON)
         raise InputError(f"{path} is damaged ({reason}): delete {folder}, and build the index again") from None
     raise ConfigError(
@@ -262,7 +263,7 @@ class Store:
 
     def record(self, place: DocAddress) -> Record:
         """A passage as it was stored."""
-        return json.loads(self._searcher.doc(place)["passage"][0])
+        return parse_json(self._searcher.doc(place)["passage"][0])
 
     def is_first(self, place: DocAddress) -> bool:
         """Whether a passage is the first of its document."""

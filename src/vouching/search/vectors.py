@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.weights import sha256_of
 from vouching.errors import ConfigError, needed
+from vouching.text.json_values import parse_json
 from vouching.types.visible import shown_json
 
 Vectors: TypeAlias = NDArray[np.float32]
@@ -154,8 +155,8 @@ def _prompts(path: Path) -> Mapping[Role, str]:
     given: Any = None
     if path.is_file():
         try:
-            given = json.loads(path.read_text(encoding="utf-8")).get("prompts")
-        except (ValueError, RecursionError, AttributeError) as error:
+            given = parse_json(path.read_text(encoding="utf-8")).get("prompts")
+        except (ValueError, AttributeError) as error:
             raise ConfigError(f"{path} must be a JSON object with prompts by name ({error})") from None
     texts = cast("dict[str, Any]", {} if given is None else given)
     if not isinstance(given, dict | None) or any(not isinstance(text, str) for text in texts.values()):
@@ -174,7 +175,7 @@ def _pools_first_token(path: Path) -> bool:
     if not path.is_file():
         return False
     modes = [
-        mode for mode, on in json.loads(path.read_text(encoding="utf-8")).items() if mode.startswith("pooling") and on
+        mode for mode, on in parse_json(path.read_text(encoding="utf-8")).items() if mode.startswith("pooling") and on
     ]
     if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
         raise ConfigError(

@@ -9,7 +9,6 @@ form of System One, as ``refusal`` in that of OpenAI. Errors have what the clien
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -43,6 +42,7 @@ from vouching.serve.keys import caller_of
 from vouching.serve.policy import DEFAULT_JUDGE
 from vouching.serve.recording import Asked
 from vouching.serve.work import Rejected
+from vouching.text.json_values import parse_json
 from vouching.types import Relation, Unverified, Verdict, total_usage
 from vouching.types.serial import to_json
 from vouching.version import __version__
@@ -227,4 +227,4 @@ def _answer(question: Json, options: Mapping[str, str], outcome: Outcome) -> Jso
     against: Relation = "contradicted" if outcome.relation in ("contradicted", "conflicting") else "not_found"
     other = options.get("unsupported") or options.get(against) or options["not_found"]
     values = dict.fromkeys(options.values(), 0.0) | {options["supported"]: outcome.score, other: 1 - outcome.score}
-    return {**answer_of(question, values), "x_vouch_verdict": json.loads(to_json(outcome))}
+    return {**answer_of(question, values), "x_vouch_verdict": parse_json(to_json(outcome))}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -31,6 +30,7 @@ from vouching.serve.policy import JudgeSettings, Policy
 from vouching.serve.shared_folder import KeptSources
 from vouching.serve.work import Deadline
 from vouching.shortcuts import answered_turns, judge_turn, rank
+from vouching.text.json_values import parse_json
 from vouching.text.sentences import sentence_spans
 from vouching.types import Assurance, Claim, ContextReport, Ranking, Report, Source, Unverified
 from vouching.types.visible import hint, shown_json
@@ -228,7 +228,7 @@ class Judges:
         lines: list[dict[str, Any]] = []
         for number, row in enumerate(rows, 1):
             deadline.look()
-            lines.append(json.loads(work(Row(number, f"row {number}", dict(row)))))
+            lines.append(parse_json(work(Row(number, f"row {number}", dict(row)))))
         return lines
 
     def close(self) -> None:

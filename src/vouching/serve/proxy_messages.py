@@ -16,6 +16,7 @@ from vouching.claims import read_answer
 from vouching.errors import InputError
 from vouching.inputs import as_sources
 from vouching.rows.conversations import Origin, read_turns
+from vouching.text.json_values import parse_json
 from vouching.types import Source
 
 _NAMED = 10
@@ -182,7 +183,6 @@ def _in_message(body: dict[str, Any], blocks: Sequence[dict[str, Any]]) -> Repla
 
 def parsed_object(raw: bytes, strict: bool = False) -> dict[str, Any] | None:
     """A JSON object; None for anything else, and, if ``strict``, for one that another reader may read otherwise."""
-    import json
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({key for key, _ in pairs}) < len(pairs):
@@ -195,7 +195,7 @@ def parsed_object(raw: bytes, strict: bool = False) -> dict[str, Any] | None:
     try:
         text: str | bytes = raw.decode() if strict else raw
         more: dict[str, Any] = {"object_pairs_hook": once, "parse_constant": refuse} if strict else {}
-        value: Any = json.loads(text, **more)
-    except (ValueError, RecursionError):
+        value: Any = parse_json(text, **more)
+    except ValueError:
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None

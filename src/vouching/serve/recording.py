@@ -9,13 +9,13 @@ verdict.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from vouching.errors import BackendError, InputError, ServerUnavailableError, VouchError, needed
+from vouching.text.json_values import parse_json
 from vouching.types.ledger import Entry, EntryKind
 from vouching.types.serial import to_json
 
@@ -131,8 +131,8 @@ def _fail(together: Sequence[tuple[Entry, asyncio.Future[int]]], error: Exceptio
 def _record(result: Any) -> Mapping[str, Any]:
     """A result as JSON: a record, a list of outcomes as findings, of reward lines as lines."""
     if not isinstance(result, list):
-        return json.loads(to_json(result))
+        return parse_json(to_json(result))
     many = cast("list[Any]", result)
     if many and isinstance(many[0], dict):
         return {"kind": "rewards", "lines": many}
-    return {"kind": "outcomes", "findings": [json.loads(to_json(one)) for one in many]}
+    return {"kind": "outcomes", "findings": [parse_json(to_json(one)) for one in many]}

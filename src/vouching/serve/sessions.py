@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vouching.errors import AccessError
+from vouching.text.json_values import parse_json
 
 COOKIE = "vouch_session"
 """Name of the cookie where the page did not come over HTTPS."""
@@ -74,7 +75,7 @@ class Sessions:
     def find(self, token: str) -> Session | None:
         """The session of a token; None if there is none or it has ended."""
         try:
-            session = Session(**json.loads((self._folder / _digest(token)).read_text(encoding="utf-8")))
+            session = Session(**parse_json((self._folder / _digest(token)).read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
         return session if self._now() < session.ends else None

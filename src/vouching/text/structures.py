@@ -8,7 +8,6 @@ those of the answer. Not supported: YAML other than "key: value" lines and lists
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from vouching.text.clauses import finite_verb
+from vouching.text.json_values import parse_json
 from vouching.text.layout import Row, table_rows
 from vouching.text.quantities import find_quantities
 from vouching.text.sentences import markup_spans
@@ -104,7 +104,7 @@ def json_lines(text: str) -> str | None:
 
 
 def _string(token: str) -> str:
-    return str(json.loads(token)) if token.startswith('"') else token
+    return str(parse_json(token)) if token.startswith('"') else token
 
 
 def named(words: str) -> str:
@@ -161,8 +161,8 @@ def _json(answer: str, start: int, end: int, name_whole: bool = False) -> list[P
     if answer[start : start + 1] not in ("{", "["):
         return []
     try:
-        json.loads(answer[start:end])
-    except (ValueError, RecursionError):
+        parse_json(answer[start:end])
+    except ValueError:
         return []
     fields: list[Piece] = []
     path: list[str] = []

@@ -10,7 +10,6 @@ Not supported: remote checkpoints.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import shutil
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import InputError
+from vouching.text.json_values import parse_json
 from vouching.train.extra import ENCODER, imported
 
 CHECKPOINT = "checkpoint.pt"
@@ -164,7 +164,7 @@ def _is_full(error: BaseException | None) -> bool:
 def _state(checkpoint: Path) -> dict[str, Any]:
     """The trainer's state in a checkpoint; empty if it is incomplete."""
     try:
-        found = json.loads((checkpoint / _STATE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found = parse_json((checkpoint / _STATE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -13,7 +13,6 @@ to rank a claim above the same claim with an error. Not supported: several GPUs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -26,6 +25,7 @@ from vouching.encoder.tokens import PairTokenizer
 from vouching.encoder.weights import MANIFEST, TOKENIZER, Limits
 from vouching.errors import ConfigError, InputError, cause_of
 from vouching.settings import recorded_settings
+from vouching.text.json_values import parse_json
 from vouching.train.checkpoint import load_checkpoint, save_checkpoint
 from vouching.train.encoder_batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
 from vouching.train.encoder_config import EncoderConfig
@@ -193,12 +193,12 @@ def split_of_export(folder: Path) -> Split:
     """
     manifest = folder / MANIFEST
     try:
-        trained = json.loads(manifest.read_bytes())["trained"]
+        trained = parse_json(manifest.read_bytes())["trained"]
         config = recorded_settings(EncoderConfig, trained["settings"])
         recorded = trained.get("split")
     except ConfigError as error:
         raise InputError(f"{manifest}: {error}; rename the setting in that file") from None
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"cannot read from {manifest} how the encoder was trained ({cause_of(error)}): export it again"
         ) from None

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from vouching.errors import BackendError, TrainingError
+from vouching.text.json_values import parse_json
 from vouching.train.engine_batch import (
     ROW_MEANS,
     Order,
@@ -166,7 +167,7 @@ def _save_state(table: Table, folder: Path, writes: bool) -> None:
 
 
 def _load_state(table: Table, folder: Path) -> None:
-    table.load_state_dict(json.loads((folder / STATE).read_text(encoding="utf-8")))
+    table.load_state_dict(parse_json((folder / STATE).read_text(encoding="utf-8")))
     if table.critic is not None:
         table.critic.load_state_dict(imported("torch").load(folder / CRITIC, map_location="cpu"))
 

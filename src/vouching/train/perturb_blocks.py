@@ -18,6 +18,7 @@ from vouching.perturb import Strategy, Tally, to_json
 from vouching.perturb.run import check_strategies, perturb_each
 from vouching.rows import Line, MadeFiles, Row, RunJob, Seen, read_lines, write_lines
 from vouching.rows.pool import StreamWorkFactory
+from vouching.text.json_values import parse_json
 from vouching.types import Example
 from vouching.version import __version__
 
@@ -58,7 +59,7 @@ class Perturbing:
                     {
                         "id": row.name,
                         "label": label,
-                        "made": [json.loads(to_json(one)) for one in made],
+                        "made": [parse_json(to_json(one)) for one in made],
                         "drafted": dict(tally.drafted),
                         "kept": dict(tally.kept),
                         "dropped": {" ".join(which): count for which, count in tally.dropped.items()},

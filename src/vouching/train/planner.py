@@ -22,7 +22,6 @@ within 15 % of the measured peak of tensors on a CPU; allow for libraries, the c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from typing import Any
 
 from vouching.errors import ConfigError
 from vouching.methods.training import CriticSettings, GrpoConfig, LoraSettings
+from vouching.text.json_values import parse_json
 from vouching.train.extra import base_of, imported
 from vouching.train.policy import ADAPTER, adapter_base
 from vouching.train.sft import SftConfig
@@ -124,9 +124,9 @@ def _adapters(named: str, lora: LoraSettings) -> LoraSettings:
     if lora.rank or not note.is_file():
         return lora
     try:
-        found = json.loads(note.read_text(encoding="utf-8"))
+        found = parse_json(note.read_text(encoding="utf-8"))
         return replace(lora, rank=found["r"], modules=tuple(found["target_modules"]))
-    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"cannot read the adapters of {named} ({error}): set model=") from error
 
 

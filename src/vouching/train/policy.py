@@ -9,7 +9,6 @@ the model, silently never learns. So all trained adapters are unfrozen again aft
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from vouching.errors import ConfigError
 from vouching.methods.training import LoraSettings
+from vouching.text.json_values import parse_json
 from vouching.train.extra import base_of, imported
 
 ADAPTER = "adapter_config.json"
@@ -76,8 +76,8 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
 def adapter_base(folder: Path) -> str:
     """The base model of a folder of adapters. Raises ConfigError if the folder does not name it."""
     try:
-        found = json.loads((folder / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
-    except (OSError, ValueError, RecursionError) as error:
+        found = parse_json((folder / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
+    except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {folder / ADAPTER} ({error})") from None
     if not isinstance(found, str) or not found:
         raise ConfigError(f"{folder / ADAPTER} does not name the base model of the adapters")

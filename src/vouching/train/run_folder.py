@@ -55,6 +55,7 @@ from numpy.typing import NDArray
 
 from vouching.errors import InputError
 from vouching.methods.training import PowerSettings
+from vouching.text.json_values import parse_json
 
 RUN, LOG = "run.json", "log.jsonl"
 _WHERE = {"device", "threads"}
@@ -89,14 +90,14 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
         InputError: the folder holds a run and ``resume`` is false, a run with other settings or data, or something
             else; or it cannot be written.
     """
-    asked = json.loads(json.dumps({"settings": asdict(config), "units": dict(units), "split": dict(split)}))
+    asked = parse_json(json.dumps({"settings": asdict(config), "units": dict(units), "split": dict(split)}))
     note, kind = out / RUN, type(config).__name__.removesuffix("Config").removesuffix("Run").lower()
     try:
         # The remains of a run that ended before its first step, for example for lack of rows, are not a run.
         if note.exists() and (resume or any(path.is_file() for path in out.rglob("*") if path != note)):
             if not resume:
                 raise InputError(f"{out} contains a run: continue it with --resume, or choose another folder")
-            kept = json.loads(note.read_text(encoding="utf-8"))
+            kept = parse_json(note.read_text(encoding="utf-8"))
             if kept.get("kind", kind) != kind:
                 raise InputError(f"{out} contains a run of another kind ({kept['kind']}): choose another folder")
             found = {"split": asked["split"], **kept}
@@ -169,7 +170,7 @@ class Progress:
         self._unlogged: list[Mapping[str, float]] = []
         self._pairs = 0
         self._started = self._since = time.monotonic()
-        kept = [line for line in self._read() if json.loads(line)["step"] <= done]
+        kept = [line for line in self._read() if parse_json(line)["step"] <= done]
         self._path.write_text("".join(kept), encoding="utf-8")
 
     def count(self, step: int, pairs: int, losses: Mapping[str, float]) -> None:
@@ -362,8 +363,8 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
             if not line.endswith(b"\n"):
                 break
             try:
-                lines.append({**json.loads(line)})
-            except (ValueError, RecursionError, TypeError):
+                lines.append({**parse_json(line)})
+            except (ValueError, TypeError):
                 raise InputError(
                     f"{path}, line {number} must be a JSON object, got {line[:80].decode(errors='replace')!r}"
                 ) from None
@@ -387,7 +388,7 @@ def _cut(path: Path, done: int) -> None:
     kept = 0
     with path.open("rb") as file:
         for line in file:
-            if not line.endswith(b"\n") or json.loads(line)["step"] > done:
+            if not line.endswith(b"\n") or parse_json(line)["step"] > done:
                 break
             kept += len(line)
     _truncate(path, kept)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouching.errors import InputError
+from vouching.text.json_values import parse_json
 from vouching.train.checkpoint import MODEL
 from vouching.train.monitor import STILL_STEPS, UNITS_WINDOW, WINDOW, Alarm, alarms
 from vouching.train.run_folder import RUN, columns_of, read_records
@@ -135,10 +135,10 @@ def find_runs(root: Path) -> list[Run]:
 
 def _note(folder: Path) -> dict[str, Any]:
     try:
-        note: Any = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        note: Any = parse_json((folder / RUN).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{folder} contains no run: choose a folder written by vouch train ... --out") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"cannot read {folder / RUN} ({error})") from None
     if not isinstance(note, dict):
         raise InputError(f"{folder / RUN} must contain a JSON object that describes a run")

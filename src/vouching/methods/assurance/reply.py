@@ -18,6 +18,7 @@ from vouching.judging.repairing import repaired_json
 from vouching.judging.schemas import BOOLEAN, NULL, NUMBER, Schema, any_of, list_of, one_of, record, short_text
 from vouching.methods.assurance.values import as_decimal, read_value, value_json
 from vouching.models.base import Completion, spoken
+from vouching.text.json_values import NestedTooDeeplyError, parse_json
 from vouching.types import EvidencePointer, Proposal, Rollout, SafetyCase, TaskUnit, ValueType
 
 R = TypeVar("R")
@@ -212,8 +213,8 @@ def _object(reply: str) -> dict[str, Any]:
         raise ReplyError("the reply contains no JSON object")
     text = whole[start : end + 1]
     try:
-        found: Any = json.loads(text)
-    except RecursionError:
+        found: Any = parse_json(text)
+    except NestedTooDeeplyError:
         raise ReplyError("the JSON objects are nested too deeply") from None
     except ValueError:
         found = repaired_json(text)
@@ -224,7 +225,7 @@ def _object(reply: str) -> dict[str, Any]:
     except RecursionError:
         raise ReplyError("the JSON objects are nested too deeply") from None
     clean = _without_surrogates(text)
-    return cast("dict[str, Any]", found) if clean == text else json.loads(clean)
+    return cast("dict[str, Any]", found) if clean == text else parse_json(clean)
 
 
 def _without_surrogates(text: str) -> str:

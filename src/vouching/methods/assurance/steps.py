@@ -29,6 +29,7 @@ from vouching.methods.assurance.values import as_decimal, read_value, same_value
 from vouching.methods.assurance.verify import Step, challenge, fill
 from vouching.models.open import open_model
 from vouching.models.wrappers import Metered
+from vouching.text.json_values import parse_json
 from vouching.types import Assurance, Proposal, Task, TaskUnit, UnitResult, Value, total_usage
 from vouching.types.serial import finding_from, finding_json
 
@@ -132,11 +133,11 @@ def step_line(unit: TaskUnit, step: Step) -> str:
 
 def _step(line: str, number: int, path: Path, task: Task) -> tuple[str, Step]:
     try:
-        fields = cast("dict[str, Any]", json.loads(line))
+        fields = cast("dict[str, Any]", parse_json(line))
         unit = task.unit(fields["unit"])
         submitted, proposal, revision = (_value(fields[key], unit) for key in ("submitted", "proposal", "revision"))
         return unit.id, Step(finding_from(fields["finding"]), submitted, proposal, revision=revision)
-    except (ValueError, RecursionError, KeyError, TypeError, InvalidOperation) as error:
+    except (ValueError, KeyError, TypeError, InvalidOperation) as error:
         raise InputError(f"--output {path}, line {number} is not a step of this task: {error}") from None
 
 

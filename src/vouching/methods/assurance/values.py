@@ -18,6 +18,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 from vouching.errors import InputError, MissingExtraError
+from vouching.text.json_values import NestedTooDeeplyError, parse_json
 from vouching.types import TaskUnit, Value, ValueType
 from vouching.types.visible import shown_json, visible_line
 
@@ -195,12 +196,12 @@ def path_of(*steps: str | int) -> str:
 
 def _from_json(text: str, name: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return parse_json(text, object_pairs_hook=_once)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     except json.JSONDecodeError as error:
         raise InputError(f"{name} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except RecursionError:
+    except NestedTooDeeplyError:
         raise InputError(f"{name} is nested too deeply, expected at most {DEEPEST} levels") from None
     except ValueError as error:  # a whole number of thousands of digits
         raise InputError(f"{name} is JSON with a value that cannot be read: {error}") from None

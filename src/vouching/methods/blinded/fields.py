@@ -5,12 +5,12 @@ Not supported: YAML and HTML tables, JSON after other text, and cells that span 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vouching.text.dates import find_dates
+from vouching.text.json_values import parse_json
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _LINE = re.compile(r"[^\r\n]+")
@@ -60,7 +60,7 @@ def unescaped(text: str) -> str:
 
 
 def _character(escape: str) -> str:
-    plain = str(json.loads(f'"{escape}"')) if escape[1] in 'u"\\/bfnrt' else escape[1]
+    plain = str(parse_json(f'"{escape}"')) if escape[1] in 'u"\\/bfnrt' else escape[1]
     return " " if plain.isspace() or "\ud800" <= plain <= "\udfff" else plain
 
 
@@ -72,8 +72,8 @@ def _json_fields(text: str) -> list[Field]:
     for documents in ([bare], bare.splitlines()):
         try:
             for document in filter(str.strip, documents):
-                json.loads(document)
-        except (ValueError, RecursionError):
+                parse_json(document)
+        except ValueError:
             continue
         return list(_scalars(text))
     return []

@@ -5,7 +5,6 @@ Not supported: checklists in CSV, whose cells hold one text each.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -16,6 +15,7 @@ from vouching.methods.checklist.prompt import conversation_text
 from vouching.methods.checklist.reply import parse_checklist
 from vouching.rules.catalog import bind
 from vouching.rules.verify import named_items
+from vouching.text.json_values import NestedTooDeeplyError, parse_json
 from vouching.types import ChecklistItem
 from vouching.types.visible import shown_json, shown_keys, visible_line
 
@@ -56,13 +56,13 @@ def read_items(text: str) -> tuple[ChecklistItem, ...]:
     if not text.lstrip().startswith(("[", "{", '"')):
         return as_items(text)
     try:
-        value: Any = json.loads(text)
-    except RecursionError:
+        value: Any = parse_json(text)
+    except NestedTooDeeplyError:
         raise InputError("the checklist is nested too deeply: write a list of questions") from None
     except ValueError:
         try:
-            value = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except (ValueError, RecursionError) as error:
+            value = [parse_json(line) for line in text.splitlines() if line.strip()]
+        except ValueError as error:
             raise InputError(f"the checklist is neither JSON nor a numbered list: {error}") from None
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value)

@@ -21,6 +21,7 @@ from vouching.methods.discriminative.input import MAX_TOKENS, Shown, encode, inp
 from vouching.methods.discriminative.scorer import Candidate, Reads, Scored, ScoreOutcome
 from vouching.models.batching import RowScores, Tensor, config_of, device_of, load_tokenizer, load_weights, need
 from vouching.settings import recorded_settings
+from vouching.text.json_values import parse_json
 from vouching.types import Scale, Unverified, Usage, VerdictWarning
 
 NOTE = "scorer.json"
@@ -52,8 +53,8 @@ def read_note(folder: Path) -> ScorerNote | None:
     if not path.exists():
         return None
     try:
-        return recorded_settings(ScorerNote, json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError, ConfigError) as error:
+        return recorded_settings(ScorerNote, parse_json(path.read_bytes()))
+    except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
         raise ConfigError(f"{path} does not describe a scorer ({error}): correct it, or train again") from error
 
 
@@ -132,8 +133,8 @@ def _base(path: Path) -> tuple[Path, Path | None]:
     if (path / "config.json").is_file() or not settings.is_file():
         return path, None
     try:
-        base = json.loads(settings.read_text(encoding="utf-8"))["base_model_name_or_path"]
-    except (OSError, ValueError, RecursionError, KeyError) as error:
+        base = parse_json(settings.read_text(encoding="utf-8"))["base_model_name_or_path"]
+    except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"{settings} cannot be read ({error!r}): name the folder that peft wrote") from error
     for place in (Path(str(base)), path / str(base)):
         if (place / "config.json").is_file():

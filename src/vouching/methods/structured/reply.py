@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from vouching.judging.ask import ReplyError, unrepeated
 from vouching.judging.repairing import repaired_json
 from vouching.judging.schemas import MAX_LENGTH
+from vouching.text.json_values import parse_json
 from vouching.types import ERROR_TYPES, ErrorType, Judgment, Label, Status
 
 MAX_READ = 2_000_000
@@ -259,8 +260,8 @@ def _as_written(text: str) -> dict[str, Any]:
     stretch = text[start : end + 1] if start >= 0 else ""
     try:
         # Python cannot parse an int of 5,000 digits, which is valid JSON.
-        record: Any = json.loads(_CODE_FENCE.sub("", stretch), parse_int=float, parse_constant=_no_number)
-    except (ValueError, RecursionError):
+        record: Any = parse_json(_CODE_FENCE.sub("", stretch), parse_int=float, parse_constant=_no_number)
+    except ValueError:
         raise ReplyError("the reply contains no JSON object that can be read without repairs") from None
     return record  # an object, since it begins with {
 
