@@ -48,6 +48,8 @@ _TITLED = re.compile(
     r"(?P<lines>(?:[^\W\d_][^\n:|*]{0,40}:[ \t]+[^\s|][^\n|]{0,79}(?:\n|\Z)){2,})"
 )
 """A line without a stop, and at least two lines "key: value" below it."""
+_CAMEL_CASE = re.compile(r"[a-z]{2,}(?:[A-Z][a-zA-Z0-9]*)")
+_HUMP = re.compile(r"(?<=[a-z0-9])[A-Z](?:[a-z]+|[A-Z]*)")
 _NO_UNIT_AFTER = ("per", "in", "of", "no", "a")
 _DEEPEST = 50
 _PROSE_WORDS = 6
@@ -98,7 +100,7 @@ def json_lines(text: str) -> str | None:
             lines.append("\n" + _string(text[piece.start - 1 : piece.end + 1]) + "\n")
         elif piece.kind == "field":
             *key, value = (token[0] for token in _TOKEN.finditer(text, piece.start, piece.end))
-            place = " ".join(filter(None, (piece.context.replace(",", ""), named(_string(key[0])) if key else "")))
+            place = " ".join(filter(None, (piece.context.replace(",", ""), _key_words(_string(key[0])) if key else "")))
             lines.append(f"{f'{place}: ' if place else ''}{' '.join(_string(value).split())}.")
     return "\n".join(lines).strip() if lines else None
 
@@ -201,8 +203,15 @@ def _value(answer: str, key: re.Match[str] | None, value: re.Match[str], path: S
     if len(value[0].split()) >= _PROSE_WORDS and finite_verb(value[0]):
         return Piece(value.start() + 1, value.end() - 1, "prose")
     own = value[0] if key and answer[value.start() : value.end()] in path else ""
-    context = ", ".join(filter(None, (named(_string(one)) for one in path[-_DEEPEST:] if one != own)))
+    context = ", ".join(filter(None, (_key_words(_string(one)) for one in path[-_DEEPEST:] if one != own)))
     return Piece(start, value.end(), "field", context, _in_words(_string(key[0]), _string(value[0])) if key else "")
+
+
+def _key_words(key: str) -> str:
+    """A key as words: "deliveryDate" and "delivery_date" are "delivery date"."""
+    if _CAMEL_CASE.fullmatch(key):
+        key = _HUMP.sub(lambda part: f" {part[0].lower()}", key)
+    return named(key)
 
 
 def _in_words(key: str, value: str) -> str:
@@ -210,8 +219,10 @@ def _in_words(key: str, value: str) -> str:
 
     >>> _in_words("length_m", "212"), _in_words("price_eur", "4"), _in_words("per_minute", "25")
     ('length: 212 m', 'price: 4 EUR', 'per minute: 25')
+    >>> _in_words("minAge", "12"), _in_words("totalPriceEUR", "4")
+    ('min age: 12', 'total price: 4 EUR')
     """
-    *words, last = named(key).split() or [""]
+    *words, last = _key_words(key).split() or [""]
     if words and words[-1].lower() not in _NO_UNIT_AFTER and re.fullmatch(r"-?\d[\d.,]*", value):
         for number in (f"{value} {last}", f"{value} {last.upper()}"):
             if any(one.unit for one in find_quantities(number)):
@@ -252,7 +263,7 @@ def _yaml(answer: str, start: int, end: int) -> list[Piece]:
         first = start + line.start() + pair.start("key" if pair["key"] else "value")
         last = start + line.start() + pair.end()
         value = _string(pair["value"]) if pair["value"].endswith('"') else pair["value"]
-        context = ", ".join(named(name) for _, name in path)
+        context = ", ".join(_key_words(name) for _, name in path)
         fields.append(Piece(first, last, "field", context, _in_words(pair["key"], value) if pair["key"] else ""))
         if pair["dash"] and pair["key"] and _goes_on(answer, last, end, indent) and not re.match(r"[\d-]", value):
             path.append((column + 1, value))  # what the other lines of the item are about
