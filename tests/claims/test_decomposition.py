@@ -314,3 +314,18 @@ def test_that_the_sources_hold_no_answer_is_an_abstention(sentence: str) -> None
 )
 def test_what_a_polite_opening_states_is_a_claim(sentence: str) -> None:
     assert [claim.text for claim in decompose(sentence).claims] == [sentence]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["item,price_eur,inStock\nLamp,40,yes\n", "As CSV:\n\n```csv\nitem,price_eur,inStock\nLamp,40,yes\n```"],
+)
+def test_rows_of_csv_are_read_with_the_heads_of_their_columns(answer: str) -> None:
+    (claim,) = decompose(answer).claims
+    assert claim.text == "| Lamp | [price eur:] 40 | [in stock:] yes |"
+    assert claim.span and claim.span.text == "Lamp,40,yes"
+
+
+@pytest.mark.parametrize("answer", ["Paris, France\nRome, Italy", "Ann,Bob\nCid,Dan,Eve", f"a,b\n{'x' * 200_000},c"])
+def test_lines_with_commas_are_not_csv_without_heads_and_even_rows(answer: str) -> None:
+    assert all("[" not in claim.text for claim in decompose(answer).claims)

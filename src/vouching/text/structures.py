@@ -1,4 +1,4 @@
-"""Texts with a structure: tables, code blocks, JSON and YAML, cut into fields with what they belong to.
+"""Texts with a structure: tables, code blocks, JSON, YAML and CSV, cut into fields with what they belong to.
 
 A row of a table is one piece whose cells have the heads of their columns; a value of JSON or YAML is one piece with its
 key, and has the keys above it as its path, where an object of a list is called by its first short text. A key is read
@@ -8,6 +8,7 @@ those of the answer. Not supported: YAML other than "key: value" lines and lists
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ _TITLED = re.compile(
     r"(?P<lines>(?:[^\W\d_][^\n:|*]{0,40}:[ \t]+[^\s|][^\n|]{0,79}(?:\n|\Z)){2,})"
 )
 """A line without a stop, and at least two lines "key: value" below it."""
+_COLUMN = re.compile(r"[^\W\d_][\w ()/%°€$-]{0,40}")
+"""The head of a column of CSV."""
 _CAMEL_CASE = re.compile(r"[a-z]{2,}(?:[A-Z][a-zA-Z0-9]*)")
 _HUMP = re.compile(r"(?<=[a-z0-9])[A-Z](?:[a-z]+|[A-Z]*)")
 _NO_UNIT_AFTER = ("per", "in", "of", "no", "a")
@@ -65,7 +68,7 @@ def structured_pieces(answer: str) -> list[Piece]:
     """
     first = len(answer) - len(answer.lstrip())
     last = len(answer.rstrip())
-    whole = _json(answer, first, last) or _pairs_only(answer, first, last)
+    whole = _json(answer, first, last) or _pairs_only(answer, first, last) or _csv(answer, first, last)
     if whole:
         return _with_rest(answer, first, last, whole)
     rows = [row for row in table_rows(answer) if "|" in answer[row.start : row.end]]
@@ -74,8 +77,8 @@ def structured_pieces(answer: str) -> list[Piece]:
         fence = _FENCED.fullmatch(answer, start, end)
         if fence:
             body = fence.span("body")
-            as_yaml = fence["name"].lower() in ("yaml", "yml")
-            inner = _json(answer, *body) or (_yaml(answer, *body) if as_yaml else [])
+            read = {"yaml": _yaml, "yml": _yaml, "csv": _csv}.get(fence["name"].lower())
+            inner = _json(answer, *body) or (read(answer, *body) if read else [])
             pieces += _with_rest(answer, start, end, inner) if inner else [Piece(start, end, "code")]
         elif not any(row.start < end and start < row.end for row in pieces):
             pieces.append(Piece(start, end, kind))
@@ -244,6 +247,29 @@ def _pairs_only(answer: str, start: int, end: int) -> list[Piece]:
     ]
     is_short = all(len(line.split()) <= 2 * _PROSE_WORDS for line in lines)
     return _yaml(answer, start, end) if len(lines) > 1 and is_short and all(are_pairs) else []
+
+
+def _csv(answer: str, start: int, end: int) -> list[Piece]:
+    """The rows below a line of heads, with the same number of cells, divided by commas."""
+    lines = [*re.finditer(r"[^\n]+", answer[start:end])]
+    try:
+        heads, *rows = [next(csv.reader([line[0]])) for line in lines] or [[]]
+    except csv.Error:  # a cell that is too long
+        return []
+    if (
+        not rows
+        or len(heads) < 2
+        or not all(map(_COLUMN.fullmatch, heads))
+        or {len(row) for row in rows} != {len(heads)}
+    ):
+        return []
+    pieces: list[Piece] = []
+    for line, row in zip(lines[1:], rows, strict=True):
+        cells = [f"[{_key_words(head)}:] {cell}" for head, cell in zip(heads[1:], row[1:], strict=True) if cell.strip()]
+        at, text = start + line.start(), f"| {' | '.join([row[0], *cells])} |"
+        pieces.append(Piece(at, at + len(line[0].rstrip()), "field", text=" ".join(text.split())))
+    first = start + lines[0].start()
+    return [Piece(first, first + len(lines[0][0].rstrip()), "heading"), *pieces]
 
 
 def _yaml(answer: str, start: int, end: int) -> list[Piece]:
