@@ -323,7 +323,8 @@ def test_what_a_polite_opening_states_is_a_claim(sentence: str) -> None:
 def test_rows_of_csv_are_read_with_the_heads_of_their_columns(answer: str) -> None:
     (claim,) = decompose(answer).claims
     assert claim.text == "| Lamp | [price eur:] 40 | [in stock:] yes |"
-    assert claim.span and claim.span.text == "Lamp,40,yes"
+    assert claim.span
+    assert claim.span.text == "Lamp,40,yes"
 
 
 @pytest.mark.parametrize("answer", ["Paris, France\nRome, Italy", "Ann,Bob\nCid,Dan,Eve", f"a,b\n{'x' * 200_000},c"])
