@@ -35,6 +35,7 @@ SETS = (
     "dev_healthver",
     "dev_conjnli",
     "corpus.held-out",
+    "structured.held-out",
 )
 
 

@@ -31,7 +31,7 @@ from vouching.types import Source
 DEV = str.split("dev_independent dev_contrast dev_tabfact dev_infotabs dev_attributionbench dev_healthver")
 HELD_OUT = str.split(
     """corpus faithdial factcheck_gpt wice cg2c_doc defacto_fib tabfact_train infotabs_train fool_me_twice drop_numeric
-    gap bbq condaqa_train contract_nli mnli_dev_matched fever_nli_dev"""
+    gap bbq condaqa_train contract_nli mnli_dev_matched fever_nli_dev structured"""
 )
 Claims = list[tuple[str, int]]
 """Texts and labels: 0 supported, 1 contradicted, 2 not found, 3 one of the last two."""
@@ -81,13 +81,14 @@ def main() -> None:
     parser.add_argument("--packs", type=Path, required=True)
     parser.add_argument("--export", type=Path, help="folder of the large encoder")
     parser.add_argument("--encoder", type=Path, help="folder of the small encoder; the shipped one by default")
+    parser.add_argument("--only", help="sets, separated by commas")
     parser.add_argument("--dev", type=int, default=300, help="claims of a set that chooses settings")
     parser.add_argument("--held-out", type=int, default=80, help="claims of another set")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     reader = LargeReader(TextEncoder(options.export)) if options.export else None
     small = load_encoder(options.encoder)
-    for name in [*DEV, *HELD_OUT]:
+    for name in options.only.split(",") if options.only else [*DEV, *HELD_OUT]:
         path = options.out / f"{name}.jsonl"
         if path.exists():
             continue
