@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.average import average_weights
+from recipes.evolve.contest import contest
+from recipes.evolve.route import best_single, fit_router, routed
 from vouching.bench.catalog import chosen, data_folder
-from vouching.evolve.contest import contest
 from vouching.evolve.fingerprint import Fingerprint, alike
 from vouching.evolve.loop import ROWS, STUDENT, TEST, config_of, folder_of, read_data, read_judged, rounds_of, run_test
 from vouching.evolve.page import FINGERPRINT
@@ -38,7 +39,6 @@ from vouching.evolve.records import (
     write_records,
 )
 from vouching.evolve.refine import COMBINED, EXPORT, MODEL, EmbeddedStudent, ReadingCache, fit_combined
-from vouching.evolve.route import best_single, fit_router, routed
 from vouching.evolve.rows import rows_of_sets
 from vouching.train.run_folder import surroundings
 

@@ -44,15 +44,6 @@ vouch evolve run recipes/evolve/embedded.toml gate=harm --out runs/gated
 **Exit status**: 0 done; 2 invalid setting, row or folder; 3 the second verifier or the teacher could not be reached;
 130 interrupted. After 3 and 130, resume with --resume.
 """
-_ROUTE_EPILOG = """
-**Examples**
-
-vouch evolve route runs/evolve --out router.json
-
-vouch evolve route first=a.judged.jsonl second=b.judged.jsonl --against mean=mean.judged.jsonl --out router.json
-
-**Exit status**: 0 done; 2 invalid command line, input or output.
-"""
 _TEST_EPILOG = """
 **Example**
 
@@ -148,37 +139,6 @@ def run_command(
             write_error(f"stopped; resume with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None
         write_result(f"{page}\n")
-
-
-@app.command("route", epilog=_ROUTE_EPILOG)
-def route_command(
-    answers: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="ANSWERS...",
-            help="NAME=PATH of a file of answers, or the folder of an evolution for all its rounds.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="PATH", help="File for the router: .json.")],
-    against: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="Answers that are only compared; the router never chooses them."),
-    ] = None,
-) -> None:
-    """Fit a router that sends each claim to the specialist for its kind of text, with cross-validation.
-
-    Answers are files from vouch evolve run or reflect, all on the same rows. These rows may guide training and must not
-    be test rows. The router is evaluated on documents that it was not fitted on.
-    """
-    with usage_errors():
-        from vouching.evolve.contest import answers_named, compared, contest_lines
-        from vouching.evolve.records import read_record, write_record
-        from vouching.evolve.route import Router
-
-        json_output(out, lambda path: read_record(path, Router), "router")
-        router, found, rows = compared(answers_named(answers), answers_named(against or ()))
-        write_record(out, router)
-        write_result("\n".join(contest_lines(found, router, rows)) + "\n")
 
 
 @app.command("test", epilog=_TEST_EPILOG)

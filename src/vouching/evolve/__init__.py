@@ -13,17 +13,13 @@ if TYPE_CHECKING:
     from vouching.evolve.probe import ProbePlan, make_probes
     from vouching.evolve.records import Judged, Row, read_record
     from vouching.evolve.refine import even_weights
-    from vouching.evolve.route import RoutedVerifier, Router, fit_router
     from vouching.evolve.structured_examples import reply_of
 
 __all__ = [
     "Judged",
     "ProbePlan",
-    "RoutedVerifier",
-    "Router",
     "Row",
     "even_weights",
-    "fit_router",
     "make_probes",
     "read_record",
     "reply_of",

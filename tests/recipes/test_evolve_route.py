@@ -11,11 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vouching.embedded.verify import EmbeddedVerifier
-from vouching.errors import ConfigError, InputError
-from vouching.evolve.contest import ORACLE, contest
-from vouching.evolve.records import Judged, Row, read_record, write_record
-from vouching.evolve.route import (
+from recipes.evolve.contest import ORACLE, contest
+from recipes.evolve.route import (
     FEATURES,
     RoutedVerifier,
     Router,
@@ -25,6 +22,9 @@ from vouching.evolve.route import (
     fit_router,
     routed,
 )
+from vouching.embedded.verify import EmbeddedVerifier
+from vouching.errors import ConfigError, InputError
+from vouching.evolve.records import Judged, Row, read_record, write_record
 from vouching.types import Claim, Label, Source
 
 TALK = "Ann: I think you should see it. Bob: Yeah, we went, do you know why? Ann: No, but I'm sure you will tell me."

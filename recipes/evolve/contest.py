@@ -1,5 +1,10 @@
 """Contest: do specialists behind a router, or their averaged weights, make up a generalist?
 
+    python recipes/evolve/contest.py runs/weakness --against mean=runs/mean.judged.jsonl --out router.json
+
+The answers are files of ``vouch evolve run`` or ``reflect`` on the same rows, which may guide training and must not be
+test rows; the router is evaluated on documents that it was not fitted on.
+
 Each contender is compared with the best single specialist: macro F1 by set and its mean over sets, with paired
 intervals that resample documents. Rows that any contender failed on are excluded and counted. The best single
 specialist is selected on the rows that guide training; the contest may use the same rows only if the router's answers
@@ -8,22 +13,27 @@ are cross-validated (``route.cross_routed``). Not supported: a correction for th
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 import numpy as np
 from numpy.typing import NDArray
 
+from recipes.evolve.route import Answers, Router, best_single, cross_routed, fit_router
 from vouching import metrics
 from vouching.bench.intervals import Figure, intervals, plain
-from vouching.errors import InputError
+from vouching.errors import InputError, VouchError
 from vouching.evolve.gate import RESAMPLES, paired
-from vouching.evolve.records import Judged, Row, read_answers
-from vouching.evolve.route import Answers, Router, best_single, cross_routed, fit_router
+from vouching.evolve.records import Judged, Row, read_answers, read_record, write_record
 from vouching.metrics.arrays import FloatArray
+from vouching.rows import json_output
 
 ORACLE = "any of them"
 """Name of the upper bound: each row judged by a specialist that is right on it, if there is one."""
@@ -168,3 +178,25 @@ def _percent(value: float | None) -> str:
 
 def _points(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:+.1f}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Fit a router, write it, and print how it does; 0, or 2 for answers or a file that cannot be used."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("answers", nargs="+", help="NAME=PATH, or the folder of an evolution: all its rounds")
+    parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file for the router: .json")
+    parser.add_argument("--against", action="append", default=[], metavar="NAME=PATH", help="answers only compared")
+    given = parser.parse_args(arguments)
+    try:
+        json_output(given.out, lambda path: read_record(path, Router), "router")
+        router, found, rows = compared(answers_named(given.answers), answers_named(given.against))
+        write_record(given.out, router)
+    except VouchError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print("\n".join(contest_lines(found, router, rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

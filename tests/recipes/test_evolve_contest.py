@@ -1,17 +1,15 @@
-"""``vouch evolve route``: rounds of an evolution go in, a router and an honest table come out."""
+"""``python recipes/evolve/contest.py``: rounds of an evolution go in, a router and an honest table come out."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from tests.evolve.test_route import rows, specialist
-from vouching.cli.app import app
-from vouching.evolve.contest import ROUTER, contest, contest_lines
+from recipes.evolve.contest import ROUTER, contest, contest_lines, main
+from recipes.evolve.route import Router, best_single, cross_routed, fit_router
+from tests.recipes.test_evolve_route import rows, specialist
 from vouching.evolve.records import read_record, write_records
-from vouching.evolve.route import Router, best_single, cross_routed, fit_router
 
 
 @pytest.fixture
@@ -23,26 +21,29 @@ def evolution(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_rounds_are_compared_with_a_cross_validated_router(evolution: Path, tmp_path: Path) -> None:
+def test_rounds_are_compared_with_a_cross_validated_router(
+    evolution: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     mean = evolution / "round-0/judged.jsonl"
-    done = CliRunner().invoke(
-        app, ["evolve", "route", str(evolution), "--against", f"mean={mean}", "--out", str(tmp_path / "router.json")]
-    )
-    assert done.exit_code == 0, done.output
-    lines = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
+    code = main([str(evolution), "--against", f"mean={mean}", "--out", str(tmp_path / "router.json")])
+    printed = capsys.readouterr().out
+    lines = {line.split("  ")[0]: line for line in printed.splitlines()}
+    assert code == 0
     assert "100.0 %" in lines["router"]
     assert lines["talk"].endswith("routed to round-0 50")
     assert lines["prose"].endswith("routed to round-1 50")
-    assert "rows compared: 100; rows excluded because a verifier failed on them: 0" in done.stdout
+    assert "rows compared: 100; rows excluded because a verifier failed on them: 0" in printed
     assert {*read_record(tmp_path / "router.json", Router).specialists} == {"round-0", "round-1"}
 
 
-def test_a_folder_without_rounds_and_a_single_specialist_are_usage_errors(evolution: Path, tmp_path: Path) -> None:
+def test_a_folder_without_rounds_and_a_single_specialist_are_usage_errors(
+    evolution: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = ["--out", str(tmp_path / "router.json")]
-    done = CliRunner().invoke(app, ["evolve", "route", str(tmp_path), *out])
-    assert (done.exit_code, "pass a folder of vouch evolve run" in done.output) == (2, True)
-    done = CliRunner().invoke(app, ["evolve", "route", f"a={evolution / 'round-0/judged.jsonl'}", *out])
-    assert (done.exit_code, "at least two specialists, got 1" in done.output) == (2, True)
+    assert main([str(tmp_path), *out]) == 2
+    assert "pass a folder of vouch evolve run" in capsys.readouterr().err
+    assert main([f"a={evolution / 'round-0/judged.jsonl'}", *out]) == 2
+    assert "at least two specialists, got 1" in capsys.readouterr().err
     assert not (tmp_path / "router.json").exists()
 
 
