@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vouching import Checker
+from vouching import Checker, check_context
 from vouching.evaluation_events import emit_evaluation, evaluation_attributes, of_response
 from vouching.types import Claim, Unverified
 
@@ -132,6 +132,14 @@ def test_the_proxy_emits_on_the_callers_trace_with_the_id_of_the_answer(
     [(_, found)] = provider.events
     assert (found["gen_ai.response.id"], found["gen_ai.evaluation.score.label"]) == (id, "fail")
     assert provider.traces == [int(_TRACE, 16)]
+
+
+def test_a_context_is_an_event_with_what_is_relevant(events: list[tuple[str, dict[str, Any]]]) -> None:
+    check_context("When did the Elbe Bridge open?", ["The Elbe Bridge opened in 1973.", "It rains."], "It rains.")
+    [(_, found)] = events
+    assert (found["gen_ai.evaluation.name"], found["gen_ai.evaluation.score.label"]) == ("context_sufficiency", "pass")
+    assert found["gen_ai.evaluation.score.value"] > 0.5
+    assert found["gen_ai.evaluation.explanation"] == "1 of 2 sources relevant; addresses the question: no"
 
 
 def test_a_task_is_an_event_too(events: list[tuple[str, dict[str, Any]]]) -> None:

@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from vouching.types import Assurance, Report, Unverified, Verdict
+from vouching.types import Assurance, ContextReport, Report, Unverified, Verdict
 from vouching.types.ledger import EntryKind
 from vouching.version import __version__
 
@@ -31,9 +31,10 @@ NAMES: Mapping[EntryKind, str] = {
     "audit": "blinded_audit",
     "follow": "instruction_following",
     "challenge": "assurance",
+    "context": "context_sufficiency",
 }
 """``gen_ai.evaluation.name`` of each kind of check."""
-Result: TypeAlias = Verdict | Unverified | Report | Assurance
+Result: TypeAlias = Verdict | Unverified | Report | Assurance | ContextReport
 Attributes: TypeAlias = dict[str, str | float]
 _KEPT: ContextVar[list[Attributes] | None] = ContextVar("kept", default=None)
 _RESPONSE_ID: ContextVar[str | None] = ContextVar("response_id", default=None)
@@ -55,10 +56,10 @@ def evaluation_attributes(kind: EntryKind, result: Result) -> Attributes:
     if isinstance(result, Unverified):
         attributes |= {"gen_ai.evaluation.score.label": "unverified", "error.type": result.reason}
     else:
-        passed = result.attributable if isinstance(result, Verdict) else result.passed
+        passed, score = _outcome(result)
         attributes["gen_ai.evaluation.score.label"] = {True: "pass", False: "fail", None: "unverified"}[passed]
-        if result.score is not None:
-            attributes["gen_ai.evaluation.score.value"] = result.score
+        if score is not None:
+            attributes["gen_ai.evaluation.score.value"] = score
         if why := _explanation(result):
             attributes["gen_ai.evaluation.explanation"] = why
     return attributes
@@ -105,7 +106,17 @@ def kept_events() -> Generator[list[Attributes]]:
         _KEPT.reset(token)
 
 
-def _explanation(result: Verdict | Report | Assurance) -> str:
+def _outcome(result: Verdict | Report | Assurance | ContextReport) -> tuple[bool | None, float | None]:
+    """Whether it passed, and its score."""
+    if isinstance(result, ContextReport):
+        return result.sufficient.holds, result.sufficient.probability
+    return result.attributable if isinstance(result, Verdict) else result.passed, result.score
+
+
+def _explanation(result: Verdict | Report | Assurance | ContextReport) -> str:
+    if isinstance(result, ContextReport):
+        fits = "" if result.addresses is None else f"; addresses the question: {result.addresses.word}"
+        return f"{result.relevant_sources} of {len(result.relevant)} sources relevant{fits}"
     if isinstance(result, Verdict):
         return (result.error_type or "").replace("_", " ")
     if isinstance(result, Assurance):

@@ -57,7 +57,7 @@ def recorded(
         ledger = checker.ledger
         if ledger is not None:
             entries = [
-                Entry(ledger.stream, kind, _plain(inputs), _plain(record), ledger.caller, timing=timing)
+                Entry(ledger.stream, kind, plain(inputs), plain(record), ledger.caller, timing=timing)
                 for kind, inputs, record in parts
             ]
             await asyncio.to_thread(ledger.append, entries)
@@ -89,7 +89,8 @@ def _id_of(response: Any) -> object:
     return getattr(response, "id", None)
 
 
-def _plain(value: object) -> dict[str, Any]:
+def plain(value: object) -> dict[str, Any]:
+    """Inputs or a record as JSON. Raises InputError for what cannot be kept."""
     from pydantic_core import PydanticSerializationError, to_jsonable_python
 
     try:

@@ -14,6 +14,7 @@ from tests.cli.chat_server import chat_server
 from vouching import acheck_context, check_context, check_response
 from vouching.cli.app import app
 from vouching.errors import ConfigError, InputError
+from vouching.ledger import open_ledger
 from vouching.retrieval.features import Context
 from vouching.retrieval.judge import MAX_SOURCES, weights
 from vouching.types import ContextReport, Unverified
@@ -210,3 +211,68 @@ def test_the_command_prints_the_record_as_json() -> None:
     record = json.loads(vouch(QUESTION, "--source-text", PASSAGES[0], "--json").stdout)
     assert (record["kind"], record["sufficient"]["holds"], record["addresses"]) == ("context", True, None)
     assert 0.5 < record["relevant"][0]["probability"] < 1
+
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "question": QUESTION, "sources": PASSAGES, "answer": "In 1973."},
+    {"user_input": QUESTION, "response": ASIDE, "retrieved_contexts": PASSAGES},
+    {"question": QUESTION, "context": ASIDE},
+    {"question": "Why?", "sources": PASSAGES},
+    {"sources": PASSAGES},
+]
+
+
+def row_files(tmp_path: Path, rows: list[dict[str, Any]]) -> tuple[str, str]:
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return str(tmp_path / "rows.jsonl"), str(tmp_path / "out.jsonl")
+
+
+def test_each_row_of_a_file_is_judged_and_kept(tmp_path: Path) -> None:
+    rows, output = row_files(tmp_path, ROWS)
+    ledger = str(tmp_path / "verdicts.db")
+    done = vouch("--input", rows, "--output", output, "--ledger", ledger)
+    lines = [json.loads(line) for line in Path(output).read_text(encoding="utf-8").splitlines()]
+    assert [line["id"] for line in lines] == ["a", "row-2", "row-3", "row-4", "row-5"]
+    assert [line.get("reason") for line in lines] == [None, None, None, "undecided", "input"]
+    alone = judged(QUESTION, PASSAGES, "In 1973.")
+    assert lines[0]["sufficient"]["probability"] == alone.sufficient.probability
+    assert [one["holds"] for one in lines[0]["relevant"]] == [True, False]
+    assert done.exit_code == 3
+    assert "2 sufficient; 2 of 5 sources relevant; 1 of 2 answers address it; 1 unverified" in done.output
+    with open_ledger(ledger) as opened:
+        kept = sorted((row.kind, row.label) for row in opened.rows())
+    assert kept == [("context", "failed"), ("context", "failed"), ("context", "passed"), ("context", "unverified")]
+
+
+def test_the_status_of_rows_says_whether_every_context_is_enough_and_every_answer_one(tmp_path: Path) -> None:
+    rows, output = row_files(tmp_path, ROWS[:1])
+    assert vouch("--input", rows, "--output", output, "--fail").exit_code == 0
+    for bad in ROWS[1:3]:
+        rows, _ = row_files(tmp_path, [bad])
+        assert vouch("--input", rows, "--output", "-", "--fail").exit_code == 1
+
+
+def test_a_resumed_run_asks_again_only_for_rows_whose_reply_was_unreadable(tmp_path: Path) -> None:
+    rows, output = row_files(tmp_path, ROWS[:2])
+    asked: list[str] = []
+    readable = False
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        if "In 1973." in prompt:
+            return said(addresses="yes")
+        return said(addresses="no") if readable else "Yes."
+
+    with chat_server(answer) as model:
+        first = vouch("--input", rows, "--output", output, "--model", model)
+        before, readable = len(asked), True
+        again = vouch("--input", rows, "--output", output, "--model", model, "--resume")
+    assert (first.exit_code, again.exit_code, before, len(asked)) == (3, 0, 3, 4)
+    assert "1 of 2 answers address it" in again.output
+
+
+def test_a_question_and_rows_contradict_each_other(tmp_path: Path) -> None:
+    rows, output = row_files(tmp_path, ROWS[:1])
+    both = vouch(QUESTION, "--input", rows, "--output", output)
+    assert (both.exit_code, "QUESTION and --input cannot be used together" in both.output) == (2, True)
+    assert "pass QUESTION, or --input ROWS" in vouch("--source-text", ASIDE).output

@@ -107,19 +107,21 @@ MESSAGES = [
 ]
 
 
+def kept(url: str, kind: str) -> int:
+    """How many rows of a kind the ledger has."""
+    return len(httpx2.get(f"{url}/v1/verdicts", params={"kind": kind}).json()["rows"])
+
+
 def test_a_conversation_has_the_reports_of_the_library_and_each_answer_a_row_in_the_ledger(
     client: Client, url: str
 ) -> None:
-    def kept() -> int:
-        return len(httpx2.get(f"{url}/v1/verdicts", params={"kind": "check-response"}).json()["rows"])
-
-    before = kept()
+    before = kept(url, "check-response")
     here = vouching.check_trace(MESSAGES, model="embedded:rules")
     for there in (client.check_trace(MESSAGES), client.check_trace("\n".join(map(json.dumps, MESSAGES)))):
         assert [untimed(report) for report in there] == [untimed(report) for report in here]
     [before_evidence] = client.check_trace([{"role": "assistant", "content": "It has three towers."}])
     assert [finding.kind for finding in (*here[0].findings, *before_evidence.findings)] == ["verdict", "unverified"]
-    assert kept() == before + 3
+    assert kept(url, "check-response") == before + 3
     with pytest.raises(InputError, match="has no answer of a model"):
         client.check_trace([{"role": "user", "content": "When?"}])
 
@@ -131,6 +133,18 @@ def test_every_other_method_answers_as_its_command_does(client: Client) -> None:
     ranking = client.rank("When did it open?", ["1937", "1973"], BRIDGE)
     assert [answer.text for answer in ranking.answers] == ["1973", "1937"]
     assert client.challenge(TASK, {"values": {"total": 41}}).units[0].correction == "42"
+
+
+@pytest.mark.parametrize("question", ["When did it open?", "Why?"])
+def test_a_context_is_judged_and_kept_as_here_by_both_clients(client: Client, url: str, question: str) -> None:
+    async def asked() -> Any:
+        async with AsyncClient(url) as other:
+            return await other.check_context(question, [BRIDGE], "In 1973.")
+
+    before, here = kept(url, "context"), vouching.check_context(question, [BRIDGE], "In 1973.")
+    for there in (client.check_context(question, [BRIDGE], "In 1973."), asyncio.run(asked())):
+        assert replace(there, usage=here.usage) == here
+    assert kept(url, "context") == before + 2
 
 
 def test_records_match_the_published_schemas(url: str) -> None:

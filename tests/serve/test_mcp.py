@@ -45,6 +45,7 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "check_instructions": {"instruction": "Use no commas.", "response": "So it is."},
     "audit_numbers": {"response": "The bridge has 2 towers.", "sources": [BRIDGE]},
+    "check_context": {"question": "When did the bridge open?", "sources": [BRIDGE], "answer": "In 1973."},
     "find_evidence": {"claim": "The bridge opened in 1937.", "sources": ["It rained.", BRIDGE]},
 }
 """One call of each tool."""
@@ -74,6 +75,7 @@ def test_what_the_tools_judge_is_kept_in_a_ledger_if_one_is_named(tmp_path: Path
         "check-response",
         "check-response",
         "check-response",
+        "context",
         "follow",
     ]  # passages of find_evidence are no verdict
 

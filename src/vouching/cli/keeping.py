@@ -11,7 +11,7 @@ import typer
 
 from vouching.cli.options import OUTPUT
 from vouching.rows import RowJob
-from vouching.types import Assurance, Ranking, Report, Source, Unverified, Verdict
+from vouching.types import Assurance, ContextReport, Ranking, Report, Source, Unverified, Verdict
 from vouching.types.ledger import EntryKind
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Keeping:
     def result(
         self,
         inputs: Mapping[str, Any],
-        record: Verdict | Unverified | Report | Ranking | Assurance,
+        record: Verdict | Unverified | Report | Ranking | Assurance | ContextReport,
         sources: Sequence[Source] = (),
     ) -> None:
         """Keep one result with what was judged; inputs that are None were not given."""

@@ -6,7 +6,6 @@ AccessError (the key) or a ServerUnavailableError (busy or out of reach, with th
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -19,7 +18,8 @@ from vouching.evidence_windows import ScoredPair
 from vouching.inputs import ClaimLike, SourceLike, as_sources
 from vouching.judging.verifier import Outcome
 from vouching.repair import Rest
-from vouching.types import Assurance, Ranking, Report
+from vouching.text.json_values import parse_json
+from vouching.types import Assurance, ContextReport, Ranking, Report, Unverified
 
 T = TypeVar("T")
 
@@ -132,6 +132,12 @@ serve is running
     def rank(self, question: str, answers: Sequence[str], sources: GivenSources) -> Ranking:
         """As :func:`vouching.rank`."""
         return self._send(requests.rank_call(question, answers, sources, self._more()))
+
+    def check_context(
+        self, question: str, sources: GivenSources, answer: str | None = None
+    ) -> ContextReport | Unverified:
+        """As :func:`vouching.check_context`."""
+        return self._send(requests.context_call(question, sources, answer, self._more()))
 
     def challenge(self, task: Mapping[str, Any], proposal: Mapping[str, Any]) -> Assurance:
         """The cases against the values proposed for a task, as ``vouch challenge`` makes them."""
@@ -261,6 +267,12 @@ serve is running
         """As :func:`vouching.rank`."""
         return await self._send(requests.rank_call(question, answers, sources, self._more()))
 
+    async def check_context(
+        self, question: str, sources: GivenSources, answer: str | None = None
+    ) -> ContextReport | Unverified:
+        """As :func:`vouching.check_context`."""
+        return await self._send(requests.context_call(question, sources, answer, self._more()))
+
     async def challenge(self, task: Mapping[str, Any], proposal: Mapping[str, Any]) -> Assurance:
         """As :meth:`Client.challenge`."""
         return await self._send(requests.challenge_call(task, proposal, self._more()))
@@ -288,7 +300,7 @@ serve is running
         except httpx2.TransportError as error:
             raise _unreachable(self.url, error) from error
         for name, data in requests.read_events(lines):
-            yield requests.read_outcome(data) if name == "finding" else json.loads(data)["checked"]
+            yield requests.read_outcome(data) if name == "finding" else parse_json(data)["checked"]
 
     def _more(self, **more: Any) -> dict[str, Any]:
         return {"judge": self.judge, **more}

@@ -15,7 +15,8 @@ from vouching.judging.verifier import Outcome
 from vouching.models.json_fields import read_json
 from vouching.repair import Rest
 from vouching.rows.conversations import as_json, read_messages
-from vouching.types import Assurance, Claim, Ranking, Report, Source, Unverified, Verdict
+from vouching.text.json_values import parse_json
+from vouching.types import Assurance, Claim, ContextReport, Ranking, Report, Source, Unverified, Verdict
 from vouching.types.serial import from_json
 
 T = TypeVar("T")
@@ -61,7 +62,7 @@ def check_call(claim: ClaimLike | Sequence[ClaimLike], sources: GivenSources | N
     body = _body({"claim": texts[0] if single else texts}, sources, more)
     if single:
         return Call("/v1/check", body, read_outcome)
-    return Call("/v1/check", body, lambda raw: [read_outcome(json.dumps(one)) for one in json.loads(raw)])
+    return Call("/v1/check", body, lambda raw: [read_outcome(json.dumps(one)) for one in parse_json(raw)])
 
 
 def response_call(
@@ -74,7 +75,7 @@ def response_call(
 def trace_call(messages: object, repair_rest: Rest | None, more: Mapping[str, Any]) -> Call[list[Report]]:
     """A conversation."""
     body = {"messages": as_json(read_messages(messages)), "repair": repair_rest, **_given(more)}
-    return Call("/v1/check-trace", body, lambda raw: [_report(json.dumps(one).encode()) for one in json.loads(raw)])
+    return Call("/v1/check-trace", body, lambda raw: [_report(json.dumps(one).encode()) for one in parse_json(raw)])
 
 
 def pairs_call(
@@ -106,6 +107,13 @@ def rank_call(question: str, answers: Sequence[str], sources: GivenSources, more
     return Call("/v1/rank", body, lambda raw: from_json(Ranking, raw))
 
 
+def context_call(
+    question: str, sources: GivenSources, answer: str | None, more: Mapping[str, Any]
+) -> Call[ContextReport | Unverified]:
+    """A question, what was found for it, and an answer."""
+    return Call("/v1/context", _body({"question": question, "answer": answer}, sources, more), read_context)
+
+
 def challenge_call(task: Mapping[str, Any], proposal: Mapping[str, Any], more: Mapping[str, Any]) -> Call[Assurance]:
     """Structured work."""
     body = {"task": {**task}, "proposal": {**proposal}, **_given(more)}
@@ -117,7 +125,7 @@ def upload_call(source: Source) -> Call[KeptSource]:
     return Call(
         "/v1/sources",
         {"text": source.text},
-        lambda raw: KeptSource(json.loads(raw)["digest"], source.id, source.title, source.url),
+        lambda raw: KeptSource(parse_json(raw)["digest"], source.id, source.title, source.url),
     )
 
 
@@ -126,7 +134,7 @@ def reward_call(
 ) -> Call[list[dict[str, Any]]]:
     """The rewards of rows."""
     body = {"rows": [{**row} for row in rows], "settings": {**settings}}
-    return Call(f"/v1/reward/{method}", body, lambda raw: cast("list[dict[str, Any]]", json.loads(raw)["lines"]))
+    return Call(f"/v1/reward/{method}", body, lambda raw: cast("list[dict[str, Any]]", parse_json(raw)["lines"]))
 
 
 def check_answer(status: int, body: bytes, retry_after: str | None = None) -> bytes:
@@ -162,15 +170,22 @@ def read_events(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 def _event(name: str, data: str) -> tuple[str, str]:
     if name == "problem":
-        raise error_of(json.loads(data))
+        raise error_of(parse_json(data))
     return name, data
 
 
 def read_outcome(raw: str | bytes) -> Outcome:
     """A verdict or an unverified claim."""
-    if json.loads(raw).get("kind") == "unverified":
+    if parse_json(raw).get("kind") == "unverified":
         return from_json(Unverified, raw)
     return from_json(Verdict, raw)
+
+
+def read_context(raw: str | bytes) -> ContextReport | Unverified:
+    """Findings about retrieval, or a question that could not be judged."""
+    if parse_json(raw).get("kind") == "unverified":
+        return from_json(Unverified, raw)
+    return from_json(ContextReport, raw)
 
 
 def read_pairs(raw: str | bytes) -> list[ScoredPair]:

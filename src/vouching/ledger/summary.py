@@ -49,7 +49,7 @@ def _findings(record: Fields) -> Sequence[Fields]:
     for key in ("findings", "units"):
         if isinstance(found := record.get(key), Sequence):
             return [cast("Fields", one) for one in cast("Sequence[Any]", found) if isinstance(one, Mapping)]
-    return [record] if record.get("kind") in {"verdict", "unverified", "item", "pair", "unit"} else []
+    return [record] if record.get("kind") in {"verdict", "unverified", "item", "pair", "unit", "context"} else []
 
 
 def _passed(finding: Fields) -> bool | None:
@@ -61,6 +61,9 @@ def _passed(finding: Fields) -> bool | None:
             return bool(finding.get("passed"))
         case "pair":
             return None if finding.get("outcome") == "leaked" else finding.get("outcome") == "same"
+        case "context":
+            judged = [finding.get("sufficient"), finding.get("addresses")]
+            return all(cast("Fields", one).get("holds") for one in judged if isinstance(one, Mapping))
         case "unit":
             return not finding.get("challenged") or finding.get("decision") == "revise"
         case _:

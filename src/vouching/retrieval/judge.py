@@ -2,12 +2,12 @@
 
 The embedded judge is three logistic models over the features of ``vouching.retrieval.features``; the recipe
 ``recipes/retrieval`` fits them. It does not read: it sees words, names, values and links between passages. Not
-supported: sources that do not fit into one prompt of a language model, and rows of a file.
+supported: sources that do not fit into one prompt of a language model.
 """
 
 from __future__ import annotations
 
-import json
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from vouching.embedded.verify import is_embedded
 from vouching.errors import InputError, ModelError
+from vouching.evaluation_events import emit_evaluation
 from vouching.inputs import SourcesLike, as_sources, check_text
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
 from vouching.judging.delimiters import delimited
@@ -26,7 +27,9 @@ from vouching.models import open_model
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.running import run
 from vouching.prompts import load_prompt
+from vouching.recording import plain
 from vouching.retrieval.features import Context, probability
+from vouching.text.json_values import parse_json
 from vouching.types import (
     Claim,
     ContextFinding,
@@ -38,6 +41,7 @@ from vouching.types import (
     VerdictWarning,
     total_usage,
 )
+from vouching.types.ledger import Entry, Keeps
 from vouching.version import __version__
 
 MAX_SOURCES = 200
@@ -49,7 +53,12 @@ _YES = 0.5
 
 
 def check_context(
-    question: str, sources: SourcesLike, answer: str | None = None, *, model: str | Model = "embedded"
+    question: str,
+    sources: SourcesLike,
+    answer: str | None = None,
+    *,
+    model: str | Model = "embedded",
+    ledger: Keeps | None = None,
 ) -> ContextReport | Unverified:
     """Judge whether sources are enough for a question, which are relevant, and whether an answer addresses it.
 
@@ -58,6 +67,7 @@ def check_context(
         sources: as for :func:`vouching.check`; titles help.
         answer: the answer, if there is one; None judges the sources alone.
         model: "embedded" works offline; any other is a language model, asked once.
+        ledger: keeps the result; see :func:`vouching.ledger.open_ledger`. The caller closes it.
 
     Returns:
         A ContextReport; Unverified if the model failed, or if the question or a source has no word to compare.
@@ -71,11 +81,16 @@ def check_context(
     >>> found.sufficient.holds, [one.holds for one in found.relevant]
     (True, [True, False])
     """
-    return run(acheck_context(question, sources, answer, model=model))
+    return run(acheck_context(question, sources, answer, model=model, ledger=ledger))
 
 
 async def acheck_context(
-    question: str, sources: SourcesLike, answer: str | None = None, *, model: str | Model = "embedded"
+    question: str,
+    sources: SourcesLike,
+    answer: str | None = None,
+    *,
+    model: str | Model = "embedded",
+    ledger: Keeps | None = None,
 ) -> ContextReport | Unverified:
     """Async twin of :func:`check_context`.
 
@@ -90,6 +105,18 @@ async def acheck_context(
             raise InputError(f"{name} must not be empty: pass its text, or leave it out")
     if len(given) > MAX_SOURCES:
         raise InputError(f"expected at most {MAX_SOURCES} sources, got {len(given):,}: pass those for one question")
+    found = await _judged(question, given, answer, model)
+    emit_evaluation("context", found)
+    if ledger is not None:
+        asked = {"question": question, **({} if answer is None else {"answer": answer}), "sources": given}
+        entry = Entry(ledger.stream, "context", plain(asked), plain(found), ledger.caller)
+        await asyncio.to_thread(ledger.append, [entry])
+    return found
+
+
+async def _judged(
+    question: str, given: tuple[Source, ...], answer: str | None, model: str | Model
+) -> ContextReport | Unverified:
     if is_embedded(model):
         return embedded_report(question, given, answer)
     opened = open_model(model) if isinstance(model, str) else model
@@ -103,7 +130,7 @@ async def acheck_context(
 @cache
 def weights() -> dict[str, dict[str, Any]]:
     """The three logistic models by name, and their provenance."""
-    return json.loads(files("vouching.retrieval").joinpath("weights.json").read_text(encoding="utf-8"))
+    return parse_json(files("vouching.retrieval").joinpath("weights.json").read_text(encoding="utf-8"))
 
 
 def embedded_report(question: str, sources: Sequence[Source], answer: str | None) -> ContextReport | Unverified:

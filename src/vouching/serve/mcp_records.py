@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from vouching.evidence_windows import JudgedWindow
 from vouching.types import (
     CitationResult,
+    ContextReport,
     ItemResult,
     PairResult,
     Report,
@@ -92,6 +93,20 @@ class ConversationAnswer(BaseModel):
     turns: list[ResponseAnswer] = Field(
         description="One per answer of the model, in order; the spans of evidence name the result of the tool."
     )
+
+
+class ContextAnswer(BaseModel):
+    """Whether documents are enough for a question."""
+
+    sufficient: bool | None = Field(
+        description="Whether the documents together are enough to answer the question; null if the judge failed."
+    )
+    finding: ContextReport | Unverified = Field(description="The whole record, see `vouch schema context`.")
+
+    @classmethod
+    def of(cls, finding: ContextReport | Unverified) -> ContextAnswer:
+        """The answer for a record."""
+        return cls(sufficient=None if isinstance(finding, Unverified) else finding.sufficient.holds, finding=finding)
 
 
 class FoundPassage(BaseModel):

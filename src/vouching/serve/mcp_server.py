@@ -25,10 +25,12 @@ from vouching.evidence_windows import JudgedWindow, judge_windows
 from vouching.inputs import as_sources
 from vouching.judging.verifier import ThresholdConfig
 from vouching.repair import Rest
+from vouching.retrieval.judge import check_context
 from vouching.search.base import SearchEngine, search_engines
 from vouching.search.open import open_engine
 from vouching.serve.mcp_records import (
     ClaimAnswer,
+    ContextAnswer,
     ConversationAnswer,
     EvidenceAnswer,
     FoundPassage,
@@ -56,6 +58,7 @@ _INSTRUCTIONS = """\
 Check statements against documents before you make them. A verdict says whether the given documents support a claim,
 not whether it is true. verify_claim checks one statement, verify_response a whole answer, audit_numbers its numbers;
 verify_conversation every answer of a conversation against what its tools had returned;
+check_context says whether documents are enough for a question before it is answered, and which are relevant;
 check_instructions checks the format that an instruction asks for; find_evidence shows which passages speak about a
 claim. Unverified means that the judge failed: it is no judgement, so do not treat it as support."""
 _MAX_PASSAGES = 50
@@ -127,6 +130,11 @@ class Tools:
         self._refuse_long(json.dumps(messages, ensure_ascii=False))
         return run(judge_turns(self._checker, messages, repair_rest=repair))
 
+    def check_context(self, question: str, sources: Sequence[str | SourceText], answer: str | None) -> ContextAnswer:
+        """Whether documents are enough for a question, and an answer addresses it."""
+        given = self._given(sources, question, answer, search=False)
+        return ContextAnswer.of(check_context(question, given, answer, model=self.config.model, ledger=self._ledger))
+
     def audit_numbers(self, response: str, sources: Sequence[str | SourceText], question: str | None) -> Report:
         """The numbers of a response, asked again blind."""
         given = self._given(sources, response, question, search=False)
@@ -163,7 +171,7 @@ class Tools:
         if not given:
             if search and self._engines:
                 return ()
-            where = "" if search else "; audit_numbers does not search"
+            where = "" if search else "; this tool does not search"
             raise InputError(f"no source was given: pass the documents to check against in sources{where}")
         return as_sources(given)
 
@@ -217,6 +225,7 @@ def _tools(tools: Tools) -> Iterator[Callable[..., Any]]:
     answers: dict[Callable[..., Any], type[BaseModel]] = dict.fromkeys(_response_tools(tools), ResponseAnswer)
     verify_claim, find_evidence = _claim_tools(tools)
     answers |= {find_evidence: EvidenceAnswer, _conversation_tool(tools): ConversationAnswer}
+    answers |= {_context_tool(tools): ContextAnswer}
     for tool, answer in {verify_claim: ClaimAnswer, **answers}.items():
         # The SDK evaluates annotations in the names of this module, which lack the types of an optional dependency.
         tool.__annotations__["return"] = Annotated[CallToolResult, answer]
@@ -301,6 +310,20 @@ def _conversation_tool(tools: Tools) -> Callable[..., Any]:
         return _result(ConversationAnswer(turns=[*map(ResponseAnswer.of, reports)]), "\n\n".join(words))
 
     return verify_conversation
+
+
+def _context_tool(tools: Tools) -> Callable[..., Any]:
+    def check_context(
+        question: Annotated[str, Field(description="What was asked.")],
+        sources: Annotated[list[str | SourceText], Field(description="The documents that were found for it.")],
+        answer: Annotated[str | None, Field(description="The answer, if there is one.")] = None,
+    ) -> CallToolResult:
+        """Judge whether documents are enough for a question, which are relevant, and whether an answer addresses it."""
+        with _tool_errors():
+            found = tools.check_context(question, sources, answer)
+        return _result(found, str(found.finding))
+
+    return check_context
 
 
 def _result(answer: BaseModel, words: str) -> CallToolResult:

@@ -210,10 +210,10 @@ def _add_other_methods(app: FastAPI, service: Service, described: Any) -> None:
         return _json(await service.judge(job, _asked(request, "rank", body), body.judge))
 
     @app.post("/v1/context", response_model=ContextReport | Unverified, **described)
-    async def context(body: bodies.ContextBody) -> Response:
+    async def context(body: bodies.ContextBody, request: Request) -> Response:
         """Judge whether sources are enough for a question, which are relevant, and whether an answer addresses it."""
         job = partial(service.judges.context, body)
-        return _json(await service.judge(job, judge=body.judge, record=lambda _: ()))
+        return _json(await service.judge(job, _asked(request, "context", body), body.judge))
 
     @app.post("/v1/challenge", response_model=Assurance, **described)
     async def challenge(body: bodies.ChallengeBody, request: Request) -> Response:

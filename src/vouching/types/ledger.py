@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 EntryKind: TypeAlias = Literal[
-    "check", "check-response", "follow", "audit", "rank", "challenge", "reward", "review", "assignment", "erase"
+    "check",
+    "check-response",
+    "follow",
+    "audit",
+    "rank",
+    "context",
+    "challenge",
+    "reward",
+    "review",
+    "assignment",
+    "erase",
 ]
 """What an entry records: a result of the command of that name, a review, who was to review (once), or an erasure."""
 Kept: TypeAlias = Literal["all", "record", "digests"]

@@ -22,10 +22,15 @@ class ContextFinding:
     reasons: tuple[str, ...] = ()
     """What was seen, in words."""
 
+    @property
+    def word(self) -> str:
+        """Yes or no."""
+        return "yes" if self.holds else "no"
+
     def __str__(self) -> str:
         sure = "" if self.probability is None else f" ({percent(self.probability)})"
         reasons = f": {visible_line('; '.join(self.reasons))}" if self.reasons else ""
-        return f"{'yes' if self.holds else 'no'}{sure}{reasons}"
+        return f"{self.word}{sure}{reasons}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +62,27 @@ class ContextReport:
     """What judged."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
+    id: str | None = None
+    """Name of its row, if it came from a file."""
     kind: Literal["context"] = "context"
     """Distinguishes records in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
 
+    @property
+    def passed(self) -> bool:
+        """Whether the sources are enough, and the answer, if there is one, addresses the question."""
+        return self.sufficient.holds and (self.addresses is None or self.addresses.holds)
+
+    @property
+    def relevant_sources(self) -> int:
+        """How many sources contribute to the answer."""
+        return sum(one.holds for one in self.relevant)
+
     def __str__(self) -> str:
-        count = sum(one.holds for one in self.relevant)
         lines = [f"Sufficient: {self.sufficient}"]
         lines += [f"Addresses the question: {self.addresses}"] if self.addresses else []
-        lines += [f"Relevant: {count} of {len(self.relevant)} sources"]
+        lines += [f"Relevant: {self.relevant_sources} of {len(self.relevant)} sources"]
         lines += [
             f"  {visible_line(source.title or source.id)}: {one}"
             for source, one in zip(self.sources, self.relevant, strict=True)
