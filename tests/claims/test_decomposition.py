@@ -101,6 +101,7 @@ def test_a_shared_pronoun_is_traced_to_the_name_before_it() -> None:
         ("**Ingredients:**", "heading"),
         ("To make ghee at home, follow these steps:", "heading"),
         ("Here are the orders from Ann's e-mail as JSON:", "greeting"),
+        ("Here are the key facts about Solvanex 400 mg:", "greeting"),
         ("Please consult a doctor.", "instruction"),
         ("I think it is lovely.", "opinion"),
         ("I don't know.", "abstained"),
@@ -330,3 +331,17 @@ def test_rows_of_csv_are_read_with_the_heads_of_their_columns(answer: str) -> No
 @pytest.mark.parametrize("answer", ["Paris, France\nRome, Italy", "Ann,Bob\nCid,Dan,Eve", f"a,b\n{'x' * 200_000},c"])
 def test_lines_with_commas_are_not_csv_without_heads_and_even_rows(answer: str) -> None:
     assert all("[" not in claim.text for claim in decompose(answer).claims)
+
+
+def test_items_that_open_with_a_key_keep_what_they_belong_to() -> None:
+    answer = "- Linen shirts\n  - Washing: not allowed\n  - Spin: max. 800 rpm\n"
+    stated = [claim.text for claim in decompose(answer).claims]
+    assert stated[-2:] == ["[Linen shirts:] Washing: not allowed", "[Linen shirts:] Spin: max. 800 rpm"]
+
+
+def test_a_bold_label_of_six_words_opens_a_line_of_its_own() -> None:
+    answer = "**Daily dose:** 3 tablets in 24 hours\n**Longest use without asking a doctor:** 4 days"
+    assert [claim.text for claim in decompose(answer).claims] == [
+        "[Daily dose:] 3 tablets in 24 hours",
+        "[Longest use without asking a doctor:] 4 days",
+    ]

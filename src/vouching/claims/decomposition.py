@@ -25,6 +25,8 @@ from vouching.text.structures import Piece, named, structured_pieces
 from vouching.types import Claim, NonClaim, Span
 
 _PRONOUN = re.compile(r"[\"“'‘*_(]*(?:he|she|it|they|this|these|his|her|its|their)\b", re.IGNORECASE)
+_LONGEST_KEY = 4
+"""In words."""
 _NAME = re.compile(r"(?:[A-Z][\w.'’-]*|\d+)(?:\s+(?:of\s+|the\s+|de\s+|van\s+)?[A-Z0-9][\w.'’-]*)*")
 _LABEL_LINE = re.compile(r"^[ \t]*[*_]{0,3}[^\W\d_][^\n:*]{0,60}:[*_]{0,3}(?=[ \t]+\S)", re.MULTILINE)
 _FIRST_WORDS = frozenset(
@@ -174,7 +176,7 @@ class _Found:
         elif reason or answers or needs_question(sentence.text):
             self.heading = named(sentence.text.lstrip("# ")) if reason == "heading" else self.heading
             self.non_claims.append(NonClaim(sentence, reason or "fragment"))
-        elif (head := self._belongs_to(label, is_item)) and not finite_verb(sentence.text):
+        elif (head := self._belongs_to(label, is_item)) and _is_field(sentence.text):
             self._state(sentence, f"[{head}:] {sentence.text}", head)
         else:
             self._split(sentence)
@@ -235,6 +237,12 @@ def _prose(response: str, start: int, end: int) -> Iterator[Piece]:
             yield Piece(footnote.end(), last, "prose")
         else:
             yield Piece(first, last, "fragment" if footnote else "prose")
+
+
+def _is_field(text: str) -> bool:
+    """Whether an item is a phrase or opens with a key ("Music: not allowed"), and so needs what it belongs to."""
+    key, colon, _ = text.partition(": ")
+    return not finite_verb(text) or bool(colon and len(key.split()) <= _LONGEST_KEY and not finite_verb(key))
 
 
 def _indent(response: str, start: int) -> int | None:

@@ -70,8 +70,10 @@ _ABOUT_ANSWER = re.compile(
         accurate|inaccurate)(?:\ (?:statement|understanding))?|\w+\ (?:question|point))\W*$""",
     re.VERBOSE | re.IGNORECASE,
 )
-_LEAD_IN = re.compile(r"(?:here(?:['’]s| (?:is|are))|below (?:is|are)|the following (?:is|are))\b\D*[:：]", re.I)
-"""What presents the text below it, whatever names it has: "Here are the orders from Ann's e-mail as JSON:"."""
+_LEAD_IN = re.compile(
+    r"(?:here(?:['’]s| (?:is|are))|below (?:is|are)|the following (?:is|are))\b(?!(?: \w+){0,2} \d)[^:]*[:：]", re.I
+)
+"""What presents the text below it, whatever it names, but does not count: "Here are the orders of Ann as JSON:"."""
 _KINDS: tuple[tuple[re.Pattern[str], Reason], ...] = (
     (_WRITER, "greeting"),
     (_TO_READER, "instruction"),

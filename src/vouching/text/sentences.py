@@ -22,10 +22,10 @@ LIST_MARKER = re.compile(
 
 LABEL = re.compile(
     r"(?:\*\*Step[ ]\d{1,3}(?::\*\*|\*\*:)|Step[ ]\d{1,3}:"
-    r"|\*\*[^\s*:|]{1,30}(?:[ ][^\s*:|]{1,30}){0,2}(?::\*\*|\*\*:))[^\S\r\n]+(?=\S)",
+    r"|\*\*[^\s*:|]{1,30}(?:[ ][^\s*:|]{1,30}){0,5}(?::\*\*|\*\*:))[^\S\r\n]+(?=\S)",
     re.IGNORECASE,
 )
-"""What introduces a sentence, with the blanks after it: one to three bold words with a colon, or "Step 1:"."""
+"""What introduces a sentence, with the blanks after it: one to six bold words with a colon, or "Step 1:"."""
 
 _LINE = re.compile(r"[^\r\n]++")
 _FENCE = re.compile(r"[ \t]*(`{3,}+|~{3,}+)[ \t]*([\w+-]*)")
@@ -58,7 +58,7 @@ _NEVER_FINAL = frozenset(
 )
 _BEFORE_NUMBER = frozenset(
     str.split("""no nos nr fig figs p pp vol vols ch chap sec sect art arts eq eqs ca c b d r est ver op par tab
-        ref refs""")
+        ref refs max min""")
 )
 _SOMETIMES_FINAL = frozenset(
     str.split("""st ave blvd rd inc ltd co corp bros jr sr dept univ assn ph.d m.sc b.sc etc al ed eds trans jan
@@ -230,6 +230,8 @@ def abbreviates(before: str, after: str) -> bool:
     (True, False, False)
     >>> abbreviates("by J. R", "Tolkien"), abbreviates("take vitamin C", "Smith did")
     (True, False)
+    >>> abbreviates("for at least min", "30 kg"), abbreviates("It took 5 min", "30 people left")
+    (True, False)
     """
     words = before.split()[-2:]
     word = words[-1].lstrip(_OPENERS)
@@ -238,7 +240,8 @@ def abbreviates(before: str, after: str) -> bool:
         return True
     initial = len(word) == 1 and word.isupper() and words[0].lower() not in _LABELLED
     if key in _BEFORE_NUMBER and (after[:1].isdigit() or not initial):
-        return after[:1].isdigit()
+        is_unit = key == "min" and words[0][-1:].isdigit()
+        return after[:1].isdigit() and not is_unit
     if not (initial or key in _SOMETIMES_FINAL or _DOTTED.fullmatch(key)):
         return False
     following_word = _NEXT_WORD.match(after)
