@@ -79,3 +79,10 @@ def test_a_field_of_a_structured_answer_is_read_as_a_phrase(claim: str, read: st
     found = reworded(claim, "The car is for sale.")
     assert found.text.lower() == read.lower()  # a claim in one case is put into the usual one
     assert all(0 <= start <= end <= len(found.claim) for start, end, _, _ in found.places)
+
+
+def test_a_field_whose_end_is_not_read_as_it_stands_counts_as_read() -> None:
+    found = reworded("refundable: true", "The car is for sale.")
+    even = {"supported": 0.5, "contradicted": 0.3, "not_found": 0.2}
+    read = found.back(SoftReading(even, {}, (), 0.0, 1, 1, (), len(found.text)))  # type: ignore[arg-type]
+    assert read.claim_read == len("refundable: true")

@@ -47,7 +47,8 @@ class Reworded:
             return reading
         moved = (replace(match, claim_span=self._span(match.claim_span)) for match in reading.matches)
         matches = (match for match in moved if match.claim_span.text)  # words that were put in have no place
-        read = self._offsets(reading.claim_read, reading.claim_read)[1]
+        is_whole = reading.claim_read >= len(self.text)
+        read = len(self.claim) if is_whole else self._offsets(reading.claim_read, reading.claim_read)[1]
         return replace(reading, matches=tuple(matches), claim_read=read)
 
     def _span(self, span: Span) -> Span:
