@@ -421,7 +421,7 @@ _RANKINGS = (
         "yours",
         {"test": ("rankings/*.jsonl*",)},
         rankings.fgveribench,
-        "create it with vouch bench build",
+        "create it with recipes/rank/build.py",
         kind="rankings",
     ),
     DataSet(

@@ -1,4 +1,4 @@
-"""``vouch bench``: list and validate public data sets, compare runs, build ranking sets; ``bench_run`` has ``run``."""
+"""``vouch bench``: list and validate public data sets, compare runs; ``bench_run`` has ``run``."""
 
 from __future__ import annotations
 
@@ -215,38 +215,8 @@ def _without_interval(comparison: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} has no interval: {difference['why_not']}"
 
 
-_Input = Annotated[
-    Path,
-    typer.Option(
-        "--input", metavar="ROWS", help="Questions with references; with --voter or --votes, rows built with --judge."
-    ),
-]
-_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the rows or votes: .jsonl.")]
-_Models = Annotated[
-    list[str] | None, typer.Option("--model", metavar="NAME", help="Language model that answers. Can be repeated.")
-]
-_Judge = Annotated[str | None, typer.Option(metavar="NAME", help="Language model that labels and compares answers.")]
-_PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Number of answers from each model.")]
-_Voter = Annotated[bool, typer.Option("--voter", metavar="", help="Ask at the terminal whether each row is right.")]
-_Votes = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="PATH", help="File with one person's votes, from --voter. Can be passed up to three times."),
-]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted step.")]
-_BUILD_EPILOG = """
-**Examples**
-
-vouch bench build --input questions.jsonl --model openai/gpt-4o-mini --model local:/qwen --judge openai/gpt-4o
---output built.jsonl
-
-vouch bench build --input built.jsonl --voter --output ada.jsonl
-
-vouch bench build --input built.jsonl --votes ada.jsonl --votes bob.jsonl --votes cy.jsonl --output mine.jsonl
-
-**Exit status**: 0 done; 2 invalid command line, input or output; 3 some questions could not be used, or the step ended
-early (resume with --resume).
-"""
 
 
 _GENERATE_EPILOG = """
@@ -312,53 +282,6 @@ def generate_command(
         requests = requests_of(data_set, folder, "test", limit)
         writer = Writer(open_model(model), generations, temperature, top_p, max_tokens, seed)
         done, report = write_responses(requests, output, writer, resume, show_rows)
-    for line in report:
-        write_error(line)
-    raise typer.Exit(Exit.OK if done else Exit.INCOMPLETE)
-
-
-@app.command("build", epilog=_BUILD_EPILOG)
-def build_command(
-    input: _Input,
-    output: _Output,
-    model: _Models = None,
-    judge: _Judge = None,
-    per_model: _PerModel = 1,
-    voter: _Voter = False,
-    votes: _Votes = None,
-    seed: _Seed = 0,
-    resume: _Resume = False,
-) -> None:
-    """Build your own ranking set as FGVeriBench was built: answers, labels from a model, and votes of three people.
-
-    Rows without votes are marked as verified by a model only. Put the finished set into the folder rankings of the data
-    folder and run it as own_rankings.
-    """
-    from vouching.bench.build import built_rows, count_votes, ranking_work, vote
-
-    with usage_errors():
-        if output.suffix != ".jsonl":
-            raise InputError(f"--output must end in .jsonl, got {output}")
-        if voter + bool(votes) + (judge is not None) != 1:
-            raise InputError(
-                "choose one step: --judge NAME to build rows, --voter to vote, or --votes PATH to count votes"
-            )
-        if judge is None and model:
-            raise InputError("--model requires --judge: models answer only in the first step")
-        if voter:
-            done, report = vote(input, output, resume, typer.get_text_stream("stdin"), typer.echo)
-        elif votes:
-            done, report = True, count_votes(input, output, votes)
-        else:
-            settings = {
-                "command": "bench build",
-                "models": ",".join(model or ()),
-                "judge": judge or "",
-                "per_model": per_model,
-                "seed": seed,
-            }
-            work = ranking_work(model or [], judge or "", per_model, seed)
-            done, report = built_rows(str(input), output, work, settings, resume, show_rows)
     for line in report:
         write_error(line)
     raise typer.Exit(Exit.OK if done else Exit.INCOMPLETE)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.bench.build import (
+from recipes.rank.build import (
     RankingBuilder,
     Vote,
     agreement,

@@ -1,4 +1,4 @@
-"""``vouch bench build``: three steps from questions to a set, which ``vouch bench run`` can run."""
+"""``python recipes/rank/build.py``: three steps from questions to a set, which ``vouch bench run`` can run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from recipes.rank.build import count_votes, main, vote
 from tests.bench.ranking_samples import question_row
 from tests.bench.samples import write_rows
-from tests.cli.test_bench import bench, refused
-from vouching.bench.build import count_votes, vote
+from tests.cli.test_bench import bench
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -22,7 +22,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     """Three rows of the first step."""
-    rows = [{**question_row(number), "verified": "model", "votes": {}} for number in range(3)]
+    rows = [{**question_row(number), "verified": "model", "votes": dict[str, str]()} for number in range(3)]
     return write_rows(tmp_path / "built.jsonl", rows)
 
 
@@ -76,13 +76,14 @@ def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> N
     ],
 )
 def test_steps_that_do_not_fit_are_refused(
-    arguments: tuple[str, ...], complaint: str, built: Path, tmp_path: Path
+    arguments: tuple[str, ...], complaint: str, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     placed = [str(built) if one == "BUILT" else one for one in arguments]
-    assert complaint in refused("build", "--input", built, "--output", tmp_path / "out.jsonl", *placed)
+    assert main(["--input", str(built), "--output", str(tmp_path / "out.jsonl"), *placed]) == 2
+    assert complaint in capsys.readouterr().err
 
 
-def test_votes_are_on_rows_of_the_first_step_alone(tmp_path: Path) -> None:
+def test_votes_are_on_rows_of_the_first_step_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     questions = write_rows(tmp_path / "questions.jsonl", [{"id": "q", "question": "When?", "reference": "1973"}])
-    said = refused("build", "--input", questions, "--output", tmp_path / "votes.jsonl", "--voter")
-    assert "expected a file written with --judge" in said
+    assert main(["--input", str(questions), "--output", str(tmp_path / "votes.jsonl"), "--voter"]) == 2
+    assert "expected a file written with --judge" in capsys.readouterr().err

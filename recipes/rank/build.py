@@ -3,6 +3,10 @@
     answers of several models -> a judge labels each by the reference -> one correct, one intermediate and one incorrect
     -> the judge confirms their order -> three people vote; a row that two of them reject is dropped
 
+    python recipes/rank/build.py --input questions.jsonl --model A --model B --judge J --output built.jsonl
+    python recipes/rank/build.py --input built.jsonl --voter --output ada.jsonl
+    python recipes/rank/build.py --input built.jsonl --votes ada.jsonl --votes bob.jsonl --output mine.jsonl
+
 There are three steps, each from a file to a file: :func:`built_rows`, :func:`vote`, :func:`count_votes`. Rows without
 human votes are marked ``verified``: "model". Not supported: choosing questions with one unambiguous answer; a web page
 for voting.
@@ -10,8 +14,10 @@ for voting.
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +29,8 @@ import numpy as np
 
 from vouching.bench.multihop import question_of
 from vouching.bench.rankings import LABELS, fgveribench_row
-from vouching.errors import InputError
+from vouching.cli.streams import Exit, show_rows, write_error
+from vouching.errors import InputError, VouchError
 from vouching.methods.discriminative.marking import Candidate, Judge, RankQuestion, answers_of
 from vouching.metrics import cohen_kappa
 from vouching.models.open import open_model
@@ -353,3 +360,52 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             if row.fields is None:
                 raise InputError(f"{reader.name}, {row.place}: {row.problem}")
             yield dict(row.fields)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one step; 0, 2 for options or files that cannot be used, or 3 if some questions could not be used."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--input", type=Path, required=True, help="questions with references; later, the rows built")
+    parser.add_argument("--output", type=Path, required=True, help="file for the rows or votes: .jsonl")
+    parser.add_argument("--model", action="append", default=[], help="language model that answers; can be repeated")
+    parser.add_argument("--judge", help="language model that labels and compares answers")
+    parser.add_argument("--per-model", type=int, default=1, help="number of answers from each model")
+    parser.add_argument("--voter", action="store_true", help="ask at the terminal whether each row is right")
+    parser.add_argument("--votes", type=Path, action="append", default=[], help="file of --voter; up to three times")
+    parser.add_argument("--seed", type=int, default=0, help="seed for all sampling")
+    parser.add_argument("--resume", action="store_true", help="resume an interrupted step")
+    try:
+        done, report = _step(parser.parse_args(arguments))
+    except VouchError as error:
+        write_error(str(error))
+        return Exit.USAGE
+    for line in report:
+        write_error(line)
+    return Exit.OK if done else Exit.INCOMPLETE
+
+
+def _step(given: argparse.Namespace) -> Made:
+    """One step with these options. Raises InputError if they select none, or do not fit together."""
+    if given.output.suffix != ".jsonl":
+        raise InputError(f"--output must end in .jsonl, got {given.output}")
+    if given.voter + bool(given.votes) + (given.judge is not None) != 1:
+        raise InputError("choose one step: --judge NAME to build rows, --voter to vote, or --votes PATH to count votes")
+    if given.judge is None and given.model:
+        raise InputError("--model requires --judge: models answer only in the first step")
+    if given.voter:
+        return vote(given.input, given.output, given.resume, sys.stdin, print)
+    if given.votes:
+        return True, count_votes(given.input, given.output, given.votes)
+    settings = {
+        "command": "bench build",
+        "models": ",".join(given.model),
+        "judge": given.judge,
+        "per_model": given.per_model,
+        "seed": given.seed,
+    }
+    work = ranking_work(given.model, given.judge or "", given.per_model, given.seed)
+    return built_rows(str(given.input), given.output, work, settings, given.resume, show_rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
