@@ -11,7 +11,7 @@ from itertools import takewhile
 from vouching.embedded.denials import denied_clause, denies_in_part
 from vouching.embedded.diagnosis import decisive, is_verbatim
 from vouching.embedded.features import Segment, comparisons_of, measure
-from vouching.embedded.phrasing import Edit, phrases
+from vouching.embedded.phrasing import ANSWERED, Edit, phrases
 from vouching.embedded.voice import Mentioned, compare_in_own_voice
 from vouching.reading.casing import has_one_case, in_usual_case
 from vouching.reading.evidence import SourceIndex, usual_form
@@ -138,6 +138,8 @@ def compare(claim: str, index: SourceIndex) -> Compared:
         read = in_usual_case(read, index.forms(find_words(read)), usual_form)
     whole = replace(plain, text=read)
     text = statement_of(read)
+    if answered := ANSWERED.fullmatch(read):
+        text = text[: answered.start("answer")].ljust(len(text))
     clause = denied_clause(text)
     if clause:
         text = " " * clause[0] + text[slice(*clause)] + " " * (len(text) - clause[1])

@@ -16,6 +16,10 @@ _FIELD = re.compile(
 )
 _CELL = re.compile(r"\|\s*(?:\[(?P<key>[^\[\]\n]+):\]\s*)?(?P<value>[^|\n]*[^|\s])\s*(?:\|\s*$)?")
 _ANSWER = re.compile(r'[ "]*(?:(true|yes)|false|no)[ "]*', re.IGNORECASE)
+ANSWERED = re.compile(
+    r"\s*(?=[^:|]*:)(?:\[[^\[\]]*:\]\s*)?(?:[^\s|:\[][^:|]*:\s+)?(?P<answer>(?:true|false|yes|no)\s*)", re.IGNORECASE
+)
+"""A field whose value says whether its key holds; no source says "true"."""
 _EMPHASIS = re.compile(r"\*\*")
 
 
