@@ -35,14 +35,9 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from recipes.theory.checklist import relaxation_gap, strict_success  # noqa: E402
+from recipes.theory.quality import VerifierQuality, mse_checklist, mse_single, theorem_1  # noqa: E402
 from recipes.worlds.effects import decide, effect_of  # noqa: E402
 from recipes.worlds.instructions import InstructionsWorld, follow, followed  # noqa: E402
-from vouching.methods.checklist.quality import (  # noqa: E402
-    VerifierQuality,
-    mse_checklist,
-    mse_single,
-    theorem_1,
-)
 
 OUTPUT = ROOT / "docs/results/reproductions/noise/noise.json"
 Floats: TypeAlias = NDArray[np.float64]

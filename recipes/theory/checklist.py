@@ -1,6 +1,6 @@
 """Propositions and corollaries on checklists and single judgments (Soft-RLVR, section 3.1 and App. A.4).
 
-Symbols and limits are those of ``vouching.methods.checklist.quality``, which has what planning needs. Corollaries 1 to
+Symbols and limits are those of ``quality.py``, which has what planning needs. Corollaries 1 to
 3 on the number of items are computed by the paper's bounds and exactly. The partition term is in ``partition.py``.
 """
 
@@ -11,8 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouching.errors import InputError
-from vouching.methods.checklist.quality import (
+from recipes.theory.quality import (
     VerifierQuality,
     bias_checklist,
     item_variance,
@@ -20,6 +19,7 @@ from vouching.methods.checklist.quality import (
     mse_single,
     yes_rate,
 )
+from vouching.errors import InputError
 from vouching.metrics.arrays import FloatArray
 
 _ROUNDING = 1e-9

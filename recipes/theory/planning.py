@@ -18,8 +18,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from recipes.theory.rates import Judged, JudgedCompletion, judged
-from vouching.methods.checklist.quality import (
+from recipes.theory.quality import (
     VerifierQuality,
     bias_checklist,
     bias_condition,
@@ -29,6 +28,7 @@ from vouching.methods.checklist.quality import (
     mse_single,
     theorem_1,
 )
+from recipes.theory.rates import Judged, JudgedCompletion, judged
 from vouching.metrics.arrays import FloatArray, quotient
 from vouching.metrics.intervals import Interval, Statistic, bca_each, wilson
 

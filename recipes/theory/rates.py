@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from recipes.theory.quality import VerifierQuality, yes_rate
 from vouching.errors import InputError
 from vouching.judging.votes import Votes
-from vouching.methods.checklist.quality import VerifierQuality, yes_rate
 from vouching.metrics.arrays import FloatArray
 from vouching.metrics.groups import document_numbers
 

@@ -25,7 +25,7 @@ from benchmarks.noise import (
     true_rates,
     updated,
 )
-from vouching.methods.checklist.quality import VerifierQuality
+from recipes.theory.quality import VerifierQuality
 from vouching.train.advantages import group_advantages
 
 QUALITY = VerifierQuality(p=0.9, q=0.7, p_item=0.9, q_item=0.8)

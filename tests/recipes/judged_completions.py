@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from recipes.theory.plan import main
+from recipes.theory.quality import VerifierQuality
 from recipes.theory.rates import JudgedCompletion
-from vouching.methods.checklist.quality import VerifierQuality
 
 
 def simulated(

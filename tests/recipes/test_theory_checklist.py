@@ -23,8 +23,7 @@ from recipes.theory.checklist import (
     variance_checklist,
     variance_single,
 )
-from vouching.errors import InputError
-from vouching.methods.checklist.quality import (
+from recipes.theory.quality import (
     VerifierQuality,
     bias_checklist,
     bias_condition,
@@ -35,6 +34,7 @@ from vouching.methods.checklist.quality import (
     theorem_1,
     yes_rate,
 )
+from vouching.errors import InputError
 
 ROUND = VerifierQuality(p=0.6, q=0.7, p_item=0.9, q_item=0.8)
 """Alpha .3, alpha' .7."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from recipes.theory.quality import VerifierQuality
 from tests.recipes.judged_completions import planned, simulated
 from vouching.cli.streams import Exit
-from vouching.methods.checklist.quality import VerifierQuality
 
 FAIR_ITEMS = VerifierQuality(p=0.6, q=0.6, p_item=0.95, q_item=0.9)
 

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from recipes.theory.planning import plan_verification
+from recipes.theory.quality import VerifierQuality
 from recipes.theory.rates import JudgedCompletion
 from tests.recipes.judged_completions import simulated
-from vouching.methods.checklist.quality import VerifierQuality
 
 FAIR_ITEMS = VerifierQuality(p=0.6, q=0.6, p_item=0.95, q_item=0.9)
 LENIENT_ITEMS = VerifierQuality(p=0.9, q=0.9, p_item=0.9, q_item=0.3)

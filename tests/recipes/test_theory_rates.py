@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from recipes.theory.quality import VerifierQuality
 from recipes.theory.rates import JudgedCompletion, judged, pass_chance
 from tests.recipes.judged_completions import simulated
 from vouching.errors import InputError
-from vouching.methods.checklist.quality import VerifierQuality
 
 TABLE_2 = VerifierQuality(p=0.477, q=0.662, p_item=0.873, q_item=0.717)
 YES, NO, UNCLEAR = True, False, None

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
     from vouching.methods.checklist.game import ChecklistGame
     from vouching.methods.checklist.lint import encoder_similarity, lint
-    from vouching.methods.checklist.quality import VerifierQuality, bias_condition, mse_checklist, mse_single
     from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
     from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
     from vouching.methods.discriminative.open import open_ranker, open_scorer
@@ -140,11 +139,9 @@ __all__ = [
     "StructuredGame",
     "StructuredVerifier",
     "UnitState",
-    "VerifierQuality",
     "as_proposal",
     "as_task",
     "best_of",
-    "bias_condition",
     "binary_reward",
     "bind",
     "case_quality",
@@ -158,8 +155,6 @@ __all__ = [
     "levels",
     "lint",
     "method_for",
-    "mse_checklist",
-    "mse_single",
     "open_blinded",
     "open_embedded",
     "open_ranker",

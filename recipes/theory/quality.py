@@ -5,8 +5,7 @@ A reward stands in for strict success S, the product of the K item labels Y. Bot
 ‖s‖²; all figures here omit that factor. p and q are the true positive and true negative rates of a judgment of the
 whole response with respect to S, p' and q' (``p_item``, ``q_item``) those of a judgment of one item with respect to its
 Y. Delta, the relaxation gap, is the mean of the labels minus S. With rates and gap held fixed, a checklist of K items
-has the MSE A² + rho v + (1 - rho) v / K: bias A, mean variance v of a judgment, correlation rho. The propositions that
-only the paper needs are in ``recipes/theory``.
+has the MSE A² + rho v + (1 - rho) v / K: bias A, mean variance v of a judgment, correlation rho.
 
 Not supported: rates that differ from item to item; votes, which only change the rates; and the effect of splitting an
 instruction further, which changes the rates and the gap (a response that fails one of K items has the gap 1 - 1 / K).
