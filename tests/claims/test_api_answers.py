@@ -154,6 +154,24 @@ def test_rows_have_answers_with_citations_and_the_cited_texts_are_sources_where_
     assert [source.text for source in report.sources] == ["The bridge opened in 1973."]
 
 
+RESULTS: list[dict[str, Any]] = [
+    {"type": "mcp_tool_result", "tool_use_id": "m", "content": [{"type": "text", "text": "It is 5 km."}]},
+    {"type": "code_execution_tool_result", "content": {"type": "view_result", "content": "It is 5 km."}},
+    {"type": "function_call_output", "output": [{"type": "output_text", "text": "It is 5 km."}]},
+    {"type": "compaction", "content": "It is 5 km."},
+]
+
+
+@pytest.mark.parametrize("block", RESULTS)
+def test_what_a_tool_returned_is_not_read_as_the_answer(block: dict[str, Any]) -> None:
+    said = {"type": "text", "text": "It is 6 km."}
+    assert read_answer({"role": "assistant", "content": [block, said]}).text == "It is 6 km."
+    assert (
+        read_answer({"output": [block, {"type": "message", "role": "assistant", "content": [said]}]}).text
+        == said["text"]
+    )
+
+
 def test_json_without_citations_is_an_answer_in_json() -> None:
     text = json.dumps({"content": "It opened.", "year": 1973})
     assert read_answer(text).text == text

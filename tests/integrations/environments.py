@@ -180,6 +180,7 @@ ENVIRONMENTS = {
         extras="serve",
         kind="npm",
     ),
+    "anthropic": Environment("answers with citations", ("anthropic==2.14.0", "openai"), ("test_api_citations.py",)),
     "langfuse": Environment("evaluator (example)", ("langfuse==5.0.4",), (), "langfuse_evaluator"),
 }
 

@@ -22,6 +22,8 @@ from vouching.types.visible import shown_json
 AnswerLike: TypeAlias = "str | Mapping[str, Any] | Sequence[Mapping[str, Any]] | object"
 """A text, or an answer of an API: the response, its message, or its blocks, as JSON or objects of a client."""
 _TEXT_TYPES = ("text", "output_text")
+_MESSAGE_TYPES = (None, "message", "ai")
+"""Types of what holds the words of an answer; other blocks are calls of tools, their results, and thoughts."""
 _BETWEEN_PARTS = "\n\n"
 """Between the parts of an answer of OpenAI; Anthropic's blocks are stretches of one text."""
 
@@ -153,9 +155,12 @@ def _parts(data: Any, depth: int = 4) -> Iterator[_Part]:
     if not isinstance(data, dict):
         return
     fields = cast("dict[str, Any]", data)
+    if fields.get("type") not in (*_MESSAGE_TYPES, *_TEXT_TYPES):
+        return
     content = fields.get("text") if fields.get("type") in _TEXT_TYPES else fields.get("content")
     if fields.get("role", "assistant") == "assistant" and isinstance(content, str) and "choices" not in fields:
         holders = [*_objects(fields.get("citations")), *_objects(fields.get("annotations"))]
+        holders = [one for one in holders if one.get("type") != "file_path"]  # a file that the model made
         yield _Part(content, holders, joined=fields.get("type") == "text")
     elif depth and fields.get("role", "assistant") == "assistant":
         choices = _objects(fields.get("choices"))[:1]
