@@ -38,6 +38,18 @@ SERVER: tuple[tuple[str, str, str, str], ...] = (
         "stop_ends",
     ),
     (
+        "SIGTERM while a model or an upstream server is silent",
+        "503 after `shutdown_seconds` (proxy: 5 s); the server ends at most 5 seconds later, with status 0",
+        "workers",
+        "does_not_answer or upstream_server_answers",
+    ),
+    (
+        "SIGTERM while a worker is stuck",
+        "it is killed 7 seconds after `shutdown_seconds`; the server ends with status 0",
+        "workers",
+        "is_stuck",
+    ),
+    (
         "PostgreSQL restarts under load",
         "503 with `Retry-After` until it is back; no answered row is lost, none is kept twice",
         "history",
@@ -57,14 +69,13 @@ SERVER: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "a source that takes a minute",
-        "504 after `timeout_seconds`; health answers meanwhile; its place stays taken "
-        "until the source answers or gives up",
+        "504 after `timeout_seconds`; health answers meanwhile; its place is free",
         "faults",
         "takes_a_minute",
     ),
     (
         "a request that takes too long",
-        "504; the work ends before its next claim, its place stays taken until then",
+        "504; its process is ended, and its place is free",
         "access",
         "takes_too_long",
     ),

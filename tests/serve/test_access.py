@@ -318,7 +318,7 @@ def test_a_full_server_says_when_to_come_back_and_stays_healthy() -> None:
         assert service.pool.taken == 0
 
 
-def test_work_that_takes_too_long_ends_between_claims() -> None:
+def test_work_that_takes_too_long_ends_with_its_time_and_its_place_is_free() -> None:
     with served(policy({"claims": 5_000}, timeout_seconds=0.4)) as (url, service):
         long = {"response": "The bridge has three towers. " * 4_000, "sources": [BRIDGE]}
         answer = httpx2.post(f"{url}/v1/check-response", json=long, timeout=60)

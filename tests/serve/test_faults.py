@@ -83,6 +83,7 @@ def test_a_source_that_takes_a_minute_is_an_error_to_retry_while_health_answers(
             assert (health["status"], health["waiting"]) == ("ok", 1)
             asking.join()
             assert [error.can_retry for error in errors] == [True]
+            assert until(lambda: not service.pool.taken, 5)
 
 
 def test_a_body_of_a_gigabyte_in_chunks_is_refused_early_and_not_held() -> None:

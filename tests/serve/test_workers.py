@@ -11,8 +11,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -132,35 +132,78 @@ def test_a_stop_ends_what_was_begun(running: tuple[str, subprocess.Popen[str], s
         assert len(ledger.search(Filters(kind="check-response"))) == 1
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_model_that_does_not_answer_does_not_keep_a_server_that_was_stopped(workers: int, tmp_path: Path) -> None:
+@contextmanager
+def stopped_while_silent(*arguments: str) -> Generator[tuple[str, Callable[[], None]]]:
+    """A running command whose model or upstream server never answers, and what stops it once that was asked."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(30)
-        model = f"openai/x@http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        settings = tmp_path / "vouch.toml"
-        settings.write_text(f'[serve]\nshutdown_seconds = 1\n[judges.default]\nmodel = "{model}"\n', "utf-8")
-        environment = {**os.environ, "VOUCH_BASE_URL": model.partition("@")[2], "VOUCH_API_KEY": "none"}
-        arguments = [*COMMAND[:-2], "--config", str(settings), "--workers", str(workers)]
-        with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        model = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        environment = {**os.environ, "VOUCH_BASE_URL": model, "VOUCH_API_KEY": "none"}
+        given = [sys.executable, "-m", "vouching", *(argument.replace("SILENT", model) for argument in arguments)]
+        with subprocess.Popen(given, stderr=subprocess.PIPE, text=True, env=environment) as process:
             assert process.stderr is not None
             found = re.search(r"http://\S+", process.stderr.readline())
             assert found
 
-            def ask() -> None:
-                with suppress(httpx2.HTTPError):
-                    httpx2.post(
-                        f"{found[0]}/v1/check", json={"claim": "It has three towers.", "sources": [BRIDGE]}, timeout=60
-                    )
+            def stop() -> None:
+                with silent.accept()[0]:  # it was asked
+                    started = time.monotonic()
+                    process.terminate()
+                    process.communicate(timeout=60)
+                assert process.returncode == 0
+                assert 1 <= time.monotonic() - started < 5 + END_SECONDS + 10
 
-            asking = threading.Thread(target=ask, daemon=True)
-            asking.start()
-            with silent.accept()[0]:  # the model was asked
-                stopped = time.monotonic()
-                process.terminate()
-                process.communicate(timeout=30)
-            assert process.returncode == 0
-            assert 1 <= time.monotonic() - stopped < 1 + END_SECONDS + 10
-            asking.join()
+            try:
+                yield found[0], stop
+            finally:
+                process.kill()
+
+
+def answer_to(url: str, body: dict[str, object], stop: Callable[[], None]) -> httpx2.Response:
+    """What a request gets whose server is stopped in the middle of it."""
+    answers: list[httpx2.Response] = []
+    asking = threading.Thread(target=lambda: answers.append(httpx2.post(url, json=body, timeout=60)), daemon=True)
+    asking.start()
+    stop()
+    asking.join()
+    return answers[0]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_model_that_does_not_answer_does_not_keep_a_server_that_was_stopped(workers: str, tmp_path: Path) -> None:
+    settings = tmp_path / "vouch.toml"
+    settings.write_text("[serve]\nshutdown_seconds = 1\n", "utf-8")
+    command = ["serve", "--address", "127.0.0.1:0", "--config", str(settings), "--workers", workers]
+    command += ["--model", "openai/x@SILENT"]
+    with stopped_while_silent(*command) as (url, stop):
+        answer = answer_to(f"{url}/v1/check", {"claim": "It has three towers.", "sources": [BRIDGE]}, stop)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert answer.json()["error"] == "ServerUnavailableError"
+    assert "the server is stopping" in answer.json()["detail"]
+
+
+def test_a_proxy_that_is_stopped_before_its_upstream_server_answers_says_so() -> None:
+    command = ["proxy", "--address", "127.0.0.1:0", "--upstream", "SILENT", "--model", "embedded:rules"]
+    with stopped_while_silent(*command) as (url, stop):
+        body = {"model": "m", "messages": [{"role": "user", "content": "When?"}], "documents": ["In 1973."]}
+        answer = answer_to(f"{url}/v1/chat/completions", body, stop)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "server_stopping")
+
+
+def test_a_worker_that_is_stuck_is_killed_when_the_server_stops(tmp_path: Path) -> None:
+    settings = tmp_path / "vouch.toml"
+    settings.write_text("[serve]\nshutdown_seconds = 1\n", "utf-8")
+    with command("--workers", "2", "--config", str(settings)) as (url, process):
+        with Client(url, timeout=60) as client:
+            client.check("It has three towers.", BRIDGE)
+        stuck, other = workers_of(process)
+        os.kill(stuck, signal.SIGSTOP)  # it does not even see SIGTERM
+        started = time.monotonic()
+        process.terminate()
+        assert process.wait(60) == 0
+        assert time.monotonic() - started > END_SECONDS  # it had its time
+        assert not Path(f"/proc/{stuck}").exists()
+        assert not Path(f"/proc/{other}").exists()
 
 
 @pytest.mark.parametrize(

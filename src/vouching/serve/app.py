@@ -67,6 +67,7 @@ def build_app(policy: Policy, folder: Path | None = None, on_stop: Callable[[], 
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         with resources:
             yield
+            await service.answered()
 
     app: FastAPI = fastapi.FastAPI(
         title="Vouch",

@@ -23,7 +23,7 @@ from vouching.serve.measures import span
 from vouching.serve.origins import SAFE, from_elsewhere, from_here, is_named_elsewhere
 from vouching.serve.service import Service
 from vouching.serve.sessions import Session, token_of
-from vouching.serve.work import Rejected
+from vouching.serve.work import Rejected, stopping
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -108,17 +108,18 @@ class Gate:
             return
         started = time.perf_counter()
         route = route_of(scope["path"])
-        status = 500
+        status, has_begun = 500, False
         caller = "-"
 
         async def sending(message: Message) -> None:
-            nonlocal status
+            nonlocal status, has_begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, has_begun = message["status"], True
             await send(message)
 
         attributes = {"http.request.method": scope["method"], "http.route": route}
         with (
+            self.service.open_request(),
             self.measures.open.track_inprogress(),
             span(f"{scope['method']} {route}", dict(scope["headers"]), **attributes) as own,
         ):
@@ -134,6 +135,10 @@ class Gate:
                 await self._refuse(problem_of(error), scope, sending)
             except ConnectionError:
                 status = 499
+            except asyncio.CancelledError:
+                # The server stops, and the time for open requests is over. A stream that has begun just breaks off.
+                if not has_begun:
+                    await self._refuse(problem_of(stopping()), scope, sending)
             finally:
                 seconds = time.perf_counter() - started
                 if own is not None:

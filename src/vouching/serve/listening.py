@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 from vouching.errors import ConfigError, InputError, needed
 
 if TYPE_CHECKING:
+    from types import FrameType
+
+    from uvicorn import Server
+
     from vouching.serve.policy import LimitSettings
 
 
@@ -45,7 +50,7 @@ def url_of(listening: socket.socket) -> str:
 
 
 def run_app(app: Callable[..., Any], listening: socket.socket, limits: LimitSettings | None = None) -> None:
-    """Serve until interrupted, within the limits of connections, if given; open requests get five seconds to end."""
+    """Serve until SIGINT or SIGTERM, within the limits of connections, if given; open requests get five seconds."""
     uvicorn = needed("uvicorn", "serve", "an HTTP server")
     more: dict[str, Any] = {}
     if limits is not None:
@@ -54,4 +59,14 @@ def run_app(app: Callable[..., Any], listening: socket.socket, limits: LimitSett
         TimedProtocol.obey(limits)
         more = {"http": TimedProtocol, "limit_concurrency": limits.connections}
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, server_header=False, **more)
-    uvicorn.Server(config).run(sockets=[listening])
+    run_server(uvicorn.Server(config), listening)
+
+
+def run_server(server: Server, listening: socket.socket) -> None:
+    """Run a server; one that is stopped by SIGTERM answers what it cuts off, and its process ends with status 0."""
+    signal.signal(signal.SIGTERM, _stopped)  # uvicorn raises the signal again once it has stopped
+    server.run(sockets=[listening])
+
+
+def _stopped(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)

@@ -31,7 +31,7 @@ from vouching.serve.proxy_hooks import LITELLM, PROMPTFOO, Hooks
 from vouching.serve.proxy_messages import Asked, answers_of, members, parsed_object, read_request
 from vouching.serve.proxy_refusals import RefusedError, read_body, refuse_foreign
 from vouching.serve.proxy_streams import HeldChat, annotation, held_responses, stream_after
-from vouching.serve.work import Pool
+from vouching.serve.work import Pool, stopping
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -86,6 +86,8 @@ class Proxy:
             return await _while_connected(request, self._forward(request, raw))
         except RefusedError as refused:
             return refused.answer()
+        except asyncio.CancelledError:  # the server stops, and the time for open requests is over
+            return RefusedError(503, str(stopping()), "server_stopping").answer()
 
     async def _forward(self, request: Request, raw: bytes) -> Response:
         from starlette.responses import StreamingResponse

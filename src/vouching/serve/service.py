@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,7 +25,7 @@ from vouching.serve.work import Deadline, Job, Pool, too_late
 T = TypeVar("T")
 
 _LEAST_SECONDS = 1.0
-"""Time to keep a result, however late it is."""
+"""Time to keep a result, however late it is, and to send the last errors of a server that stops."""
 
 
 class Service:
@@ -52,6 +53,22 @@ class Service:
         self.judges = Judges(policy, self.kept)
         self.judges.validate()
         self.recorder = Recorder(policy.serve.ledger, self.pool.has_waiting) if policy.serve.ledger else None
+        self._open = 0
+
+    @contextmanager
+    def open_request(self) -> Generator[None]:
+        """Count a request while it is open."""
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+
+    async def answered(self) -> None:
+        """Wait until no request is open: those that were cut off get their errors. A slow caller is not waited for."""
+        end = time.monotonic() + _LEAST_SECONDS
+        while self._open and time.monotonic() < end:
+            await asyncio.sleep(0.01)
 
     def take_request(self, key: Key) -> None:
         """Count a request of a key. Raises ServerUnavailableError if the key has used its requests."""

@@ -82,6 +82,11 @@ def too_late(seconds: float) -> ModelDeadlineError:
     )
 
 
+def stopping() -> ServerUnavailableError:
+    """The error of a request that is open when the server stops, and that does not end in time."""
+    return ServerUnavailableError("the server is stopping, and this request was not answered before: try again", 1, 503)
+
+
 class Pool:
     """Runs work in ``threads`` places; ``queue`` more may wait.
 
@@ -282,7 +287,7 @@ class _Processes:
     def _take(self) -> Process:
         with self._lock:
             if self._closed:
-                raise ServerUnavailableError("the server is stopping: try again", 1, 503)
+                raise stopping()
             return self._idle.pop() if self._idle else self._started()
 
     def _started(self) -> Process:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import socket
 import tempfile
 import threading
@@ -17,7 +16,6 @@ from contextlib import suppress
 from dataclasses import asdict
 from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from uvicorn import Config, Server
@@ -26,6 +24,7 @@ from uvicorn.supervisors import Multiprocess
 from vouching.errors import needed
 from vouching.rows.worker import end_with_parent
 from vouching.serve.app import build_app
+from vouching.serve.listening import run_server
 from vouching.serve.policy import Policy
 from vouching.serve.protocol import TimedProtocol
 from vouching.serve.service import Service
@@ -71,8 +70,7 @@ def serve(policy: Policy, listening: socket.socket) -> None:
         os.environ[_POLICY] = _policy_json(policy)
         os.environ[_FOLDER] = folder
         if policy.serve.workers == 1:
-            signal.signal(signal.SIGTERM, _stopped)  # uvicorn raises the signal again once it has stopped
-            Server(_config(policy, worker_app())).run(sockets=[listening])
+            run_server(Server(_config(policy, worker_app())), listening)
             return
         Service(policy, Path(folder)).close()  # an error shows here, before any worker starts
         os.environ[_PARENT] = str(os.getpid())
@@ -117,10 +115,6 @@ def _end_soon() -> None:
     timer = threading.Timer(END_SECONDS, os._exit, (0,))
     timer.daemon = True
     timer.start()
-
-
-def _stopped(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(0)
 
 
 def _config(policy: Policy, app: Any) -> Config:
