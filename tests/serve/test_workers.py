@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,7 +160,7 @@ def stopped_while_silent(*arguments: str) -> Generator[tuple[str, Callable[[], N
                 process.kill()
 
 
-def answer_to(url: str, body: dict[str, object], stop: Callable[[], None]) -> httpx2.Response:
+def answer_to(url: str, body: dict[str, Any], stop: Callable[[], None]) -> httpx2.Response:
     """What a request gets whose server is stopped in the middle of it."""
     answers: list[httpx2.Response] = []
     asking = threading.Thread(target=lambda: answers.append(httpx2.post(url, json=body, timeout=60)), daemon=True)
