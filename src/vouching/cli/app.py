@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from functools import cache
+from importlib import import_module
 from itertools import islice
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -31,38 +32,37 @@ from vouching.version import __version__
 if TYPE_CHECKING:
     app: typer.Typer
 
-COMMANDS = (
-    "check",
-    "windows",
-    "context",
-    "audit",
-    "follow",
-    "challenge",
-    "answer",
-    "rank",
-    "index",
-    "models",
-    "bench",
-    "data",
-    "reward",
-    "calibrate",
-    "diagnose",
-    "train",
-    "runs",
-    "evolve",
-    "gate",
-    "measure",
-    "replay",
-    "serve",
-    "mcp",
-    "proxy",
-    "ledger",
-    "review",
-    "policy",
-    "schema",
-    "rows",
+_PARTS: tuple[tuple[tuple[str, ...], str, bool], ...] = (
+    (("check",), "vouching.cli.check:app", False),
+    (("windows",), "vouching.cli.windows:app", False),
+    (("context",), "vouching.cli.context:app", False),
+    (("audit",), "vouching.cli.audit:app", False),
+    (("follow",), "vouching.cli.follow:app", False),
+    (("challenge",), "vouching.cli.challenge:app", False),
+    (("answer",), "vouching.cli.answer:app", False),
+    (("rank",), "vouching.cli.rank:app", False),
+    (("index",), "vouching.cli.index:app", True),
+    (("models",), "vouching.cli.models:app", True),
+    (("bench",), "vouching.cli.bench:app", True),
+    (("data",), "vouching.cli.data:app", True),
+    (("reward",), "vouching.cli.reward:app", False),
+    (("calibrate",), "vouching.cli.calibrate:app", False),
+    (("diagnose",), "vouching.cli.train:diagnose_app", True),
+    (("train",), "vouching.cli.train:app", False),
+    (("runs",), "vouching.cli.train:runs_app", True),
+    (("evolve",), "vouching.cli.evolve:app", True),
+    (("rows",), "vouching.cli.spread:app", True),
+    (("gate",), "vouching.cli.gate:app", True),
+    (("measure", "replay"), "vouching.cli.measure:app", False),
+    (("serve",), "vouching.cli.serve:app", True),
+    (("mcp", "proxy"), "vouching.cli.guard:app", False),
+    (("ledger",), "vouching.cli.ledger:app", True),
+    (("review",), "vouching.cli.review:app", True),
+    (("policy",), "vouching.cli.guard:policy_app", True),
 )
-"""The commands, of which only one is loaded if it is the first argument."""
+"""Commands, where they are, and whether they form a group; only the one of the first argument is loaded."""
+COMMANDS = (*(name for names, _, _ in _PARTS for name in names), "schema")
+"""Names of the commands."""
 
 
 def _show_version(given: bool) -> None:
@@ -180,64 +180,10 @@ def app_for(command: str | None = None) -> typer.Typer:
 
 def _parts(command: str | None) -> Iterator[tuple[typer.Typer, str | None]]:
     """What holds a command, and the name of its group; everything for None."""
-
-    def wanted(*names: str) -> bool:
-        return command is None or command in names
-
-    if wanted("check"):
-        from vouching.cli import check
-
-        yield check.app, None
-    if wanted("windows", "context"):
-        from vouching.cli import context, windows
-
-        yield from ((windows.app, None), (context.app, None))
-    if wanted("audit"):
-        from vouching.cli import audit
-
-        yield audit.app, None
-    if wanted("follow"):
-        from vouching.cli import follow
-
-        yield follow.app, None
-    if wanted("challenge"):
-        from vouching.cli import challenge
-
-        yield challenge.app, None
-    if wanted("answer"):
-        from vouching.cli import answer
-
-        yield answer.app, None
-    if wanted("rank"):
-        from vouching.cli import rank
-
-        yield rank.app, None
-    if wanted("index"):
-        from vouching.cli import index
-
-        yield index.app, "index"
-    if wanted("models"):
-        from vouching.cli import models
-
-        yield models.app, "models"
-    if wanted("bench"):
-        from vouching.cli import bench
-
-        yield bench.app, "bench"
-    if wanted("data"):
-        from vouching.cli import data
-
-        yield data.app, "data"
-    if wanted("reward"):
-        from vouching.cli import reward
-
-        yield reward.app, None
-    if wanted("calibrate"):
-        from vouching.cli import calibrate
-
-        yield calibrate.app, None
-    yield from _trainers(wanted)
-    yield from _guards(wanted)
+    for names, place, is_group in _PARTS:
+        if command is None or command in names:
+            module, _, name = place.partition(":")
+            yield getattr(import_module(module), name), names[0] if is_group else None
 
 
 def _added() -> Iterator[tuple[typer.Typer, str | None]]:
@@ -251,54 +197,6 @@ def _added() -> Iterator[tuple[typer.Typer, str | None]]:
             yield load_plugin(entry), name
         except ConfigError as error:
             warnings.warn(str(error), stacklevel=2)
-
-
-def _trainers(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | None]]:
-    """The commands that train, and that look at what was trained."""
-    if wanted("diagnose", "train", "runs"):
-        from vouching.cli import train
-
-        yield from ((train.diagnose_app, "diagnose"), (train.app, None), (train.runs_app, "runs"))
-    if wanted("evolve"):
-        from vouching.cli import evolve
-
-        yield evolve.app, "evolve"
-
-
-def _guards(wanted: Callable[..., bool]) -> Iterator[tuple[typer.Typer, str | None]]:
-    """The commands that guard what others write, and those for what many processes wrote."""
-    if wanted("rows"):
-        from vouching.cli import spread
-
-        yield spread.app, "rows"
-    if wanted("gate"):
-        from vouching.cli import gate
-
-        yield gate.app, "gate"
-    if wanted("measure", "replay"):
-        from vouching.cli import measure
-
-        yield measure.app, None
-    if wanted("serve"):
-        from vouching.cli import serve
-
-        yield serve.app, "serve"
-    if wanted("mcp", "proxy"):
-        from vouching.cli import guard
-
-        yield guard.app, None
-    if wanted("ledger"):
-        from vouching.cli import ledger
-
-        yield ledger.app, "ledger"
-    if wanted("review"):
-        from vouching.cli import review
-
-        yield review.app, "review"
-    if wanted("policy"):
-        from vouching.cli import guard
-
-        yield guard.policy_app, "policy"
 
 
 def __getattr__(name: str) -> typer.Typer:
