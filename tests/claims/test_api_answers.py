@@ -145,6 +145,17 @@ def test_a_citation_of_the_wrong_source_is_a_warning_at_the_claim() -> None:
     assert "misattributed" in [warning.kind for warning in found.warnings]
 
 
+def test_no_source_supports_a_claim_that_fails_beside_the_other_sources() -> None:
+    sources = [
+        {"text": "The ferry Aurora sails from Molde at 07:40. It carries 86 cars.", "id": "aurora.txt"},
+        {"text": "The ferry Borealis sails from Vestnes at 08:05. It carries 64 cars.", "id": "borealis.txt"},
+    ]
+    cited = {"type": "file_citation", "index": 27, "file_id": "f", "filename": "aurora.txt"}
+    part = {"type": "output_text", "text": "The Aurora carries 96 cars.", "annotations": [cited]}
+    report = Checker().check_response({"type": "message", "role": "assistant", "content": [part]}, sources)
+    assert (report.findings[0].passed, [one.outcome for one in report.citations]) == (False, ["no_source"])
+
+
 def test_rows_have_answers_with_citations_and_the_cited_texts_are_sources_where_there_are_none() -> None:
     row = {"response": {"role": "assistant", "content": BLOCKS[:2]}, "sources": SOURCES}
     judged = CHECKER.check_row(row)

@@ -103,6 +103,9 @@ def test_a_shared_pronoun_is_traced_to_the_name_before_it() -> None:
         ("Here are the orders from Ann's e-mail as JSON:", "greeting"),
         ("Here are the key facts about Solvanex 400 mg:", "greeting"),
         ("Please consult a doctor.", "instruction"),
+        ("You may want to double-check this with the dairy's staff.", "instruction"),
+        ("It may be worth checking with the manufacturer.", "instruction"),
+        ("We recommend that you consult a lawyer.", "instruction"),
         ("I think it is lovely.", "opinion"),
         ("I don't know.", "abstained"),
         ("Unable to answer based on given passages.", "abstained"),
@@ -129,11 +132,19 @@ def test_what_states_nothing_is_set_aside_with_its_reason(sentence: str, reason:
         "Here are the 3 towers of Rome:",
         "I have read that smoking is safe.",
         "Enjoyment fell in all five towns.",
+        "You can verify the result with the checksum.",
         "Thanks to Ann Lee, the mill was rebuilt.",
     ],
 )
 def test_anything_checkable_is_a_claim(sentence: str) -> None:
     assert texts(f"{sentence}\n\nRome fell in 476.") == [sentence, "Rome fell in 476."]
+
+
+def test_half_a_sentence_that_speaks_to_the_reader_is_no_claim() -> None:
+    response = "It has 15 trees, and I would advise you to ask a gardener about them."
+    assert (texts(response), reasons(response)) == (["It has 15 trees"], ["greeting"])
+    response = "It has 15 trees, and I can confirm that the oldest was planted in 1802."
+    assert "1802" in " ".join(texts(response))
 
 
 @pytest.mark.parametrize("answer", ["Paris", "1937", "Paris.", "the Eiffel Tower", "**1937**"])

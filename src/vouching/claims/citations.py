@@ -178,15 +178,20 @@ async def _result(
     for at, claim in claims:
         whole = outcomes[at] if claim == outcomes[at].claim else (await verify([claim], sources))[0]
         [alone] = [whole] if len(cited) == len(sources) else await verify([claim], cited)
-        found.append(_compared(alone.attributable, whole.attributable))
+        found.append(_compared(alone, whole))
     return result(min(found, key=_WORST.index) if found else "unverified")
 
 
-def _compared(alone: bool | None, whole: bool | None) -> CitationOutcome:
-    """The outcome of a claim against the cited source alone and against all; None where the judge failed."""
-    if alone:
-        return "supports"
-    return "unverified" if None in (alone, whole) else "other_source" if whole else "no_source"
+def _compared(alone: Outcome, whole: Outcome) -> CitationOutcome:
+    """The outcome of a claim against the cited source alone and against all.
+
+    A source that supports a claim does so beside others too, unless they disagree with it.
+    """
+    if None in (alone.attributable, whole.attributable):
+        return "supports" if alone.attributable else "unverified"
+    if alone.attributable:
+        return "supports" if whole.attributable or whole.relation == "conflicting" else "no_source"
+    return "other_source" if whole.attributable else "no_source"
 
 
 def _given_sources(given: GivenCitation, sources: Sequence[Source]) -> list[Source]:

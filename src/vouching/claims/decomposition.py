@@ -195,12 +195,18 @@ class _Found:
             self._add_clauses(Span(sentence.text[first:last], sentence.start + first, sentence.start + last))
 
     def _add_clauses(self, sentence: Span) -> None:
-        for clause in [Clause(0, len(sentence.text))] if abstention_in(sentence.text) else split_clauses(sentence.text):
+        whole = [Clause(0, len(sentence.text))]
+        clauses = whole if abstention_in(sentence.text) else split_clauses(sentence.text)
+        for clause in clauses:
             text = sentence.text[clause.start : clause.end]
             span = Span(text, sentence.start + clause.start, sentence.start + clause.end)
             if abstention := abstention_in(text):
                 topic = abstention.topic and _moved(abstention.topic, span.start)
                 self.non_claims.append(NonClaim(span, "abstained", topic))
+                continue
+            reason = why_no_claim(text, is_item=False, whole=True, ends_line=False) if len(clauses) > 1 else None
+            if reason in ("greeting", "instruction"):
+                self.non_claims.append(NonClaim(span, reason))
                 continue
             for claim in self._shared(span) or [_claim(span, clause.subject, self.named, self.discourse)]:
                 self.claims.append(replace(claim, id=f"claim-{len(self.claims) + 1}"))

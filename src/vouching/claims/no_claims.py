@@ -34,14 +34,17 @@ _PLACE = rf"""(?:{DOCUMENT_NAMED}
     | (?:\w+\ ){{0,4}}?(?:websites?|pages?|links?|sites?|hotline|above|below|sources?|{_PERSON})\b)"""
 _TURN = rf"""(?:(?:consult|seek|refer\ to|(?:speak|talk)\ (?:to|with)|reach\ out|get\ in\ touch
       |contact(?=\ (?:an?|your|the)\b))\b
-    | (?:see|check(?:\ with|\ out)?|ask|visit|review|read|look\ (?:at|up)|contact)\ {_PLACE})"""
+    | (?:double-check|verify|confirm|check|clarify|discuss)(?:ing)?\ (?:\w+\ ){{0,4}}?with
+      \ (?:[\w'’]+\ ){{0,4}}?{_PERSON}\b
+    | (?:see|check(?:\ with|\ out)?|ask|call|visit|review|read|look\ (?:at|up)|contact)(?:ing)?\ {_PLACE})"""
 """What sends the reader to another text or person."""
 _TO_READER = re.compile(
     rf"""(?:please\ (?!note)|always\ |also\ |just\ |then\ )*(?:{_TURN}
       | (?:feel\ free|make\ sure|remember\ to|try\ to|check\ out|please(?!\ note)\b)
       | (?:do\ not|don['’]t)\ (?:hesitate|forget)\b
       | you\ (?:may|might|should|could|can|must|will)\ (?:\w+\ ){{0,3}}?{_TURN}
-      | it(?:\ (?:is|would\ be|may\ be|might\ be)|['’]s)\ (?:\w+\ ){{1,3}}?to\ {_TURN})""",
+      | we\ (?:recommend|suggest|advise)\ (?:(?:that\ )?you\ (?:to\ )?)?{_TURN}
+      | it(?:\ (?:is|would\ be|may\ be|might\ be)|['’]s)\ (?:\w+\ ){{1,3}}?(?:(?<=worth\ )|to\ ){_TURN})""",
     re.VERBOSE | re.IGNORECASE,
 )
 _WRITER = re.compile(
