@@ -15,7 +15,6 @@ import typer
 from vouching.cli.streams import MAX_NAMED, Exit, draw, progress, usage_errors, write_error, write_json, write_result
 from vouching.errors import InputError
 from vouching.methods.structured.reward_scale import Equal
-from vouching.methods.structured.reward_weights import Variant
 from vouching.rows import STDIN
 
 if TYPE_CHECKING:
@@ -30,10 +29,6 @@ _MAX_NUMBER = 40
 """Maximum length of a right-aligned cell."""
 _File = Annotated[
     str, typer.Argument(help="Rewards from vouch reward, for any method except assurance; - is standard input.")
-]
-_VariantName = Annotated[
-    Variant,
-    typer.Option("--variant", help="Reward variant whose exact ranges are shown next to those found in the rows."),
 ]
 _Equal = Annotated[
     Equal | None,
@@ -96,7 +91,6 @@ def diagnose(context: typer.Context) -> None:
 @app.command("rewards", epilog=_EPILOG)
 def rewards_command(
     file: _File,
-    variant: _VariantName = "paper",
     equal: _Equal = None,
     as_json: _Json = False,
     report: _Report = None,
@@ -117,7 +111,7 @@ def rewards_command(
             rows, problems = read_rewards(file)
             report_problems(problems)
             rows = equal_rewards(rows, equal) if equal else rows
-            diagnosis = diagnosed(rows, variant)
+            diagnosis = diagnosed(rows)
         if report is not None:
             write_diagnosis(report, _title(file), diagnosis, rows)
     _print(asdict(diagnosis), tables_of(diagnosis), as_json)

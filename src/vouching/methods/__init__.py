@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from vouching.methods.discriminative.reward import best_of, ranking_rewards
     from vouching.methods.structured.diagnostics import expected_variances
     from vouching.methods.structured.game import StructuredGame
-    from vouching.methods.structured.levels import levels
     from vouching.methods.structured.reward import binary_reward, structured_reward
     from vouching.methods.structured.reward_scale import LabelScale
     from vouching.methods.structured.reward_weights import structured_weights
@@ -152,7 +151,6 @@ __all__ = [
     "fill",
     "find_rules",
     "followed",
-    "levels",
     "lint",
     "method_for",
     "open_blinded",

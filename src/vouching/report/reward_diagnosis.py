@@ -51,8 +51,6 @@ def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
     if diagnosis.gap is not None:
         yield _label_table(diagnosis.gap)
         yield Table("Wrong labels", ("", ""), [*_bias_rows(diagnosis.gap)])
-    if diagnosis.observed:
-        yield _level_table(diagnosis)
 
 
 def figure(value: float | None, digits: int = 3) -> str:
@@ -118,17 +116,6 @@ def _bias_rows(gap: LabelGap) -> Iterator[tuple[str, str]]:
     yield "difference (above 0: the policy favours Not Attributable)", figure(gap.bias)
 
 
-def _level_table(diagnosis: Diagnosis) -> Table:
-    rows: list[tuple[str, ...]] = []
-    for level in diagnosis.levels:
-        replies, mean = diagnosis.observed.get(level.name, (None, None))
-        published = (level.paper_low, level.paper_high, level.landscape)
-        exact = (level.low, level.high)
-        rows.append((level.name, figure(replies), *(figure(value, 2) for value in (mean, *exact, *published))))
-    head = ("label, reasoning", "replies", "mean", "min", "max", "Table 14 min", "Table 14 max", "Table 1")
-    return Table("Tables 1 and 14", head, rows)
-
-
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -163,10 +150,6 @@ def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Iterator[Chart
     if standard_deviations:
         title = "Groups by the standard deviation of their rewards"
         yield Chart(title, charts.histogram(standard_deviations, title=title, name="standard deviation, unbiased"))
-    if diagnosis.observed:
-        title = "Rewards by quality of the reply"
-        note = "Dot: mean of these replies; line: lowest to highest possible reward; ring: Table 1 of the paper."
-        yield Chart(title, _level_plot(diagnosis, title), note)
     if diagnosis.variance and not any(map(math.isnan, diagnosis.variance.shares)):
         title = "Sources of the variance within groups"
         yield Chart(title, _share_plot(diagnosis.variance, title))
@@ -174,15 +157,6 @@ def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Iterator[Chart
         labels = ("Attributable", "Not Attributable")
         counts = [[sum(row.gold == gold and row.predicted == one for row in rows) for one in labels] for gold in labels]
         yield Chart("Labels", charts.confusion_matrix(counts, labels, title="Labels"))
-
-
-def _level_plot(diagnosis: Diagnosis, title: str) -> str:
-    lines = [
-        charts.ForestRow(level.name, diagnosis.observed[level.name][1], level.low, level.high, level.landscape)
-        for level in diagnosis.levels
-        if level.name in diagnosis.observed
-    ]
-    return charts.forest_plot(lines, title=title, name="reward", ends=(-0.1, 1.3), reference=None, keys="")
 
 
 def _share_plot(variance: PartVariance, title: str) -> str:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vouching.errors import InputError
-from vouching.methods.structured.levels import Level, level_of, levels
-from vouching.methods.structured.reward_weights import Variant
 from vouching.metrics.arrays import FloatArray
 from vouching.types import Label, Reward
 
@@ -136,10 +134,6 @@ class Diagnosis:
     """Proposition 2; None without parts."""
     gap: LabelGap | None
     """None without gold labels."""
-    levels: tuple[Level, ...]
-    """Tables 1 and 14 with their exact ranges, for the given rules and the weights of Algorithm 1."""
-    observed: Mapping[str, tuple[int, float]]
-    """Count and mean total of each quality (``levels.level_of``); empty for other parts."""
 
 
 def group_spread(rows: Iterable[ScoredReply]) -> GroupSpread:
@@ -259,8 +253,8 @@ def label_gap(rows: Iterable[ScoredReply]) -> LabelGap | None:
     )
 
 
-def diagnose(rows: Sequence[ScoredReply], variant: Variant = "paper") -> Diagnosis:
-    """All statistics of ``rows``, and the range of the rewards under the rules of ``variant``.
+def diagnose(rows: Sequence[ScoredReply]) -> Diagnosis:
+    """All statistics of ``rows``.
 
     Raises:
         InputError: no rows, or rows whose parts have different names.
@@ -280,16 +274,7 @@ def diagnose(rows: Sequence[ScoredReply], variant: Variant = "paper") -> Diagnos
         binary=binary_check(rows),
         variance=part_variance(rows),
         gap=label_gap(rows),
-        levels=tuple(levels(variant)),
-        observed=_observed(rows) if names >= {"format", "alignment", "chain", "label"} else {},
     )
-
-
-def _observed(rows: Iterable[ScoredReply]) -> dict[str, tuple[int, float]]:
-    totals: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        totals[level_of(row.reward.parts)].append(row.reward.total)
-    return {name: (len(found), _mean(found)) for name, found in totals.items()}
 
 
 def _groups(rows: Iterable[ScoredReply]) -> list[list[ScoredReply]]:

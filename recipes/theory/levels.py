@@ -1,5 +1,7 @@
 """The rewards that replies of each quality can earn: SEVA's Tables 1 and 14, computed by scoring extreme replies.
 
+    python recipes/theory/levels.py
+
 The paper's tables differ from its formula: `{}` earns -.03 or .12, not .02, since a missing confidence counts as .5 and
 a missing error type is right on an Attributable claim; "all wrong" is .00 to .25, not .10 to .25; a wrong label after
 perfect reasoning .60 to .85, not .55 to .70; and the maximum is below 1.28.
@@ -17,8 +19,6 @@ from vouching.methods.structured.reward import structured_reward
 from vouching.methods.structured.reward_weights import PAPER, StructuredWeights, Variant
 from vouching.types import NOT_FOUND, Label
 
-GOOD = 0.5
-"""Mean of R_a and R_c from which reasoning counts as good."""
 _CLAIM, _SOURCE = "The bridge opened in 1937.", "The bridge opened in 1973."
 _GOOD: dict[str, Any] = {
     "evidence_alignment": [
@@ -100,16 +100,6 @@ def levels(variant: Variant = "paper", weights: StructuredWeights = PAPER) -> li
     return made
 
 
-def level_of(parts: Mapping[str, float]) -> _Scenario:
-    """Which of five qualities a scored reply has, by its parts."""
-    if not parts["format"]:
-        return "unreadable"
-    good = (parts["alignment"] + parts["chain"]) / 2 >= GOOD
-    if parts["label"]:
-        return "right, good" if good else "right, poor"
-    return "wrong, good" if good else "wrong, poor"
-
-
 def _replies(name: _Scenario, gold: Label) -> Iterator[str]:
     """Replies that include the lowest and the highest reward of a quality."""
     if name == "unreadable":
@@ -134,3 +124,13 @@ def _processes(name: _Scenario) -> tuple[dict[str, Any], ...]:
 
 def _diagnoses(gold: Label) -> tuple[dict[str, Any], ...]:
     return (_SILENT,) if gold == "Attributable" else (_DIAGNOSED,)
+
+
+def main() -> None:
+    """Print the range of each quality beside that of Table 14."""
+    for level in levels():
+        print(f"{level.name:12} {level.low:5.2f} {level.high:5.2f}  table 14: {level.paper_low} {level.paper_high}")
+
+
+if __name__ == "__main__":
+    main()
