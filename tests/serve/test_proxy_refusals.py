@@ -1,4 +1,4 @@
-"""What the guard proxy refuses before a request reaches the upstream server."""
+"""What the guard proxy refuses: requests before they reach the upstream server, and answers that it cannot check."""
 
 from __future__ import annotations
 
@@ -83,3 +83,101 @@ def test_a_page_whose_name_was_made_to_lead_here_does_not_reach_the_server(
 def test_names_of_this_machine_and_those_of_the_policy_are_served(blocking: str, upstream: Upstream, name: str) -> None:
     assert post(blocking, BODY, host=name).json()["vouch"]["action"] == "blocked"
     assert upstream.asked[-1][0] == "/v1/chat/completions"
+
+
+WRONG = "The bridge opened in 1937."
+
+
+def answer(**message: Any) -> bytes:
+    """A chat completion."""
+    said = {"role": "assistant", "content": WRONG, **message}
+    return json.dumps({"choices": [{"index": 0, "message": said, "finish_reason": "stop"}]}).encode()
+
+
+@pytest.fixture
+def answers(upstream: Upstream) -> Iterator[Upstream]:
+    """The upstream server, which sends bodies of the test's choice."""
+    yield upstream
+    upstream.raw, upstream.status, upstream.kind = None, 200, "application/json"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (200, "Application/JSON; charset=utf-8"),
+        (200, "application/vnd.api+json"),
+        (201, "application/json"),
+        (206, "application/json"),
+    ],
+)
+def test_an_answer_of_any_success_and_any_type_of_json_is_checked(
+    blocking: str, answers: Upstream, status: int, kind: str
+) -> None:
+    answers.raw, answers.status, answers.kind = answer(), status, kind
+    got = post(blocking, BODY)
+    assert (got.status_code, got.headers["x-vouch-action"]) == (status, "blocked")
+    assert WRONG not in got.json()["choices"][0]["message"]["content"]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/html", ""])
+def test_an_answer_of_another_type_is_refused_where_the_policy_blocks_and_else_passes_unchecked(
+    blocking: str, answers: Upstream, kind: str
+) -> None:
+    answers.raw, answers.kind = answer(), kind
+    got = post(blocking, BODY)
+    assert (got.status_code, got.json()["error"]["code"]) == (502, "upstream_error")
+    assert "not application/json" in got.json()["error"]["message"]
+    with proxy_before(answers.url) as annotating:
+        got = post(annotating, BODY)
+    assert (got.content, got.headers["x-vouch-outcome"]) == (answers.raw, "unchecked")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        answer(content=None, audio={"id": "a", "data": "", "transcript": WRONG}),
+        answer(content="It opened in 1973.", answer={"parts": [WRONG]}),
+        json.dumps({"choices": [{"index": at, "text": "So."} for at in range(501)]}).encode(),
+    ],
+    ids=["audio", "unknown field", "501 choices"],
+)
+def test_an_answer_with_what_is_not_checked_is_refused_where_the_policy_blocks(
+    blocking: str, answers: Upstream, raw: bytes
+) -> None:
+    answers.raw = raw
+    got = post(blocking, BODY)
+    assert (got.status_code, got.json()["error"]["code"]) == (502, "upstream_error")
+    assert WRONG not in got.text
+
+
+def test_an_answer_that_never_ends_is_refused_before_it_fills_the_memory(
+    blocking: str, answers: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vouching.serve.proxy.LARGEST_ANSWER", 10_000)
+    answers.raw = answer(content=WRONG * 1_000)
+    got = post(blocking, BODY)
+    assert got.status_code == 502
+    assert "more than 10,000 bytes" in got.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/Chat/Completions", "/chat/completions;a=b", "/chat/completions%20", "//chat/completions/"]
+)
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_no_spelling_of_a_path_that_a_lenient_server_reads_goes_unchecked(
+    blocking: str, answers: Upstream, path: str, method: str
+) -> None:
+    answers.raw = answer()
+    # Only POST is answered by the upstream server of these tests; what counts is that the request was read.
+    got = httpx2.request(method, f"{blocking}{path}", content=BODY[:-1] + ",}", timeout=60)
+    assert got.status_code == 400
+    if method == "POST":
+        got = httpx2.post(f"{blocking}{path}", content=BODY, timeout=60)
+        assert got.headers["x-vouch-action"] == "blocked"
+
+
+def test_a_question_with_half_a_character_is_not_verified_instead_of_an_error(blocking: str, answers: Upstream) -> None:
+    answers.raw = answer()
+    got = post(blocking, BODY.replace("When", "\\ud800"))
+    assert (got.status_code, got.headers["x-vouch-outcome"]) == (200, "unverified")
+    assert WRONG not in got.json()["choices"][0]["message"]["content"]

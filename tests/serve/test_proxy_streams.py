@@ -173,6 +173,53 @@ def test_a_stream_without_events_gets_comments_until_its_reader_leaves() -> None
     assert left == ["left"]
 
 
+def test_a_reader_that_leaves_again_and_again_ends_a_stream_that_needs_time_to_end() -> None:
+    left: list[str] = []
+
+    async def slow() -> AsyncGenerator[bytes]:
+        try:
+            yield DONE
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.05)
+            left.append("left")
+
+    async def read_on() -> None:
+        async for _ in kept_alive(slow()):
+            pass
+
+    async def main() -> None:
+        reading = asyncio.ensure_future(read_on())
+        await asyncio.sleep(0.05)
+        while not reading.done():  # as the server does it
+            reading.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+
+    asyncio.run(main())
+    assert left == ["left"]
+
+
+@pytest.mark.parametrize("make", [held_chat, after_chat])
+def test_halves_of_a_character_in_two_events_are_one_character(make: Make) -> None:
+    halves = [chunk("\ud83d"), chunk("\ude00 " + RIGHT), chunk(finish="stop"), DONE]
+    assert verdict(made(make, halves))["outcome"] == "passed"
+
+
+@pytest.mark.parametrize("make", [held_chat, after_chat])
+def test_half_a_character_is_not_verified_instead_of_an_error(make: Make) -> None:
+    assert verdict(made(make, [chunk("\ud83d " + RIGHT), chunk(finish="stop"), DONE]))["outcome"] == "unverified"
+
+
+@pytest.mark.parametrize("make", [held_chat, after_chat])
+def test_a_stream_with_more_choices_than_are_checked_is_not_verified(make: Make) -> None:
+    many = [{"index": at, "delta": {"content": RIGHT}, "finish_reason": "stop"} for at in range(501)]
+    found = verdict(made(make, [sent({"id": "c", "model": "tiny", "choices": many}), DONE], action="block"))
+    assert found["outcome"] == "unverified"
+    assert "more than 500 choices" in found["answers"][0]["message"]
+
+
 def test_each_choice_is_held_by_itself() -> None:
     pieces = [
         (0, "The bridge has two"),

@@ -29,6 +29,8 @@ class Upstream:
         self.broken = False
         self.sends_done = True
         self.raw: bytes | None = None
+        self.kind = "application/json"
+        """The content type of such a raw body and of errors."""
         self.tool_calls: list[dict[str, Any]] | None = None
         self.pause = 0.0
         """Seconds between the events of a stream, and before a whole answer."""
@@ -55,7 +57,7 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             upstream.asked.append((self.path, headers, asked))
             if upstream.status != 200 or upstream.raw is not None:
                 body = upstream.raw or b'{"error": {"message": "slow down", "type": "rate"}}'
-                self._send(upstream.status, "application/json", body, {"retry-after": "7", "x-upstream": "yes"})
+                self._send(upstream.status, upstream.kind, body, {"retry-after": "7", "x-upstream": "yes"})
             elif upstream.pause and not asked.get("stream"):
                 _left(self.connection, upstream)
                 self.close_connection = True

@@ -117,7 +117,11 @@ def _add_problems(app: FastAPI, service: Service) -> None:
 
     async def unknown(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        words = {404: "there is no such path: see /openapi.json", 405: "the path does not have this method"}
+        words = {
+            400: "the body cannot be read: send a JSON object in UTF-8, not compressed and not nested deeply",
+            404: "there is no such path: see /openapi.json",
+            405: "the path does not have this method",
+        }
         return answer(request, InputError(words.get(error.status_code, str(error.detail))), error.status_code)
 
     async def unexpected(request: Request, error: Exception) -> Response:

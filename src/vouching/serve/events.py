@@ -54,7 +54,9 @@ async def kept_alive(events: AsyncGenerator[bytes], every: float = 15.0) -> Asyn
         finally:
             if waiting is not None:
                 waiting.cancel()
-                await asyncio.wait({waiting})
+                while not waiting.done():  # whoever cancels this may do so again at each wait
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.wait({waiting})
 
 
 def payload_of(event: bytes) -> bytes:

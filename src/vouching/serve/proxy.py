@@ -25,13 +25,16 @@ from vouching.errors import ConfigError, InputError, needed
 from vouching.serve.blocking import Blocking
 from vouching.serve.events import kept_alive
 from vouching.serve.measures import span
+from vouching.serve.origins import SAFE
 from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard
 from vouching.serve.proxy_hooks import LITELLM, PROMPTFOO, Hooks
 from vouching.serve.proxy_messages import Asked, answers_of, members, parsed_object, read_request
 from vouching.serve.proxy_refusals import RefusedError, read_body, refuse_foreign
+from vouching.serve.proxy_said import strange_answer
 from vouching.serve.proxy_streams import HeldChat, annotation, held_responses, stream_after
 from vouching.serve.work import Pool, stopping
+from vouching.types.visible import shorten
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -54,6 +57,8 @@ _NOT_FORWARDED = {
 _NOT_RETURNED = _NOT_FORWARDED | {"content-encoding"}
 _Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 _GUARDED = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
+LARGEST_ANSWER = 64_000_000
+"""Bytes of a whole answer that is checked."""
 _DOCUMENTS = "x-vouch-documents"
 _OWN = {"x-vouch-outcome", "x-vouch-action", _DOCUMENTS}
 """Headers of a checked answer, which no other server may set."""
@@ -94,7 +99,9 @@ class Proxy:
 
         asked: Asked | None = None
         path = self._path(request)
-        guarded = request.method == "POST" and path in _GUARDED
+        # As a lenient server reads them: without case, parameters and blanks.
+        plain = re.split(r"[;?#\s\0]", path, maxsplit=1)[0].lower()
+        guarded = request.method not in SAFE and plain in _GUARDED
         if guarded and request.headers.get("content-encoding", "identity").lower() != "identity":
             raise RefusedError(415, "the body of a request whose answer is checked must not be compressed")
         body = parsed_object(raw, self.settings.blocks) if guarded else None
@@ -111,13 +118,22 @@ class Proxy:
                 raw = json.dumps(body).encode()
         answer = await self._send(request, path, raw)
         headers = _headers(answer.headers.raw, _NOT_RETURNED)
-        kind = answer.headers.get("content-type", "")
-        if asked is None or answer.status_code != 200 or not kind.startswith(("application/json", "text/event-stream")):
+        if asked is None or not answer.is_success:
             return _with_headers(StreamingResponse(_passed(answer), answer.status_code), headers)
+        kind = answer.headers.get("content-type", "").lower()
         if kind.startswith("text/event-stream"):
-            stream = StreamingResponse(kept_alive(self._guarded_stream(answer, asked, path)))
+            stream = StreamingResponse(kept_alive(self._guarded_stream(answer, asked, plain)), answer.status_code)
             return _with_headers(stream, headers, {_DOCUMENTS: asked.named})
-        return await self._guarded(answer, asked, headers)
+        if "json" in kind:
+            return await self._guarded(answer, asked, headers)
+        if self.settings.blocks_unverified:
+            await answer.aclose()
+            got = f"the type {shorten(kind, 100)!r}" if kind else "no type"
+            raise RefusedError(
+                502, f"the answer of the upstream server has {got}, not application/json", "upstream_error"
+            )
+        noted = {"x-vouch-outcome": "unchecked", _DOCUMENTS: asked.named}
+        return _with_headers(StreamingResponse(_passed(answer), answer.status_code), headers, noted)
 
     def _note(self, asked: Asked) -> None:
         """Log what was taken as a document; the first request without any says so once."""
@@ -163,16 +179,25 @@ class Proxy:
         from starlette.responses import Response
 
         try:
-            raw = await answer.aread()
+            raw = bytearray()
+            async for chunk in answer.aiter_bytes():
+                raw += chunk
+                if len(raw) > LARGEST_ANSWER:
+                    words = f"the answer of the upstream server has more than {LARGEST_ANSWER:,} bytes"
+                    raise RefusedError(502, words, "upstream_error")
         except httpx2.HTTPError as error:
             raise self._failed(error, "broke off its answer") from None
         finally:
             await answer.aclose()
-        body = parsed_object(raw)
+        body = parsed_object(bytes(raw))
+        if self.settings.blocks_unverified:
+            strange = "cannot be read" if body is None else strange_answer(body)
+            if strange:
+                raise RefusedError(502, f"the answer of the upstream server {strange}", "upstream_error")
+        status = answer.status_code
         if body is None:
-            if self.settings.blocks_unverified:
-                raise RefusedError(502, "the answer of the upstream server cannot be read", "upstream_error")
-            return _with_headers(Response(raw), headers, {"x-vouch-outcome": "unchecked", _DOCUMENTS: asked.named})
+            noted = {"x-vouch-outcome": "unchecked", _DOCUMENTS: asked.named}
+            return _with_headers(Response(bytes(raw), status), headers, noted)
         decisions: list[Decision] = []
         answers = [*answers_of(body)]
         given_texts = [given for given, _ in answers]
@@ -189,9 +214,9 @@ class Proxy:
             _DOCUMENTS: asked.named,
         }
         if not decisions:  # tool calls, or no text
-            return _with_headers(Response(raw), headers, noted)
+            return _with_headers(Response(bytes(raw), status), headers, noted)
         checked = json.dumps({**body, "vouch": record})
-        return _with_headers(Response(checked), headers, noted)
+        return _with_headers(Response(checked, status), headers, noted)
 
     async def _guarded_stream(self, answer: httpx2.Response, asked: Asked, path: str) -> AsyncGenerator[bytes]:
         """A streamed answer, checked."""

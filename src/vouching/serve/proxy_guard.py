@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +11,7 @@ from functools import partial
 from typing import Any, Literal
 
 from vouching.claims import read_answer
-from vouching.errors import ConfigError, ModelDeadlineError, VouchError
+from vouching.errors import ConfigError, InputError, ModelDeadlineError, VouchError
 from vouching.evaluation_events import of_response
 from vouching.serve.blocking import Blocking
 from vouching.serve.bodies import GivenSource, ResponseBody
@@ -19,6 +20,7 @@ from vouching.serve.policy import DEFAULT_JUDGE, JudgeSettings, LimitSettings, P
 from vouching.serve.proxy_messages import Asked, Given, with_found
 from vouching.serve.proxy_settings import ProxySettings
 from vouching.serve.work import Deadline, Pool
+from vouching.text.json_values import parse_json
 from vouching.types import Report
 from vouching.types.serial import finding_json
 
@@ -105,6 +107,7 @@ class Guard:
         deadline = Deadline(settings.check_seconds)
         started = time.perf_counter()
         try:
+            given = parse_json(json.dumps(given))  # halves of a character that came in two events become one
             report = await self._checked(given, asked, deadline)
             async with asyncio.timeout(max(deadline.remaining, _LEAST_SECONDS)):
                 await self._blocking.keep(text, asked, report, time.perf_counter() - started)
@@ -131,10 +134,14 @@ class Guard:
     async def _checked(self, answer: Given, asked: Asked, deadline: Deadline) -> Report:
         """The report. The embedded verifier looks at the deadline, and whether the caller left, after each claim."""
         rest = self.settings.rest if self.settings.action == "repair" else None
-        given = [
-            GivenSource(text=one.text, digest=None, id=one.id, title=one.title, url=one.url) for one in asked.sources
-        ]
-        body = ResponseBody(response=answer, sources=[*given], question=asked.question, repair=rest)
+        try:
+            given = [
+                GivenSource(text=one.text, digest=None, id=one.id, title=one.title, url=one.url)
+                for one in asked.sources
+            ]
+            body = ResponseBody(response=answer, sources=[*given], question=asked.question, repair=rest)
+        except ValueError as error:  # a text with half a character
+            raise InputError(f"the answer cannot be checked: {error}") from None
         job = partial(self._judges.check_response, body)
         with of_response(asked.response_id):
             if self._judges.computes(DEFAULT_JUDGE):

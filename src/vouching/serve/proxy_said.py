@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from vouching.serve.events import data_of, event_with
 from vouching.serve.proxy_messages import Given, cited, members, object_of, objects, texts_of_item
+from vouching.types.visible import shorten
 
 Key: TypeAlias = tuple[object, object]
 """Place of a text: the index of a choice, and ""; the index of an item of a response, and of its part; or MESSAGE."""
@@ -35,6 +36,12 @@ _AROUND = {
     "provider",
 }
 """Fields of a chunk."""
+
+
+_IN_CHOICE = {*PLAIN, "message", "text"}
+_IN_MESSAGE = {*_SILENT, "content", "refusal", "text", "annotations", "citations"}
+MOST_CHOICES = 500
+"""Choices that an answer may have to be checked."""
 
 
 class Heard:
@@ -130,6 +137,19 @@ def strange_chunk(data: dict[str, Any]) -> str:
         for name, value in choice.items():
             if name not in PLAIN and _has_text(value):
                 return f"a choice with the field {name!r}"
+    return ""
+
+
+def strange_answer(body: Mapping[str, Any]) -> str:
+    """What a whole chat completion says where it is not checked, such as the words of an audio; empty if nothing."""
+    choices = objects(body.get("choices"))
+    if len(choices) > MOST_CHOICES:
+        return f"has more than {MOST_CHOICES} choices"
+    for choice in choices:
+        for where, known in ((choice, _IN_CHOICE), (object_of(choice.get("message")), _IN_MESSAGE)):
+            unknown = next((name for name in where if name not in known and _has_text(where[name])), None)
+            if unknown is not None:
+                return f"has a text in the field {shorten(unknown, 100)!r}, which is not checked"
     return ""
 
 

@@ -21,7 +21,17 @@ from vouching.models.base import spoken
 from vouching.serve.events import data_of, event_with, events_of, payload_of
 from vouching.serve.proxy_guard import Decision, Guard, worst
 from vouching.serve.proxy_messages import Asked, members, object_of, objects
-from vouching.serve.proxy_said import PLAIN, Heard, Key, index_of, normalise, said_in, strange_chunk, with_texts
+from vouching.serve.proxy_said import (
+    MOST_CHOICES,
+    PLAIN,
+    Heard,
+    Key,
+    index_of,
+    normalise,
+    said_in,
+    strange_chunk,
+    with_texts,
+)
 from vouching.text.sentences import sentence_spans
 
 _COMPLETED = ("response.completed", "response.incomplete", "message_stop")
@@ -71,6 +81,8 @@ class _Ending:
         for choice in objects(data.get("choices")):
             index = index_of(choice)
             self.choices[index] = self.choices.get(index, False) or choice.get("finish_reason") is not None
+        if len(self.choices) > MOST_CHOICES:
+            self.strange = f"more than {MOST_CHOICES} choices"
         self.completed = self.completed or data.get("type") in _COMPLETED
         self.failed = self.failed or bool(data.get("error")) or data.get("type") in _FAILED
 
@@ -97,8 +109,10 @@ async def stream_after(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked,
             break
         data = data_of(event) or {}
         first = first or (data if "choices" in data else {})
-        heard.hear(data)
         ending.look(data)
+        if ending.strange:
+            break
+        heard.hear(data)
         if closing or data.get("type") == "message_delta":
             closing.append(event)
         else:
@@ -153,6 +167,8 @@ class HeldChat:
                 ending.strange = strange
                 break
             ending.look(data)
+            if ending.strange:
+                break
             if "choices" in data:
                 if not self._first:
                     self._first, self._asked = data, replace(self._asked, response_id=data.get("id"))
