@@ -93,6 +93,14 @@ def test_a_statement_in_the_authors_voice(text: str) -> None:
     assert not about(text)
 
 
+@pytest.mark.parametrize("before", ["The firm was ", "It has been ", "The hall is now wholly "])
+def test_the_rest_of_a_clause_is_in_the_authors_voice(before: str) -> None:
+    text = f"{before}owned by the city; the bar is private."
+    start, end = len(before), text.index(";")
+    assert not speaks_about(text, start, end, 0, looks_english)
+    assert speaks_about(f"Rumour has it {text}", start + 14, end + 14, 0, looks_english)
+
+
 @given(st.text(alphabet="<>\"'|:.-[]{}# \nabN1“”\u200b", max_size=40), st.text(alphabet="<>\"'|:. \nabN1", max_size=40))
 def test_any_surroundings_are_read(before: str, after: str) -> None:
     text = before + CLAIM + after

@@ -116,6 +116,10 @@ _NEXT_SENTENCE = re.compile(r"[^\n]{0,40}?[.!?][\"'”’»]?\s+|\s*[—–-]\s*
 _CONDITION = re.compile(
     r"\b(?:if|if only|unless|whether|assuming|suppose|supposing|imagine|pretend)(?: that)?\s*$", re.IGNORECASE
 )
+_AUXILIARY = re.compile(
+    r"\b(?:is|are|was|were|been|being|has|have|had)(?:\s+(?:been|being|\w+ly|now|later|first|also))*\s*$", re.IGNORECASE
+)
+"""What a participle continues: "The firm was [founded by Ann Lee]"."""
 _BEFORE_NAME = re.compile(r"[;{|]|,(?= ?[\"'])")
 """Ends what stands before the name of a field."""
 _ITEM = re.compile(
@@ -192,7 +196,9 @@ def speaks_about(text: str, start: int, end: int, first: int, is_english: Callab
     is_foreign = not all(_may_be_english(words, is_english) for words in sides)
     if _is_about(before, after) or (is_foreign and _may_be_english(text[start:end], is_english)):
         return True
-    return finite_verb(text[start:end]) and _is_governed(before)
+    copy = text[start:end]
+    auxiliary = _AUXILIARY.search(before) if finite_verb(copy) and finite_verb(copy.split()[0]) else None
+    return finite_verb(copy) and _is_governed(before[: auxiliary.start()] if auxiliary else before)
 
 
 def is_taken_back(text: str, end: int) -> bool:
