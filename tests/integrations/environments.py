@@ -64,7 +64,6 @@ class Environment:
     """How the packages are installed: with their dependencies, without, or by npm."""
 
 
-OLDER_CLIENTS = ("rich", "typer")
 GATEWAY = (
     "backoff",
     "orjson",
@@ -97,12 +96,10 @@ ENVIRONMENTS = {
     ),
     "haystack": Environment("component", ("haystack-ai==3.4.1",), ("test_haystack.py",), "haystack_pipeline"),
     "guardrails": Environment(
-        "validator", ("guardrails-ai==0.11.0",), ("test_guardrails.py",), "guardrails_validator", OLDER_CLIENTS
+        "validator", ("guardrails-ai==0.11.0",), ("test_guardrails.py",), "guardrails_validator", ("typer",)
     ),
-    "ragas": Environment(
-        "metric", ("ragas==0.4.3", "langchain-community<0.4"), ("test_ragas.py",), "ragas_metric", OLDER_CLIENTS
-    ),
-    "deepeval": Environment("metric", ("deepeval==4.3.1",), ("test_deepeval.py",), "deepeval_metric", ("rich",)),
+    "ragas": Environment("metric", ("ragas==0.4.3", "langchain-community<0.4"), ("test_ragas.py",), "ragas_metric"),
+    "deepeval": Environment("metric", ("deepeval==4.3.1",), ("test_deepeval.py",), "deepeval_metric"),
     "inspect-ai": Environment("scorer", ("inspect-ai==0.3.285",), ("test_inspect_ai.py",), "inspect_ai_scorer"),
     "evaluate": Environment(
         "metric, columns", ("evaluate==0.4.6", "datasets==5.2.0"), ("test_evaluate.py",), "evaluate_metric"
@@ -151,7 +148,6 @@ ENVIRONMENTS = {
         "clients of a decision model, conformance",
         ("typesafe-sdk==0.7.5", "jevcompat==0.1.1", "litellm==1.110.2", "deepeval==4.3.1"),
         ("test_decision_clients.py",),
-        relaxed=("rich",),
         extras="serve",
     ),
     "trl": Environment(
