@@ -10,6 +10,7 @@ import pytest
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.loop import config_of
 from vouching.methods.discriminative.model import ScorerNote, read_note
+from vouching.serve.policy import read_policy
 from vouching.settings import read_settings, settings_text
 from vouching.train.sft import SftConfig
 
@@ -38,3 +39,13 @@ def test_settings_written_as_a_file_are_read_again_also_those_that_are_none(tmp_
     file = tmp_path / "run.toml"
     file.write_text(settings_text(settings), encoding="utf-8")
     assert read_settings(SftConfig, file) == settings
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
+def test_a_number_without_end_is_no_setting(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "vouch.toml"
+    path.write_text(f"[serve]\ntimeout_seconds = {value}\n", "utf-8")
+    with pytest.raises(ConfigError, match=r"serve\.timeout_seconds must be a finite number"):
+        read_policy(path)
+    with pytest.raises(ConfigError, match=r"item 1 of serve\.cors_origins must be a finite number"):
+        read_policy(None, [f"serve.cors_origins=[{value}]"])

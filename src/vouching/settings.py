@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields, is_dataclass
 from difflib import get_close_matches
 from functools import reduce
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -43,6 +44,7 @@ def read_settings(kind: type[Config], path: Path | None, overrides: Sequence[str
     record = {} if path is None else _read(path)
     for override in overrides:
         _set(record, override)
+    _refuse_endless(record, "")
     try:
         return recorded_settings(kind, record)
     except ValidationError as error:
@@ -51,6 +53,18 @@ def read_settings(kind: type[Config], path: Path | None, overrides: Sequence[str
         if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
             raise ConfigError(_placed(str(cause), name, first["loc"], kind)) from None
         raise ConfigError(f"{name} {_refused(first['type'], first['msg'], shown_json(first['input']), name)}") from None
+
+
+def _refuse_endless(value: Any, name: str) -> None:
+    """Raise ConfigError for inf and nan, which TOML has: no setting is one, and no clock waits for one."""
+    if isinstance(value, float) and not isfinite(value):
+        raise ConfigError(f"{name} must be a finite number, got {value}")
+    if isinstance(value, dict):
+        for key, inner in cast("dict[str, Any]", value).items():
+            _refuse_endless(inner, _place(name, key))
+    if isinstance(value, list):
+        for number, inner in enumerate(cast("list[Any]", value)):
+            _refuse_endless(inner, _place(name, number))
 
 
 def _read(path: Path, before: tuple[Path, ...] = ()) -> dict[str, Any]:

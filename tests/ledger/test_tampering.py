@@ -266,6 +266,8 @@ def test_keys_are_replaced_and_a_chain_keeps_to_having_one(tmp_path: Path) -> No
         ("UPDATE ledger_streams SET key_id = ''", (), "head"),
         ("UPDATE ledger_streams SET seq = 'x'", (), "head"),
         ("UPDATE ledger_streams SET mac = ?", (b"\xff",), "head"),
+        ("UPDATE ledger_streams SET stream = ?", (b"\xff",), "head"),
+        ("UPDATE ledger_rows SET stream = ? WHERE seq = 3", (b"\xff",), "missing"),
         ("UPDATE ledger_rows SET passed = 2 WHERE seq = 3", (), "changed"),
         ("UPDATE ledger_rows SET passed = 'x' WHERE seq = 3", (), "changed"),
         ("UPDATE ledger_rows SET seq = 'x' WHERE seq = 3", (), "changed"),
@@ -277,6 +279,7 @@ def test_a_value_of_another_type_or_one_that_reads_the_same_is_a_fault(
     statement: str, values: tuple[Any, ...], kind: str
 ) -> None:
     found = after(lambda folder: attacked(folder, (statement, values)))
+    assert all(isinstance(fault.stream, str) for fault in found.faults)
     assert kind in {fault.kind for fault in found.faults}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Integer, select, type_coerce, union
@@ -32,7 +33,7 @@ def verify(
     anchored = [head for head in heads if stream is None or head.stream == stream]
     named = union(select(STREAMS.c.stream), select(ROWS.c.stream)).subquery()
     names = {*connection.execute(select(named.c.stream)).scalars(), *(head.stream for head in anchored)}
-    names = sorted(names) if stream is None else [stream]
+    names = sorted(names, key=str) if stream is None else [stream]  # whoever writes to the file may leave bytes
     rows = erased = total = 0
     listed: list[LedgerFault] = []
     for name in names:
@@ -40,7 +41,7 @@ def verify(
         for fault in chain.faults():
             total += 1
             if len(listed) < max_faults:
-                listed.append(fault)
+                listed.append(replace(fault, stream=str(name)))
         rows, erased = rows + chain.rows, erased + chain.erased
     for fault in (*_unsigned(keys, anchored), *(_orphans(connection) if stream is None else ())):
         total += 1
