@@ -1,6 +1,6 @@
 """A step of each game with a real model, SmolLM2-135M-Instruct, whose weights come from its GGUF file.
 
-The model is tiny, and replies of up to 24 tokens earn next to nothing, so the tests ask whether a run with a real tokenizer and
+The model is tiny, and its short replies earn next to nothing, so the tests ask whether a run with a real tokenizer and
 chat template plays, learns a step, and saves adapters that can be loaded; not whether anything gets better.
 """
 
