@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import jsonschema
@@ -212,6 +214,46 @@ def test_a_source_is_uploaded_once_and_named_by_its_digest(client: Client) -> No
 def test_an_error_in_other_words_than_vouchs_is_an_error_of_vouch(body: bytes) -> None:
     with pytest.raises(VouchError, match="the server answered 500, and not as Vouch does: check the address"):
         check_answer(500, body)
+
+
+FOREIGN = {
+    "a page": (b"<html>", {}),
+    "brackets": (b"[" * 100_000, {}),
+    "a list": (b"[[]]", {}),
+    "a number of 5,000 digits": (b'{"label": ' + b"9" * 5_000 + b"}", {}),
+    "an endless score": (b'{"label": "Attributable", "score": NaN}', {}),
+    "bytes that are not UTF-8": (b"\xff", {}),
+    "broken gzip": (b"no gzip", {"content-encoding": "gzip"}),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_an_answer_in_other_words_than_vouchs_is_an_error_of_vouch_too(name: str) -> None:
+    body, headers = FOREIGN[name]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            for field, value in {"content-length": str(len(body)), **headers}.items():
+                self.send_header(field, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with Client(f"http://127.0.0.1:{server.server_port}", timeout=30) as client, pytest.raises(VouchError):
+            client.check("It rained.", BRIDGE)
+
+
+@pytest.mark.parametrize("after", ["²", "9" * 400, "-1", "nan", "soon"])
+def test_a_time_to_wait_that_is_no_number_is_left_out(after: str) -> None:
+    with pytest.raises(ServerUnavailableError) as raised:
+        check_answer(503, b"", after)
+    assert raised.value.retry_after is None
 
 
 def test_a_server_out_of_reach_can_be_asked_again_later() -> None:

@@ -110,7 +110,7 @@ serve is running
                     requests.check_answer(answer.status_code, answer.read(), answer.headers.get("retry-after"))
                 for name, data in requests.read_events(answer.iter_lines()):
                     yield requests.read_outcome(data) if name == "finding" else call.read(data.encode())
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             raise _unreachable(self.url, error) from error
 
     def audit(self, response: str, sources: GivenSources, question: str | None = None) -> Report:
@@ -157,9 +157,9 @@ serve is running
     def _send(self, call: Call[T]) -> T:
         try:
             answer = self._http.post(call.path, json=call.body)
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             raise _unreachable(self.url, error) from error
-        return call.read(requests.check_answer(answer.status_code, answer.content, answer.headers.get("retry-after")))
+        return requests.read_answer(call, answer.status_code, answer.content, answer.headers.get("retry-after"))
 
 
 _EVENTS = {"accept": "text/event-stream"}
@@ -297,7 +297,7 @@ serve is running
                 if answer.status_code >= 300:
                     requests.check_answer(answer.status_code, await answer.aread(), answer.headers.get("retry-after"))
                 lines = [line async for line in answer.aiter_lines()]
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             raise _unreachable(self.url, error) from error
         for name, data in requests.read_events(lines):
             yield requests.read_outcome(data) if name == "finding" else parse_json(data)["checked"]
@@ -308,6 +308,6 @@ serve is running
     async def _send(self, call: Call[T]) -> T:
         try:
             answer = await self._http.post(call.path, json=call.body)
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             raise _unreachable(self.url, error) from error
-        return call.read(requests.check_answer(answer.status_code, answer.content, answer.headers.get("retry-after")))
+        return requests.read_answer(call, answer.status_code, answer.content, answer.headers.get("retry-after"))

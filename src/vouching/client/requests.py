@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
@@ -152,10 +153,25 @@ def check_answer(status: int, body: bytes, retry_after: str | None = None) -> by
         problem = None
     if isinstance(problem, dict) and "error" in problem:
         raise error_of(cast("dict[str, Any]", problem))
-    wait = float(retry_after) if retry_after and retry_after.isdigit() else None
+    wait = float(retry_after) if retry_after and re.fullmatch("[0-9]{1,9}", retry_after) else None
     if status in (429, 502, 503, 504):
         raise ServerUnavailableError(f"the server answered {status}: try again later", wait, status)
-    raise VouchError(f"the server answered {status}, and not as Vouch does: check the address")
+    raise _foreign(status)
+
+
+def read_answer(call: Call[T], status: int, body: bytes, retry_after: str | None = None) -> T:
+    """The result of a call. Raises as :func:`check_answer`, and VouchError for an answer that is not one of Vouch."""
+    found = check_answer(status, body, retry_after)
+    try:
+        return call.read(found)
+    except VouchError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise _foreign(status) from None
+
+
+def _foreign(status: int) -> VouchError:
+    return VouchError(f"the server answered {status}, and not as Vouch does: check the address")
 
 
 def read_events(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
