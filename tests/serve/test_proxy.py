@@ -328,7 +328,7 @@ def test_an_answer_in_parts_is_checked(upstream: Upstream) -> None:
     parts = [{"type": "text", "text": WRONG}, {"type": "text", "text": RIGHT}]
     upstream.raw = json.dumps({"choices": [{"message": {"role": "assistant", "content": parts}}]}).encode()
     with proxy_before(upstream.url, action="block") as url:
-        answered = httpx2.post(f"{url}/chat/completions", json={"messages": ASKED, **DOCUMENTS}).json()
+        answered = httpx2.post(f"{url}/chat/completions", json={"messages": ASKED, **DOCUMENTS}, timeout=60).json()
     said = [part["text"] for part in answered["choices"][0]["message"]["content"]]
     assert (said[1], answered["vouch"]["action"]) == (RIGHT, "blocked")
     assert WRONG not in said

@@ -138,8 +138,8 @@ def test_slow_large_and_half_sent_requests_end(upstream: Upstream) -> None:
 def test_keys_and_texts_are_not_logged(upstream: Upstream, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG), proxy_before(upstream.url, upstream_seconds=0.3) as url:
         headers = {"authorization": "Bearer very-secret", "api-key": "very-secret"}
-        httpx2.post(f"{url}/chat/completions", json=BODY, headers=headers)
+        httpx2.post(f"{url}/chat/completions", json=BODY, headers=headers, timeout=60)
         upstream.status = 500
-        httpx2.post(f"{url}/chat/completions", json=BODY, headers=headers)
+        httpx2.post(f"{url}/chat/completions", json=BODY, headers=headers, timeout=60)
     own = [one.getMessage() for one in caplog.records if one.name.startswith(("vouching", "uvicorn"))]
     assert not [line for line in own if "very-secret" in line or "bridge" in line]
