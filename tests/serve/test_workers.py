@@ -137,7 +137,7 @@ def test_a_stop_ends_what_was_begun(running: tuple[str, subprocess.Popen[str], s
 def stopped_while_silent(*arguments: str) -> Generator[tuple[str, Callable[[], None]]]:
     """A running command whose model or upstream server never answers, and what stops it once that was asked."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        silent.settimeout(30)
+        silent.settimeout(120)  # the start of three processes takes long on a busy machine
         model = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         environment = {**os.environ, "VOUCH_BASE_URL": model, "VOUCH_API_KEY": "none"}
         given = [sys.executable, "-m", "vouching", *(argument.replace("SILENT", model) for argument in arguments)]
