@@ -280,7 +280,7 @@ def test_headers_that_are_there_twice_stay_so_and_no_server_speaks_for_the_proxy
 @pytest.mark.parametrize("path", ["/v1/chat/completions/", "/v1//chat/completions", "//v1/chat//completions/"])
 def test_no_spelling_of_a_path_goes_unchecked(upstream: Upstream, path: str) -> None:
     with proxy_before(upstream.url, action="block") as url:
-        answered = httpx2.post(url.removesuffix("/v1") + path, json={"messages": ASKED, **DOCUMENTS})
+        answered = httpx2.post(url.removesuffix("/v1") + path, json={"messages": ASKED, **DOCUMENTS}, timeout=60)
     assert answered.json()["vouch"]["action"] == "blocked"
     assert upstream.asked[0][0] == "/v1/chat/completions"
 

@@ -150,6 +150,44 @@ def test_an_answer_with_what_is_not_checked_is_refused_where_the_policy_blocks(
     assert WRONG not in got.text
 
 
+def test_an_answer_with_a_text_where_none_is_read_is_refused_where_the_policy_blocks(
+    blocking: str, answers: Upstream
+) -> None:
+    part: dict[str, Any] = {"type": "output_audio", "transcript": WRONG}
+    bodies: dict[str, Any] = {
+        "no list": {"message": {"content": WRONG}},
+        "choices by name": {"choices": {"0": {"message": {"content": WRONG}}}},
+        "a delta": {"choices": [{"delta": {"content": WRONG}}]},
+        "a message's text": {"choices": [{"message": {"text": WRONG}}]},
+        "another script": {"choices": [{"message": {"audio": {"transcript": "这座桥于1937年开通。"}}}]},
+        "a text within a text": {"choices": [{"message": {"content": [{"type": "text", "text": {"value": WRONG}}]}}]},
+        "a list of texts": {"choices": [{"message": {"content": [WRONG]}}]},
+        "thoughts": {"choices": [{"message": {"type": "reasoning", "content": [{"type": "text", "text": WRONG}]}}]},
+        "a part of a response": {"output": [{"type": "message", "content": [part]}]},
+        "a response's text": {"output": [{"type": "message", "text": WRONG}]},
+        "a response that is a text": {"output": WRONG},
+        "a block of a message": {"content": [{"type": "text", "content": WRONG}]},
+        "a message that is a text": {"type": "message", "content": WRONG},
+    }
+    for name, body in bodies.items():
+        answers.raw = json.dumps(body).encode()
+        assert post(blocking, BODY).status_code == 502, name
+
+
+def test_thoughts_and_calls_of_tools_beside_a_text_do_not_refuse_it(blocking: str, answers: Upstream) -> None:
+    thought = {"type": "thinking", "thinking": "Let me look."}
+    call = {"type": "tool_use", "name": "find", "input": {"text": "the bridge of Lee"}}
+    found = {"type": "file_search_call", "results": [{"text": "It opened in 1973."}]}
+    said = {"type": "message", "content": [{"type": "output_text", "text": WRONG, "annotations": []}]}
+    for body in (
+        {"content": [thought, call, {"type": "text", "text": WRONG, "citations": None}]},
+        {"instructions": "Answer in one line.", "output": [found, {"type": "reasoning", "summary": [thought]}, said]},
+    ):
+        answers.raw = json.dumps(body).encode()
+        got = post(blocking, BODY)
+        assert (got.status_code, got.headers["x-vouch-action"]) == (200, "blocked")
+
+
 def test_an_answer_that_never_ends_is_refused_before_it_fills_the_memory(
     blocking: str, answers: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +199,16 @@ def test_an_answer_that_never_ends_is_refused_before_it_fills_the_memory(
 
 
 @pytest.mark.parametrize(
-    "path", ["/Chat/Completions", "/chat/completions;a=b", "/chat/completions%20", "//chat/completions/"]
+    "path",
+    [
+        "/Chat/Completions",
+        "/chat/completions;a=b",
+        "/chat;a=b/completions",
+        "/chat/completions%20",
+        "//chat/completions/",
+        "/v1/chat/completions",
+        "/openai/deployments/tiny/chat/completions",
+    ],
 )
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_no_spelling_of_a_path_that_a_lenient_server_reads_goes_unchecked(

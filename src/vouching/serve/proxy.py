@@ -99,9 +99,8 @@ class Proxy:
 
         asked: Asked | None = None
         path = self._path(request)
-        # As a lenient server reads them: without case, parameters and blanks.
-        plain = re.split(r"[;?#\s\0]", path, maxsplit=1)[0].lower()
-        guarded = request.method not in SAFE and plain in _GUARDED
+        plain = _guarded_path(path)
+        guarded = request.method not in SAFE and bool(plain)
         if guarded and request.headers.get("content-encoding", "identity").lower() != "identity":
             raise RefusedError(415, "the body of a request whose answer is checked must not be compressed")
         body = parsed_object(raw, self.settings.blocks) if guarded else None
@@ -232,6 +231,19 @@ class Proxy:
                 yield event
         finally:
             await answer.aclose()
+
+
+def _guarded_path(path: str) -> str:
+    """The path whose answers are checked that a lenient server may read, below any other one; empty if there is none.
+
+    >>> _guarded_path("/v1/v1/Chat;a=b/completions?x"), _guarded_path("/v1/models")
+    ('/v1/chat/completions', '')
+    """
+    address = re.split(r"[?#\0]", path, maxsplit=1)[0].lower()
+    cut = re.split(r"[;\s]", address, maxsplit=1)[0]
+    readings = (cut, re.sub(r"[;\s][^/]*", "", address))  # parameters end a path, or a segment
+    ends = {one.removeprefix("/v1") if one == _GUARDED[0] else one: one for one in _GUARDED}
+    return next((one for end, one in ends.items() for reading in readings if reading.endswith(end)), "")
 
 
 def _headers(given: _Headers, without: set[str]) -> _Headers:

@@ -5,6 +5,7 @@ The blocks of a message of Anthropic are stretches of one text.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
@@ -38,8 +39,12 @@ _AROUND = {
 """Fields of a chunk."""
 
 
-_IN_CHOICE = {*PLAIN, "message", "text"}
-_IN_MESSAGE = {*_SILENT, "content", "refusal", "text", "annotations", "citations"}
+_IN_CHOICE = {"index", "finish_reason", "logprobs", "message", "text"}
+_IN_ITEM = {*_SILENT, "content", "annotations", "citations"}
+_IN_MESSAGE = {*_IN_ITEM, "refusal"}
+_IN_PART = {"text", "refusal", "annotations", "citations", "logprobs"}
+_UNSEEN = re.compile(r"thinking|redacted_thinking|reasoning|summary|mcp_|.*tool|.*_call")
+"""How the types of parts and items begin that are no answer: thoughts, and calls of tools."""
 MOST_CHOICES = 500
 """Choices that an answer may have to be checked."""
 
@@ -141,22 +146,36 @@ def strange_chunk(data: dict[str, Any]) -> str:
 
 
 def strange_answer(body: Mapping[str, Any]) -> str:
-    """What a whole chat completion says where it is not checked, such as the words of an audio; empty if nothing."""
+    """What a whole answer says where it is not checked, such as the words of an audio; empty if nothing."""
+    if not any(isinstance(body.get(name), list) for name in ("choices", "output", "content")):
+        return "has no list of choices, output or content"
     choices = objects(body.get("choices"))
     if len(choices) > MOST_CHOICES:
         return f"has more than {MOST_CHOICES} choices"
-    for choice in choices:
-        for where, known in ((choice, _IN_CHOICE), (object_of(choice.get("message")), _IN_MESSAGE)):
-            unknown = next((name for name in where if name not in known and _has_text(where[name])), None)
-            if unknown is not None:
-                return f"has a text in the field {shorten(unknown, 100)!r}, which is not checked"
+    messages = [object_of(choice.get("message")) for choice in choices]
+    items = [one for one in objects(body.get("output")) if not _UNSEEN.match(str(one.get("type")))]
+    holders = [(choice, _IN_CHOICE) for choice in choices]
+    holders += [(one, _IN_MESSAGE) for one in messages]
+    holders += [(one, _IN_ITEM) for one in items]
+    for content in (one.get("content") for one in (*messages, *items, body)):
+        parts = [one if isinstance(one, dict) else {"content": one} for one in members(content)]
+        holders += [(part, _IN_PART) for part in parts if not _UNSEEN.match(str(part.get("type")))]
+    for where, known in holders:
+        for name, value in where.items():
+            is_read = name in known and not (name in ("text", "refusal") and isinstance(value, dict | list))
+            if not is_read and _has_text(value):
+                return f"has a text in the field {shorten(name, 100)!r}, which is not checked"
+    if any(str(message.get("type")).startswith("reasoning") for message in messages):
+        return "has a choice whose message is of the type reasoning"
     return ""
 
 
 def _has_text(value: Any) -> bool:
-    """Whether a value has a text of several words, which a client may show."""
+    """Whether a value has a text, which a client may show: several words, or letters of any script but the Latin."""
     within = [*object_of(value).values(), *members(value)]
-    return any(map(_has_text, within)) or (isinstance(value, str) and " " in value.strip())
+    if not isinstance(value, str):
+        return any(map(_has_text, within))
+    return " " in value.strip() or not value.isascii()
 
 
 def _index(data: Mapping[str, Any], name: str) -> object:
