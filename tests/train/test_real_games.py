@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,8 @@ ROLES = {
     "assurance": {"generator", "verifier"},
     "blinded": {"solver"},  # its replies are too short to be asked about
 }
+PEAK = {"structured": 2, "checklist": 4, "assurance": 9, "blinded": 5}
+"""GB that a run needs at its peak, rounded up."""
 SMALL = ["lora.rank=4", "max_steps=1", "batch_prompts=2", "micro_batch=2", "watch.transcripts=9", "device=cpu"]
 
 
@@ -62,6 +65,8 @@ def test_a_step_of_each_game_with_a_real_model_is_played_logged_and_saved(
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
 
+    if (free := free_memory()) < PEAK[method] + 1:
+        pytest.skip(f"needs {PEAK[method] + 1} GB of free memory, there are {free:.1f}")
     settings = [f"model={model}", f"rows={json.dumps([written(tmp_path / 'rows.jsonl', ROWS[method])])}"]
     if method == "checklist":
         settings.append(f"checklist.gold={json.dumps([written(tmp_path / 'gold.jsonl', GOLD_ROWS[:4])])}")
@@ -83,6 +88,15 @@ def test_a_step_of_each_game_with_a_real_model_is_played_logged_and_saved(
         loaded = PeftModel.from_pretrained(base, str(adapters.parent))
         assert all(torch.isfinite(weights).all() for weights in loaded.state_dict().values())
     assert [*(out / "model").rglob("adapter_config.json")]
+
+
+def free_memory() -> float:
+    """GB of memory that are free or can be freed; endless where the system does not say."""
+    try:
+        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text("utf-8"))
+    except OSError:
+        found = None
+    return int(found[1]) / 1e6 if found else math.inf
 
 
 def written(path: Path, rows: list[dict[str, object]]) -> str:
