@@ -104,6 +104,27 @@ def test_a_job_that_takes_long_does_not_hold_up_short_ones(pool: Pool) -> None:
     assert asyncio.run(both()) < START_SECONDS / 2
 
 
+def test_a_process_that_is_ended_is_replaced_though_another_is_free_and_the_loaded_one_is_taken_first() -> None:
+    pool = Pool(threads=1, queue=1)
+    others = children()
+    for _ in range(2):
+        pool.start()
+    started = children() - others
+    with pytest.raises(ServerUnavailableError, match="killed by SIGKILL"):
+        result(pool, jobs.killed)
+    replaced = children() - others - started
+    assert result(pool, jobs.process_number) in started
+    pool.close()
+    assert (len(started), len(replaced)) == (2, 1)
+
+
+def children() -> set[int]:
+    """The processes that this one has started and that still run."""
+    return {
+        int(number) for task in Path("/proc/self/task").iterdir() for number in (task / "children").read_text().split()
+    }
+
+
 def test_the_processes_end_with_the_pool() -> None:
     pool = Pool(threads=1, queue=1)
     number = result(pool, jobs.process_number)

@@ -237,10 +237,10 @@ class _Processes:
             self._free.release()
 
     def start_one(self) -> None:
-        """Have one ready, unless one is or the pool was closed."""
+        """Have one more, unless the pool was closed; those that have loaded already are taken before it."""
         with self._lock:
-            if not self._closed and not self._idle:
-                self._idle.append(self._started())
+            if not self._closed:
+                self._idle.insert(0, self._started())
 
     def close(self) -> None:
         """End them all."""
