@@ -178,7 +178,8 @@ def test_an_attacker_without_a_key_in_the_way_rewrites_everything_but_a_kept_hea
         connection.row_factory = sqlite3.Row
         rows = [dict(row) for row in connection.execute("SELECT * FROM ledger_rows ORDER BY seq")]
     connection.close()
-    prev, statements = GENESIS, []
+    prev = GENESIS
+    statements: list[tuple[str, tuple[Any, ...]]] = []
     for row in rows:
         row |= {"label": "Not Attributable", "prev": prev, "passed": bool(row["passed"])}
         prev = Keys.read(None).code(row) or ""

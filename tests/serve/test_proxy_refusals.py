@@ -178,11 +178,12 @@ def test_thoughts_and_calls_of_tools_beside_a_text_do_not_refuse_it(blocking: st
     thought = {"type": "thinking", "thinking": "Let me look."}
     call = {"type": "tool_use", "name": "find", "input": {"text": "the bridge of Lee"}}
     found = {"type": "file_search_call", "results": [{"text": "It opened in 1973."}]}
-    said = {"type": "message", "content": [{"type": "output_text", "text": WRONG, "annotations": []}]}
-    for body in (
+    said: dict[str, Any] = {"type": "message", "content": [{"type": "output_text", "text": WRONG, "annotations": []}]}
+    bodies: list[dict[str, Any]] = [
         {"content": [thought, call, {"type": "text", "text": WRONG, "citations": None}]},
         {"instructions": "Answer in one line.", "output": [found, {"type": "reasoning", "summary": [thought]}, said]},
-    ):
+    ]
+    for body in bodies:
         answers.raw = json.dumps(body).encode()
         got = post(blocking, BODY)
         assert (got.status_code, got.headers["x-vouch-action"]) == (200, "blocked")

@@ -14,7 +14,7 @@ Edit = tuple[int, int, str]
 _FIELD = re.compile(
     r"\s*(?:\[(?P<of>[^\[\]\n]+):\]\s*)?(?:(?P<key>[^\W\d_][^\[\]:|.\n]{0,49}):\s+)?(?P<value>[^|\[\]\n]{1,80})"
 )
-_CELL = re.compile(r"\|\s*(?:\[(?P<key>[^\[\]\n]+):\]\s*)?(?P<value>[^|\n]*[^|\s])\s*(?:\|\s*$)?")
+_CELL = re.compile(r"\|\s*(?:\[(?P<key>[^\[\]\n]+):\]\s*)?(?P<value>[^|\s](?:[^|\n]*[^|\s])?)\s*(?:\|\s*$)?")
 _ANSWER = re.compile(r'[ "]*(?:(true|yes)|false|no)[ "]*', re.IGNORECASE)
 ANSWERED = re.compile(
     r"\s*(?=[^:|]*:)(?:\[[^\[\]]*:\]\s*)?(?:[^\s|:\[][^:|]*:\s+)?(?P<answer>(?:true|false|yes|no)\s*)", re.IGNORECASE

@@ -158,7 +158,7 @@ def strange_answer(body: Mapping[str, Any]) -> str:
     holders += [(one, _IN_MESSAGE) for one in messages]
     holders += [(one, _IN_ITEM) for one in items]
     for content in (one.get("content") for one in (*messages, *items, body)):
-        parts = [one if isinstance(one, dict) else {"content": one} for one in members(content)]
+        parts = [object_of(one) or {"content": one} for one in members(content)]
         holders += [(part, _IN_PART) for part in parts if not _UNSEEN.match(str(part.get("type")))]
     for where, known in holders:
         for name, value in where.items():
