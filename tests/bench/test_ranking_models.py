@@ -12,7 +12,6 @@ pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
 
 from tests.bench.ranking_samples import write_fgveribench
-from tests.bench.samples import write_rows
 from tests.cli.test_bench import bench
 from tests.methods.discriminative.tiny_scorers import write_tiny_scorer
 from tests.models.tiny_llama import write_tiny_llama
@@ -60,18 +59,3 @@ def test_relevance_by_a_model_that_babbles_is_not_known(index: Path, tmp_path: P
     assert code == 0
     # Its replies are no verdicts, so no row has a number of supported answers.
     assert found["by_relevance"] is None
-
-
-def test_a_judge_that_babbles_builds_no_row_and_the_journal_says_why(tmp_path: Path) -> None:
-    llama = write_tiny_llama(tmp_path / "llama", context=4096)
-    asked = [{"id": "q", "question": "When did it open?", "reference": "1973", "answers": ["In 1973.", "In 1937."]}]
-    built = tmp_path / "built.jsonl"
-    command = ("build", "--input", write_rows(tmp_path / "asked.jsonl", asked), "--output", built)
-    result = bench(*command, "--judge", f"local:{llama}")
-    assert result.exit_code == 0, result.stderr
-    assert built.read_text(encoding="utf-8") == ""
-    assert "1 question dropped: no answer is labelled correct" in result.stderr
-    [line] = (tmp_path / "built.journal.jsonl").read_text(encoding="utf-8").splitlines()
-    assert all("the judge gave no mark" in answer["fault"] for answer in json.loads(line)["pool"])
-    assert "continue it with --resume" in bench(*command, "--judge", f"local:{llama}").stderr
-    assert bench(*command, "--judge", f"local:{llama}", "--resume").exit_code == 0

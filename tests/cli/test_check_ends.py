@@ -119,10 +119,6 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
             ("diagnose", "rewards", "r.jsonl", "--report", "r.txt"),
             "the report cannot be written to r.txt: expected a name that ends in .html",
         ),
-        (
-            ("diagnose", "verifier", "--items", "f.jsonl"),
-            "--items and --whole require each other and --labels: pass all three, or --labels alone",
-        ),
         (("diagnose", "rewards"), "file is missing (see vouch diagnose rewards --help)"),
         (
             ("check", "It", "rained"),

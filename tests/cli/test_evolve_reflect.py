@@ -127,11 +127,10 @@ def test_what_cannot_be_reflected_on_is_refused(
 
 
 def test_a_file_of_another_kind_is_not_written_over(tmp_path: Path) -> None:
-    package, answers = tmp_path / "package.json", tmp_path / "a.judged.jsonl"
+    package = tmp_path / "package.json"
     package.write_text('{"name": "site"}', encoding="utf-8")
     for command, wanted in (
         (["evolve", "reflect", "--input", "rows.jsonl", "--output"], "reflection"),
-        (["evolve", "route", f"a={answers}", f"b={answers}", "--out"], "router"),
         (["calibrate", "--input", "rows.jsonl", "--verdicts", "verdicts.jsonl", "--output"], "calibration"),
     ):
         done = CliRunner().invoke(app, [*command, str(package)])

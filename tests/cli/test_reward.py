@@ -135,14 +135,13 @@ def test_rewards_are_diagnosed_from_the_lines(rows: Path, output: Path, tmp_path
     assert (told.exit_code, told.stderr) == (Exit.OK, "")
     assert "Within groups" in told.stdout
     assert "Proposition 2" in told.stdout
-    assert page.read_text(encoding="utf-8").count("<svg") == 4
+    assert page.read_text(encoding="utf-8").count("<svg") == 3
     record = json.loads(vouch("diagnose", "rewards", output, "--json").stdout)
     # Totals 1.12, .62 and 0: mean .58, squares .2916 + .0016 + .3364 = .6296, over 2
     assert record["spread"]["variance"] == pytest.approx(0.3148)
     assert record["gap"]["replies"] == [0, 3]
     # No Attributable claim: its mean is undefined, which JSON writes as null.
     assert record["gap"]["mean"][0] is None
-    assert record["observed"]["unreadable"] == [1, 0.0]
 
 
 def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:

@@ -87,3 +87,24 @@ def test_votes_are_on_rows_of_the_first_step_alone(tmp_path: Path, capsys: pytes
     questions = write_rows(tmp_path / "questions.jsonl", [{"id": "q", "question": "When?", "reference": "1973"}])
     assert main(["--input", str(questions), "--output", str(tmp_path / "votes.jsonl"), "--voter"]) == 2
     assert "expected a file written with --judge" in capsys.readouterr().err
+
+
+def test_a_judge_that_babbles_builds_no_row_and_the_journal_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+    from tests.models.tiny_llama import write_tiny_llama
+
+    llama = write_tiny_llama(tmp_path / "llama", context=4096)
+    asked = [{"id": "q", "question": "When did it open?", "reference": "1973", "answers": ["In 1973.", "In 1937."]}]
+    out = tmp_path / "out.jsonl"
+    command = ["--input", str(write_rows(tmp_path / "asked.jsonl", asked)), "--output", str(out)]
+    command += ["--judge", f"local:{llama}"]
+    assert main(command) == 0
+    assert out.read_text(encoding="utf-8") == ""
+    assert "1 question dropped: no answer is labelled correct" in capsys.readouterr().err
+    [line] = (tmp_path / "out.journal.jsonl").read_text(encoding="utf-8").splitlines()
+    assert all("the judge gave no mark" in answer["fault"] for answer in json.loads(line)["pool"])
+    main(command)
+    assert "continue it with --resume" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
