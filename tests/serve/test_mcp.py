@@ -6,10 +6,13 @@ import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,8 @@ from typer.testing import CliRunner
 from tests.cli.chat_server import chat_server
 from vouching.cli.app import app_for
 from vouching.errors import ConfigError
-from vouching.serve.mcp_server import McpConfig, build_mcp
+from vouching.serve.mcp_server import build_mcp
+from vouching.serve.mcp_tools import McpConfig
 from vouching.types import Verdict
 from vouching.types.serial import from_json
 
@@ -49,6 +53,13 @@ CALLS: dict[str, dict[str, Any]] = {
     "find_evidence": {"claim": "The bridge opened in 1937.", "sources": ["It rained.", BRIDGE]},
 }
 """One call of each tool."""
+SLOW: tuple[str, dict[str, Any]] = (
+    "verify_response",
+    {"response": "The bridge cost 5 million. " * 499, "sources": ["The bridge cost 6. " * 50_000]},
+)
+"""A call within the limits that takes minutes."""
+ENDS_SECONDS = 15.0
+"""A process that is stopped ends in this time, also on a busy machine."""
 
 
 def called(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
@@ -250,9 +261,78 @@ def test_over_stdio_a_line_with_a_lone_surrogate_ends_neither_the_server_nor_the
     assert "label" in answered[1]["result"]["structuredContent"]
 
 
+def test_a_call_that_takes_too_long_is_ended_and_the_next_is_answered() -> None:
+    slow, after = called(build_mcp(replace(RULES, timeout_seconds=20.0)), SLOW, ("verify_claim", CALLS["verify_claim"]))
+    assert slow.is_error
+    assert "the request was not answered within 20 s: send fewer or shorter texts" in slow.content[0].text
+    assert after.structured_content["label"] == "Not Attributable"
+
+
+def test_more_claims_than_the_server_accepts_are_refused_before_any_is_judged() -> None:
+    few, many = "It opened in 1973. ", [{"role": "assistant", "content": "It opened. It closed."}] * 2
+    calls = ("verify_response", {"response": few * 4, "sources": [BRIDGE]}), ("verify_conversation", {"messages": many})
+    for result in called(build_mcp(replace(RULES, max_claims=3)), *calls):
+        assert result.is_error
+        assert "the call has 4 claims, but this server accepts 3: split it" in result.content[0].text
+
+
+@pytest.mark.parametrize("stop", ["end of input", "SIGTERM"])
+def test_over_stdio_the_process_ends_soon_in_the_middle_of_a_call(stop: str) -> None:
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    name, arguments = SLOW
+    lines = [
+        {"id": 1, "method": "initialize", "params": opening},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}},
+    ]
+    command = [sys.executable, *COMMAND, "--model", "embedded:rules"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdin
+        assert started.stdout
+        for line in lines:
+            started.stdin.write(json.dumps({"jsonrpc": "2.0", **line}) + "\n")
+            started.stdin.flush()
+        started.stdout.readline()
+        time.sleep(2)  # the call has begun
+        if stop == "SIGTERM":
+            started.terminate()
+        else:
+            started.stdin.close()
+        try:
+            assert started.wait(ENDS_SECONDS) == (-signal.SIGTERM if stop == "SIGTERM" else 0)
+        finally:
+            started.kill()
+
+
+def test_over_http_the_process_ends_soon_in_the_middle_of_calls() -> None:
+    async def ask(url: str) -> None:
+        async with Client(url) as client:
+            await client.call_tool(*SLOW)
+
+    async def all_of(url: str, started: subprocess.Popen[str]) -> int:
+        calls = [asyncio.ensure_future(ask(url)) for _ in range(3)]
+        await asyncio.sleep(5)
+        started.terminate()
+        status = await asyncio.to_thread(started.wait, ENDS_SECONDS)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        return status
+
+    with over_http() as (url, started):
+        assert asyncio.run(all_of(url, started)) == 0
+
+
 @pytest.fixture(scope="module")
 def http() -> Iterator[str]:
     """The address of the real command over HTTP, at a free port."""
+    with over_http() as (url, _):
+        yield url
+
+
+@contextmanager
+def over_http() -> Generator[tuple[str, subprocess.Popen[str]]]:
+    """The real command over HTTP, at a free port."""
     started = subprocess.Popen(
         [sys.executable, *COMMAND, "--http", "127.0.0.1:0", "--model", "embedded:rules"],
         stderr=subprocess.PIPE,
@@ -263,16 +343,19 @@ def http() -> Iterator[str]:
         line = started.stderr.readline()
         found = re.search(r"MCP at (\S+)", line)
         assert found, line
-        yield found[1]
+        yield found[1], started
     finally:
         started.terminate()
-        started.wait(20)
-        started.stderr.close()
+        try:
+            started.wait(20)
+        finally:
+            started.kill()
+            started.stderr.close()
 
 
 def test_over_http_the_real_command_answers_many_clients_at_once(http: str) -> None:
     @asynccontextmanager
-    async def connected(url: str) -> AsyncIterator[Client]:
+    async def connected(url: str) -> AsyncGenerator[Client]:
         async with Client(url) as client:
             yield client
 
@@ -299,7 +382,7 @@ def test_over_http_a_lone_surrogate_is_an_error_of_its_call(http: str) -> None:
 def test_a_page_of_another_site_cannot_reach_the_server(http: str) -> None:
     import httpx2
 
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    asked: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accepted = {"accept": "application/json, text/event-stream"}
     for foreign in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
         answered = httpx2.post(http, json=asked, headers={**accepted, **foreign})

@@ -68,7 +68,8 @@ def mcp_command(
     The tools are verify_claim, verify_response, check_instructions, audit_numbers and find_evidence.
     """
     from vouching.serve.listening import open_socket, run_app, url_of
-    from vouching.serve.mcp_server import McpConfig, mcp_app, run_mcp
+    from vouching.serve.mcp_server import mcp_app, run_mcp
+    from vouching.serve.mcp_tools import McpConfig
 
     with usage_errors():
         search = (*(f"index:{path}" for path in index or ()), *(web or ()))

@@ -95,6 +95,8 @@ class Pool:
             longer than most.
         queue: requests that may wait.
         memory_bytes: most memory of a process that works apart; 0 for no limit.
+        processes: those that work apart at the same time, besides those that take longer than most; 0 for as many as
+            threads, but not more than there are cores.
 
     >>> pool = Pool(threads=1, queue=4)
     >>> asyncio.run(pool.run(lambda: 6 * 7, Deadline(5)))
@@ -102,7 +104,7 @@ class Pool:
     >>> pool.close()
     """
 
-    def __init__(self, threads: int, queue: int, memory_bytes: int = 0) -> None:
+    def __init__(self, threads: int, queue: int, memory_bytes: int = 0, processes: int = 0) -> None:
         self.threads = threads
         self.queue = queue
         self.taken = 0
@@ -112,7 +114,7 @@ class Pool:
         aside = min(threads, cores())
         self._places, self._aside = Semaphore(threads), Semaphore(aside)
         self._executor = ThreadPoolExecutor(threads + aside, "vouch-judge")
-        self._processes = _Processes(min(threads, cores()) + aside, memory_bytes)
+        self._processes = _Processes((processes or min(threads, cores())) + aside, memory_bytes)
 
     @property
     def retry_after(self) -> int:
@@ -268,6 +270,8 @@ class _Processes:
         except TimeoutError:
             raise too_late(deadline.seconds) from None
         except WorkerError as error:
+            if self._closed:
+                raise stopping() from None
             logging.getLogger("vouching.serve").error("a process that judged was lost: %s", error)
             raise ServerUnavailableError(f"{error}: send shorter texts, or try again", 1, 503) from None
         finally:
