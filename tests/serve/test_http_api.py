@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -216,7 +217,7 @@ def test_an_error_in_other_words_than_vouchs_is_an_error_of_vouch(body: bytes) -
         check_answer(500, body)
 
 
-FOREIGN = {
+FOREIGN: dict[str, tuple[bytes, dict[str, str]]] = {
     "a page": (b"<html>", {}),
     "brackets": (b"[" * 100_000, {}),
     "a list": (b"[[]]", {}),
@@ -227,9 +228,9 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("name", FOREIGN)
-def test_an_answer_in_other_words_than_vouchs_is_an_error_of_vouch_too(name: str) -> None:
-    body, headers = FOREIGN[name]
+@contextmanager
+def answering(body: bytes, headers: dict[str, str]) -> Generator[str]:
+    """The address of a server that answers one request, with status 200."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -245,8 +246,44 @@ def test_an_answer_in_other_words_than_vouchs_is_an_error_of_vouch_too(name: str
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
-        with Client(f"http://127.0.0.1:{server.server_port}", timeout=30) as client, pytest.raises(VouchError):
-            client.check("It rained.", BRIDGE)
+        yield f"http://127.0.0.1:{server.server_port}"
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_an_answer_in_other_words_than_vouchs_is_an_error_of_vouch_too(name: str) -> None:
+    with answering(*FOREIGN[name]) as address, Client(address, timeout=30) as client, pytest.raises(VouchError):
+        client.check("It rained.", BRIDGE)
+
+
+FOREIGN_STREAMS = {
+    "a page": "<html>",
+    "nothing": "",
+    "another event": "event: ping\ndata: {}\n\n",
+    "an event without a name": "data: [DONE]\n\n",
+    **{
+        f"{name} with {data[:10]}": f"event: {name}\ndata: {data}\n\n"
+        for name in ("finding", "problem", "end")
+        for data in ("[1]", "[]", "1", "{}", "<html>", "[" * 100_000, '{"checked": "1"}')
+    },
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN_STREAMS)
+def test_a_stream_in_other_words_than_vouchs_is_an_error_of_vouch(name: str) -> None:
+    body = FOREIGN_STREAMS[name].encode()
+    with answering(body, {}) as address, Client(address, timeout=30) as client, pytest.raises(VouchError):
+        list(client.stream_response(ANSWER, BRIDGE))
+
+    async def written() -> None:
+        async def parts() -> AsyncIterator[str]:
+            yield ANSWER.rstrip("?")
+
+        with answering(body, {}) as address:
+            async with AsyncClient(address, timeout=30) as client:
+                _ = [one async for one in client.check_written(parts(), BRIDGE)]
+
+    with pytest.raises(VouchError):
+        asyncio.run(written())
 
 
 @pytest.mark.parametrize("after", ["²", "9" * 400, "-1", "nan", "soon"])

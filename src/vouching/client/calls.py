@@ -18,7 +18,6 @@ from vouching.evidence_windows import ScoredPair
 from vouching.inputs import ClaimLike, SourceLike, as_sources
 from vouching.judging.verifier import Outcome
 from vouching.repair import Rest
-from vouching.text.json_values import parse_json
 from vouching.types import Assurance, ContextReport, Ranking, Report, Unverified
 
 T = TypeVar("T")
@@ -108,8 +107,7 @@ serve is running
             with self._http.stream("POST", call.path, json=call.body, headers=_EVENTS) as answer:
                 if answer.status_code >= 300:
                     requests.check_answer(answer.status_code, answer.read(), answer.headers.get("retry-after"))
-                for name, data in requests.read_events(answer.iter_lines()):
-                    yield requests.read_outcome(data) if name == "finding" else call.read(data.encode())
+                yield from requests.read_events(answer.iter_lines(), call.read)
         except httpx2.RequestError as error:
             raise _unreachable(self.url, error) from error
 
@@ -299,8 +297,8 @@ serve is running
                 lines = [line async for line in answer.aiter_lines()]
         except httpx2.RequestError as error:
             raise _unreachable(self.url, error) from error
-        for name, data in requests.read_events(lines):
-            yield requests.read_outcome(data) if name == "finding" else parse_json(data)["checked"]
+        for found in requests.read_events(lines, requests.read_checked):
+            yield found
 
     def _more(self, **more: Any) -> dict[str, Any]:
         return {"judge": self.judge, **more}

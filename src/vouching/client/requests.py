@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -162,8 +163,15 @@ def check_answer(status: int, body: bytes, retry_after: str | None = None) -> by
 def read_answer(call: Call[T], status: int, body: bytes, retry_after: str | None = None) -> T:
     """The result of a call. Raises as :func:`check_answer`, and VouchError for an answer that is not one of Vouch."""
     found = check_answer(status, body, retry_after)
-    try:
+    with _reading(status):
         return call.read(found)
+
+
+@contextmanager
+def _reading(status: int) -> Generator[None, None, None]:
+    """Raise VouchError where what a server sent cannot be read."""
+    try:
+        yield
     except VouchError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -174,20 +182,37 @@ def _foreign(status: int) -> VouchError:
     return VouchError(f"the server answered {status}, and not as Vouch does: check the address")
 
 
-def read_events(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """The events of a stream: name and data. Raises the error of a problem."""
+def read_events(lines: Iterable[str], read_end: Callable[[bytes], T]) -> Iterator[Outcome | T]:
+    """The findings of a stream, then what ``read_end`` makes of its last event.
+
+    Raises the error of a problem, and VouchError for a stream that is not one of Vouch or lacks its last event.
+    """
     name = ""
     for line in lines:
         if line.startswith("event: "):
             name = line.removeprefix("event: ")
         elif line.startswith("data: "):
-            yield _event(name, line.removeprefix("data: "))
+            yield _event(name, line.removeprefix("data: ").encode(), read_end)
+            if name == "end":
+                return
+    raise _foreign(200)
 
 
-def _event(name: str, data: str) -> tuple[str, str]:
-    if name == "problem":
-        raise error_of(parse_json(data))
-    return name, data
+def _event(name: str, data: bytes, read_end: Callable[[bytes], T]) -> Outcome | T:
+    with _reading(200):
+        if name == "problem":
+            raise error_of({**parse_json(data)})
+        if name in ("finding", "end"):
+            return read_outcome(data) if name == "finding" else read_end(data)
+    raise _foreign(200)
+
+
+def read_checked(raw: bytes) -> int:
+    """How many characters of a response that is still being written are checked."""
+    checked = parse_json(raw)["checked"]
+    if not isinstance(checked, int):
+        raise TypeError
+    return checked
 
 
 def read_outcome(raw: str | bytes) -> Outcome:
