@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -356,3 +357,28 @@ def test_a_bold_label_of_six_words_opens_a_line_of_its_own() -> None:
         "[Daily dose:] 3 tablets in 24 hours",
         "[Longest use without asking a doctor:] 4 days",
     ]
+
+
+@pytest.mark.parametrize("fence", ["```", "`````"])
+def test_json_in_a_fence_is_read_whatever_the_length_of_the_closing_fence(fence: str) -> None:
+    (claim,) = decompose(f'Here it is:\n\n```json\n{{"limits": {{"users": 25}}}}\n{fence}').claims
+    assert claim.text == "[limits:] users: 25"
+
+
+_WORDS = "all " * 30
+_LEVELS = [f"level {number} of the whole of it" for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "context"),
+    [
+        (json.dumps({_WORDS: {"users": 25}}), ("all " * 20).strip()),
+        (json.dumps({"k" * 500: {"users": 25}}), ""),
+        (f"| Plan | {_WORDS} |\n|---|---|\n| Pro | 25 |", ("all " * 20).strip()),
+        ("".join(f'{{"{level}": ' for level in _LEVELS) + '{"users": 25}' + "}" * 40, ", ".join(_LEVELS[-13:])),
+    ],
+)
+def test_a_field_is_given_a_bounded_stretch_of_what_it_belongs_to(answer: str, context: str) -> None:
+    (claim,) = decompose(answer).claims
+    found = re.search(r"\[(.*):\]", claim.text)
+    assert (found[1] if found else "") == context

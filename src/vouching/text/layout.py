@@ -27,7 +27,9 @@ _MAX_CELL = 80
 """Characters of a cell of a table without "|"; longer ones are prose with commas."""
 _MIN_ROWS = 3
 """Rows of a table without "|"; two lines with as many commas may be prose."""
-_NAMED_BY_NUMBER = re.compile(r"(?:[^\d\s]* )?(?:\d{4}|Q\d.*|v?\d+(?:\.[\dx]+)+)|.*[^\d\s].* \d+|.*\(.*\).*")
+_NAMED_BY_NUMBER = re.compile(
+    r"(?:[^\d\s]* )?(?:\d{4}|Q\d.*|v?\d+(?:\.[\dx]+)+)|[\d\s]*+[^\d\s].* \d+|[^(]*+\([^)]*+\).*"
+)
 """A head with digits: a year, a quarter, a version, or words before a number."""
 _PAIR = re.compile(r"[ \t]*(?:[-*+] )?(?P<key>[^\s|:][^|:\r\n]{0,60}):[ \t]+(?P<value>[^\s|][^|\r\n]{0,79})")
 

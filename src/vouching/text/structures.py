@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -37,9 +38,8 @@ class Piece:
     """A field with the heads of its columns in square brackets, or its key in words; "" for the stretch as it is."""
 
 
-_FENCED = re.compile(
-    r"[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<name>[\w+-]*)[^\n]*\n\s*(?P<body>.*?)\s*\n[ \t]*(?P=fence)\s*", re.DOTALL
-)
+_FENCE = re.compile(r"[ \t]*(?:`{3,}+|~{3,}+)[ \t]*(?P<name>[\w+-]*)[^\n]*\n")
+"""The line that opens a code block."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
 _PAIR = re.compile(r"(?P<indent>[ \t]*)(?P<dash>- +)?(?:(?P<key>[\w \"'-]{1,40}?):(?:[ \t]+|$))?(?P<value>[^\n]*)")
 _NO_NAMES = frozenset("value fact detail details description answer information note notes".split())
@@ -55,6 +55,11 @@ _CAMEL_CASE = re.compile(r"[a-z]{2,}(?:[A-Z][a-zA-Z0-9]*)")
 _HUMP = re.compile(r"(?<=[a-z0-9])[A-Z](?:[a-z]+|[A-Z]*)")
 _NO_UNIT_AFTER = ("per", "in", "of", "no", "a")
 _DEEPEST = 50
+_LONGEST_NAME = 80
+"""Characters of a key or a head in the context of a field; the words after it are left out, so that the contexts of
+many fields do not grow with the length of a key."""
+_LONGEST_CONTEXT = 400
+"""Characters; the outer keys of a longer one are left out."""
 _PROSE_WORDS = 6
 _CLOSED = str.maketrans('[]{}\n*_`"', " " * 9)
 
@@ -72,15 +77,17 @@ def structured_pieces(answer: str) -> list[Piece]:
     if whole:
         return _with_rest(answer, first, last, whole)
     rows = [row for row in table_rows(answer) if "|" in answer[row.start : row.end]]
-    pieces = [_row(answer, row) for row in rows] + _line_pairs(answer)
+    heads = {column: _short(named(answer[slice(*column)])) for column in {c.column for row in rows for c in row.cells}}
+    pieces = sorted([_row(answer, row, heads) for row in rows] + _line_pairs(answer), key=lambda piece: piece.start)
+    starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
     for start, end, kind in markup_spans(answer):
-        fence = _FENCED.fullmatch(answer, start, end)
+        fence, before = _FENCE.match(answer, start, end), bisect_left(starts, end)
         if fence:
-            body = fence.span("body")
+            body = _stripped(answer, fence.end(), answer.rindex("\n", start, end))
             read = {"yaml": _yaml, "yml": _yaml, "csv": _csv}.get(fence["name"].lower())
             inner = _json(answer, *body) or (read(answer, *body) if read else [])
             pieces += _with_rest(answer, start, end, inner) if inner else [Piece(start, end, "code")]
-        elif not any(row.start < end and start < row.end for row in pieces):
+        elif not (before and ends[before - 1] > start):
             pieces.append(Piece(start, end, kind))
     return sorted(pieces, key=lambda piece: piece.start)
 
@@ -117,12 +124,29 @@ def named(words: str) -> str:
     return " ".join(words.translate(_CLOSED).split()).rstrip(" :|")
 
 
-def _row(answer: str, row: Row) -> Piece:
+def _short(words: str) -> str:
+    """The first words, at most ``_LONGEST_NAME`` characters; "" if the first is longer."""
+    return words if len(words) <= _LONGEST_NAME else words[: _LONGEST_NAME + 1].rpartition(" ")[0]
+
+
+def _context(names: Sequence[str]) -> str:
+    """The names of what a field belongs to, the outermost first."""
+    context = ", ".join(filter(None, names[-_DEEPEST:]))
+    return context if len(context) <= _LONGEST_CONTEXT else context[-_LONGEST_CONTEXT:].partition(", ")[2]
+
+
+def _stripped(answer: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch without the blanks around it."""
+    body = answer[start:end]
+    return start + len(body) - len(body.lstrip()), start + len(body.rstrip())
+
+
+def _row(answer: str, row: Row, heads: Mapping[tuple[int, int], str]) -> Piece:
     if row.is_head:
         return Piece(row.start, row.end, "heading")
     parts, done = list[str](), row.start
     for cell in row.cells:
-        head = named(answer[slice(*cell.column)])
+        head = heads[cell.column]
         names = head[:1].isalpha() and head.lower() not in _NO_NAMES and cell is not row.cells[0]
         if names and cell.end > cell.start:
             parts += [answer[done : cell.start], f"[{head}:] "]
@@ -170,24 +194,29 @@ def _json(answer: str, start: int, end: int, name_whole: bool = False) -> list[P
     except ValueError:
         return []
     fields: list[Piece] = []
-    path: list[str] = []
+    path: list[tuple[str, str]] = []  # each with its words
     key: re.Match[str] | None = None
     tokens = [*_TOKEN.finditer(answer, start, end)]
     for at, token in enumerate(tokens):
         word, following = token[0], tokens[at + 1][0] if at + 1 < len(tokens) else ""
         if word in "{[":
-            path.append(key[0] if key else "")
+            path.append(_place(key[0] if key else ""))
             key = None
         elif word in "}]":
             path.pop()
         elif following == ":":
             key = token
-            if tokens[at - 1][0] == "{" and (name_whole or len(path) > 1) and not path[-1]:
-                path[-1] = _first_text(tokens, at)
+            if tokens[at - 1][0] == "{" and (name_whole or len(path) > 1) and not path[-1][0]:
+                path[-1] = _place(_first_text(tokens, at))
         elif word not in ",:":
             fields.append(_value(answer, key, token, path))
             key = None
     return fields
+
+
+def _place(token: str) -> tuple[str, str]:
+    """A key, or the name of an object, with its words."""
+    return token, _short(_key_words(_string(token)))
 
 
 def _first_text(tokens: Sequence[re.Match[str]], at: int) -> str:
@@ -199,14 +228,13 @@ def _first_text(tokens: Sequence[re.Match[str]], at: int) -> str:
     return ""
 
 
-def _value(answer: str, key: re.Match[str] | None, value: re.Match[str], path: Sequence[str]) -> Piece:
+def _value(answer: str, key: re.Match[str] | None, value: re.Match[str], path: Sequence[tuple[str, str]]) -> Piece:
     start = key.start() if key else value.start()
     if value[0] in ("null", '""'):
         return Piece(start, value.end(), "fragment")
     if len(value[0].split()) >= _PROSE_WORDS and finite_verb(value[0]):
         return Piece(value.start() + 1, value.end() - 1, "prose")
-    own = value[0] if key and answer[value.start() : value.end()] in path else ""
-    context = ", ".join(filter(None, (_key_words(_string(one)) for one in path[-_DEEPEST:] if one != own)))
+    context = _context([words for token, words in path[-_DEEPEST:] if not key or token != value[0]])
     return Piece(start, value.end(), "field", context, _in_words(_string(key[0]), _string(value[0])) if key else "")
 
 
@@ -284,15 +312,15 @@ def _yaml(answer: str, start: int, end: int) -> list[Piece]:
         indent = column + len(pair["dash"] or "")
         path = [(depth, name) for depth, name in path if (depth <= column if pair["dash"] else depth < indent)]
         if pair["key"] and not pair["value"]:
-            path.append((indent, pair["key"]))
+            path.append((indent, _short(_key_words(pair["key"]))))
             continue
         first = start + line.start() + pair.start("key" if pair["key"] else "value")
         last = start + line.start() + pair.end()
         value = _string(pair["value"]) if pair["value"].endswith('"') else pair["value"]
-        context = ", ".join(_key_words(name) for _, name in path)
+        context = _context([name for _, name in path])
         fields.append(Piece(first, last, "field", context, _in_words(pair["key"], value) if pair["key"] else ""))
         if pair["dash"] and pair["key"] and _goes_on(answer, last, end, indent) and not re.match(r"[\d-]", value):
-            path.append((column + 1, value))  # what the other lines of the item are about
+            path.append((column + 1, _short(_key_words(value))))  # what the other lines of the item are about
     return fields
 
 
