@@ -15,6 +15,7 @@ from tests.fuzz.target import Target, of_file, raw
 from tests.house.source_tree import ROOT
 from vouching.claims import decompose
 from vouching.claims.citations import citations_in
+from vouching.embedded.phrasing import phrased
 from vouching.embedded.scoring import score_model_of
 from vouching.encoder.weights import find_weights
 from vouching.evolve.config import EvolveConfig
@@ -38,6 +39,7 @@ from vouching.text.injection import find_injections
 from vouching.text.layout import as_markdown, headings, table_rows
 from vouching.text.locate import locate
 from vouching.text.sentences import markup_spans, sentence_spans
+from vouching.text.structures import structured_pieces
 from vouching.train.encoder_config import EncoderConfig
 from vouching.train.runs import read_run
 from vouching.types import Verdict
@@ -194,6 +196,16 @@ TARGETS: dict[str, Target] = {
     ),
     "cache of a model": Target(of_file(cached, "cache.sqlite"), ["SQLite format 3\0\x10\0\x01\x01"], share=0.2),
     "verdict": Target(lambda text: from_json(Verdict, raw(text)), [_VERDICT], as_json=True),
+    "row as a phrase": Target(lambda text: [*phrased(text)], ["| a |", "[sale:] negotiable: false"]),
+    "structures": Target(
+        lambda text: structured_pieces("```\n" + text * 8),
+        ["```\n~~~\nx", '{"limits": {"users": 25}}', "```yaml\na:\n  - b: c\n```"],
+    ),
+    "key of many values": Target(
+        lambda text: structured_pieces(json.dumps({text: {str(at): at for at in range(len(text) // 2)}})),
+        ["limits"],
+        share=0.3,
+    ),
     "answer": Target(decompose, [_ANSWER]),
     "layout": Target(layout_of, [_ANSWER, _HTML, "a;b\n1;2\n3;4\n"]),
     "fields": Target(find_fields, ['{"hours": {"Monday": "17:0-21:0"}}', _ANSWER]),
