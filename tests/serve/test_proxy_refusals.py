@@ -161,6 +161,11 @@ def test_an_answer_with_a_text_where_none_is_read_is_refused_where_the_policy_bl
         "a message's text": {"choices": [{"message": {"text": WRONG}}]},
         "another script": {"choices": [{"message": {"audio": {"transcript": "这座桥于1937年开通。"}}}]},
         "a text within a text": {"choices": [{"message": {"content": [{"type": "text", "text": {"value": WRONG}}]}}]},
+        "one word": {"choices": [{"message": {"audio": {"id": "a1", "transcript": "1937."}}}]},
+        "beside the choices": {"choices": [{"message": {"content": "So."}}], "transcript": WRONG},
+        "numbers of tokens": {"choices": [{"message": {"content": "So."}}], "usage": {"x": WRONG}},
+        "a text beside a list": {"choices": [], "output": WRONG},
+        "texts for choices": {"choices": [WRONG]},
         "a list of texts": {"choices": [{"message": {"content": [WRONG]}}]},
         "thoughts": {"choices": [{"message": {"type": "reasoning", "content": [{"type": "text", "text": WRONG}]}}]},
         "a part of a response": {"output": [{"type": "message", "content": [part]}]},
@@ -172,6 +177,22 @@ def test_an_answer_with_a_text_where_none_is_read_is_refused_where_the_policy_bl
     for name, body in bodies.items():
         answers.raw = json.dumps(body).encode()
         assert post(blocking, BODY).status_code == 502, name
+
+
+def test_an_item_whose_type_only_begins_as_one_of_thoughts_is_checked(blocking: str, answers: Upstream) -> None:
+    item = {"type": "reasoning_x", "role": "assistant", "content": [{"type": "output_text", "text": WRONG}]}
+    answers.raw = json.dumps({"output": [item]}).encode()
+    got = post(blocking, BODY)
+    assert (got.status_code, got.headers["x-vouch-action"]) == (200, "blocked")
+    assert WRONG not in json.dumps(got.json()["output"])
+
+
+def test_an_answer_with_a_key_that_comes_twice_is_refused_where_the_policy_blocks(
+    blocking: str, answers: Upstream
+) -> None:
+    answers.raw = b'{"choices": [{"message": {"content": "' + WRONG.encode() + b'"}}], "choices": []}'
+    got = post(blocking, BODY)  # readers differ in which one counts
+    assert (got.status_code, got.json()["error"]["code"]) == (502, "upstream_error")
 
 
 def test_thoughts_and_calls_of_tools_beside_a_text_do_not_refuse_it(blocking: str, answers: Upstream) -> None:

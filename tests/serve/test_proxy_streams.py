@@ -128,6 +128,33 @@ def test_a_bad_text_passes_no_held_stream_of_a_policy_that_blocks_whatever_its_f
     assert verdict(events)["outcome"] in ("failed", "unverified")
 
 
+def test_a_chunk_with_a_text_beside_its_choices_passes_no_held_stream_of_a_policy_that_blocks() -> None:
+    word = other({"delta": {}, "transcript": "1937."})
+    for strange in (sent({"choices": [], "usage": {"x": WRONG}}), sent({"choices": [], "id": WRONG}), word):
+        events = made(held_chat, [strange, chunk(finish="stop"), DONE], action="block", undocumented="block")
+        assert "1937" not in b"".join(events).decode()
+        assert verdict(events)["outcome"] == "unverified"
+
+
+def test_a_chat_completion_with_thoughts_tools_filters_and_usage_passes_where_a_policy_blocks() -> None:
+    call = {"index": 0, "id": "t", "type": "function", "function": {"name": "find", "arguments": '{"q": "a bridge"}'}}
+    filtered = {"index": 0, "delta": {}, "content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}
+    chunks = [
+        sent({"choices": [], "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}),
+        chunk(role="assistant", reasoning_content="Let me look."),
+        chunk(TOWERS),
+        chunk(tool_calls=[call]),
+        sent({"choices": [{**filtered, "stop_reason": None, "native_finish_reason": "stop"}]}),
+        chunk(finish="tool_calls"),
+        sent({"choices": [], "provider": "A Cloud", "service_tier": "default", "usage": {"details": {"tokens": 9}}}),
+        DONE,
+    ]
+    events = made(held_chat, chunks, action="block", undocumented="block")
+    assert verdict(events)["outcome"] == "passed"
+    for words in (TOWERS, "Let me look.", "a bridge", "A Cloud", "prompt_filter_results"):
+        assert words in b"".join(events).decode()
+
+
 def read(chunks: Iterable[bytes]) -> list[bytes]:
     """The events of a stream."""
 
@@ -409,6 +436,127 @@ def test_a_bad_text_passes_no_held_response_of_a_policy_that_blocks_whatever_its
     shown = b"".join(event for event in events if "vouch" not in (data_of(event) or {}))  # the verdict quotes claims
     assert WRONG not in shown.decode()
     assert verdict(events)["outcome"] in ("failed", "unverified")
+
+
+def block_event(kind: str, **fields: Any) -> bytes:
+    """An event of a block of a message of Anthropic."""
+    return sent({"type": f"content_block_{kind}", "index": 0, **fields})
+
+
+UNREAD = {
+    "the words of an audio": sent({"type": "response.output_audio_transcript.delta", "delta": WRONG}),
+    "the words of an audio by another name": sent({"type": "response.audio.transcript.delta", "delta": WRONG}),
+    "one word": sent({"type": "response.audio.transcript.delta", "delta": "1937."}),
+    "the text of a whole response": sent({"type": "response.completed", "response": {"output_text": WRONG}}),
+    "a field of a part": sent({"type": "response.content_part.done", "part": {"type": "audio", "transcript": WRONG}}),
+    "an item of an unknown type": sent(
+        {"type": "response.output_item.done", "item": {"type": "reasoning_x", "answer": WRONG}}
+    ),
+    "a key that comes twice": b'data: {"type": "response.x", "x": "' + WRONG.encode() + b'", "x": 1}\n\n',
+    "choices": sent({"type": "response.x", "choices": [{"delta": {"content": WRONG}}]}),
+    "a type that only begins as one of thoughts": sent({"type": "response.reasoning_answer.delta", "delta": WRONG}),
+    "a delta of a block": block_event("delta", delta={"type": "text_delta", "content": WRONG}),
+    "a field of a block": block_event("start", content_block={"type": "text", "text": "", "answer": [WRONG]}),
+    "a message that begins with its text": sent(
+        {"type": "message_start", "message": {"content": [{"type": "text", "text": WRONG}]}}
+    ),
+    "an end of a message": sent({"type": "message_delta", "delta": {"stop_reason": "end_turn", "text": WRONG}}),
+}
+
+
+@pytest.mark.parametrize("form", UNREAD)
+def test_an_event_with_a_text_that_is_not_read_ends_a_held_response_of_a_policy_that_blocks(form: str) -> None:
+    done = sent({"type": "response.completed", "response": {"output": []}})
+    events = made(held, [UNREAD[form], done], action="block", undocumented="block")
+    assert "1937" not in b"".join(events).decode()
+    assert verdict(events)["outcome"] == "unverified"
+
+
+WHOLE: dict[str, Any] = {
+    "id": "r",
+    "object": "response",
+    "status": "completed",
+    "instructions": "Answer in one line.",
+    "metadata": {"team": "bridges of the north"},
+    "model": "tiny",
+    "text": {"format": {"type": "text"}, "verbosity": "medium"},
+    "reasoning": {"effort": "medium", "summary": "auto"},
+    "tools": [{"type": "function", "name": "find", "description": "Finds a bridge by name."}],
+    "tool_choice": "auto",
+    "truncation": "disabled",
+    "service_tier": "default",
+    "usage": {"input_tokens": 9, "output_tokens_details": {"reasoning_tokens": 2}},
+}
+THOUGHT = {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Let me look."}]}
+SEARCH = {
+    "type": "file_search_call",
+    "id": "fs",
+    "queries": ["the bridge"],
+    "results": [{"text": "It opened in 1973."}],
+}
+SAID = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "phase": "final_answer"}
+SHOWN = {"type": "output_text", "text": TOWERS, "annotations": [], "logprobs": [{"token": "The"}]}
+IN_PLACE = {"item_id": "m", "output_index": 2, "content_index": 0}
+DOCUMENTED: list[dict[str, Any]] = [
+    {"type": "response.created", "response": {**WHOLE, "status": "in_progress", "output": []}},
+    {"type": "response.output_item.added", "output_index": 0, "item": {**THOUGHT, "summary": []}},
+    {"type": "response.reasoning_summary_part.added", "part": {"type": "summary_text", "text": ""}},
+    {"type": "response.reasoning_summary_text.delta", "delta": "Let me look.", "obfuscation": "x7Qp"},
+    {"type": "response.reasoning_summary_text.done", "text": "Let me look."},
+    {"type": "response.reasoning_text.delta", "delta": "Is it the bridge?"},
+    {"type": "response.output_item.done", "output_index": 0, "item": THOUGHT},
+    {"type": "response.file_search_call.searching", "output_index": 1, "item_id": "fs"},
+    {"type": "response.function_call_arguments.delta", "output_index": 1, "delta": '{"q": "a bridge"}'},
+    {"type": "response.function_call_arguments.done", "output_index": 1, "arguments": '{"q": "a bridge"}'},
+    {"type": "response.code_interpreter_call_code.delta", "output_index": 1, "delta": "print(1 + 1)"},
+    {"type": "response.mcp_list_tools.in_progress", "output_index": 1, "item_id": "fs"},
+    {"type": "response.output_item.done", "output_index": 1, "item": SEARCH},
+    {"type": "response.output_item.added", "output_index": 2, "item": {**SAID, "content": []}},
+    {"type": "response.content_part.added", **IN_PLACE, "part": {**SHOWN, "text": ""}},
+    {"type": "response.output_text.delta", **IN_PLACE, "delta": TOWERS, "obfuscation": "x7Qp"},
+    {"type": "response.output_text.done", **IN_PLACE, "text": TOWERS},
+    {"type": "response.content_part.done", **IN_PLACE, "part": SHOWN},
+    {"type": "response.output_item.done", "output_index": 2, "item": {**SAID, "content": [SHOWN]}},
+    {"type": "response.completed", "response": {**WHOLE, "output": [THOUGHT, SEARCH, {**SAID, "content": [SHOWN]}]}},
+]
+FOUND = {"type": "web_search_result", "title": "The bridge", "url": "https://toll.org", "encrypted_content": "e"}
+BLOCKS = [
+    sent(
+        {
+            "type": "message_start",
+            "message": {
+                "id": "m",
+                "type": "message",
+                "role": "assistant",
+                "model": "tiny",
+                "content": [],
+                "usage": {"input_tokens": 9, "service_tier": "standard"},
+            },
+        }
+    ),
+    sent({"type": "ping"}),
+    block_event("start", content_block={"type": "thinking", "thinking": "", "signature": ""}),
+    block_event("delta", delta={"type": "thinking_delta", "thinking": "Let me look."}),
+    block_event("delta", delta={"type": "signature_delta", "signature": "Eqo="}),
+    block_event("stop"),
+    block_event("start", content_block={"type": "server_tool_use", "id": "t", "name": "web_search", "input": {}}),
+    block_event("delta", delta={"type": "input_json_delta", "partial_json": '{"query": "the bridge"}'}),
+    block_event("start", content_block={"type": "web_search_tool_result", "tool_use_id": "t", "content": [FOUND]}),
+    block_event("start", content_block={"type": "redacted_thinking", "data": "Eqo="}),
+    block_event("start", content_block={"type": "text", "text": "", "citations": []}),
+    block_event("delta", delta={"type": "text_delta", "text": TOWERS}),
+    block_event("stop"),
+]
+STOPPED = {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"tokens": 9}}
+
+
+def test_responses_and_messages_with_thoughts_and_tools_pass_where_a_policy_blocks() -> None:
+    whole = [sent(event) for event in DOCUMENTED]
+    *events, note = made(held, whole, action="block", undocumented="block")
+    assert (events, verdict([note])["outcome"]) == (whole, "passed")
+    end = sent({"type": "message_stop"})
+    *events, note, last = made(held, [*BLOCKS, sent(STOPPED), end], action="block", undocumented="block")
+    assert (events, last, verdict([note])["outcome"]) == (BLOCKS, end, "passed")
 
 
 def test_a_response_that_is_supported_passes_byte_by_byte() -> None:

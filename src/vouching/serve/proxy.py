@@ -31,8 +31,8 @@ from vouching.serve.proxy_guard import Decision, Guard
 from vouching.serve.proxy_hooks import LITELLM, PROMPTFOO, Hooks
 from vouching.serve.proxy_messages import Asked, answers_of, members, parsed_object, read_request
 from vouching.serve.proxy_refusals import RefusedError, read_body, refuse_foreign
-from vouching.serve.proxy_said import strange_answer
 from vouching.serve.proxy_streams import HeldChat, annotation, held_responses, stream_after
+from vouching.serve.proxy_unread import strange_answer
 from vouching.serve.work import Pool, stopping
 from vouching.types.visible import shorten
 
@@ -188,7 +188,7 @@ class Proxy:
             raise self._failed(error, "broke off its answer") from None
         finally:
             await answer.aclose()
-        body = parsed_object(bytes(raw))
+        body = parsed_object(bytes(raw), self.settings.blocks_unverified)
         if self.settings.blocks_unverified:
             strange = "cannot be read" if body is None else strange_answer(body)
             if strange:

@@ -123,7 +123,7 @@ def cited(text: str, holder: Mapping[str, Any]) -> Given:
 
 def texts_of_item(item: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], str]]:
     """Where a message has text: the place, the object and its field; a part of any type is shown by some client."""
-    if str(item.get("type")).startswith("reasoning"):
+    if item.get("type") == "reasoning":
         return
     if isinstance(item.get("content"), str) and item["content"].strip():
         yield 0, item, "content"

@@ -5,14 +5,12 @@ The blocks of a message of Anthropic are stretches of one text.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from vouching.serve.events import data_of, event_with
 from vouching.serve.proxy_messages import Given, cited, members, object_of, objects, texts_of_item
-from vouching.types.visible import shorten
 
 Key: TypeAlias = tuple[object, object]
 """Place of a text: the index of a choice, and ""; the index of an item of a response, and of its part; or MESSAGE."""
@@ -20,31 +18,6 @@ MESSAGE: Key = ("message", "")
 """The place of the text of a message of Anthropic."""
 PLAIN = ("index", "delta", "finish_reason", "logprobs")
 """Fields that every choice has."""
-_SILENT = {"role", "tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details"}
-"""Fields of a delta, besides its text, that the reader does not see."""
-_AROUND = {
-    "id",
-    "object",
-    "created",
-    "model",
-    "choices",
-    "usage",
-    "system_fingerprint",
-    "service_tier",
-    "error",
-    "obfuscation",
-    "prompt_filter_results",
-    "provider",
-}
-"""Fields of a chunk."""
-
-
-_IN_CHOICE = {"index", "finish_reason", "logprobs", "message", "text"}
-_IN_ITEM = {*_SILENT, "content", "annotations", "citations"}
-_IN_MESSAGE = {*_IN_ITEM, "refusal"}
-_IN_PART = {"text", "refusal", "annotations", "citations", "logprobs"}
-_UNSEEN = re.compile(r"thinking|redacted_thinking|reasoning|summary|mcp_|.*tool|.*_call")
-"""How the types of parts and items begin that are no answer: thoughts, and calls of tools."""
 MOST_CHOICES = 500
 """Choices that an answer may have to be checked."""
 
@@ -74,7 +47,7 @@ class Heard:
             key, delta = (index_of(choice), ""), object_of(choice.get("delta"))
             self.texts[key] = self.texts.get(key, "") + said_in(delta.get("content"))
             self._cited[key] += objects(delta.get("annotations"))
-        for key, part, name in _places(data):
+        for key, part, name in places(data):
             adds = name == "delta" or key == MESSAGE
             self.texts[key] = self.texts.get(key, "") + part[name] if adds else part[name]
             self._cited[key] = objects(part.get("annotations")) or self._cited[key]
@@ -125,59 +98,6 @@ def normalise(choice: dict[str, Any]) -> None:
     choice["delta"] = delta
 
 
-def strange_chunk(data: dict[str, Any]) -> str:
-    """What an event of a chat completion has that cannot be checked; empty if nothing."""
-    if not data:
-        return "an event that is not a JSON object"
-    if unknown := sorted(data.keys() - _AROUND):
-        return f"an event with the field {unknown[0]!r}"
-    for choice in objects(data.get("choices")):
-        delta = object_of(choice.get("delta"))
-        for name, value in delta.items():
-            if name not in _SILENT and value and not (name == "content" and isinstance(value, str | list)):
-                return f"a delta with the field {name!r}"
-        for part in members(delta.get("content")) if isinstance(delta.get("content"), list) else ():
-            if object_of(part).get("type") not in ("text", "thinking", "reasoning"):
-                return "a part of a text that is not of the type text"
-        for name, value in choice.items():
-            if name not in PLAIN and _has_text(value):
-                return f"a choice with the field {name!r}"
-    return ""
-
-
-def strange_answer(body: Mapping[str, Any]) -> str:
-    """What a whole answer says where it is not checked, such as the words of an audio; empty if nothing."""
-    if not any(isinstance(body.get(name), list) for name in ("choices", "output", "content")):
-        return "has no list of choices, output or content"
-    choices = objects(body.get("choices"))
-    if len(choices) > MOST_CHOICES:
-        return f"has more than {MOST_CHOICES} choices"
-    messages = [object_of(choice.get("message")) for choice in choices]
-    items = [one for one in objects(body.get("output")) if not _UNSEEN.match(str(one.get("type")))]
-    holders = [(choice, _IN_CHOICE) for choice in choices]
-    holders += [(one, _IN_MESSAGE) for one in messages]
-    holders += [(one, _IN_ITEM) for one in items]
-    for content in (one.get("content") for one in (*messages, *items, body)):
-        parts = [object_of(one) or {"content": one} for one in members(content)]
-        holders += [(part, _IN_PART) for part in parts if not _UNSEEN.match(str(part.get("type")))]
-    for where, known in holders:
-        for name, value in where.items():
-            is_read = name in known and not (name in ("text", "refusal") and isinstance(value, dict | list))
-            if not is_read and _has_text(value):
-                return f"has a text in the field {shorten(name, 100)!r}, which is not checked"
-    if any(str(message.get("type")).startswith("reasoning") for message in messages):
-        return "has a choice whose message is of the type reasoning"
-    return ""
-
-
-def _has_text(value: Any) -> bool:
-    """Whether a value has a text, which a client may show: several words, or letters of any script but the Latin."""
-    within = [*object_of(value).values(), *members(value)]
-    if not isinstance(value, str):
-        return any(map(_has_text, within))
-    return " " in value.strip() or not value.isascii()
-
-
 def _index(data: Mapping[str, Any], name: str) -> object:
     """The index that an event has; of any other JSON its text, which can be a key."""
     return index if isinstance(index := data.get(name), int) else str(index)
@@ -187,7 +107,7 @@ def _at(data: Mapping[str, Any]) -> Key:
     return _index(data, "output_index"), _index(data, "content_index")
 
 
-def _places(data: dict[str, Any]) -> Iterator[tuple[Key, dict[str, Any], str]]:
+def places(data: dict[str, Any]) -> Iterator[tuple[Key, dict[str, Any], str]]:
     """Where an event of a response or a message has text: the place, and the object with the field."""
     at = _at(data)
     kind = str(data.get("type"))
@@ -210,7 +130,7 @@ def _places(data: dict[str, Any]) -> Iterator[tuple[Key, dict[str, Any], str]]:
         found += [((number, place), part, one) for place, part, one in texts_of_item(object_of(item))]
     for key, part, field_name in found:
         text = part.get(field_name)
-        known = not str(part.get("type")).startswith(("reasoning", "summary"))
+        known = part.get("type") not in ("reasoning_text", "summary_text")
         if known and isinstance(text, str) and (field_name == "delta" or text.strip()):
             yield key, part, field_name
 
@@ -230,7 +150,7 @@ def with_texts(event: bytes, new: Mapping[Key, str], written: set[Key]) -> bytes
         return None if _at(data) in new else event
     if MESSAGE in new and object_of(data.get("delta")).get("citation"):
         return None
-    changed = [(key, part, name) for key, part, name in _places(data) if key in new]
+    changed = [(key, part, name) for key, part, name in places(data) if key in new]
     for key, part, name in changed:
         if name == "delta" or key == MESSAGE:
             if key in written:

@@ -20,7 +20,7 @@ from typing import Any
 from vouching.models.base import spoken
 from vouching.serve.events import data_of, event_with, events_of, payload_of
 from vouching.serve.proxy_guard import Decision, Guard, worst
-from vouching.serve.proxy_messages import Asked, members, object_of, objects
+from vouching.serve.proxy_messages import Asked, members, object_of, objects, parsed_object
 from vouching.serve.proxy_said import (
     MOST_CHOICES,
     PLAIN,
@@ -29,15 +29,13 @@ from vouching.serve.proxy_said import (
     index_of,
     normalise,
     said_in,
-    strange_chunk,
     with_texts,
 )
+from vouching.serve.proxy_unread import strange_chunk, strange_event
 from vouching.text.sentences import sentence_spans
 
 _COMPLETED = ("response.completed", "response.incomplete", "message_stop")
 _FAILED = ("response.failed", "error")
-_KNOWN = ("response.", "error", "message_", "content_block_", "ping")
-"""How the types of the events of responses and of messages begin."""
 
 
 def verdict_event(record: dict[str, Any], model: dict[str, Any] | None) -> bytes:
@@ -260,9 +258,9 @@ async def held_responses(chunks: AsyncIterator[bytes], guard: Guard, asked: Aske
         if payload_of(event) == b"[DONE]":
             ending.last = event
             break
-        data = data_of(event) or {}
-        if guard.settings.blocks and not str(data.get("type", "")).startswith(_KNOWN):
-            ending.strange = "an event that is not one of a response"
+        data = parsed_object(payload_of(event), guard.settings.blocks) or {}
+        if guard.settings.blocks and (strange := strange_event(data)):
+            ending.strange = strange
             break
         ending.look(data)
         heard.hear(data)
