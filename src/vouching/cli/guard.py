@@ -54,6 +54,10 @@ _Http = Annotated[
 ]
 
 
+_SECONDS_OF_MODELS = 600.0
+"""Longest time for a call of a tool that asks a language model, which may take a minute for one claim."""
+
+
 @app.command("mcp", epilog=_MCP_EPILOG)
 def mcp_command(
     model: _Model = "embedded",
@@ -73,7 +77,8 @@ def mcp_command(
 
     with usage_errors():
         search = (*(f"index:{path}" for path in index or ()), *(web or ()))
-        config = McpConfig(model, threshold, search, ledger=ledger)
+        limit = McpConfig.timeout_seconds if model.partition(":")[0] == "embedded" else _SECONDS_OF_MODELS
+        config = McpConfig(model, threshold, search, timeout_seconds=limit, ledger=ledger)
         if http is None:
             run_mcp(config)
         else:
