@@ -77,8 +77,9 @@ def mcp_command(
 
     with usage_errors():
         search = (*(f"index:{path}" for path in index or ()), *(web or ()))
-        limit = McpConfig.timeout_seconds if model.partition(":")[0] == "embedded" else _SECONDS_OF_MODELS
-        config = McpConfig(model, threshold, search, timeout_seconds=limit, ledger=ledger)
+        config = McpConfig(model, threshold, search, ledger=ledger)
+        if model.partition(":")[0] != "embedded":
+            config = replace(config, timeout_seconds=_SECONDS_OF_MODELS)
         if http is None:
             run_mcp(config)
         else:
