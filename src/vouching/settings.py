@@ -19,6 +19,8 @@ from vouching.errors import ConfigError, InputError
 from vouching.types.visible import hint, shorten, shown_json
 
 Config = TypeVar("Config")
+_MOST_LEVELS = 32
+"""Tables and lists around a value of a settings file."""
 _LONGEST_NAME = 200
 """Characters of an unknown name that a message repeats."""
 
@@ -55,16 +57,18 @@ def read_settings(kind: type[Config], path: Path | None, overrides: Sequence[str
         raise ConfigError(f"{name} {_refused(first['type'], first['msg'], shown_json(first['input']), name)}") from None
 
 
-def _refuse_endless(value: Any, name: str) -> None:
+def _refuse_endless(value: Any, name: str, levels: int = _MOST_LEVELS) -> None:
     """Raise ConfigError for inf and nan, which TOML has: no setting is one, and no clock waits for one."""
+    if levels == 0:
+        raise ConfigError(f"{name[:80]} ... is nested too deeply: no setting has {_MOST_LEVELS} tables above it")
     if isinstance(value, float) and not isfinite(value):
         raise ConfigError(f"{name} must be a finite number, got {value}")
     if isinstance(value, dict):
         for key, inner in cast("dict[str, Any]", value).items():
-            _refuse_endless(inner, _place(name, key))
+            _refuse_endless(inner, _place(name, key), levels - 1)
     if isinstance(value, list):
         for number, inner in enumerate(cast("list[Any]", value)):
-            _refuse_endless(inner, _place(name, number))
+            _refuse_endless(inner, _place(name, number), levels - 1)
 
 
 def _read(path: Path, before: tuple[Path, ...] = ()) -> dict[str, Any]:

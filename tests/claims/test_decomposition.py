@@ -340,7 +340,7 @@ def test_rows_of_csv_are_read_with_the_heads_of_their_columns(answer: str) -> No
     assert claim.span.text == "Lamp,40,yes"
 
 
-@pytest.mark.parametrize("answer", ["Paris, France\nRome, Italy", "Ann,Bob\nCid,Dan,Eve", f"a,b\n{'x' * 200_000},c"])
+@pytest.mark.parametrize("answer", ["Paris, France\nRome, Italy", "Ann,Bob\nCid,Dan,Eve"])
 def test_lines_with_commas_are_not_csv_without_heads_and_even_rows(answer: str) -> None:
     assert all("[" not in claim.text for claim in decompose(answer).claims)
 

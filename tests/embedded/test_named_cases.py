@@ -60,8 +60,9 @@ GREENHOUSE = (
 )
 
 
-def test_appendix_g_example_3_is_attributable_by_the_rules() -> None:
-    assert judge(*GREENHOUSE, model="embedded:rules").label == "Attributable"
+@pytest.mark.parametrize("model", ["embedded:rules", "embedded"])
+def test_appendix_g_example_3_is_attributable(model: str) -> None:
+    assert judge(*GREENHOUSE, model=model).label == "Attributable"
 
 
 def test_appendix_j_takes_30_percent_for_about_a_third() -> None:
@@ -125,11 +126,10 @@ UNREACHED = [
         "Einstein received the 1921 Nobel for the photoelectric law.",
         "Not Attributable",
     ),
-    (*GREENHOUSE, "Attributable"),
 ]
 
 
 @pytest.mark.parametrize(("claim", "source", "gold"), UNREACHED)
-@pytest.mark.xfail(strict=True, reason="known failures: one ordinary noun for another, and a paraphrase of every word")
+@pytest.mark.xfail(strict=True, reason="a known failure: one ordinary noun for another")
 def test_known_failures_are_still_failures(claim: str, source: str, gold: str) -> None:
     assert judge(claim, source).label == gold
