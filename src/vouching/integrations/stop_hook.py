@@ -57,6 +57,7 @@ def read_stop(record: str, given: Sequence[SourceLike] = ()) -> Stopping:
 
     Raises InputError if it is not such a record or its transcript cannot be read.
 
+    >>> import json
     >>> record = {"messages": [{"role": "tool", "content": "It opened in 1973."},
     ...     {"role": "assistant", "content": "In 1937."}]}
     >>> stopping = read_stop(json.dumps(record))
