@@ -71,6 +71,7 @@ def mcp_command(
 
     The tools are verify_claim, verify_response, check_instructions, audit_numbers and find_evidence.
     """
+    from vouching.embedded.verify import is_embedded
     from vouching.serve.listening import open_socket, run_app, url_of
     from vouching.serve.mcp_server import mcp_app, run_mcp
     from vouching.serve.mcp_tools import McpConfig
@@ -78,7 +79,7 @@ def mcp_command(
     with usage_errors():
         search = (*(f"index:{path}" for path in index or ()), *(web or ()))
         config = McpConfig(model, threshold, search, ledger=ledger)
-        if model.partition(":")[0] != "embedded":
+        if not is_embedded(model):
             config = replace(config, timeout_seconds=_SECONDS_OF_MODELS)
         if http is None:
             run_mcp(config)
