@@ -118,6 +118,27 @@ def test_a_process_that_is_ended_is_replaced_though_another_is_free_and_the_load
     assert (len(started), len(replaced)) == (2, 1)
 
 
+def test_every_process_loads_what_jobs_need_before_anybody_asks(tmp_path: Path) -> None:
+    pool, seen = Pool(threads=1, queue=1), tmp_path / "loaded"
+    pool.start(partial(jobs.notes_its_number, seen))
+    first = result(pool, jobs.process_number)
+    with pytest.raises(ServerUnavailableError, match="killed by SIGKILL"):
+        result(pool, jobs.killed)
+    end = time.monotonic() + START_SECONDS
+    while len(seen.read_text().split()) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    loaded = seen.read_text().split()
+    assert loaded == [str(first), str(result(pool, jobs.process_number))]
+    pool.close()
+
+
+def test_what_cannot_be_loaded_is_an_error_of_the_job_that_needs_it() -> None:
+    pool = Pool(threads=1, queue=1)
+    pool.start(partial(jobs.fails, ConfigError, "no weights", None))
+    assert result(pool, jobs.process_number)
+    pool.close()
+
+
 def children() -> set[int]:
     """The processes that this one has started and that still run."""
     return {

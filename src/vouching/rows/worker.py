@@ -72,7 +72,8 @@ class Process:
     """A process as its parent sees it.
 
     Args:
-        make: makes the work inside the process; must be picklable: a class or a function at module level.
+        make: makes the work inside the process, at once; must be picklable: a class or a function at module level.
+            If it raises a VouchError, each request tries again.
         memory_bytes: most memory of its data; work that needs more gets a MemoryError. 0 for no limit.
 
     Raises WorkerError if it cannot start.
@@ -227,6 +228,8 @@ def _answer(link: Connection) -> None:
     """Read what makes the work, then requests until the parent is gone; answer each."""
     make: Callable[[], Answering] = link.recv()
     work: Answering | None = None
+    with suppress(VouchError):  # the first request says what is wrong
+        work = make()
     while True:
         request = link.recv()
         if request is None:  # the caller left when the answer was already on its way

@@ -67,6 +67,11 @@ class Judges:
             if self._checker(name).judges != "claims":
                 raise ConfigError(f"judges.{name}: {judge.model} does not judge claims: name another model")
 
+    def load(self) -> None:
+        """Load what the judges that compute need, by asking each about a claim; nothing is searched."""
+        for name in filter(self.computes, self.policy.judges):
+            Checker(self._settings(name).model).check("The mill opened in 1937.", "The mill opened in 1973.")
+
     def computes(self, judge: str) -> bool:
         """Whether a judge computes, as the embedded verifier does, instead of waiting for a language model."""
         return is_embedded(self._settings(judge).model)

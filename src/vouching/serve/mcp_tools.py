@@ -93,7 +93,7 @@ class Calls:
         if self._pool is None:
             places = cores() if is_embedded(self._config.model) else _WAITING
             self._pool = Pool(places, _SERVE.queue, _LIMITS.memory_bytes, places)
-            self._pool.start()
+            self._pool.start(partial(_ready, self._config))
         self._served += 1
         try:
             yield
@@ -119,6 +119,13 @@ class Calls:
 def _answered(config: McpConfig, tool: Callable[..., Answer], arguments: Sequence[Any], deadline: Deadline) -> Answer:
     deadline.look()
     return tool(_same_tools(config), *arguments)
+
+
+def _ready(config: McpConfig) -> None:
+    """In a process, load the tools, and the embedded judge by asking it about a claim."""
+    tools = _same_tools(config)
+    if is_embedded(config.model):
+        tools.load()
 
 
 @lru_cache(maxsize=1)
@@ -150,6 +157,10 @@ class Tools:
     @cached_property
     def _rules(self) -> Checker:
         return Checker("embedded", method="rules", ledger=self._ledger)
+
+    def load(self) -> None:
+        """Load the judge, by asking it about a claim."""
+        self._judge.check("The mill opened in 1937.", "The mill opened in 1973.")
 
     def close(self) -> None:
         """Close the connections of the judges, and the ledger."""

@@ -323,6 +323,7 @@ def build_proxy(policy: Policy) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        proxy.guard.start()
         yield
         await proxy.aclose()
 

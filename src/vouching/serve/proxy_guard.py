@@ -90,6 +90,11 @@ class Guard:
         if judge.search:
             raise ConfigError(f"proxy.judge {settings.judge!r} must not search")
 
+    def start(self) -> None:
+        """Have processes with a loaded judge, if the judge computes."""
+        if self._judges.computes(DEFAULT_JUDGE):
+            self.pool.start(self._judges.load)
+
     def with_found(self, asked: Asked, items: Sequence[Any], given: Sequence[Given], response_id: object) -> Asked:
         """What a request asks, with the id of its answer and what was found for it; see the one of the messages."""
         return replace(with_found(asked, items, given, self.settings.documents), response_id=response_id)

@@ -55,6 +55,10 @@ class Service:
         self.recorder = Recorder(policy.serve.ledger, self.pool.has_waiting) if policy.serve.ledger else None
         self._open = 0
 
+    def start(self) -> None:
+        """Start a process that has loaded the judges, and have each that replaces one load them too."""
+        self.pool.start(self.judges.load)
+
     @contextmanager
     def open_request(self) -> Generator[None]:
         """Count a request while it is open."""

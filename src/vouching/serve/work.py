@@ -15,8 +15,10 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import asdict
+from functools import partial
 from http import HTTPStatus
 from threading import Lock, Semaphore
 from typing import Any, TypeAlias, TypeVar
@@ -31,6 +33,9 @@ T = TypeVar("T")
 Job: TypeAlias = Callable[..., T]
 """Work for a process: picklable, called with a deadline and, if its caller wants to see results early, with a function
 that shows them."""
+
+Ready: TypeAlias = Callable[[], object]
+"""Loads what jobs need. What it raises is left to the jobs, which meet the same."""
 
 FAILED = "the server failed: its log says why; this is an error in vouching, please report it"
 """The message for a caller about an error that is none of its own."""
@@ -137,8 +142,13 @@ class Pool:
         """
         return await self._run(lambda place: self._processes.run(job, deadline, show, place), deadline)
 
-    def start(self) -> None:
-        """Start a process now, so that the first request need not wait for it."""
+    def start(self, ready: Ready | None = None) -> None:
+        """Start a process now, so that the first request need not wait for it.
+
+        Args:
+            ready: picklable; this process and each later one call it before their first job, to load what jobs need.
+        """
+        self._processes.ready = ready
         self._processes.start_one()
 
     @property
@@ -222,6 +232,7 @@ class _Processes:
     """Processes that do jobs one at a time; they start when they are needed, and one that is ended is replaced."""
 
     def __init__(self, most: int, memory_bytes: int) -> None:
+        self.ready: Ready | None = None
         self._memory_bytes = memory_bytes
         self._free = Semaphore(most)
         self._all: set[Process] = set()
@@ -296,7 +307,7 @@ class _Processes:
 
     def _started(self) -> Process:
         try:
-            process = Process(_does_jobs, self._memory_bytes)
+            process = Process(partial(_does_jobs, self.ready), self._memory_bytes)
         except WorkerError as error:
             raise ServerUnavailableError(f"{error}: try again", 1, 503) from None
         self._all.add(process)
@@ -320,8 +331,11 @@ class _Apart(Deadline):
         return not self._parent.has_left()
 
 
-def _does_jobs() -> Callable[[Any, Parent], Any]:
+def _does_jobs(ready: Ready | None) -> Callable[[Any, Parent], Any]:
     """What a process does with a job: its result, or the problem object of its error, and events."""
+    if ready is not None:
+        with suppress(Exception), kept_events():
+            ready()
     return _answer
 
 

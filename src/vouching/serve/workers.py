@@ -54,7 +54,7 @@ def worker_app() -> FastAPI:
     if parent := os.environ.get(_PARENT):
         end_with_parent(int(parent))
     app = build_app(policy, Path(os.environ[_FOLDER]), on_stop=_end_soon)
-    app.state.service.pool.start()
+    app.state.service.start()
     return app
 
 
