@@ -1,24 +1,29 @@
 """Starts the trial of every recipe as its README writes it, in a clean clone and without the network.
 
-    python benchmarks/recipe_trials.py            # all, some minutes
+    python benchmarks/recipe_trials.py            # all, some minutes; writes benchmarks/results/recipe_trials.json
     python benchmarks/recipe_trials.py rank       # one
 
 A trial is a block of commands of which one names ``tiny.toml``. Each command has to end with status 0 and without a
 traceback. Not supported: the commands of full size, which need GPUs, judges or data; tests/recipes reads their options,
-files and settings.
+files and settings. The commands of recipes/taxes and recipes/theory run in tests/house.
 """
 
 from __future__ import annotations
 
+import datetime
+import json
 import os
+import platform
 import re
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
+OUTPUT = ROOT / "benchmarks/results/recipe_trials.json"
 
 
 def trials(readme: str) -> list[str]:
@@ -48,27 +53,51 @@ def run(command: str, clone: Path) -> str:
     return ""
 
 
+def run_all(clone: Path, names: list[str]) -> list[dict[str, Any]]:
+    """Run the trials of the recipes that are named, or of all; what several READMEs begin with runs once."""
+    found: dict[str, dict[str, Any]] = {}
+    for readme in sorted(clone.glob("recipes/*/README.md")):
+        if names and readme.parent.name not in names:
+            continue
+        for command in trials(readme.read_text(encoding="utf-8")):
+            if command in found:
+                continue
+            before = _cpu_seconds()
+            fault = run(command, clone)
+            seconds = round(_cpu_seconds() - before, 1)
+            found[command] = {
+                "recipe": readme.parent.name,
+                "command": command,
+                "outcome": fault or "ok",
+                "cpu_seconds": seconds,
+            }
+            print(f"{readme.parent.name}: {command}: {fault or 'ok'} ({seconds} s)", flush=True)
+    return [*found.values()]
+
+
+def _cpu_seconds() -> float:
+    """Processor time of all commands so far."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
 def main() -> None:
-    """Run the trials of the recipes that are named, or of all."""
-    failed = 0
+    """Run the trials of the recipes that are named, or of all; the record of all is kept."""
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "clone"
         subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(clone)], check=True)
-        done: set[str] = set()
-        for readme in sorted(clone.glob("recipes/*/README.md")):
-            if sys.argv[1:] and readme.parent.name not in sys.argv[1:]:
-                continue
-            for command in trials(readme.read_text(encoding="utf-8")):
-                if command in done:
-                    continue
-                done.add(command)
-                started = time.monotonic()
-                fault = run(command, clone)
-                failed += bool(fault)
-                print(
-                    f"{readme.parent.name}: {command}: {fault or 'ok'} ({time.monotonic() - started:.0f} s)", flush=True
-                )
-    sys.exit(failed > 0)
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=clone, capture_output=True, text=True, check=True)
+        found = run_all(clone, sys.argv[1:])
+    if not sys.argv[1:]:
+        record = {
+            "command": "python benchmarks/recipe_trials.py",
+            "revision": head.stdout.strip()[:12],
+            "date": f"{datetime.date.today():%Y-%m-%d}",
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "trials": found,
+        }
+        OUTPUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    sys.exit(any(one["outcome"] != "ok" for one in found))
 
 
 if __name__ == "__main__":
