@@ -23,6 +23,15 @@ from typing import Any
 
 from benchmarks.average import average_weights
 from recipes.evolve.contest import contest
+from recipes.evolve.embedded import (
+    COMBINED,
+    EXPORT,
+    MODEL,
+    EmbeddedEvolveConfig,
+    EmbeddedStudent,
+    ReadingCache,
+    fit_combined,
+)
 from recipes.evolve.route import best_single, fit_router, routed
 from vouching.bench.catalog import chosen, data_folder
 from vouching.evolve.fingerprint import Fingerprint, alike
@@ -38,7 +47,6 @@ from vouching.evolve.records import (
     read_records,
     write_records,
 )
-from vouching.evolve.refine import COMBINED, EXPORT, MODEL, EmbeddedStudent, ReadingCache, fit_combined
 from vouching.evolve.rows import rows_of_sets
 from vouching.train.run_folder import surroundings
 
@@ -73,7 +81,7 @@ def tested(out: Path, rows: Sequence[Row], first: Path, kept: ReadingCache) -> F
     """The test of one arm; round 0 is the same verifier in all arms and answers once."""
     if (out / TEST / FINGERPRINT).exists():
         return read_record(out / TEST / FINGERPRINT, Fingerprint)
-    data = read_data(config_of(out))
+    data = read_data(config_of(out, EmbeddedEvolveConfig))
     again = first / TEST / "round-0.jsonl"
     same = [folder_of(one, 0) / STUDENT / COMBINED for one in (out, first)]
     if out != first and again.exists() and same[0].read_bytes() == same[1].read_bytes():
@@ -120,7 +128,7 @@ def averaged(out: Path, dev: Sequence[Row], kept: ReadingCache) -> EmbeddedStude
 
 def generalists(out: Path, kept: ReadingCache) -> dict[str, Any]:
     """Rounds of an arm as specialists: a router over them and the mean of their weights, against the best one alone."""
-    dev = read_data(config_of(out)).dev
+    dev = read_data(config_of(out, EmbeddedEvolveConfig)).dev
     numbers = [one.number for one in rounds_of(out)]
     on_dev = {f"round {number}": read_judged(out, number) for number in numbers}
     on_test = {f"round {n}": read_records(out / TEST / f"round-{n}.jsonl", Judged) for n in numbers}
@@ -170,7 +178,7 @@ def main() -> None:
     dev = {out.name: read_record(out / FINGERPRINT, Fingerprint) for out in arms}
     last = {name: len(found.rounds) - 1 for name, found in public.items()}
     pairs = [pair for pair in combinations(public, 2) if {*pair} <= {*COMPARED}]
-    config = config_of(arms[0])
+    config = config_of(arms[0], EmbeddedEvolveConfig)
     record = {
         "settings": {key: value for key, value in asdict(config).items() if key not in ("train", "dev", "structured")},
         "most": {"short": options.limit, "long": options.max_long},

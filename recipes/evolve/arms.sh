@@ -6,10 +6,10 @@
 set -euo pipefail
 out=${1:?name the output folder}
 config=$(dirname "$0")/embedded.toml
-vouch=${VOUCH:-vouch}
+evolve="${PYTHON:-python} $(dirname "$0")/embedded.py"
 [ -f runs/evolve-rows/dev.jsonl ] || ${PYTHON:-python} "$(dirname "$0")/rows.py" --out runs/evolve-rows
 for arm in weakness random mixed; do
-    $vouch evolve run "$config" source=$arm --out "$out/$arm" --resume
+    $evolve run "$config" source=$arm --out "$out/$arm" --resume
 done
-$vouch evolve run "$config" rounds=2 probes=600 replay=0 embedded.learning_rate=2.5e-4 --out "$out/bare" --resume
-$vouch evolve run "$config" source=random gate=harm --out "$out/gated" --resume
+$evolve run "$config" rounds=2 probes=600 replay=0 embedded.learning_rate=2.5e-4 --out "$out/bare" --resume
+$evolve run "$config" source=random gate=harm --out "$out/gated" --resume

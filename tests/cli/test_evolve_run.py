@@ -12,16 +12,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from tests.evolve.boats import boat, write_trial
+from tests.evolve.boats import boat
 from tests.evolve.scholar import start
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
 from vouching.evolve.config import EvolveConfig
-from vouching.evolve.loop import evolve, read_data
+from vouching.evolve.loop import evolve
 from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import write_records
-from vouching.evolve.refine import even_weights
-from vouching.evolve.rows import disjoint_rows
 from vouching.settings import read_settings
 
 
@@ -77,15 +75,6 @@ def test_a_test_that_was_done_is_refused(toml: Path, tmp_path: Path, monkeypatch
     assert result.exit_code == Exit.USAGE
     assert "add --again" in result.stderr
     assert (out / "test/fingerprint.json").read_text(encoding="utf-8") == "{}"
-
-
-def test_the_rows_of_the_trial_are_apart_and_have_both_labels(tmp_path: Path) -> None:
-    write_trial(tmp_path)
-    recipe = Path(__file__).parents[2] / "recipes/evolve/tiny.toml"
-    names = [f'{name}=["{tmp_path}/{name}.jsonl"]' for name in ("train", "dev")]
-    data = read_data(read_settings(EvolveConfig, recipe, names))
-    assert len(disjoint_rows(data.train, data.dev)) == len(data.train) == 36
-    assert set(even_weights(data.dev)) == {"boats"}
 
 
 def test_missing_sets_are_reported_without_a_traceback(tmp_path: Path) -> None:

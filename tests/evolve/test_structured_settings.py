@@ -18,7 +18,6 @@ ROOT = Path(__file__).parents[2]
 def test_the_recipe_has_the_papers_order_of_rounds_and_its_runs_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # paths of a recipe are relative to the working directory
     config = read_settings(EvolveConfig, ROOT / "recipes/evolve/structured.toml")
-    assert config.student == "structured"
     # Algorithm 2 and App. L: rules without training, LoRA on probes, full training, full training.
     stages = [config.structured.stage(number) for number in (1, 2, 3, 4, 5)]
     assert stages == ["rules", "lora", "full", "full", "full"]

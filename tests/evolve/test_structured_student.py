@@ -155,7 +155,6 @@ def test_the_loop_takes_a_rewarded_model_through_rules_adapters_and_all_weights(
     config = EvolveConfig(
         (str(tmp_path / "train.jsonl"),),
         (str(tmp_path / "dev.jsonl"),),
-        "structured",
         probes=4,
         replay=1,
         resamples=100,

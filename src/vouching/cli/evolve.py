@@ -35,11 +35,11 @@ be reached (run the command again).
 _RUN_EPILOG = """
 **Examples**
 
-vouch evolve run recipes/evolve/embedded.toml --out runs/weakness
+vouch evolve run recipes/evolve/structured.toml --out runs/weakness
 
-vouch evolve run recipes/evolve/embedded.toml source=random --out runs/random
+vouch evolve run recipes/evolve/structured.toml source=random --out runs/random
 
-vouch evolve run recipes/evolve/embedded.toml gate=harm --out runs/gated
+vouch evolve run recipes/evolve/structured.toml gate=harm --out runs/gated
 
 **Exit status**: 0 done; 2 invalid setting, row or folder; 3 the second verifier or the teacher could not be reached;
 130 interrupted. After 3 and 130, resume with --resume.
@@ -123,10 +123,11 @@ def run_command(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume the evolution in DIR.")] = False,
 ) -> None:
-    """Evolve a verifier: several rounds, each learning from probes for the failures of the previous one.
+    """Evolve a language model: several rounds, each learning from probes for the failures of the previous one.
 
     Only rows that may guide training are read. An interrupted and resumed run gives the same result as an uninterrupted
-    one. DIR/fingerprint.html shows how each round changed the accuracy on each set.
+    one. DIR/fingerprint.html shows how each round changed the accuracy on each set. The built-in verifier is evolved by
+    recipes/evolve/embedded.py.
     """
     with usage_errors():
         from vouching.evolve.config import EvolveConfig
@@ -156,10 +157,10 @@ def score_command(
     DIR/test/fingerprint.html shows how each round changed the accuracy on each set.
     """
     with usage_errors():
-        from vouching.evolve.loop import score_by
+        from vouching.evolve.loop import config_of, score_by
 
         try:
-            page = score_by(folder, sets, limit, again, _say)
+            page = score_by(config_of(folder), folder, sets, limit, again, _say)
         except KeyboardInterrupt:
             write_error("stopped; start again: finished answers are kept")
             raise typer.Exit(Exit.INTERRUPTED) from None

@@ -12,14 +12,12 @@ from vouching.lazy import lazily
 if TYPE_CHECKING:
     from vouching.evolve.probe import ProbePlan, make_probes
     from vouching.evolve.records import Judged, Row, read_record
-    from vouching.evolve.refine import even_weights
     from vouching.evolve.structured_examples import reply_of
 
 __all__ = [
     "Judged",
     "ProbePlan",
     "Row",
-    "even_weights",
     "make_probes",
     "read_record",
     "reply_of",

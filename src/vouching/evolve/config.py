@@ -1,6 +1,7 @@
 """The settings of an evolution, and what they name: the student of round 0, and the verifier that cross-checks.
 
-Not supported: students of other kinds in a settings file; ``evolve.loop`` takes any ``records.Student``.
+Not supported: students of other kinds in a settings file; ``evolve.loop`` takes any ``records.Student``, such as the
+embedded verifier of ``recipes/evolve/embedded.py``.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from vouching.checker import Checker
 from vouching.errors import ConfigError
 from vouching.evolve.probe import ProbeSource
 from vouching.evolve.records import Judged, Row, Student, judged_as
-from vouching.evolve.refine import EmbeddedSettings, EmbeddedStudent, ReadingCache
-from vouching.evolve.structured import StructuredSettings, StructuredStudent, open_student, start_student
+from vouching.evolve.structured import StructuredSettings, StructuredStudent, start_student
 
 Start: TypeAlias = Callable[[Path, Sequence[Row]], Student]
 """Makes the student of round 0 in a folder, or opens it; it may fit a slope and a shift on the rows of dev."""
@@ -33,8 +33,6 @@ class EvolveConfig:
     """Files of training rows. They share no claim, source or document with those of ``dev``."""
     dev: tuple[str, ...] = ()
     """Files of rows that guide the evolution: verified in every round, and neither training nor test rows."""
-    student: Literal["embedded", "structured"] = "embedded"
-    """What evolves; its settings are the table of this name."""
     rounds: int = 4
     """Rounds after the start."""
     probes: int = 300
@@ -68,7 +66,6 @@ class EvolveConfig:
     """Of the intervals of gate and fingerprint."""
     seed: int = 0
     """Random seed of probes, replay and training."""
-    embedded: EmbeddedSettings = field(default_factory=EmbeddedSettings)
     structured: StructuredSettings = field(default_factory=StructuredSettings)
 
     def __post_init__(self) -> None:
@@ -100,25 +97,11 @@ def replay_in(config: EvolveConfig, number: int) -> int:
 
 def start_of(config: EvolveConfig, report: Callable[[str], None] | None = None) -> Start:
     """The function that makes the student of round 0; ``report`` gets its training's lines of progress."""
-    cache = ReadingCache()
 
-    def start(folder: Path, dev: Sequence[Row]) -> EmbeddedStudent:
-        return EmbeddedStudent.start(folder, dev, config.embedded, config.seed, cache, report)
-
-    def start_model(folder: Path, _: Sequence[Row]) -> StructuredStudent:
+    def start(folder: Path, _: Sequence[Row]) -> StructuredStudent:
         return start_student(config.structured, folder, report)
 
-    return start if config.student == "embedded" else start_model
-
-
-def opened_by(config: EvolveConfig) -> Open:
-    """The function that opens the student of a round for verification."""
-    cache = ReadingCache()
-
-    def opened(folder: Path) -> EmbeddedStudent:
-        return EmbeddedStudent(folder, (), config.embedded, config.seed, cache)
-
-    return opened if config.student == "embedded" else open_student
+    return start
 
 
 def second_verifier(config: EvolveConfig) -> Verify | None:

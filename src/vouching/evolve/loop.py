@@ -35,7 +35,6 @@ from vouching.evolve.config import (
     Open,
     Start,
     Verify,
-    opened_by,
     probes_of,
     replay_in,
     second_verifier,
@@ -60,6 +59,7 @@ from vouching.evolve.records import (
 )
 from vouching.evolve.reflect import reflect
 from vouching.evolve.rows import disjoint_rows, keys_of, read_rows, refuse_shared, rows_of_sets
+from vouching.evolve.structured import open_student
 from vouching.settings import recorded_settings, refuse_missing
 from vouching.text.json_values import parse_json
 from vouching.train.run_folder import RUN, digest_of_lines, open_run
@@ -149,9 +149,12 @@ def evolve(
     return rounds
 
 
-def evolve_by(config: EvolveConfig, out: Path, resume: bool, report: Callable[[str], None]) -> Path:
-    """Run an evolution with the students that its settings name. Returns the page of its fingerprint."""
-    evolve(config, out, start_of(config, report), check=second_verifier(config), resume=resume, report=report)
+def evolve_by(
+    config: EvolveConfig, out: Path, resume: bool, report: Callable[[str], None], start: Start | None = None
+) -> Path:
+    """Run an evolution, by default of a language model, with its second verifier. Returns the fingerprint's page."""
+    start = start or start_of(config, report)
+    evolve(config, out, start, check=second_verifier(config), resume=resume, report=report)
     title = f"Evolution with {config.source} probes, on the dev rows"
     return write_fingerprint(out, fingerprint(out, config.resamples), title)
 
@@ -168,10 +171,10 @@ def read_data(config: EvolveConfig) -> Data:
     return Data(train, dev)
 
 
-def config_of(out: Path) -> EvolveConfig:
+def config_of(out: Path, kind: type[EvolveConfig] = EvolveConfig) -> EvolveConfig:
     """The settings of an evolution, from its folder. Raises InputError if there is none."""
     try:
-        return recorded_settings(EvolveConfig, parse_json((out / RUN).read_bytes())["settings"])
+        return recorded_settings(kind, parse_json((out / RUN).read_bytes())["settings"])
     except ConfigError as error:
         raise InputError(f"{out / RUN}: {error}; rename the setting in that file") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -311,7 +314,7 @@ def run_test(
     out: Path,
     rows: Sequence[Row],
     data: Data,
-    open_student: Open,
+    opened: Open,
     *,
     again: bool = False,
     resamples: int = 10_000,
@@ -328,7 +331,7 @@ def run_test(
             f"{folder} already contains test results; testing twice risks tuning to the test sets: to test "
             "again anyway, add --again"
         )
-    rounds, planned = rounds_of(out), config_of(out).rounds
+    rounds, planned = rounds_of(out), parse_json((out / RUN).read_bytes())["settings"]["rounds"]
     if len(rounds) <= planned:
         raise InputError(f"{out} has finished {len(rounds) - 1} of {planned} rounds: resume vouch evolve run first")
     refuse_other_data(out, data)
@@ -346,7 +349,7 @@ def run_test(
     for one in rounds:
         path = folder / f"round-{one.number}.jsonl"
         if not path.exists():
-            write_records(path, open_student(folder_of(out, one.number) / STUDENT).verify(disjoint))
+            write_records(path, opened(folder_of(out, one.number) / STUDENT).verify(disjoint))
         answers.append(read_records(path, Judged))
         right = [bool(judged.right) for judged in answers[-1] if judged.right is not None]
         report(f"round {one.number}: correct on {sum(right) / max(1, len(right)):.1%} of {len(right):,} test rows")
@@ -355,9 +358,17 @@ def run_test(
     return found
 
 
-def score_by(out: Path, sets: Sequence[str], limit: int, again: bool, report: Callable[[str], None]) -> Path:
+def score_by(
+    config: EvolveConfig,
+    out: Path,
+    sets: Sequence[str],
+    limit: int,
+    again: bool,
+    report: Callable[[str], None],
+    opened: Open = open_student,
+) -> Path:
     """Score the rounds of an evolution on test sets by name, see :func:`run_test`. Returns the page."""
-    config, data = config_of(out), data_folder()
+    data = data_folder()
     rows = rows_of_sets(chosen(sets, data, "test"), data, limit)
-    run_test(out, rows, read_data(config), opened_by(config), again=again, report=report)
+    run_test(out, rows, read_data(config), opened, again=again, report=report)
     return out / TEST / PAGE

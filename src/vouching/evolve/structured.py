@@ -227,7 +227,10 @@ def start_student(
             'structured.launch, for example to ["torchrun", "--nproc_per_node", "8"]'
         )
     if not settings.model or not any((Path(settings.model) / name).is_file() for name in ("config.json", ADAPTER)):
-        raise ConfigError(f"structured.model must be the folder DIR/model of a training run, got {settings.model!r}")
+        raise ConfigError(
+            f"structured.model must be the folder DIR/model of a training run, got {settings.model!r}; "
+            "recipes/evolve/embedded.py evolves the embedded verifier"
+        )
     for stage in settings.stages:
         if stage != "rules":
             settings.run_of(stage)

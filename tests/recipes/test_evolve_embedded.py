@@ -15,23 +15,27 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from tests.evolve.boats import boat
-from tests.evolve.embedded_process import run
+from recipes.evolve.embedded import (
+    EmbeddedEvolveConfig,
+    EmbeddedSettings,
+    EmbeddedStudent,
+    even_weights,
+    main,
+)
+from tests.evolve.boats import boat, write_trial
+from tests.recipes.evolve_process import run
 from tests.train.tiny_bert import write_tiny_bert
 from vouching.cli.app import app
 from vouching.embedded.soft_reading import COMBINED, EXPORT
 from vouching.embedded.verify import open_embedded
 from vouching.encoder.encoder import load_encoder
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.loop import fingerprint
+from vouching.evolve.loop import fingerprint, read_data
 from vouching.evolve.probe import ProbePlan, make_probes, typed_rows
 from vouching.evolve.records import Judged, Row, read_records, write_records
-from vouching.evolve.refine import (
-    EmbeddedSettings,
-    EmbeddedStudent,
-    even_weights,
-)
+from vouching.evolve.rows import disjoint_rows
 from vouching.methods.discriminative.open import open_scorer
+from vouching.settings import read_settings
 from vouching.types import Claim, Source, Verdict
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
@@ -43,7 +47,7 @@ from vouching.train.encoder_config import EncoderConfig  # noqa: E402
 from vouching.train.encoder_export import write_floats  # noqa: E402
 from vouching.train.encoder_model import load_model, outputs_of  # noqa: E402
 
-PROCESS = Path(__file__).with_name("embedded_process.py")
+PROCESS = Path(__file__).with_name("evolve_process.py")
 HELD = [boat(number, "ferries") for number in range(100, 124)]
 DEV = [
     *HELD,
@@ -178,6 +182,26 @@ def test_sets_and_labels_have_equal_weight_in_the_fit() -> None:
     assert even_weights(rows) == {"a": {True: 0.5, False: 1.0}, "b": {True: 2.0, False: 2.0}}
 
 
+def test_the_rows_of_the_trial_are_apart_and_have_both_labels(tmp_path: Path) -> None:
+    write_trial(tmp_path)
+    recipe = Path(__file__).parents[2] / "recipes/evolve/tiny.toml"
+    names = [f'{name}=["{tmp_path}/{name}.jsonl"]' for name in ("train", "dev")]
+    data = read_data(read_settings(EmbeddedEvolveConfig, recipe, names))
+    assert len(disjoint_rows(data.train, data.dev)) == len(data.train) == 36
+    assert set(even_weights(data.dev)) == {"boats"}
+
+
+def test_a_wrong_setting_and_a_folder_without_an_evolution_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = Path(__file__).parents[2] / "recipes/evolve/tiny.toml"
+    assert main(["run", str(recipe), "embedded.step=2", "--out", str(tmp_path / "out")]) == 2
+    assert "did you mean 'embedded.steps'?" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main(["test", str(tmp_path), "wice"]) == 2
+    assert "choose a folder written by vouch evolve run" in capsys.readouterr().err
+
+
 def test_rows_of_one_label_in_every_set_are_refused(begun: Path, tmp_path: Path) -> None:
     rows = [boat(n) for n in range(4)]
     with pytest.raises(InputError, match="requires a set with rows of both labels, but dev has no such set"):
@@ -197,7 +221,7 @@ def test_a_round_that_is_killed_in_the_middle_of_a_step_and_resumed_ends_like_on
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROCESS.parents[2]), *sys.path])}
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    run(toml, whole)
+    assert main(["run", str(toml), "--out", str(whole)]) == 0
     command = [sys.executable, str(PROCESS), str(toml), str(cut), "1", "6"]
     # It tells of step 6 before it keeps a checkpoint of it; that of step 4 is there.
     assert subprocess.run(command, env=environment, check=False).returncode == -signal.SIGKILL

@@ -1,4 +1,9 @@
-"""The embedded verifier as a student: its encoder is trained on probes and replay, its combined score recalibrated.
+"""The embedded verifier evolves: its encoder is trained on probes and replay, its combined score recalibrated.
+
+    python recipes/evolve/embedded.py run recipes/evolve/embedded.toml [KEY=VALUE ...] --out DIR [--resume]
+    python recipes/evolve/embedded.py test DIR SET ... [--limit N] [--again]
+
+do what ``vouch evolve run`` and ``test`` do for a language model. A round is the student in a folder:
 
     FOLDER/run/           the training run (see ``vouch train encoder``): run/export verifies, run/model is refined next
     FOLDER/combined.json  the shipped weights of rules and encoder, with a slope and a shift of this round
@@ -9,13 +14,17 @@ between rounds is then one of encoders. Not supported: fitting the other weights
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from vouching.cli.streams import Exit
 from vouching.embedded.compared import Compared, compare
 from vouching.embedded.scoring import ScoreModel, score_model_of
 from vouching.embedded.soft_reading import COMBINED, EXPORT, SoftReader, combined_features
@@ -23,10 +32,13 @@ from vouching.embedded.verify import EmbeddedVerifier, Read
 from vouching.encoder.encoder import Encoder, load_encoder
 from vouching.encoder.reading import SoftReading
 from vouching.encoder.weights import find_weights
-from vouching.errors import InputError
+from vouching.errors import InputError, VouchError
+from vouching.evolve.config import EvolveConfig, Start
+from vouching.evolve.loop import config_of, evolve_by, score_by
 from vouching.evolve.records import Judged, Probe, Row, write_records
 from vouching.metrics.calibrators import fit_calibrator
 from vouching.reading.evidence import index_sources, shipped_table
+from vouching.settings import read_settings
 from vouching.text.json_values import parse_json
 from vouching.train.checkpoint import CHECKPOINT
 from vouching.types import Source
@@ -57,6 +69,13 @@ class EmbeddedSettings:
     """Steps between checkpoints."""
     threads: int = 1
     """Threads of torch."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedEvolveConfig(EvolveConfig):
+    """Settings of an evolution of the embedded verifier; the table ``structured`` is not used."""
+
+    embedded: EmbeddedSettings = field(default_factory=EmbeddedSettings)
 
 
 class ReadingCache:
@@ -252,3 +271,51 @@ def even_weights(rows: Sequence[Row]) -> dict[str, dict[bool, float]]:
     both = [name for name in {row.data_set for row in rows} if counts[name, True] and counts[name, False]]
     each = sum(counts[name, label] for name in both for label in (True, False)) / max(1, 2 * len(both))
     return {name: {label: each / counts[name, label] for label in (True, False)} for name in both}
+
+
+def start_of(config: EmbeddedEvolveConfig, report: Callable[[str], None] | None = None) -> Start:
+    """The function that makes the student of round 0; ``report`` gets its training's lines of progress."""
+    cache = ReadingCache()
+
+    def start(folder: Path, dev: Sequence[Row]) -> EmbeddedStudent:
+        return EmbeddedStudent.start(folder, dev, config.embedded, config.seed, cache, report)
+
+    return start
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run an evolution or its test, and print the page of its fingerprint; an exit status as of ``vouch evolve``."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="evolve in a new or empty folder, or resume")
+    run.add_argument("config", type=Path, help="TOML file with the settings")
+    run.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings that override those of the file")
+    run.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the evolution")
+    run.add_argument("--resume", action="store_true", help="resume the evolution in DIR")
+    test = commands.add_parser("test", help="score all rounds on test sets, once")
+    test.add_argument("folder", type=Path, metavar="DIR", help="folder of the evolution")
+    test.add_argument("sets", nargs="+", metavar="SET", help="test sets of claims")
+    test.add_argument("--limit", type=int, default=200, metavar="N", help="maximum number of rows per set")
+    test.add_argument("--again", action="store_true", help="repeat a test that was already run")
+    given = parser.parse_args(arguments)
+    say = partial(print, file=sys.stderr, flush=True)
+    try:
+        if given.command == "run":
+            config = read_settings(EmbeddedEvolveConfig, given.config, given.settings)
+            page = evolve_by(config, given.out, given.resume, say, start_of(config, say))
+        else:
+            cache, config = ReadingCache(), config_of(given.folder, EmbeddedEvolveConfig)
+            opened = partial(EmbeddedStudent, fitted_on=(), cache=cache)
+            page = score_by(config, given.folder, given.sets, given.limit, given.again, say, opened)
+    except VouchError as error:
+        print(error, file=sys.stderr)
+        return Exit.USAGE
+    except KeyboardInterrupt:
+        print("stopped; run the same command again, an evolution with --resume", file=sys.stderr)
+        return Exit.INTERRUPTED
+    print(page)
+    return Exit.OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

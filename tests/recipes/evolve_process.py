@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from vouching.evolve.config import EvolveConfig, start_of
+from recipes.evolve.embedded import EmbeddedEvolveConfig, start_of
 from vouching.evolve.loop import evolve
 from vouching.settings import read_settings
 
@@ -25,7 +25,7 @@ def run(toml: Path, out: Path, number: int = 0, step: int = 0) -> None:
         if begun == number and line.startswith(f"step {step} "):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    config = read_settings(EvolveConfig, toml)
+    config = read_settings(EmbeddedEvolveConfig, toml)
     evolve(config, out, start_of(config, tell), resume=True)
 
 
