@@ -31,6 +31,16 @@ def test_examples_are_shown_in_no_other_style() -> None:
     assert len(answer_messages("When?", [BRIDGE], "plain", read_shots(MINE))) == 2
 
 
+def test_the_solver_is_asked_as_march_prints_it_in_app_a_1() -> None:
+    [asked] = answer_messages("When?", [BRIDGE, Source("It is red.", "b")], "paper")
+    assert (asked.role, " ".join(asked.content.split())) == (
+        "user",
+        "Instruction: You must respond based strictly on the information in provided passages. Do not incorporate any "
+        "external knowledge or infer any details beyond what is given in the passages. Passages: Document-1: The "
+        "bridge opened in 1973. Document-2: It is red. Query: When? Output:",
+    )
+
+
 def test_a_title_goes_along_and_a_text_is_asked_for_as_such() -> None:
     system, user = text_messages("Summarise it.", [BRIDGE])
     assert "nothing else" in system.content

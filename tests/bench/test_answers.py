@@ -191,6 +191,24 @@ def test_a_run_writes_rows_figures_and_a_report(tmp_path: Path) -> None:
     assert "MARCH general" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
+def test_ten_examples_of_ones_own_are_shown_before_each_question(tmp_path: Path) -> None:
+    shots, seen = tmp_path / "shots.jsonl", list[int]()
+    write_rows(shots, [{"question": f"Who is {n}?", "source": "She is Ada.", "answer": f"Ada {n}"} for n in range(10)])
+
+    def counting(conversation: str) -> str:
+        seen.append(len(re.findall(r"Answer: Ada \d", conversation)))
+        return RIGHT
+
+    with chat_server(counting, whole=True) as model:
+        arguments = ("hotpotqa", "--prompt", "few-shot", "--shots", str(shots), "--out", str(tmp_path / "out"))
+        result = CliRunner(env={"VOUCH_DATA": str(sample_data(tmp_path / "data"))}).invoke(
+            app, ["bench", "run", *arguments, "--model", model]
+        )
+    assert result.exit_code == Exit.OK, result.stderr
+    assert {*seen} == {10}
+    assert f"--shots {shots}" in json.loads((tmp_path / "out/results.json").read_text("utf-8"))["command"]
+
+
 def test_requests_need_no_known_answer(tmp_path: Path) -> None:
     result, results = bench(
         tmp_path, SOURCE.text, "facts_requests", "--judge", "embedded:rules", "--method", "embedded"

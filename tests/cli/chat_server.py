@@ -15,18 +15,21 @@ as JSON, to the probability that it gives to each."""
 
 
 @contextmanager
-def chat_server(answer: Answer, retry_after: int = 3600, cost: float | None = None) -> Iterator[str]:
+def chat_server(
+    answer: Answer, retry_after: int = 3600, cost: float | None = None, whole: bool = False
+) -> Iterator[str]:
     """The name of a model on the server, which ends with the context.
 
     Failures ask to be retried after the seconds; 3600 is longer than anyone waits, so that they show at once. Replies
-    of a decision model report the cost.
+    of a decision model report the cost. With ``whole``, the function gets all messages, as JSON.
     """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
             chats = "messages" in asked
-            said = answer(asked["messages"][-1]["content"] if chats else json.dumps(asked["questions"]))
+            shown = asked["messages"] if chats else asked["questions"]
+            said = answer(shown[-1]["content"] if chats and not whole else json.dumps(shown))
             status = said if isinstance(said, int) else 200
             if status == 0:
                 self.close_connection = True

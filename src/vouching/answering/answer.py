@@ -202,7 +202,9 @@ class Answerer:
     async def awrite(self, request: str, sources: SourcesLike, repair_rest: Rest | None = None) -> Answered:
         """A text about the sources, such as a summary; it is its own short answer. Otherwise as :meth:`aanswer`."""
         given = as_sources(sources)
-        return await self._answered(request, given, text_messages(request, given), read_text, repair_rest)
+        printed = self.config.style == "paper"
+        messages = answer_messages(request, given, "paper") if printed else text_messages(request, given)
+        return await self._answered(request, given, messages, read_text, repair_rest)
 
     async def _answered(
         self,

@@ -1,8 +1,9 @@
 """Prompts for answers from sources, and the parsing of replies.
 
 The model is asked plainly, step by step, or after answered examples, worded after MARCH's solver (App. A.1) and its
-three styles (section 3.4). Sources and questions are between delimiter lines. Four invented examples are shipped; a
-file of ten makes the paper's ten-shot prompt. Labels of a reply are at the beginning of a line, in any case, with or
+three styles (section 3.4); or as the paper prints it, which marks nothing as data and asks for no form. Otherwise,
+sources and questions are between delimiter lines. Four invented examples are shipped; a file of ten makes the paper's
+ten-shot prompt. Labels of a reply are at the beginning of a line, in any case, with or
 without bold type; a reply without labels is the response itself.
 
 Not supported: shortening sources to fit a prompt; a model that cannot read all of them refuses.
@@ -22,12 +23,13 @@ from vouching.inputs import as_sources, check_text, row_sources
 from vouching.judging.delimiters import delimited
 from vouching.models.base import Message, spoken
 from vouching.prompts import load_prompt
+from vouching.rows.read import read_as
 from vouching.text.json_values import parse_json
 from vouching.types import Source
 from vouching.types.visible import shown_keys
 
-Style: TypeAlias = Literal["plain", "cot", "few-shot"]
-"""Ask for the answer; for steps and then the answer; for the answer, after examples."""
+Style: TypeAlias = Literal["plain", "cot", "few-shot", "paper"]
+"""Ask for the answer; for steps and then the answer; for the answer, after examples; as MARCH prints its solver."""
 ABSTAINED = "not in the sources"
 """The short answer of a model that finds none."""
 _PACKAGE = "vouching.answering"
@@ -65,6 +67,10 @@ def answer_messages(
     >>> [message.role for message in answer_messages("Why?", [Source("So.", "a")], "few-shot")].count("assistant")
     4
     """
+    if style == "paper":
+        passages = "\n".join(f"Document-{number}: {source.text}" for number, source in enumerate(sources, 1))
+        printed = load_prompt(_PACKAGE, "paper").fill(passages=passages, question=question)
+        return (Message("user", printed.strip()),)
     form = load_prompt(_PACKAGE, "cot" if style == "cot" else "plain").text.strip()
     system = load_prompt(_PACKAGE, "answer").fill(form=form).strip()
     examples = (shipped_shots() if shots is None else shots) if style == "few-shot" else ()
@@ -98,6 +104,14 @@ def read_shots(rows: Iterable[Mapping[str, Any]]) -> tuple[Shot, ...]:
     if not shots:
         raise InputError("expected at least one example, a row with question, sources and answer, got none")
     return tuple(shots)
+
+
+def shots_in(path: str) -> tuple[Shot, ...]:
+    """The examples in a file of rows. Raises InputError as :func:`read_shots`, with the path."""
+    try:
+        return read_shots(read_as(path, lambda fields, name: fields))
+    except InputError as error:
+        raise InputError(f"--shots {path}: {error}") from None
 
 
 @cache

@@ -42,6 +42,8 @@ class AnswerOptions:
     model: str
     """The model under test."""
     prompt: Style = "plain"
+    shots: str | None = None
+    """File with the examples of a few-shot prompt; None uses the shipped ones."""
     generations: int = 1
     """Drafts per question."""
     judge: str | None = None

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from vouching.answering.answer import AnswerConfig, Answerer, open_writer, writer_name
+from vouching.answering.prompt import shots_in
 from vouching.bench.answer_task import AnswerOptions, AnswersTask
 from vouching.bench.answers import AnswerRow, Mark
 from vouching.bench.claims import ClaimsTask
@@ -97,6 +98,7 @@ def _answers(options: Options) -> Task[Any]:
     answering = AnswerOptions(
         writer_name(options["model"]),
         options["prompt"],
+        options["shots"],
         options["generations"],
         judges[0],
         options["method"] or "blinded",
@@ -109,7 +111,10 @@ def _answers(options: Options) -> Task[Any]:
 
 
 def _answerer(options: AnswerOptions) -> Answerer:
-    config = AnswerConfig(options.prompt, options.generations, max_tokens=options.max_tokens, seed=options.seed)
+    shots = None if options.shots is None else shots_in(options.shots)
+    config = AnswerConfig(
+        options.prompt, options.generations, max_tokens=options.max_tokens, seed=options.seed, shots=shots
+    )
     audit = open_audit(options.judge, options.method) if options.judge else _unaudited
     return Answerer(open_writer(options.model), audit, config)
 

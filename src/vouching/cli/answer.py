@@ -31,14 +31,12 @@ from vouching.cli.streams import (
     write_json,
 )
 from vouching.errors import InputError
-from vouching.rows import read_as
 from vouching.shortcuts import AuditMethod
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from vouching.answering.answer import Answered
-    from vouching.answering.prompt import Shot
 
 app = typer.Typer()
 
@@ -50,7 +48,10 @@ _Model = Annotated[
     ),
 ]
 _Prompt = Annotated[
-    Style, typer.Option(help="Prompt style: direct (plain), step by step (cot), or with examples (few-shot).")
+    Style,
+    typer.Option(
+        help="Prompt style: direct (plain), step by step (cot), with examples (few-shot), or as MARCH asks (paper)."
+    ),
 ]
 _Shots = Annotated[
     str | None,
@@ -115,6 +116,7 @@ def answer_command(
     wording of the draft with the best audit.
     """
     from vouching.answering.answer import AnswerConfig, Answerer, open_writer
+    from vouching.answering.prompt import shots_in
     from vouching.shortcuts import open_audit
 
     with usage_errors("--judge"):
@@ -125,7 +127,8 @@ def answer_command(
             raise InputError("--shots requires --prompt few-shot")
         given, _ = given_sources(source or (), source_text or ())
         asked = argument_text(question, "--question")
-        config = AnswerConfig(prompt, generations, max_tokens=max_tokens, seed=seed, shots=_shots(shots))
+        examples = None if shots is None else shots_in(shots)
+        config = AnswerConfig(prompt, generations, max_tokens=max_tokens, seed=seed, shots=examples)
         if report is not None:
             from vouching.report.skeleton import page_target
 
@@ -148,17 +151,6 @@ def answer_command(
         advice = ": try --method embedded, which judges claim by claim" if method == "blinded" else ""
         write_error(f"the audit found nothing to judge in the answer{advice}")
     raise typer.Exit(_exit_status(answered, fail))
-
-
-def _shots(path: str | None) -> tuple[Shot, ...] | None:
-    from vouching.answering.prompt import read_shots
-
-    if path is None:
-        return None
-    try:
-        return read_shots(read_as(path, lambda fields, name: fields))
-    except InputError as error:
-        raise InputError(f"--shots {path}: {error}") from None
 
 
 def _exit_status(answered: Answered, fail: bool) -> Exit:

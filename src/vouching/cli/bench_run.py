@@ -98,7 +98,15 @@ _RelevanceModel = Annotated[
     str | None, panel(_RANKINGS, metavar="NAME", help="Language model that judges which answers the evidence supports.")
 ]
 _Prompt = Annotated[
-    Style, panel(_ANSWERS, help="Prompt style: direct (plain), step by step (cot), or with examples (few-shot).")
+    Style,
+    panel(
+        _ANSWERS,
+        help="Prompt style: direct (plain), step by step (cot), with examples (few-shot), or as MARCH asks (paper).",
+    ),
+]
+_Shots = Annotated[
+    str | None,
+    panel(_ANSWERS, metavar="ROWS", help="File with your examples for --prompt few-shot, as in vouch answer."),
 ]
 _Generations = Annotated[
     int, panel(_ANSWERS, metavar="N", min=1, help="Number of drafts per question; the published method uses 8.")
@@ -136,7 +144,7 @@ _KINDS: Mapping[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("score_model", "mode", "search_model", "relevance_model", "index", "web"), ("rankings",)),
     **dict.fromkeys(("raw", "seeds", "tune_threshold"), ("claims",)),
     "wording": ("claims", "rankings"),
-    **dict.fromkeys(("prompt", "generations", "marker"), ("answers",)),
+    **dict.fromkeys(("prompt", "shots", "generations", "marker"), ("answers",)),
     "method": ("claims", "answers"),
     "max_tokens": ("claims", "rankings", "answers", "judges"),
     **dict.fromkeys(("judge", "seed"), ("answers", "judges")),
@@ -189,6 +197,7 @@ def run_command(
     index: Indexes = None,
     web: WebEngines = None,
     prompt: _Prompt = "plain",
+    shots: _Shots = None,
     generations: _Generations = 1,
     method: _Method = None,
     marker: _Marker = None,

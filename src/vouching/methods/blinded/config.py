@@ -41,7 +41,7 @@ class BlindedSettings:
     checker_learns: bool = True
     """Whether to train the checker too, not the solver alone."""
     style: Style = "plain"
-    """Prompt of the solver: "plain", "cot" or "few-shot"."""
+    """Prompt of the solver: "plain", "cot", "few-shot", or as the paper prints it (App. A.1), "paper"."""
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
