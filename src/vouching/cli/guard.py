@@ -53,9 +53,16 @@ _Http = Annotated[
     ),
 ]
 
-
+_CallSeconds = Annotated[
+    float | None,
+    panel(
+        _SERVER,
+        metavar="SECONDS",
+        help="Longest time for a call, waiting included. Default: 60; 600 where a language model judges.",
+    ),
+]
 _SECONDS_OF_MODELS = 600.0
-"""Longest time for a call of a tool that asks a language model, which may take a minute for one claim."""
+"""A language model may take a minute for one claim."""
 
 
 @app.command("mcp", epilog=_MCP_EPILOG)
@@ -65,6 +72,7 @@ def mcp_command(
     index: _Index = None,
     web: _Web = None,
     http: _Http = None,
+    call_seconds: _CallSeconds = None,
     ledger: LedgerTarget = None,
 ) -> None:
     """Offer the checks to agents as tools, by the Model Context Protocol.
@@ -79,8 +87,9 @@ def mcp_command(
     with usage_errors():
         search = (*(f"index:{path}" for path in index or ()), *(web or ()))
         config = McpConfig(model, threshold, search, ledger=ledger)
-        if not is_embedded(model):
-            config = replace(config, timeout_seconds=_SECONDS_OF_MODELS)
+        seconds = _SECONDS_OF_MODELS if call_seconds is None and not is_embedded(model) else call_seconds
+        if seconds is not None:
+            config = replace(config, timeout_seconds=seconds)
         if http is None:
             run_mcp(config)
         else:
