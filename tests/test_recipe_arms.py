@@ -74,6 +74,8 @@ ARMS: dict[str, dict[str, Any]] = {
     "blinded/no-minimum": {"game.min_questions": 0},  # App. B.4
     "blinded/cot": {"game.style": "cot"},
     "blinded/qwen3-8b": BIG,
+    "blinded/qwen3-8b-stem": BIG,
+    "blinded/printed": {"game.wording": "paper", "game.style": "paper"},  # App. A
     "blinded/general-solver-only": {"game.checker_learns": False},
     "assurance/dapo-4b": DAPO,  # DPA-GRPO Table 1
     "assurance/gspo-4b": {"updates": 2, "loss": "gspo"},
@@ -120,11 +122,12 @@ def test_numbers_by_round_are_one_for_each_round() -> None:
 
 
 def test_files_extend_each_other_and_overrides_come_last(tmp_path: Path) -> None:
-    (tmp_path / "base.toml").write_text('student = "embedded"\nrounds = 2\n[structured]\nmodel = "a"\nlora = "b"\n')
+    (tmp_path / "base.toml").write_text('source = "mixed"\nrounds = 2\n[structured]\nmodel = "a"\nlora = "b"\n')
     (tmp_path / "middle.toml").write_text('extends = "base.toml"\nrounds = 3\n[structured]\nlora = "c"\n')
     (tmp_path / "last.toml").write_text('extends = "middle.toml"\nseed = 5\n')
     found = read_settings(EvolveConfig, tmp_path / "last.toml", ["structured.model=d"])
-    assert (found.rounds, found.seed, found.structured.model, found.structured.lora) == (3, 5, "d", "c")
+    assert (found.source, found.rounds, found.seed) == ("mixed", 3, 5)
+    assert (found.structured.model, found.structured.lora) == ("d", "c")
 
 
 @pytest.mark.parametrize(

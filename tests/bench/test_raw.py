@@ -80,6 +80,10 @@ def test_parse_rate_strict_accuracy_and_both_qualities_count_what_could_not_be_p
     assert found["replies"] == 4
     values = {name: found[name]["estimate"] for name in ("parse_rate", "strict_accuracy", "alignment", "chain")}
     assert values == {"parse_rate": 0.5, "strict_accuracy": 0.25, "alignment": 0.25, "chain": 0.25}
+    # Of the two that parse, the second has neither alignment nor chain.
+    assert [found[f"{name}_parsed"]["estimate"] for name in ("alignment", "chain")] == [0.5, 0.5]
+    nothing, _ = scored("no")
+    assert "alignment_parsed" not in raw_figures(nothing, resamples=0)
 
 
 def test_a_raw_run_reports_its_figures_beside_those_of_any_verifier(tmp_path: Path) -> None:
@@ -103,6 +107,7 @@ def test_a_raw_run_reports_its_figures_beside_those_of_any_verifier(tmp_path: Pa
     assert sum(line["score"] is None for line in lines_of(tmp_path / "out")) == 3
     shown = "\n".join(map(str, [*task.show(outcome.results, 120)]))
     assert "12 raw replies: parse rate 0.750" in shown
+    assert "of parsed replies R_a 1.000" in shown
 
 
 def test_raw_needs_a_language_model_and_a_method() -> None:

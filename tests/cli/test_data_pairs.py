@@ -13,6 +13,7 @@ import typer
 from tests.cli.chat_server import chat_server
 from vouching.cli.data import pairs_command
 from vouching.cli.streams import Exit
+from vouching.prompts import load_prompt
 from vouching.train.rank_rows import read_pairs
 
 ROWS: list[dict[str, Any]] = [
@@ -124,6 +125,24 @@ def test_models_answer_and_a_judge_marks_and_compares(tmp_path: Path, capsys: py
         "vouch: 2 pairs; questions with a pair: 1 of 2 (50.0 %); "
         f"the reasons for the others are in {options.output.with_suffix('.rejected.jsonl')}",
     ]
+
+
+def test_the_search_model_is_asked_as_the_paper_prints_it_where_that_is_asked_for(tmp_path: Path) -> None:
+    asked = list[str]()
+
+    def compressing(prompt: str) -> str:
+        asked.append(prompt)
+        return ""
+
+    questions = written(tmp_path / "asked.jsonl", ROWS[:1])
+    with chat_server(compressing) as model, pytest.raises(typer.Exit):
+        pairs_command(questions, tmp_path / "pairs.jsonl", search_model=model, wording="paper")
+    printed = load_prompt("vouching.search", "paper_compress").text.partition("{{")[0]
+    assert asked
+    assert all(prompt.startswith(printed) for prompt in asked)
+    with pytest.raises(typer.Exit) as refused:
+        pairs_command(questions, tmp_path / "others.jsonl", wording="paper")
+    assert refused.value.exit_code == Exit.USAGE
 
 
 def test_a_run_that_stopped_goes_on_and_ends_like_one_that_did_not(tmp_path: Path) -> None:

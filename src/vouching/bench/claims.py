@@ -291,6 +291,7 @@ def _measured_words(found: Mapping[str, Any]) -> Iterator[str]:
     spreads: Mapping[str, Any] = found.get("seeds", {})
     if raw.get("replies"):
         names = {"parse_rate": "parse rate", "alignment": "R_a", "chain": "R_c", "strict_accuracy": "strict accuracy"}
+        names |= {"alignment_parsed": "of parsed replies R_a", "chain_parsed": "R_c"}
         shown = [f"{words} {interval_words(raw[key])}" for key, words in names.items() if key in raw]
         yield f"{raw['replies']:,} raw replies: {', '.join(shown)}"
     if "tuned" in found:

@@ -116,6 +116,9 @@ _SearchModel = Annotated[
     str | None,
     typer.Option("--search-model", metavar="NAME", help="Language model that searches and compresses the evidence."),
 ]
+_SearchWording = Annotated[
+    Literal["ours", "paper"], typer.Option(help="Prompts of --search-model: ours, or as DiVA prints them (App. D).")
+]
 _Dpo = Annotated[
     Path | None, typer.Option(metavar="PATH", help="Also write a file of preferences for TRL's DPO: .jsonl.")
 ]
@@ -353,6 +356,7 @@ def pairs_command(
     wrong: _Wrong = 4,
     pairs: _Pairs = 6,
     search_model: _SearchModel = None,
+    wording: _SearchWording = "ours",
     index: Indexes = None,
     web: WebEngines = None,
     dpo: _Dpo = None,
@@ -386,9 +390,14 @@ def pairs_command(
             "seed": seed,
             **search.settings,
             "search_model": search_model or "",
+            **({} if wording == "ours" else {"wording": wording}),
             "vouching": __version__,
         }
-        work = partial(open_pair_maker, model or [], judge, per_model, wrong, pairs, search, search_model, seed)
+        if wording == "paper" and search_model is None:
+            raise InputError("--wording paper requires --search-model: its prompts are those of the search")
+        work = partial(
+            open_pair_maker, model or [], judge, per_model, wrong, pairs, search, search_model, seed, wording
+        )
         spread, waits = Spread(shard, engine, ray_address, jobs), "a web engine" if search.waits else None
         files = MadeFiles(input, output, resume, spread.wanted(input))
         waits = "a language model" if model or judge or search_model else waits

@@ -24,6 +24,7 @@ from vouching.methods.discriminative.marking import Candidate, Judge, RankQuesti
 from vouching.methods.discriminative.open import open_search
 from vouching.models.open import open_model
 from vouching.models.running import all_of
+from vouching.prompts import Wording
 from vouching.rows import (
     AsyncWorkFactory,
     Made,
@@ -298,6 +299,7 @@ def open_pair_maker(
     search: SearchOptions,
     search_model: str | None,
     seed: int,
+    wording: Wording = "ours",
 ) -> tuple[PairMaker, Callable[[], Awaitable[None]]]:
     """A maker of pairs with its models and search engines opened, and a function that closes them.
 
@@ -310,11 +312,12 @@ def open_pair_maker(
         search: where to search for evidence.
         search_model: name of the language model that searches and compresses.
         seed: seed of all sampling.
+        wording: of the prompts for searching and compressing: ours, or D.1 and D.2 as DiVA prints them.
     """
     writers = [open_model(name) for name in models]
     marker = open_model(judge) if judge else None
     searcher = open_model(search_model) if search_model else None
-    find, compress, opened = open_search(searcher, search.engines(), search.queries)
+    find, compress, opened = open_search(searcher, search.engines(), search.queries, wording)
 
     async def propose(asked: RankQuestion, rng: random.Random) -> list[Candidate]:
         if writers:

@@ -1,4 +1,4 @@
-"""Audit a response blind: ask questions about its facts and answer them from the documents alone (MARCH, 3.2).
+"""Audit a response blind: ask questions about its facts and answer them from the documents alone (MARCH, 2.2).
 
 Proposer -> questions with the response's answers; checker -> answers from the documents alone; comparison -> the same,
 different, not in the documents, contradictory documents. A question that contains its own answer is dropped and

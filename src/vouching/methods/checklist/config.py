@@ -64,6 +64,8 @@ class ChecklistSettings:
     the policy's own responses. Not in the paper, which needs gold."""
     gold_share: float = 0.5
     """Share of training items drawn from the gold; the others are replayed. Not published."""
+    union: bool = False
+    """Whether they are drawn from gold and replayed items alike, as Algorithm 1 prints it, whatever ``gold_share``."""
     replay: int = 4096
     """Capacity of the replay buffer, newest items first; 0 learns from gold alone. Not published."""
     wording: Wording = "ours"
@@ -145,7 +147,8 @@ class ChecklistRunConfig(GrpoConfig):
             judge = open_checklist(settings.judge, settings.outside(self.seed))
             return Plan(ChecklistGame(judge, size, settings.rules), rows, dev, best_by, aclose=judge.aclose)
         gold = None if settings.anchor == "rules" else read_gold(settings.gold) if settings.lambda_v else []
-        replay = Replay(gold, settings.replay, settings.gold_share, self.seed) if settings.lambda_v else None
+        share = None if settings.union else settings.gold_share
+        replay = Replay(gold, settings.replay, share, self.seed) if settings.lambda_v else None
         itself = SelfVerification(settings.votes, settings.lambda_v, settings.lambda_p, settings.rules)
         game = SelfVerifyGame(size, itself, replay, partial(item_messages, wording=settings.wording))
         return Plan(game, rows, dev, best_by)

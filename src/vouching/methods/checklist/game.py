@@ -56,18 +56,20 @@ class Replay:
     Args:
         gold: examples that stay; None for the exact labels of rules on the policy's own responses (:meth:`anchor`).
         capacity: maximum number of replayed examples, and of exact ones; 0 for none.
-        gold_share: share of draws from the gold, in [0, 1].
+        gold_share: share of draws from the gold, in [0, 1]; None draws from both alike (Algorithm 1, line 21).
         seed: of the draws.
     """
 
-    def __init__(self, gold: Sequence[Labelled] | None, capacity: int, gold_share: float = 0.5, seed: int = 0) -> None:
+    def __init__(
+        self, gold: Sequence[Labelled] | None, capacity: int, gold_share: float | None = 0.5, seed: int = 0
+    ) -> None:
         self.anchored = gold is None
         if not (gold or self.anchored):
             raise ConfigError(
                 "there are no gold examples, so the verifier would learn from its own answers alone: add examples to "
                 "checklist.gold (vouch data gold), or set checklist.lambda_v=0"
             )
-        if capacity < 0 or not 0 <= gold_share <= 1:
+        if capacity < 0 or not 0 <= (gold_share or 0) <= 1:
             raise ConfigError(f"capacity must be at least 0 and gold_share in [0, 1], got {capacity} and {gold_share}")
         self._gold: deque[Labelled] = deque(gold or (), capacity if self.anchored else None)
         self._share, self._seed = gold_share, seed
@@ -87,7 +89,9 @@ class Replay:
     def draw(self, step: int, place: int) -> tuple[Labelled, str]:
         """An example for a row of a step, and its source: "gold" or "replay"; there must be gold or exact ones."""
         dice = np.random.default_rng([self._seed, step, place])
-        golden = dice.random() < self._share or not self._replayed
+        golds, replayed = len(self._gold), len(self._replayed)
+        golden = dice.random() * (golds + replayed) < golds if self._share is None else dice.random() < self._share
+        golden = golden or not replayed
         source: Sequence[Labelled] = self._gold if golden else self._replayed
         return source[int(dice.integers(len(source)))], "gold" if golden else "replay"
 
