@@ -16,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from recipes.encoder.model import HEADS
 from vouching.errors import ConfigError
-from vouching.train.encoder_model import HEADS
 from vouching.train.export import merge_adapters
 from vouching.train.extra import imported
 from vouching.train.policy import ADAPTER

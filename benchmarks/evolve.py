@@ -94,13 +94,13 @@ def tested(out: Path, rows: Sequence[Row], first: Path, kept: ReadingCache) -> F
 
 def averaged(out: Path, dev: Sequence[Row], kept: ReadingCache) -> EmbeddedStudent:
     """The student whose encoder has the mean of the weights of all rounds of an arm after the start."""
+    from recipes.encoder.batches import encode_row
+    from recipes.encoder.export import export_encoder
+    from recipes.encoder.model import load_model
+    from recipes.encoder.rows import SUPPORTED, TrainingRow
+    from recipes.encoder.settings import EncoderConfig
     from vouching.encoder.tokens import PairTokenizer
     from vouching.encoder.weights import MANIFEST, TOKENIZER, find_weights
-    from vouching.train.encoder_batches import encode_row
-    from vouching.train.encoder_config import EncoderConfig
-    from vouching.train.encoder_export import export_encoder
-    from vouching.train.encoder_model import load_model
-    from vouching.train.encoder_rows import SUPPORTED, TrainingRow
 
     folder = out / "average"
     if not (folder / COMBINED).exists():

@@ -93,7 +93,7 @@ def training_lines(record: Figures) -> Iterator[str]:
     settings, agreement = trained["settings"], trained["agreement"]
     shown = ", ".join(f"`{name}={_value(settings[name])}`" for name in SETTINGS if name in settings)
     yield from ("## Training of the encoder", "")
-    made_by = f"`vouch train encoder` (revision {trained['revision']}, {trained['machine']})"
+    made_by = f"`recipes/encoder` (revision {trained['revision']}, {trained['machine']})"
     yield f"The encoder was trained by {made_by} with {shown}."
     scores = {name: found for name, found in trained["scores"].items() if "auroc" in found}
     if scores:

@@ -24,8 +24,10 @@ import torch
 from safetensors.torch import load_file
 from same_items import ROOT, Item
 
+from recipes.encoder.settings import EncoderConfig
+from recipes.encoder.train import train_encoder
+from tests.recipes.test_encoder_train import rows as encoder_rows
 from tests.train import assurance_runs, blinded_runs, checklist_runs, engine_runs, learning, trial
-from tests.train.test_train_encoder import rows as encoder_rows
 from tests.train.test_train_rank import rows as rank_rows
 from tests.train.tiny_bert import write_tiny_bert
 from tests.train.tiny_qwen import write_tiny_qwen
@@ -36,8 +38,8 @@ from vouching.methods.structured.game import StructuredGame
 from vouching.methods.training import LoraSettings, Loss, Plan
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
+from vouching.settings import read_settings
 from vouching.train.checkpoint import train_from
-from vouching.train.encoder import train_encoder
 from vouching.train.engine import on_step
 from vouching.train.fit import train_game
 from vouching.train.rank import train_rank
@@ -221,7 +223,7 @@ def encoder() -> Any:
     before, bert = os.environ.get("VOUCH_DATA"), write_tiny_bert(folder() / "bert")
     os.environ["VOUCH_DATA"] = str(data)
     try:
-        config = run_settings("encoder", recipe("encoder/tiny"), [f'encoder="{bert}"', "device=cpu"])
+        config = read_settings(EncoderConfig, recipe("encoder/tiny"), [f'encoder="{bert}"', "device=cpu"])
         scores = train_encoder(config, out("encoder"), report=quiet)
     finally:
         os.environ.pop("VOUCH_DATA") if before is None else os.environ.update(VOUCH_DATA=before)

@@ -12,18 +12,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from recipes.encoder.batches import encode_units
+from recipes.encoder.export import export_encoder, write_floats
+from recipes.encoder.model import load_model
+from recipes.encoder.rows import read_set
+from recipes.encoder.settings import EncoderConfig
 from vouching.encoder.tokens import PairTokenizer
 from vouching.encoder.weights import MANIFEST, TOKENIZER, Limits, find_weights
 from vouching.settings import recorded_settings
-from vouching.train.encoder_batches import encode_units
-from vouching.train.encoder_config import EncoderConfig
-from vouching.train.encoder_export import export_encoder, write_floats
-from vouching.train.encoder_model import load_model
-from vouching.train.encoder_rows import read_set
 
 
 def mean(before: Any, after: Any, share: float) -> Any:

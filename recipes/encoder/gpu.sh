@@ -25,7 +25,7 @@ stage() { # name, config, settings
     local name=$1 config=$2 resume=()
     shift 2
     if [ -e "$runs/$name/run.json" ]; then resume=(--resume); fi
-    PYTHONPATH="$here/src" timeout -s INT "${LIMIT:-0}" "$python" -m vouching.cli.app train encoder \
+    PYTHONPATH="$here/src" timeout -s INT "${LIMIT:-0}" "$python" "$here/recipes/encoder/train.py" \
         "$here/recipes/encoder/$config" "$@" device=cuda dropout=0.1 --out "$runs/$name" "${resume[@]}" \
         || [ -d "$runs/$name/model" ] # trained, not exported: no onnx here
 }

@@ -16,18 +16,21 @@ import json
 import os
 import platform
 import random
+import sys
 from collections import Counter
 from functools import partial
 from itertools import islice
 from multiprocessing import Pool
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 import vouching
+from recipes.encoder.rows import read_sets
+from recipes.encoder.train import split_of_export
 from vouching.bench.catalog import data_folder
 from vouching.encoder.weights import find_weights
 from vouching.perturb import ERROR_TYPE_OF, Perturbation, perturb_rows
-from vouching.train.encoder import split_of_export
-from vouching.train.encoder_rows import read_sets
 from vouching.types import Example, Source, Verdict
 
 HELD_OUT = ("unit_change", "order_flip", "opposite", "entity_graft", "intensifier_added", "presupposition")

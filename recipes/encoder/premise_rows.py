@@ -17,16 +17,19 @@ import json
 import os
 import random
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from contrast_rows import premise_of
 
+from recipes.encoder.rows import TrainingRow, Unit, read_set
+from recipes.encoder.train import split_of_export
 from vouching.encoder.weights import find_weights
 from vouching.reading.evidence import index_sources
-from vouching.train.encoder import split_of_export
-from vouching.train.encoder_rows import TrainingRow, Unit, read_set
 from vouching.types import Source
 from vouching.types.spans import ERROR_TYPES
 

@@ -18,20 +18,23 @@ import json
 import os
 import random
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from contrast_rows import TRAINING, contrast_claims, read_documents
 from premise_rows import by_set, swapped, write
 
+from recipes.encoder.train import split_of_export
 from vouching.embedded.features import Segment, compare_claim
 from vouching.embedded.premise import LONGEST, premise_for
 from vouching.encoder.weights import find_weights
 from vouching.perturb import CorpusPool, perturb
 from vouching.reading.evidence import SourceIndex, index_sources
-from vouching.train.encoder import split_of_export
 from vouching.types import Source
 
 SEED, LIMIT = 3, 3500

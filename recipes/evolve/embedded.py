@@ -5,7 +5,7 @@
 
 do what ``vouch evolve run`` and ``test`` do for a language model. A round is the student in a folder:
 
-    FOLDER/run/           the training run (see ``vouch train encoder``): run/export verifies, run/model is refined next
+    FOLDER/run/           the training run (see ``recipes/encoder``): run/export verifies, run/model is refined next
     FOLDER/combined.json  the shipped weights of rules and encoder, with a slope and a shift of this round
 
 Of the combined score only slope and shift are fitted, on the same rows in every round including the start: a difference
@@ -55,7 +55,7 @@ class EmbeddedSettings:
     """How the encoder of the embedded verifier is refined."""
 
     start: str = ""
-    """Folder of a run of ``vouch train encoder`` to start from; empty for the shipped encoder, with its int8 weights
+    """Folder of a run of ``recipes/encoder`` to start from; empty for the shipped encoder, with its int8 weights
     converted to floats."""
     steps: int = 60
     """Maximum steps of a round."""
@@ -155,7 +155,7 @@ class EmbeddedStudent:
 
         Raises WeightsError or ConfigError if there is no such encoder, or it cannot be trained further.
         """
-        from vouching.train.encoder_export import write_floats
+        from recipes.encoder.export import write_floats
 
         settings = settings or EmbeddedSettings()
         cache = cache or ReadingCache()
@@ -188,8 +188,8 @@ class EmbeddedStudent:
         Claims with an inserted error are paired with their originals. ``rules`` are not used: an encoder has no prompt.
         Raises InputError if there is nothing to train on or ``out`` has another run.
         """
-        from vouching.train.encoder import train_encoder
-        from vouching.train.encoder_config import EncoderConfig
+        from recipes.encoder.settings import EncoderConfig
+        from recipes.encoder.train import train_encoder
 
         if not (out / COMBINED).exists():
             out = out.resolve()  # a run that resumes elsewhere has to find its files under the same names

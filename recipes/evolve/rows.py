@@ -16,10 +16,14 @@ import argparse
 import gzip
 import json
 import random
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from recipes.encoder.train import split_of_export
 from vouching.bench.catalog import data_folder
 from vouching.errors import ConfigError, VouchError
 from vouching.evolve.probe import typed_rows
@@ -75,8 +79,6 @@ def some(rows: Sequence[Row]) -> list[Row]:
 
 def held_out_of(export: Path, sets: dict[str, list[Row]]) -> dict[str, list[str]]:
     """Ids of the rows that the run of an export held out."""
-    from vouching.train.encoder import split_of_export
-
     held = {(row.claim, row.source) for unit in split_of_export(export).held for row in unit}
     return {name: sorted(row.id for row in rows if (row.claim, row.source) in held) for name, rows in sets.items()}
 

@@ -26,7 +26,7 @@ _LONGEST_NAME = 200
 
 
 def read_settings(kind: type[Config], path: Path | None, overrides: Sequence[str] = ()) -> Config:
-    """The settings of a TOML file with ``key=value`` overrides; ``shares.NAME=0.1`` sets one entry of a table.
+    """The settings of a TOML file with ``key=value`` overrides; ``lora.rank=8`` sets one entry of a table.
 
     Without a file, the defaults with the overrides.
 
@@ -35,10 +35,10 @@ def read_settings(kind: type[Config], path: Path | None, overrides: Sequence[str
     a key is unknown (the nearest is named), or a value is of the wrong type.
 
     >>> import tempfile
-    >>> from vouching.train.encoder_config import EncoderConfig
+    >>> from vouching.methods.discriminative.config import RankConfig
     >>> path = Path(tempfile.mkdtemp()) / "run.toml"
     >>> _ = path.write_text("epochs = 3", encoding="utf-8")
-    >>> read_settings(EncoderConfig, path, ["epoch=2"])
+    >>> read_settings(RankConfig, path, ["epoch=2"])
     Traceback (most recent call last):
         ...
     vouching.errors.ConfigError: unknown setting 'epoch'; did you mean 'epochs'?
@@ -138,11 +138,11 @@ def _toml_lines(values: dict[str, Any]) -> list[str]:
 def recorded_settings(kind: type[Config], record: dict[str, Any]) -> Config:
     """Settings as a run or an export has recorded them. Raises ConfigError for a key that is not a setting.
 
-    >>> from vouching.train.encoder_config import EncoderConfig
-    >>> recorded_settings(EncoderConfig, {"most_rows": 9})
+    >>> from vouching.methods.discriminative.config import RankConfig
+    >>> recorded_settings(RankConfig, {"most_tokens": 9})
     Traceback (most recent call last):
         ...
-    vouching.errors.ConfigError: unknown setting 'most_rows'; did you mean 'max_rows'?
+    vouching.errors.ConfigError: unknown setting 'most_tokens'; did you mean 'max_tokens'?
     """
     _refuse_unknown(kind, record, kind)
     return TypeAdapter(kind).validate_python(record)

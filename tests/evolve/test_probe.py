@@ -191,7 +191,7 @@ def test_a_plan_out_of_range_is_refused(changes: dict[str, float]) -> None:
 
 
 def test_a_file_of_probes_trains_the_encoder_and_is_read_back(tmp_path: Path) -> None:
-    from vouching.train.encoder_rows import read_set
+    from recipes.encoder.rows import read_set
 
     path = tmp_path / "probes.jsonl"
     probes = made().kept

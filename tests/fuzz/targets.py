@@ -23,6 +23,7 @@ from vouching.judging.calibration import load_calibration
 from vouching.methods.assurance.task import as_task, read_proposal, read_task
 from vouching.methods.blinded.fields import find_fields
 from vouching.methods.checklist.items import read_items
+from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.model import NOTE, read_note
 from vouching.models import Cached, Message, Sampling, ScriptedModel
 from vouching.models.record import Replay
@@ -40,7 +41,6 @@ from vouching.text.layout import as_markdown, headings, table_rows
 from vouching.text.locate import locate
 from vouching.text.sentences import markup_spans, sentence_spans
 from vouching.text.structures import structured_pieces
-from vouching.train.encoder_config import EncoderConfig
 from vouching.train.runs import read_run
 from vouching.types import Verdict
 from vouching.types.serial import from_json, to_json
@@ -163,8 +163,8 @@ TARGETS: dict[str, Target] = {
     "task in JSON": Target(of_file(read_task, "task.json"), [json.dumps(TASK)], as_json=True),
     "proposal": Target(of_file(lambda path: read_proposal(path, _WORK), "proposal.json"), [_PROPOSAL], as_json=True),
     "settings of a training": Target(
-        of_file(lambda path: read_settings(EncoderConfig, path), "run.toml"),
-        ['epochs = 3\ntrain = ["train"]\n[shares]\nmed = 0.2\n'],
+        of_file(lambda path: read_settings(RankConfig, path), "run.toml"),
+        ['epochs = 3\npairs = ["a.jsonl"]\nmargin = 0.2\n'],
     ),
     "settings of an evolution": Target(
         of_file(lambda path: read_settings(EvolveConfig, path), "run.toml"),

@@ -42,10 +42,10 @@ torch = pytest.importorskip("torch", reason="the extra train (torch) is not inst
 pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
 pytest.importorskip("onnx", reason="onnx is not installed")
 
-from vouching.train.encoder import train_encoder  # noqa: E402
-from vouching.train.encoder_config import EncoderConfig  # noqa: E402
-from vouching.train.encoder_export import write_floats  # noqa: E402
-from vouching.train.encoder_model import load_model, outputs_of  # noqa: E402
+from recipes.encoder.export import write_floats  # noqa: E402
+from recipes.encoder.model import load_model, outputs_of  # noqa: E402
+from recipes.encoder.settings import EncoderConfig  # noqa: E402
+from recipes.encoder.train import train_encoder  # noqa: E402
 
 PROCESS = Path(__file__).with_name("evolve_process.py")
 HELD = [boat(number, "ferries") for number in range(100, 124)]
@@ -130,7 +130,7 @@ def test_the_shipped_encoder_can_be_trained_further(tmp_path: Path) -> None:
 
 
 def test_an_export_of_another_kind_is_refused(begun: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="not an export of vouch train encoder"):
+    with pytest.raises(ConfigError, match="not an export of recipes/encoder"):
         write_floats(begun / "export", tmp_path / "model", heads=5)  # 16 dimensions are no five heads
 
 

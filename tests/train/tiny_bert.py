@@ -34,7 +34,7 @@ def write_tokenizer(path: Path) -> None:
 
 
 def write_tiny_bert(folder: Path, layers: int = 2) -> Path:
-    """A folder that ``vouch train encoder`` can start from."""
+    """A folder that ``recipes/encoder/train.py`` can start from."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -54,13 +54,13 @@ def write_tiny_bert(folder: Path, layers: int = 2) -> Path:
 
 def main() -> None:
     """Export an untrained one for the tests of the runtime."""
+    from recipes.encoder.batches import encode_row
+    from recipes.encoder.export import export_encoder
+    from recipes.encoder.model import load_model
+    from recipes.encoder.rows import SUPPORTED, TrainingRow
+    from recipes.encoder.settings import EncoderConfig
     from vouching.encoder.tokens import PairTokenizer
     from vouching.encoder.weights import Limits
-    from vouching.train.encoder_batches import encode_row
-    from vouching.train.encoder_config import EncoderConfig
-    from vouching.train.encoder_export import export_encoder
-    from vouching.train.encoder_model import load_model
-    from vouching.train.encoder_rows import SUPPORTED, TrainingRow
 
     with tempfile.TemporaryDirectory() as folder:
         bert = write_tiny_bert(Path(folder), layers=2)

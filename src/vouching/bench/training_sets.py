@@ -2,7 +2,7 @@
 
 Each set is recognised by its own fields, from the authors' files or from the Hugging Face hub. What comes out:
 
-    ANLI, FEVER             id, claim, source, label, fine_label        data annotate, data perturb, train encoder
+    ANLI, FEVER             id, claim, source, label, fine_label        data annotate, data perturb, recipes/encoder
     Nemotron instructions   id, instruction, instruction_id_list        data checklist, train checklist
     HotpotQA, 2Wiki, MuSiQue, BioASQ   id, question, sources, answers   train blinded
     TaxCalcBench            id, task, gold                              train assurance

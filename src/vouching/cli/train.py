@@ -17,7 +17,7 @@ from vouching.cli.streams import Exit, usage_errors, write_error, write_json
 from vouching.errors import InputError
 
 app = typer.Typer()
-Method: TypeAlias = Literal["structured", "checklist", "blinded", "assurance", "sft", "rank", "encoder"]
+Method: TypeAlias = Literal["structured", "checklist", "blinded", "assurance", "sft", "rank"]
 """The names of ``vouching.train.trainers.TRAINERS``."""
 
 _EPILOG = """
@@ -42,9 +42,6 @@ train structured starts from DIR/model.
 rank: trains a scorer for vouch rank to score the better of two answers above the worse one, by a margin. Pairs come
 from vouch data pairs. Use the result with vouch rank --score-model discriminative:DIR/model.
 
-encoder: trains the encoder of the embedded verifier and exports it as int8 ONNX to DIR/export. Data sets are read from
-the folder named by VOUCH_DATA.
-
 **Examples**
 
 vouch train sft recipes/structured/3b-sft.toml 'rows=["sft.jsonl"]' --out runs/3b-sft
@@ -56,8 +53,6 @@ vouch train checklist recipes/checklist/soft-rlvr.toml checklist.judge=http://lo
 python recipes/taxes/make.py --out returns --count 400
 
 vouch train assurance recipes/assurance/dpa-4b.toml 'rows=["returns"]' 'dev=[]' --out runs/dpa-4b
-
-vouch train encoder recipes/encoder/attribution.toml encoder=runs/nli/model epochs=3 --out runs/attribution
 
 **Exit status**: 0 done; 2 invalid setting, row or folder; 3 the judge could not be reached; 130 interrupted (resume
 with --resume).

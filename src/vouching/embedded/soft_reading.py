@@ -100,7 +100,7 @@ def _equal_values(compared: Compared) -> Iterator[Edit]:
 COMBINED, EXPORT = "combined.json", "run/export"
 """Where a folder has the combined model and the encoder it was fitted on."""
 _EXPORT_OF_RUN = "export"
-"""The same in the folder of ``vouch train encoder``, beside what ``recipes/reader/fit.py`` writes."""
+"""The same in the folder of a run of ``recipes/encoder``, beside what ``recipes/reader/fit.py`` writes."""
 _PLACES = 3
 """Decimal places of what the large encoder finds; the claims beside a claim and the CPU change later ones."""
 _SUPPORTED = 0.5
@@ -259,7 +259,7 @@ def open_soft_reader(folder: Path) -> SoftReader:
         raise ConfigError(
             f"cannot read {folder / COMBINED} ({error.strerror}): expected embedded, embedded:rules, or "
             "embedded:FOLDER with a student of vouch evolve, such as embedded:runs/weakness/round-2/student, or with a "
-            f"run of vouch train encoder for which recipes/reader/fit.py has written {COMBINED}"
+            f"run of recipes/encoder for which recipes/reader/fit.py has written {COMBINED}"
         ) from error
     export = folder / (EXPORT if (folder / EXPORT).is_dir() else _EXPORT_OF_RUN)
     model, name = score_model_of(raw), f"embedded:{folder}"

@@ -4,7 +4,7 @@
     model.onnx       int8
     tokenizer.json
 
-``vouch train encoder`` writes such a folder. Not supported: downloading one.
+``recipes/encoder/train.py`` writes such a folder. Not supported: downloading one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def find_weights(folder: Path | None = None) -> Weights:
     >>> find_weights(Path("no-such-folder"))
     Traceback (most recent call last):
         ...
-    vouching.errors.WeightsError: no-such-folder has no encoder.json: choose a folder exported by vouch train encoder
+    vouching.errors.WeightsError: no-such-folder has no encoder.json: choose a folder exported by recipes/encoder
     """
     remedy = "export the encoder again, or copy its whole folder again"
     if folder is None:
@@ -71,7 +71,7 @@ def find_weights(folder: Path | None = None) -> Weights:
     try:
         return _checked(folder, parse_json((folder / MANIFEST).read_bytes()), remedy)
     except FileNotFoundError:
-        raise WeightsError(f"{folder} has no {MANIFEST}: choose a folder exported by vouch train encoder") from None
+        raise WeightsError(f"{folder} has no {MANIFEST}: choose a folder exported by recipes/encoder") from None
     except (OSError, ValueError) as error:
         if isinstance(error, WeightsError):
             raise

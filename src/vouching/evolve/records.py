@@ -1,7 +1,7 @@
 """The types of self-evolution and their files: one JSON object each, or one per line.
 
 Files are written atomically. A ``Row`` on disk has the keys of this project's own rows, and so has a ``Probe``:
-``vouch train encoder`` reads files of probes as pairs. Not supported: several sources of a claim; they are joined by a
+``recipes/encoder`` reads files of probes as pairs. Not supported: several sources of a claim; they are joined by a
 blank line.
 """
 

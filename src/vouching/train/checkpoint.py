@@ -20,7 +20,7 @@ from typing import Any
 
 from vouching.errors import InputError
 from vouching.text.json_values import parse_json
-from vouching.train.extra import ENCODER, imported
+from vouching.train.extra import imported
 
 CHECKPOINT = "checkpoint.pt"
 CHECKPOINTS = "checkpoints"
@@ -39,7 +39,7 @@ _FOR_RESUME = re.compile(
 
 def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
     """Write the checkpoint of a run atomically. Raises InputError; the previous checkpoint then stays."""
-    torch = imported("torch", ENCODER)
+    torch = imported("torch")
     fresh = folder / f"{CHECKPOINT}.new"
     try:
         with fresh.open("wb") as file:
@@ -54,7 +54,7 @@ def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
 
 def load_checkpoint(folder: Path) -> dict[str, Any] | None:
     """The checkpoint of a run; None if it has none yet. Raises InputError if it cannot be read."""
-    torch = imported("torch", ENCODER)
+    torch = imported("torch")
     path = folder / CHECKPOINT
     if not path.exists():
         return None

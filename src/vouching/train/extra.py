@@ -12,8 +12,6 @@ from typing import Any
 from vouching.encoder.weights import TOKENIZER
 from vouching.errors import ConfigError, InputError, needed
 
-ENCODER = "training the encoder"
-
 
 def imported(name: str, use: str = "training") -> Any:
     """A module of the extra "train". Raises MissingExtraError, naming the use, if it is not installed."""

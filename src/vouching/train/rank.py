@@ -26,7 +26,6 @@ from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.input import encode
 from vouching.metrics import kendall_tau_b, precision_at_1
 from vouching.train.checkpoint import last_checkpoint, step_of, train_from
-from vouching.train.encoder_batches import batches_by_length
 from vouching.train.extra import imported, see_device
 from vouching.train.rank_model import load_scorer, make_trainer, save_scorer, training_arguments
 from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, input_of, questions_of, read_pairs
@@ -62,6 +61,21 @@ def values_of(model: Any, inputs: Sequence[tuple[int, ...]], pad: int, max_token
                 values[i] = value
     model.train(was_training)
     return values
+
+
+def batches_by_length(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Numbers of rows in batches, shortest rows first, of at most ``max_tokens`` after padding (or of one row).
+
+    >>> batches_by_length([9, 2, 3], max_tokens=8)
+    [[1, 2], [0]]
+    """
+    batches: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if batches and (len(batches[-1]) + 1) * lengths[row] <= max_tokens:
+            batches[-1].append(row)
+        else:
+            batches.append([row])
+    return batches
 
 
 def by_question(questions: Sequence[RatedQuestion], values: Sequence[float]) -> Iterator[list[float]]:

@@ -30,7 +30,6 @@ TRAINERS: Mapping[str, Trainer] = {
     },
     "sft": Trainer("vouching.train.sft:SftConfig", "vouching.train.sft:train_sft"),
     "rank": Trainer("vouching.methods.discriminative.config:RankConfig", "vouching.train.rank:train_rank"),
-    "encoder": Trainer("vouching.train.encoder_config:EncoderConfig", "vouching.train.encoder:train_encoder"),
 }
 
 
@@ -77,9 +76,9 @@ def run_settings(method: str, config: Path, settings: Sequence[str] = ()) -> Any
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text("epochs = 3", encoding="utf-8")
-    >>> run_settings("encoder", path, ["learning_rate=2e-5", "shares.snli=0.5"]).shares
-    {'snli': 0.5}
+    >>> _ = path.write_text("pairs = ['a.jsonl']", encoding="utf-8")
+    >>> run_settings("rank", path, ["learning_rate=2e-5"]).learning_rate
+    2e-05
     """
     return read_settings(_loaded(TRAINERS[method].config), config, settings)
 

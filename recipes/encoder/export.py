@@ -23,6 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from recipes.encoder.batches import EncodedRow
+from recipes.encoder.model import ENCODER, HEAD_SIZES, outputs_of, save_model
+from recipes.encoder.settings import EncoderConfig
 from vouching.encoder.encoder import inputs_of
 from vouching.encoder.folding import softmax
 from vouching.encoder.tokens import PairTokenizer
@@ -37,10 +40,7 @@ from vouching.encoder.weights import (
     sha256_of,
 )
 from vouching.errors import ConfigError
-from vouching.train.encoder_batches import EncodedRow
-from vouching.train.encoder_config import EncoderConfig
-from vouching.train.encoder_model import HEAD_SIZES, outputs_of, save_model
-from vouching.train.extra import ENCODER, imported
+from vouching.train.extra import imported
 from vouching.train.run_folder import surroundings
 
 OPSET = 17
@@ -59,7 +59,7 @@ EXACT = 1e-3
 CARD = """# Encoder {digest}
 
 A cross-encoder over a claim and a window of its source: relation, support of each token of the claim, error type, and
-states for late interaction. Written by `vouch train encoder`; complete this card before shipping.
+states for late interaction. Written by `recipes/encoder/train.py`; complete this card before shipping.
 
 | | |
 |---|---|
@@ -275,7 +275,7 @@ _EPSILON = 1e-12
 
 
 def write_floats(export: Path | None, out: Path, heads: int = SHIPPED_HEADS) -> None:
-    """Write the model of an export as the ``model`` folder of a run, from which ``vouch train encoder`` starts.
+    """Write the model of an export as the ``model`` folder of a run, from which a run starts.
 
     Args:
         export: the folder of an export; None for the shipped encoder.
@@ -311,7 +311,7 @@ def write_floats(export: Path | None, out: Path, heads: int = SHIPPED_HEADS) -> 
         model = torch.nn.ModuleDict({"bert": transformers.BertModel(config, add_pooling_layer=False), **torch_heads})
         model.load_state_dict(found, strict=True)
     except (KeyError, RuntimeError, ValueError) as error:
-        raise ConfigError(f"{folder / MODEL} is not an export of vouch train encoder ({error})") from error
+        raise ConfigError(f"{folder / MODEL} is not an export of recipes/encoder ({error})") from error
     save_model(model, folder / TOKENIZER, out)
 
 

@@ -13,7 +13,7 @@ _BERT_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 
 def write_tiny(kind: str, folder: Path) -> Path:
-    """A folder with config.json, weights and tokenizer.json that ``vouch train encoder`` can start from."""
+    """A folder with config.json, weights and tokenizer.json that ``recipes/encoder/train.py`` can start from."""
     if kind == "bert":
         return write_tiny_bert(folder)
     import torch

@@ -18,15 +18,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from recipes.encoder.batches import Batch, EncodedUnit, batch_of
+from recipes.encoder.settings import EncoderConfig
 from vouching.encoder.folding import RELATIONS
 from vouching.encoder.weights import INPUTS, TOKENIZER
 from vouching.errors import ConfigError
 from vouching.metrics import auroc
-from vouching.train.encoder_batches import Batch, EncodedUnit, batch_of, batches_by_length
-from vouching.train.encoder_config import EncoderConfig
-from vouching.train.extra import ENCODER, imported
+from vouching.train.extra import imported
+from vouching.train.rank import batches_by_length
 from vouching.types.spans import ERROR_TYPES
 
+ENCODER = "training the encoder"
+"""What torch is needed for, in messages."""
 Tensor: TypeAlias = Any
 """A torch tensor; typed without torch."""
 Module: TypeAlias = Any

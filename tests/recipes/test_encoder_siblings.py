@@ -9,7 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.train.tiny_siblings import SIBLINGS, write_tiny
+from recipes.encoder.model import load_model, longest_input, outputs_of
+from recipes.encoder.settings import EncoderConfig
+from recipes.encoder.train import train_encoder
+from tests.recipes.tiny_siblings import SIBLINGS, write_tiny
 from vouching import Checker
 from vouching.encoder.encoder import inputs_of, load_encoder
 from vouching.encoder.folding import softmax
@@ -17,9 +20,6 @@ from vouching.encoder.tokens import PairTokenizer
 from vouching.errors import ConfigError
 from vouching.reading.evidence import shipped_table
 from vouching.settings import read_settings
-from vouching.train.encoder import train_encoder
-from vouching.train.encoder_config import EncoderConfig
-from vouching.train.encoder_model import load_model, longest_input, outputs_of
 from vouching.types import Source, Verdict
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")

@@ -14,21 +14,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recipes.encoder.model import answers_of, load_model, scores_of
+from recipes.encoder.settings import EncoderConfig
+from recipes.encoder.train import main, read_material, split_of_export, train_encoder
 from tests.train.tiny_bert import write_tiny_bert
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.tokens import PairTokenizer
 from vouching.errors import ConfigError, InputError
 from vouching.metrics import auroc
 from vouching.settings import read_settings
-from vouching.train.encoder import read_material, split_of_export, train_encoder
-from vouching.train.encoder_config import EncoderConfig
-from vouching.train.encoder_model import answers_of, load_model, scores_of
 from vouching.types import Source
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
 pytest.importorskip("onnx", reason="onnx is not installed")
 
+NLI = str(Path(__file__).parents[2] / "recipes/encoder/nli.toml")
 TOML = Path(__file__).parents[2] / "recipes/encoder/tiny.toml"
 PLACES = ("city", "river", "bridge", "old city", "long river", "old bridge")
 
@@ -310,3 +311,23 @@ def test_a_tokenizer_with_more_tokens_than_the_encoder_knows_is_refused(config: 
 def test_a_gpu_that_is_not_there_is_said_so(config: EncoderConfig, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="torch finds no GPU: set device"):
         train_encoder(replace(config, device="cuda"), tmp_path / "run", report=quiet)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((NLI, "epoch=2"), "unknown setting 'epoch'; did you mean 'epochs'?"),
+        ((NLI, "epochs=many"), "epochs must be a valid integer, got 'many'"),
+        (("no-such-file.toml",), "cannot read no-such-file.toml"),
+        ((NLI, "encoder=no-such-encoder"), "no-such-encoder is neither a folder"),
+        ((NLI, "encoder=tests/data/tiny_encoder"), "is neither a folder with config.json"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_and_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert main([*arguments, "--out", str(tmp_path / "run")]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "run").exists()

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from recipes.encoder.rows import TrainingRow, Unit
 from vouching.encoder.tokens import PairTokenizer, TokenIndex, choose
 from vouching.encoder.weights import INPUTS, Limits
-from vouching.train.encoder_rows import TrainingRow, Unit
 
 CHUNK = 64
 """Batches sorted by length together: enough for little padding, few enough for a mixed order."""
@@ -160,21 +160,6 @@ def batch_of(units: Sequence[EncodedUnit], pad: int) -> Batch:
         weight=np.array([unit.weight for unit in units for _ in unit.rows], np.float32),
         pairs=np.array(pairs, np.int64).reshape(-1, 2),
     )
-
-
-def batches_by_length(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
-    """Numbers of rows in batches, shortest rows first, of at most ``max_tokens`` after padding (or of one row).
-
-    >>> batches_by_length([9, 2, 3], max_tokens=8)
-    [[1, 2], [0]]
-    """
-    batches: list[list[int]] = []
-    for row in sorted(range(len(lengths)), key=lambda i: lengths[i]):
-        if batches and (len(batches[-1]) + 1) * lengths[row] <= max_tokens:
-            batches[-1].append(row)
-        else:
-            batches.append([row])
-    return batches
 
 
 def padded(rows: Sequence[NDArray[np.int32]], claim_tokens: Sequence[int], pad: int) -> Inputs:

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recipes.encoder.batches import batch_of, encode_row, encode_units, order_of_batches
+from recipes.encoder.rows import SUPPORTED, TrainingRow, Unit, hold_out, read_sets, row_weights, unit_of
+from recipes.encoder.settings import EncoderConfig
 from vouching.encoder.tokens import PairTokenizer
 from vouching.encoder.weights import Limits
 from vouching.errors import ConfigError, InputError
 from vouching.perturb.records import Perturbation, to_json
 from vouching.settings import read_settings
-from vouching.train.encoder_batches import batch_of, encode_row, encode_units, order_of_batches
-from vouching.train.encoder_config import EncoderConfig
-from vouching.train.encoder_rows import SUPPORTED, TrainingRow, Unit, hold_out, read_sets, row_weights, unit_of
 from vouching.types import Span
 from vouching.types.spans import ERROR_TYPES
 

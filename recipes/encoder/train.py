@@ -1,5 +1,7 @@
 # pyright: basic
-"""``vouch train encoder``: read, split, encode; step, score, save; export.
+"""Trains the encoder of the embedded verifier: read, split, encode; step, score, save; export.
+
+    python recipes/encoder/train.py recipes/encoder/attribution.toml [KEY=VALUE ...] --out DIR [--resume]
 
     OUT/run.json         settings, revision, versions, data
     OUT/log.jsonl        a line per step and per evaluation
@@ -13,6 +15,8 @@ to rank a claim above the same claim with an error. Not supported: several GPUs.
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,17 +24,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from vouching.bench.catalog import data_folder
-from vouching.encoder.tokens import PairTokenizer
-from vouching.encoder.weights import MANIFEST, TOKENIZER, Limits
-from vouching.errors import ConfigError, InputError, cause_of
-from vouching.settings import recorded_settings
-from vouching.text.json_values import parse_json
-from vouching.train.checkpoint import load_checkpoint, save_checkpoint
-from vouching.train.encoder_batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
-from vouching.train.encoder_config import EncoderConfig
-from vouching.train.encoder_export import export_encoder
-from vouching.train.encoder_model import (
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from recipes.encoder.batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
+from recipes.encoder.export import export_encoder
+from recipes.encoder.model import (
+    ENCODER,
     answers_of,
     load_model,
     longest_input,
@@ -40,8 +39,17 @@ from vouching.train.encoder_model import (
     scores_of,
     summary_line,
 )
-from vouching.train.encoder_rows import Split, Unit, hold_out, read_set, read_sets, row_weights, without_shared
-from vouching.train.extra import ENCODER, encoder_folder, imported, see_device
+from recipes.encoder.rows import Split, Unit, hold_out, read_set, read_sets, row_weights, without_shared
+from recipes.encoder.settings import EncoderConfig
+from vouching.bench.catalog import data_folder
+from vouching.cli.streams import Exit
+from vouching.encoder.tokens import PairTokenizer
+from vouching.encoder.weights import MANIFEST, TOKENIZER, Limits
+from vouching.errors import ConfigError, InputError, VouchError, cause_of
+from vouching.settings import read_settings, recorded_settings
+from vouching.text.json_values import parse_json
+from vouching.train.checkpoint import load_checkpoint, save_checkpoint
+from vouching.train.extra import encoder_folder, imported, see_device
 from vouching.train.run_folder import Progress, log_to, open_run
 
 TELL_EVERY = 20
@@ -205,7 +213,7 @@ def split_of_export(folder: Path) -> Split:
     if recorded is None:
         raise InputError(
             f"{manifest} does not record which rows the run held out: train the encoder again, or export "
-            "its run again with vouch train encoder --resume"
+            "its run again with recipes/encoder/train.py --resume"
         )
     split = split_units(config)
     if differing := [side for side, digest in split.digests.items() if recorded.get(side) != digest]:
@@ -333,3 +341,26 @@ def score(run: Run, material: Material) -> dict[str, Any]:
     config = run.config
     answers = answers_of(run.model, material.held, material.pad, config.batch_tokens, run.device, run.half)
     return scores_of(material.held_places, material.held, answers)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and export; 0, 2 for settings, rows or a folder that cannot be used, or 130 if interrupted."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("config", type=Path, help="TOML file with the settings of the run")
+    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings that override those of the file")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the run")
+    parser.add_argument("--resume", action="store_true", help="resume the run in DIR")
+    given = parser.parse_args(arguments)
+    try:
+        train_encoder(read_settings(EncoderConfig, given.config, given.settings), given.out, given.resume)
+    except VouchError as error:
+        print(error, file=sys.stderr)
+        return Exit.USAGE
+    except KeyboardInterrupt:
+        print(f"stopped; resume with --resume --out {given.out}", file=sys.stderr)
+        return Exit.INTERRUPTED
+    return Exit.OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,9 +7,9 @@ from math import exp, log
 import numpy as np
 import pytest
 
+from recipes.encoder.model import error_loss, fold, ranking_loss, relation_loss, token_loss
 from vouching.encoder.folding import WindowOutputs
 from vouching.encoder.folding import fold as fold_at_run_time
-from vouching.train.encoder_model import error_loss, fold, ranking_loss, relation_loss, token_loss
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 
