@@ -7,6 +7,7 @@ import datetime
 import json
 import platform
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -136,6 +137,7 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
         "settings": [*world.arms.get(arm, ())],
         "steps": steps,
         "start": digest,
+        "revision": revision(),
         "command": f"python benchmarks/worlds.py arms --world {world.name} --arms {arm} --seeds {seed}"
         + (f" --steps {steps}" if steps else ""),
         "machine": f"{platform.machine()}, one thread",
@@ -148,6 +150,12 @@ def run_arm(world: World, arm: str, seed: int, folder: Path, results: Path, step
     }
     result.write_text(json.dumps(record) + "\n", encoding="utf-8")
     sys.stderr.write(f"{result} written\n")
+
+
+def revision() -> str:
+    """The commit of the working tree, with "-dirty" if files that are tracked differ from it."""
+    named = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    return subprocess.run(named, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def sampled(model: Path, prompts: Sequence[Sequence[Mapping[str, Any]]], tokens: int, seed: int) -> list[str]:

@@ -4,6 +4,7 @@
     python benchmarks/worlds.py arms    --world facts --arms process binary
     python benchmarks/worlds.py analyse --world facts --results runs/worlds/facts/results
     python benchmarks/worlds.py analyse --world facts         # of the committed results
+    python benchmarks/worlds.py verify  --world facts --arms process --seeds 0    # run again, beside its result
     python benchmarks/worlds.py page    # docs/reproductions.md and its pictures, from the committed results
 
 A try-out of a minute or two: start with --rows 64 --out /tmp/tiny, then arms with --steps 3 --held-out 8 --seeds 0.
@@ -18,6 +19,7 @@ The claims are ``recipes.worlds.claims``, their decision rule is that of ``desig
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -52,8 +54,8 @@ WORLDS: Mapping[Name, World] = {
 def main() -> None:
     """Run one of the steps above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("start", "arms", "analyse", "page"))
-    parser.add_argument("--world", choices=WORLDS, default="facts", help="of start, arms and analyse (default: facts)")
+    parser.add_argument("step", choices=("start", "arms", "verify", "analyse", "page"))
+    parser.add_argument("--world", choices=WORLDS, default="facts", help="of all but page (default: facts)")
     parser.add_argument(
         "--out",
         type=Path,
@@ -63,10 +65,10 @@ def main() -> None:
     parser.add_argument(
         "--results",
         type=Path,
-        help="of arms and analyse (default of arms: OUT/WORLD/results; of analyse: the committed ones)",
+        help="of arms, verify and analyse (default of arms: OUT/WORLD/results; of the others: the committed ones)",
     )
     parser.add_argument(
-        "--arms", nargs="+", metavar="ARM", help="of arms (default: all; initial: only judge the start)"
+        "--arms", nargs="+", metavar="ARM", help="of arms and verify (default: all; initial: only judge the start)"
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of arms (default: 0 1 2)")
     parser.add_argument("--steps", type=_positive, default=150, help="of each arm (default: 150)")
@@ -94,6 +96,12 @@ def _run(world: World, options: argparse.Namespace) -> None:
         write_page(RESULTS, ROOT / "docs")
     elif options.step == "analyse":
         print(analyse(options.world, options.results or RESULTS / world.name))
+    elif options.step == "verify":
+        kept = options.results or RESULTS / world.name
+        alike = [
+            verify(world, arm, seed, folder, kept) for seed in options.seeds for arm in options.arms or [*world.arms]
+        ]
+        sys.exit(not all(alike))
     elif options.step == "start":
         start(world, folder, options.rows or world.rows)
     else:
@@ -114,6 +122,31 @@ def analyse(name: Name, results: Path) -> str:
     if unknown := outcomes.keys() - {*WORLDS[name].arms, INITIAL}:
         raise ConfigError(f"{results} has arms that the world of {name} does not have: {', '.join(sorted(unknown))}")
     return table_of(CLAIMS[name], outcomes, remarks_of(results.parent).get(name))
+
+
+def verify(world: World, arm: str, seed: int, folder: Path, kept: Path) -> bool:
+    """Run an arm again, as its result was, and print how the oracle's outcomes agree; whether all do.
+
+    Raises ConfigError if the arm has no result, or was already run in the folder.
+    """
+    result, again = kept / f"{arm}-{seed}.json", folder / f"verified/{arm}-{seed}.json"
+    if not result.is_file():
+        raise ConfigError(f"{result} does not exist: choose arms and seeds that have been run")
+    if not again.is_file() and (folder / f"{arm}-{seed}").is_dir():
+        raise ConfigError(f"{folder} has a run of {arm}, seed {seed}, already: pass another --out, with a start")
+    known = json.loads(result.read_text(encoding="utf-8"))
+    run_arm(world, arm, seed, folder, again.parent, known["steps"], len(known["outcomes"]))
+    before, after = known["outcomes"], json.loads(again.read_text(encoding="utf-8"))["outcomes"]
+    alike = sum(after.get(prompt) == found for prompt, found in before.items())
+    print(f"{arm}, seed {seed}: {alike} of {len(before)} prompts have the outcomes of {result.name}")
+    for name in sorted({name for found in before.values() for name in found}):
+        means = [_mean([found[name] for found in one.values() if name in found]) for one in (before, after)]
+        print(f"  {name}: {means[0]:.4f}, again {means[1]:.4f}")
+    return alike == len(before)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else float("nan")
 
 
 def write_page(results: Path, docs: Path) -> None:

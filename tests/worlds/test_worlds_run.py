@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from benchmarks.world_forms import ALONE, FORMS
 from benchmarks.world_instructions import INSTRUCTIONS
 from benchmarks.world_probes import PROBES
 from benchmarks.world_runs import INITIAL, RECIPES, World, run_arm, start
-from benchmarks.worlds import analyse
+from benchmarks.worlds import analyse, verify
 from recipes.worlds.claims import CLAIMS
 from vouching.errors import ConfigError
 from vouching.train.trainers import run_settings
@@ -69,6 +70,7 @@ def test_an_arm_is_trained_judged_on_held_out_prompts_and_compared(name: str, ar
         run_arm(world, arm, 0, tmp_path, results, steps=2, held_out=8)
     with pytest.raises(ConfigError, match="has a start of 32 rows, not 33"):
         start(world, tmp_path, 33)
+    assert re.fullmatch(r"[0-9a-f]{12}(-dirty)?", record["revision"])
     before = (results / f"{arm}-0.json").stat().st_mtime_ns
     run_arm(world, arm, 0, tmp_path, results, steps=1, held_out=8)
     assert (results / f"{arm}-0.json").stat().st_mtime_ns == before
@@ -102,6 +104,22 @@ def test_every_claim_compares_arms_that_the_experiment_has(name: str) -> None:
     arms = {INITIAL, *WORLDS[name].arms}
     for claim in CLAIMS[name]:  # pyright: ignore[reportArgumentType]
         assert {claim.first, claim.second} <= arms | {"gspo"}  # which is GRPO here, see world_forms.ARMS
+
+
+def test_a_start_that_is_judged_again_agrees_with_its_result_and_with_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start(FACTS, tmp_path / "facts", 32, epochs=1.0)
+    kept = tmp_path / "kept"
+    run_arm(FACTS, INITIAL, 0, tmp_path / "facts", kept, steps=1, held_out=8)
+    assert verify(FACTS, INITIAL, 0, tmp_path / "facts", kept)
+    assert "initial, seed 0: 8 of 8 prompts have the outcomes of initial-0.json" in capsys.readouterr().out
+    record = json.loads((kept / "initial-0.json").read_text(encoding="utf-8"))
+    record["outcomes"]["held-out-2-0"]["oracle/label"] += 1
+    (kept / "initial-0.json").write_text(json.dumps(record), encoding="utf-8")
+    assert not verify(FACTS, INITIAL, 0, tmp_path / "facts", kept)
+    with pytest.raises(ConfigError, match=r"initial-1\.json does not exist"):
+        verify(FACTS, INITIAL, 1, tmp_path / "facts", kept)
 
 
 def test_an_arm_without_a_start_says_how_to_make_one(tmp_path: Path) -> None:
