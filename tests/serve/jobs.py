@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 from vouching.serve.work import Deadline
 
@@ -34,6 +35,12 @@ def greedy(deadline: Deadline) -> int:
 def killed(deadline: Deadline) -> None:
     """Is killed."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def notes_its_number(seen: Path) -> None:
+    """Adds the number of its process to a file."""
+    with seen.open("a") as file:
+        file.write(f"{os.getpid()}\n")
 
 
 def fails(kind: type[Exception], *arguments: object) -> None:
