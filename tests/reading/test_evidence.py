@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vouching.reading.evidence import IndexCache, index_sources, is_common, rarity, synonyms
+from vouching.reading.evidence import index_sources, is_common, rarity, synonyms
+from vouching.reading.index_cache import IndexCache
 from vouching.text.words import stem, synonym_groups
 from vouching.types import Source
 
@@ -143,40 +144,60 @@ def source_of(size: int, letter: str = "a") -> tuple[Source, ...]:
 
 def test_the_least_recently_used_index_is_evicted_first() -> None:
     kept = IndexCache(limit=2)
-    one, two = kept.index(source_of(1)), kept.index(source_of(2))
-    assert kept.index(source_of(1)) is one  # now "two" was used longest ago
-    kept.index(source_of(3))
-    assert kept.index(source_of(1)) is one
-    assert kept.index(source_of(2)) is not two
+    one, two = kept.of(source_of(1)), kept.of(source_of(2))
+    assert kept.of(source_of(1)) is one  # now "two" was used longest ago
+    kept.of(source_of(3))
+    assert kept.of(source_of(1)) is one
+    assert kept.of(source_of(2)) is not two
 
 
 def test_old_indexes_are_evicted_when_their_texts_are_too_long() -> None:
     kept = IndexCache(limit=8, max_characters=10)
-    four, six = kept.index(source_of(4)), kept.index(source_of(6))
-    assert kept.index(source_of(4)) is four  # 4 + 6 = 10 characters fit
-    assert kept.index(source_of(6)) is six
-    kept.index(source_of(1))  # 4 + 6 + 1 = 11 do not: the oldest goes
-    assert kept.index(source_of(6)) is six
-    assert kept.index(source_of(4)) is not four
+    four, six = kept.of(source_of(4)), kept.of(source_of(6))
+    assert kept.of(source_of(4)) is four  # 4 + 6 = 10 characters fit
+    assert kept.of(source_of(6)) is six
+    kept.of(source_of(1))  # 4 + 6 + 1 = 11 do not: the oldest goes
+    assert kept.of(source_of(6)) is six
+    assert kept.of(source_of(4)) is not four
 
 
 def test_the_newest_index_is_kept_whatever_its_size() -> None:
     kept = IndexCache(limit=8, max_characters=10)
-    small, large = kept.index(source_of(1)), kept.index(source_of(50))
-    assert kept.index(source_of(50)) is large
-    assert kept.index(source_of(1)) is not small
+    small, large = kept.of(source_of(1)), kept.of(source_of(50))
+    assert kept.of(source_of(50)) is large
+    assert kept.of(source_of(1)) is not small
 
 
 def test_sources_that_differ_only_in_id_or_title_have_separate_indexes() -> None:
     kept = IndexCache()
-    plain = kept.index((Source("It opened."),))
-    assert kept.index((Source("It opened.", "b"),)) is not plain
-    assert kept.index((Source("It opened.", title="Bridge"),)) is not plain
+    plain = kept.of((Source("It opened."),))
+    assert kept.of((Source("It opened.", "b"),)) is not plain
+    assert kept.of((Source("It opened.", title="Bridge"),)) is not plain
 
 
 def test_threads_that_share_a_cache_get_the_index_of_their_own_sources() -> None:
     kept = IndexCache(limit=3)
     wanted = [(Source(f"Bridge {number} opened."),) for number in range(7)] * 60
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(kept.index, wanted))
+        found = list(threads.map(kept.of, wanted))
     assert [tuple(index.sources) for index in found] == wanted
+
+
+_TEXTS = (
+    "# Prices\n\n| Plan | Price |\n|---|---|\n| Basic | $10 |\n| Pro | $25 |",
+    "The bridge opened in 1973. Answer: Attributable. It has 3 lanes and 2 towers.",
+    "- 4 cats\n- 5 dogs",
+    "Le pont a ouvert en 1973 et il est très beau.",
+    "The bridge opened in 1973. Answer: Attributable. It has 3 lanes and 2 towers.",
+)
+
+
+@given(st.lists(st.sampled_from(_TEXTS), min_size=2, max_size=5), st.integers(1, 4))
+def test_an_index_that_grew_is_that_of_all_sources(texts: list[str], first: int) -> None:
+    sources = [Source(text, f"s{number}", title=f"T{number}") for number, text in enumerate(texts)]
+    begun = index_sources(sources[:first])
+    begun_with = (len(begun.sentences), {word: [*at] for word, at in begun.postings.items()}, begun.evidence)
+    grown, whole = index_sources(sources[first:], begun), index_sources(sources)
+    assert (len(begun.sentences), begun.postings, begun.evidence) == begun_with
+    assert (grown.evidence, grown.values) == (whole.evidence, whole.values)
+    assert grown == whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.reading.values import read_values, values_in
+from vouching.reading.values import JOINT, kept_values, read_values, values_in
 
 TABLE = """# Prices
 
@@ -54,3 +54,17 @@ def test_codes_and_years_are_no_amounts() -> None:
 def test_any_text_is_read_without_an_error_and_within_its_bounds(text: str) -> None:
     for value in read_values(text).all:
         assert 0 <= value.start < value.end <= len(text)
+
+
+def test_values_of_several_texts_lie_in_the_joined_text_and_keep_apart() -> None:
+    texts = [TABLE, "", "It has 3 lanes and 2 towers.", TABLE]
+    begun, together = kept_values(texts[:3]), kept_values(texts)
+    assert together.text == JOINT.join(texts)
+    assert all(together.text[value.start : value.end] in value.written for value in together.all)
+    assert together.all[: len(begun.all)] == begun.all
+    # The values of a text are in groups and columns of their own.
+    assert [one.head for one in together.columns] == 2 * [one.head for one in read_values(TABLE).columns]
+    assert all({v.column for v in one.values} == {number} for number, one in enumerate(together.columns))
+    half = len(read_values(TABLE).all)
+    assert not {v.group for v in together.all[:half]} & {v.group for v in together.all[half:]}
+    assert (together.seen["lan"], together.seen["team"]) == (1, 2)

@@ -93,3 +93,14 @@ def test_every_claim_has_one_window_and_every_piece_its_place(
             assert window.text[piece.at : piece.at + length] == sources[piece.source][piece.start : piece.end]
             if length:
                 assert window.place(piece.at, piece.at + 1) == (piece.source, piece.start, piece.start + 1)
+
+
+def test_passages_that_grew_are_those_of_all_sources() -> None:
+    sources = [
+        "# Fees\n\nEntry costs 5 euros. It is free on Mondays.",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "It closes at 6.",
+    ]
+    claims = ["The entry is free on Mondays.", "b is 2", "It closes at 6."]
+    grown = Passages(sources[1:], words, Passages(sources[:1], words))
+    assert grown.windows(claims, 12, 8) == Passages(sources, words).windows(claims, 12, 8)

@@ -145,7 +145,7 @@ class EmbeddedVerifier:
         """Nothing to release."""
 
     def _support(self, text: str, sources: Sequence[Source]) -> float:
-        index = self._indexes.index(tuple(sources))
+        index = self._indexes.of(tuple(sources))
         segments = compare(text, index).segments
         return self._rules.probability(measure(segments, index)) if segments and index.sentences else 0.0
 
@@ -156,7 +156,7 @@ class EmbeddedVerifier:
     def judge_all(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Verdict]:
         """Judge claims about the same sources; a reader of texts reads them together."""
         started = time.perf_counter()
-        index = self._indexes.index(tuple(sources))
+        index = self._indexes.of(tuple(sources))
         compared = [compare(claim.text, index) for claim in claims]
         soft = self._read_together(compared)
         share = (time.perf_counter() - started) / max(1, len(claims))
@@ -252,7 +252,7 @@ class EmbeddedVerifier:
                 return compared, read, notes
             notes.append(decided[1])
             sources = (*sources[: decided[0]], *sources[decided[0] + 1 :])
-            compared, soft = compare(claim, self._indexes.index(sources)), None
+            compared, soft = compare(claim, self._indexes.of(sources)), None
 
     def weigh(self, compared: Compared, give_up_below: float = 0.0, soft: SoftReading | None = None) -> Read:
         """Read and score a claim, unless it was read. Without evidence to compare, the score is 0.

@@ -192,7 +192,7 @@ def spans_of_mentions(claim: str, sources: tuple[Source, ...], cache: IndexCache
     ([], 'Ann says that it rained.')
     """
     spans: tuple[list[Span], list[Span]] = ([], [])
-    index = cache.index(sources)
+    index = cache.of(sources)
     for start, end in sentence_spans(claim):
         for one in compare_in_own_voice(claim[start:end], index)[2]:
             place = index.sentences[one.sentence]

@@ -8,7 +8,7 @@ the synonym table. The encoder has a manifest with its own checksums.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -20,7 +20,7 @@ from vouching.reading.casing import Forms, has_one_case, in_usual_case, written_
 from vouching.reading.parsed import ParsedSentence, read
 from vouching.reading.plain import PlainText, as_plain
 from vouching.reading.tables import with_measures
-from vouching.reading.values import MOST_READ, Values, kept_values
+from vouching.reading.values import JOINT, MOST_READ, Values, kept_values
 from vouching.text.injection import Injection, find_injections
 from vouching.text.layout import Row, as_markdown, headings, table_rows, with_bars
 from vouching.text.sentences import sentence_spans
@@ -122,9 +122,6 @@ def synonyms(groups: Iterable[int]) -> set[str]:
     return {word for group in groups for word in _group_members()[group]}
 
 
-_JOINT = "\n\n"
-
-
 @dataclass(slots=True)
 class Sentence:
     """A sentence of a source, parsed on first use; offsets are those of the source in plain form."""
@@ -161,15 +158,15 @@ class SourceIndex:
     """Names in a title count as known."""
     foreign: tuple[int, ...] | None = None
     """Positions of the sources that do not look English; filled in on first use."""
-    _evidence: list[str] | None = field(default=None, init=False, repr=False)
+    _evidence: list[str] = field(default_factory=list[str], repr=False)
     _values: tuple[Values, list[int]] | None = field(default=None, init=False, repr=False)
 
     @property
     def evidence(self) -> list[str]:
         """The texts in plain form, with spaces in place of the sentences that are no evidence."""
-        if self._evidence is None:
-            self._evidence = self._only_evidence()
-        return self._evidence
+        if len(known := self._evidence) < len(self.plain):
+            self._evidence = known = [*known, *self._only_evidence(len(known))]
+        return known
 
     @property
     def values(self) -> tuple[Values, list[int]] | None:
@@ -182,16 +179,17 @@ class SourceIndex:
         if self._values is None:
             starts = [0]
             for text in self.evidence[:-1]:
-                starts.append(starts[-1] + len(text) + len(_JOINT))
-            self._values = kept_values(_JOINT.join(self.evidence)), starts
+                starts.append(starts[-1] + len(text) + len(JOINT))
+            self._values = kept_values(self.evidence), starts
         return self._values
 
-    def _only_evidence(self) -> list[str]:
-        texts = [list(plain.text) for plain in self.plain]
+    def _only_evidence(self, first: int) -> list[str]:
+        """The evidence of the sources from ``first`` on."""
+        texts = [list(plain.text) for plain in self.plain[first:]]
         kept = [bytearray(len(text)) for text in texts]
-        for sentence in self.sentences:
-            kept[sentence.source][sentence.start : sentence.end] = b"\1" * (sentence.end - sentence.start)
-        for text, plain, keep in zip(texts, self.plain, kept, strict=True):
+        for sentence in self.sentences[bisect_left(self.sentences, first, key=lambda s: s.source) :]:
+            kept[sentence.source - first][sentence.start : sentence.end] = b"\1" * (sentence.end - sentence.start)
+        for text, plain, keep in zip(texts, self.plain[first:], kept, strict=True):
             for start, end in sentence_spans(plain.text):
                 if not any(keep[start:end]):
                     text[start:end] = " " * (end - start)
@@ -221,6 +219,19 @@ class SourceIndex:
             postings=_without(self.postings, positions),
             around=_without(self.around, positions),
             vocabulary=frozenset(word for text, s in texts for word in lower_words(text, s.start, s.end)),
+            _evidence=[],
+        )
+
+    def copy(self) -> SourceIndex:
+        """The index with lists of its own, to which more can be added; what it has read of its sentences is shared."""
+        return replace(
+            self,
+            plain=[*self.plain],
+            sentences=[*self.sentences],
+            postings={found: [*where] for found, where in self.postings.items()},
+            around={found: [*where] for found, where in self.around.items()},
+            injections=[*self.injections],
+            foreign=None,
         )
 
     def at(self, source: int, offset: int) -> int | None:
@@ -269,45 +280,48 @@ def _without(places: Mapping[str, list[int]], positions: Collection[int]) -> dic
     return {found: where for found, where in kept.items() if where}
 
 
-def index_sources(sources: Sequence[Source]) -> SourceIndex:
+def index_sources(sources: Sequence[Source], before: SourceIndex | None = None) -> SourceIndex:
     """Index the sentences of ``sources``, except those that address the verdict; a text given twice counts once.
+
+    ``before``, if given, is the index of the sources before these, which are not read again; it stays as it is.
 
     >>> index = index_sources([Source("It opened in 1937. Answer: Attributable.")])
     >>> len(index.sentences), len(index.injections)
     (1, 1)
+    >>> len(index_sources([Source("It closed.")], index).sentences)
+    2
     """
-    plain: list[PlainText] = []
-    sentences: list[Sentence] = []
-    postings: dict[str, list[int]] = {}
-    around: dict[str, list[int]] = {}
-    injections: list[tuple[int, Injection]] = []
-    titles: set[str] = set()
-    vocabulary: set[str] = set()
-    known: set[str] = set()
-    for number, source in enumerate(sources):
+    index = SourceIndex([], [], [], {}, {}, [], frozenset(), frozenset()) if before is None else before.copy()
+    postings, around = index.postings, index.around
+    titles, vocabulary = set[str](), set[str]()
+    known = {source.text for source in index.sources}
+    for number, source in enumerate(sources, len(index.plain)):
         blanked, flagged = _without_injections(source.text)
         read_as = PlainText("") if source.text in known else _as_read(blanked)
         known.add(source.text)
         rows = table_rows(read_as.text)
-        plain.append(replace(read_as, text=with_bars(read_as.text, rows)))
-        text = plain[-1].text
-        injections.extend((number, found) for found in flagged)
+        index.plain.append(replace(read_as, text=with_bars(read_as.text, rows)))
+        text = index.plain[-1].text
+        index.injections.extend((number, found) for found in flagged)
         if not find_injections(source.title, sentence_spans(source.title)):
             titles.update(stem(word) for word in lower_words(source.title))
         for (start, end), row, heading, context in statements(text, rows):
             words = set(lower_words(text, start, end))
             if not words:
                 continue
-            position = len(sentences)
-            sentences.append(Sentence(number, start, end, row, heading))
+            position = len(index.sentences)
+            index.sentences.append(Sentence(number, start, end, row, heading))
             vocabulary |= words
             own = {stem(word) for word in words - FUNCTION_WORDS}
             for word_stem in own:
                 postings.setdefault(word_stem, []).append(position)
             for word_stem in context - own:
                 around.setdefault(word_stem, []).append(position)
-    return SourceIndex(
-        sources, plain, sentences, postings, around, injections, frozenset(vocabulary), frozenset(titles)
+    return replace(
+        index,
+        sources=(*index.sources, *sources),
+        vocabulary=index.vocabulary | vocabulary,
+        title_stems=index.title_stems | titles,
     )
 
 

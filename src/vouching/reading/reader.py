@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from threading import Lock
 
 from vouching.reading.asked import Asked, Reading, TokenReading
 from vouching.reading.facts import computed_facts
+from vouching.reading.growing import GrowingCache
 from vouching.reading.sequence import WINDOW, Tokens
 from vouching.reading.text_encoder import ClaimRead, Kept, TextEncoder
 from vouching.reading.values import MOST_READ, Values, kept_values, read_values
@@ -31,7 +31,7 @@ class LargeReader:
     def __init__(self, encoder: TextEncoder) -> None:
         self._encoder = encoder
         self._texts: OrderedDict[str, Kept] = OrderedDict()
-        self._sources: OrderedDict[tuple[str, ...], _Sources] = OrderedDict()
+        self._passages = GrowingCache[str, Passages](self._cut, len, _KEPT_SOURCES)
         self._lock = Lock()
 
     @property
@@ -41,10 +41,12 @@ class LargeReader:
 
     def read(self, sources: Sequence[str], claims: Sequence[Asked]) -> list[Reading]:
         """One reading per claim, in order."""
-        known = self._known(tuple(sources))
+        passages = self._passages.of(tuple(sources))
+        # Of long sources the values of a window are read.
+        all_values = kept_values(sources) if sum(map(len, sources)) <= MOST_READ else None
         found: dict[int, Reading] = {}
-        for window, numbers in known.passages.windows([claim.looked_for for claim in claims], BUDGET, OWN):
-            values = known.values or read_values(window.text)
+        for window, numbers in passages.windows([claim.looked_for for claim in claims], BUDGET, OWN):
+            values = all_values or read_values(window.text)
             read = self._read(window, [claims[number] for number in numbers], values)
             found |= dict(zip(numbers, read, strict=True))
         return [found[number] for number in range(len(claims))]
@@ -59,18 +61,8 @@ class LargeReader:
             end = int(block.ends[-1]) if block.cut else len(claim.text)
             yield Reading(relation, tuple(_tokens(block, read, kept, window)), tuple(own), window, end)
 
-    def _known(self, sources: tuple[str, ...]) -> _Sources:
-        with self._lock:
-            entry = self._sources.pop(sources, None)
-        if entry is None:
-            text = "\n\n".join(sources)
-            values = kept_values(text) if len(text) <= MOST_READ else None
-            entry = _Sources(Passages(sources, self._encoder.tokenizer.count), values)
-        with self._lock:
-            self._sources[sources] = entry
-            if len(self._sources) > _KEPT_SOURCES:
-                self._sources.popitem(last=False)
-        return entry
+    def _cut(self, before: Passages | None, sources: Sequence[str]) -> Passages:
+        return Passages(sources, self._encoder.tokenizer.count, before)
 
     def _kept(self, text: str) -> Kept:
         with self._lock:
@@ -81,13 +73,6 @@ class LargeReader:
             while len(self._texts) > 1 and sum(kept.size for kept in self._texts.values()) > _KEPT_BYTES:
                 self._texts.popitem(last=False)
         return entry
-
-
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    passages: Passages
-    values: Values | None
-    """Of all sources, joined by empty lines; None for long ones, of which the values of a window are read."""
 
 
 def _tokens(block: Tokens, read: ClaimRead, kept: Kept, window: Window) -> Iterator[TokenReading]:

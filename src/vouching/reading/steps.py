@@ -72,7 +72,7 @@ class Beside:
 
     def overlap(self, about: frozenset[str]) -> float:
         """Weight of the claim's words that are found, in [0, 1.5]; rare words of the text weigh more."""
-        return min(1.5, sum(self.values.rarity.get(word, 0.5) for word in about & self.words))
+        return min(1.5, sum(1 / self.values.seen.get(word, 2) for word in about & self.words))
 
     def topic(self, *operands: Value) -> float:
         """How much operands are about what the claim is about; the least of them counts."""

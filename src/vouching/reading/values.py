@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 
+from vouching.reading.growing import GrowingCache
 from vouching.text.dates import find_dates
 from vouching.text.layout import Row, as_markdown, table_rows
 from vouching.text.mentions import DateMention, Quantity
@@ -31,6 +32,8 @@ _ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,2}[.)])[ \t]+(?=\S)", re.MULTILINE)
 _CODE = re.compile(r"[\w.]*[A-Za-z][\w.]*\d|\d[\w.]*[A-Za-z]{2}[\w.]*\d|v\d|\d+\.\d+\.\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DAY = 86_400.0
+JOINT = "\n\n"
+"""Between texts whose values are read together."""
 _NEAR = 45
 """Characters next to a value that tell it from others."""
 _ABOUT = 0.03
@@ -99,8 +102,8 @@ class Values:
     all: tuple[Value, ...]
     columns: tuple[Column, ...]
     lists: tuple[ItemList, ...]
-    rarity: dict[str, float]
-    """Weight of a stem: 1 over the number of stretches (sentences and rows) that have it."""
+    seen: Counter[str]
+    """The number of stretches (sentences and rows) that have a stem."""
     text: str
 
 
@@ -126,10 +129,51 @@ def values_in(text: str) -> tuple[Value, ...]:
     return tuple(sorted(values, key=lambda value: value.start))
 
 
-@lru_cache(maxsize=8)
-def kept_values(text: str) -> Values:
-    """All values of a text, read once: rules and reader ask for those of the same sources."""
-    return read_values(text)
+def kept_values(texts: Sequence[str]) -> Values:
+    """All values of texts, each read alone and once, placed in the texts joined by ``JOINT``.
+
+    >>> [(v.written, v.start) for v in kept_values(["It has 2 sites.", "They cost €5."]).all]
+    [('2', 7), ('€5', 27)]
+    """
+    return _KEPT.of(tuple(texts))
+
+
+def _extended(before: Values | None, texts: Sequence[str]) -> Values:
+    """The values of all texts, given those of the texts before these."""
+    values, columns, lists, seen = list[Value](), list[Column](), list[ItemList](), Counter[str]()
+    joined = "" if before is None else before.text + JOINT
+    if before is not None:
+        values, columns, lists, seen = [*before.all], [*before.columns], [*before.lists], before.seen.copy()
+    for text in texts:
+        groups = 1 + max((value.group for value in values), default=-1)
+        read = _moved(read_values(text), len(joined), groups, len(columns))
+        values += read.all
+        columns += read.columns
+        lists += read.lists
+        seen.update(read.seen)
+        joined += text + JOINT
+    return Values(tuple(values), tuple(columns), tuple(lists), seen, joined.removesuffix(JOINT))
+
+
+_KEPT = GrowingCache[str, Values](_extended, len)
+
+
+def _moved(values: Values, by: int, groups: int, columns: int) -> Values:
+    """Values with other offsets, and other numbers of their groups and columns."""
+
+    def move(value: Value) -> Value:
+        group = value.group + groups if value.group >= 0 else value.group - by
+        column = value.column + columns if value.column >= 0 else -1
+        return replace(value, start=value.start + by, end=value.end + by, group=group, column=column)
+
+    if not (by or groups or columns):
+        return values
+    return replace(
+        values,
+        all=tuple(map(move, values.all)),
+        columns=tuple(replace(one, values=tuple(map(move, one.values))) for one in values.columns),
+        lists=tuple(replace(one, start=one.start + by, end=one.end + by) for one in values.lists),
+    )
 
 
 def read_values(text: str) -> Values:
@@ -166,7 +210,7 @@ def read_values(text: str) -> Values:
             items = tuple(plain[row.cells[0].start : row.cells[0].end] for row in body)
             lists.append(ItemList(plain[slice(*body[0].cells[0].column)], body[0].start, body[-1].end, items))
     values.sort(key=lambda value: value.start)
-    return Values(tuple(values), tuple(columns), tuple(lists), {word: 1 / count for word, count in seen.items()}, text)
+    return Values(tuple(values), tuple(columns), tuple(lists), seen, text)
 
 
 def _of_quantity(text: str, found: Quantity) -> Iterator[Value]:

@@ -81,20 +81,31 @@ class Passages:
     Args:
         sources: their texts.
         count: returns the number of tokens of each of several texts.
+        before: the passages of the sources before these, which are not cut again.
     """
 
-    def __init__(self, sources: Sequence[str], count: Callable[[Sequence[str]], Sequence[int]]) -> None:
-        self.sources = tuple(sources)
-        cut = [(number, *entry) for number, text in enumerate(sources) for entry in _cut(text)]
-        tokens = count([sources[number][start:end] for number, start, end, *_ in cut])
-        first = {number: at for at, (number, *_) in reversed([*enumerate(cut)])}
-        self._passages = [
+    def __init__(
+        self,
+        sources: Sequence[str],
+        count: Callable[[Sequence[str]], Sequence[int]],
+        before: Passages | None = None,
+    ) -> None:
+        self.sources = (*(before.sources if before else ()), *sources)
+        known = before._passages if before else list[_Passage]()
+        cut = [
+            (number, *entry)
+            for number, text in enumerate(sources, len(self.sources) - len(sources))
+            for entry in _cut(text)
+        ]
+        tokens = count([self.sources[number][start:end] for number, start, end, *_ in cut])
+        first = {number: at for at, (number, *_) in reversed([*enumerate(cut, len(known))])}
+        self._passages = known + [
             _Passage(
                 number,
                 start,
                 end,
                 size + 1,
-                stems(sources[number][start:end]),
+                stems(self.sources[number][start:end]),
                 tuple(first[number] + n for n in above),
                 None if table is None else (number, table),
             )
