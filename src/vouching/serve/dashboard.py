@@ -6,7 +6,7 @@ import json
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -28,6 +28,7 @@ from vouching.serve import bodies
 from vouching.serve.blocking import blocking_caller
 from vouching.serve.frame import page
 from vouching.serve.reviewing import filters_of, with_queue
+from vouching.text.json_values import parse_json
 from vouching.types.spans import ERROR_TYPES
 
 if TYPE_CHECKING:
@@ -85,19 +86,9 @@ def allow_unknown(schemas: dict[str, Any]) -> None:
         name = waiting.pop()
         if name not in seen and name in schemas:
             seen.add(name)
-            schemas[name] = _or_null(schemas[name])
-            waiting += re.findall(r"#/components/schemas/(\w+)", json.dumps(schemas[name]))
-
-
-def _or_null(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_or_null(one) for one in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    found = cast("dict[str, Any]", schema)
-    if found.get("type") == "number":
-        return {**found, "type": ["number", "null"]}
-    return {key: _or_null(value) for key, value in found.items()}
+            text = json.dumps(schemas[name])
+            schemas[name] = parse_json(text.replace('"type": "number"', '"type": ["number", "null"]'))
+            waiting += re.findall(r"#/components/schemas/(\w+)", text)
 
 
 def _numbers(service: Service, queue: ReviewQueue, wanted: _Wanted) -> ReviewStatus:
