@@ -16,6 +16,7 @@ to rank a claim above the same claim with an error. Not supported: several GPUs.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,10 +49,10 @@ from vouching.encoder.weights import MANIFEST, TOKENIZER, Limits
 from vouching.errors import ConfigError, InputError, VouchError, cause_of
 from vouching.settings import read_settings, recorded_settings
 from vouching.text.json_values import parse_json
-from vouching.train.checkpoint import load_checkpoint, save_checkpoint
 from vouching.train.extra import encoder_folder, imported, see_device
 from vouching.train.run_folder import Progress, log_to, open_run
 
+CHECKPOINT = "checkpoint.pt"
 TELL_EVERY = 20
 """Steps between lines of progress."""
 MIN_COMPARED = 300
@@ -334,6 +335,33 @@ def step(run: Run, batch: Any) -> dict[str, float]:
     torch.nn.utils.clip_grad_norm_(run.model.parameters(), _LONGEST_GRADIENT)
     run.optimizer.step()
     return losses.numbers()
+
+
+def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
+    """Write the checkpoint of a run atomically. Raises InputError; the previous checkpoint then stays."""
+    torch = imported("torch", ENCODER)
+    fresh = folder / f"{CHECKPOINT}.new"
+    try:
+        with fresh.open("wb") as file:
+            torch.save(dict(state), file)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(folder / CHECKPOINT)
+    except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
+        fresh.unlink(missing_ok=True)
+        raise InputError(f"cannot write {fresh} ({error}): free some space and continue with --resume") from error
+
+
+def load_checkpoint(folder: Path) -> dict[str, Any] | None:
+    """The checkpoint of a run; None if it has none yet. Raises InputError if it cannot be read."""
+    torch = imported("torch", ENCODER)
+    path = folder / CHECKPOINT
+    if not path.exists():
+        return None
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises what pickle and zipfile raise
+        raise InputError(f"{path} is damaged or is not a checkpoint: delete it to start over") from error
 
 
 def score(run: Run, material: Material) -> dict[str, Any]:

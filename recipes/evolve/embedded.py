@@ -24,6 +24,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from recipes.encoder.export import write_floats
+from recipes.encoder.settings import EncoderConfig
+from recipes.encoder.train import CHECKPOINT, train_encoder
 from vouching.cli.streams import Exit
 from vouching.embedded.compared import Compared, compare
 from vouching.embedded.scoring import ScoreModel, score_model_of
@@ -40,7 +45,6 @@ from vouching.metrics.calibrators import fit_calibrator
 from vouching.reading.evidence import index_sources, shipped_table
 from vouching.settings import read_settings
 from vouching.text.json_values import parse_json
-from vouching.train.checkpoint import CHECKPOINT
 from vouching.types import Source
 
 RUN, MODEL = "run", "run/model"
@@ -155,8 +159,6 @@ class EmbeddedStudent:
 
         Raises WeightsError or ConfigError if there is no such encoder, or it cannot be trained further.
         """
-        from recipes.encoder.export import write_floats
-
         settings = settings or EmbeddedSettings()
         cache = cache or ReadingCache()
         if not (out / COMBINED).exists():
@@ -188,9 +190,6 @@ class EmbeddedStudent:
         Claims with an inserted error are paired with their originals. ``rules`` are not used: an encoder has no prompt.
         Raises InputError if there is nothing to train on or ``out`` has another run.
         """
-        from recipes.encoder.settings import EncoderConfig
-        from recipes.encoder.train import train_encoder
-
         if not (out / COMBINED).exists():
             out = out.resolve()  # a run that resumes elsewhere has to find its files under the same names
             files = tuple(str(out / f"{name}.jsonl") for name in ("probes", "replay"))

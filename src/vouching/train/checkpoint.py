@@ -1,28 +1,25 @@
 # pyright: basic
 """Checkpoints: what an interrupted run resumes from, and what is kept at the end.
 
-The encoder keeps one file, replaced atomically. TRL runs keep folders, ``OUT/checkpoints/checkpoint-STEP``: the latest
-ones and the best one on ``dev``. TRL writes the trainer's state last and deletes older folders only after that, so a
-folder without a complete state is the remains of a crash or a full disk, and a complete one always exists beside it.
+They are TRL's folders, ``OUT/checkpoints/checkpoint-STEP``: the latest ones and the best one on ``dev``. TRL writes the
+trainer's state last and deletes older folders only after that, so a folder without a complete state is the remains of a
+crash or a full disk, and a complete one always exists beside it.
 Not supported: remote checkpoints.
 """
 
 from __future__ import annotations
 
 import errno
-import os
 import re
 import shutil
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from vouching.errors import InputError
 from vouching.text.json_values import parse_json
-from vouching.train.extra import imported
 
-CHECKPOINT = "checkpoint.pt"
 CHECKPOINTS = "checkpoints"
 """Folder of TRL's checkpoints inside the run folder."""
 MODEL = "model"
@@ -35,33 +32,6 @@ _FOR_RESUME = re.compile(
     r"README"
 )
 """Files and folders of a checkpoint that only resuming needs, and peft's empty model card."""
-
-
-def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
-    """Write the checkpoint of a run atomically. Raises InputError; the previous checkpoint then stays."""
-    torch = imported("torch")
-    fresh = folder / f"{CHECKPOINT}.new"
-    try:
-        with fresh.open("wb") as file:
-            torch.save(dict(state), file)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(folder / CHECKPOINT)
-    except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
-        fresh.unlink(missing_ok=True)
-        raise InputError(f"cannot write {fresh} ({error}): free some space and continue with --resume") from error
-
-
-def load_checkpoint(folder: Path) -> dict[str, Any] | None:
-    """The checkpoint of a run; None if it has none yet. Raises InputError if it cannot be read."""
-    torch = imported("torch")
-    path = folder / CHECKPOINT
-    if not path.exists():
-        return None
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises what pickle and zipfile raise
-        raise InputError(f"{path} is damaged or is not a checkpoint: delete it to start over") from error
 
 
 def last_checkpoint(out: Path) -> Path | None:
