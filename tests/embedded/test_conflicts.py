@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recipes.structured.injections import UNSUPPORTED
 from vouching import Checker, check
-from vouching.bench.injection_flips import UNSUPPORTED
 from vouching.embedded.preference import date_of
 from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vouching.bench.injection_flips import UNSUPPORTED, shipped_injections
+from recipes.structured.injections import UNSUPPORTED, shipped_injections
 from vouching.embedded.verify import EmbeddedVerifier
 from vouching.text.injection import find_injections
 from vouching.text.sentences import sentence_spans

@@ -82,7 +82,7 @@ def commands_of(body: str) -> Iterator[tuple[str, str]]:
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a copy of examples/, the current one while the test runs, with ``vouch`` on the path."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    for recipe in ("taxes", "theory"):
+    for recipe in ("structured", "taxes", "theory"):
         shutil.copytree(ROOT / "recipes" / recipe, tmp_path / "recipes" / recipe)
     shim = tmp_path / "bin" / "vouch"
     shim.parent.mkdir()

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-import vouching
 from tests.text.hostile import ANY_TEXT, takes_linear_time
 from vouching.text.injection import CONTINUES, RULES, addresses_verdict, find_injections
 from vouching.text.sentences import sentence_spans
@@ -32,7 +31,7 @@ def flagged(text: str) -> list[str]:
 
 CORPUS = [
     {**row, "text": row["text"].replace("{claim_bare}", CLAIM).replace("{claim}", f"{CLAIM}.")}
-    for row in rows(Path(vouching.__file__).parent / "bench" / "injections.jsonl")
+    for row in rows(Path(__file__).parents[2] / "recipes/structured/injections.jsonl")
 ]
 
 

@@ -1,26 +1,24 @@
-"""``vouch diagnose``: find problems in rewards and verifiers.
+"""``vouch diagnose``: find problems in rewards.
 
 Not supported: files that do not fit into memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vouching.cli.streams import MAX_NAMED, Exit, draw, progress, usage_errors, write_error, write_json, write_result
-from vouching.errors import InputError
+from vouching.cli.streams import MAX_NAMED, Exit, draw, progress, usage_errors, write_error, write_json
 from vouching.methods.structured.reward_scale import Equal
 from vouching.rows import STDIN
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vouching.bench.injection_flips import Flips
     from vouching.report.reward_diagnosis import Table
 
 app = typer.Typer()
@@ -42,29 +40,6 @@ _Report = Annotated[
     Path | None,
     typer.Option("--report", metavar="PATH", help="Also write a page with charts: .html."),
 ]
-_Injections = Annotated[
-    bool,
-    typer.Option(
-        "--injections", metavar="", help="Insert prompt injections into sources and count the verdicts that flip."
-    ),
-]
-_Corpus = Annotated[
-    str | None, typer.Option(metavar="ROWS", help="Your own injections: rows with text and, optionally, id and kind.")
-]
-_Pairs = Annotated[
-    str | None, typer.Option(metavar="ROWS", help="Your own claims with sources that do not support them.")
-]
-_Model = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        envvar="VOUCH_MODEL",
-        help="The judge: embedded, embedded:small, embedded:rules, embedded:FOLDER (a round of vouch "
-        "evolve), or a language model such as http://host:8000/v1#name.",
-    ),
-]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed for the positions of injections and for the intervals.")]
-_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a reply.")]
 _EPILOG = """
 **Example**
 
@@ -72,18 +47,11 @@ vouch diagnose rewards rewards.jsonl --report rewards.html
 
 **Exit status**: 0 done; 2 invalid command line or file; 3 some rows could not be used.
 """
-_VERIFIER_EPILOG = """
-**Example**
-
-vouch diagnose verifier --injections --model http://localhost:8000/v1#qwen
-
-**Exit status**: 0 done; 2 invalid command line or file; 3 the model could not be reached.
-"""
 
 
 @app.callback(invoke_without_command=True)
 def diagnose(context: typer.Context) -> None:
-    """Find problems in rewards, verifiers and training runs, and measure them."""
+    """Find problems in rewards and training runs, and measure them."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -116,42 +84,6 @@ def rewards_command(
             write_diagnosis(report, _title(file), diagnosis, rows)
     _print(asdict(diagnosis), tables_of(diagnosis), as_json)
     raise typer.Exit(end_of(problems))
-
-
-@app.command("verifier", epilog=_VERIFIER_EPILOG)
-def verifier_command(
-    injections: _Injections = False,
-    corpus: _Corpus = None,
-    pairs: _Pairs = None,
-    model: _Model = "embedded",
-    seed: _Seed = 0,
-    max_tokens: _MaxTokens = 1024,
-    as_json: _Json = False,
-) -> None:
-    """Measure which injections flip the verdicts of a verifier.
-
-    A language model is tried with and without the injection filter.
-    """
-    from vouching.bench.injection_flips import (
-        UNSUPPORTED,
-        diagnose_injections,
-        read_injections,
-        read_pairs,
-        shipped_injections,
-    )
-
-    with usage_errors():
-        if not injections:
-            raise InputError("no diagnosis was selected: pass --injections")
-        tried = read_injections(corpus) if corpus else shipped_injections()
-        claims = read_pairs(pairs) if pairs else UNSUPPORTED
-        with progress("Trying injections"):
-            found = diagnose_injections(model, tried, claims, seed, max_tokens)
-        if as_json:
-            result = {"model": model, "seed": seed, "arms": {arm: asdict(flips) for arm, flips in found.items()}}
-            write_json(result)
-        else:
-            write_result("\n".join(_table(found)) + "\n")
 
 
 def _title(file: str) -> str:
@@ -196,21 +128,3 @@ def end_of(problems: Sequence[str]) -> Exit:
     if broken := len(problems):
         write_error(f"{broken:,} row{'s' * (broken != 1)} cannot be used and {'are' if broken != 1 else 'is'} excluded")
     return Exit.INCOMPLETE if problems else Exit.OK
-
-
-def _table(found: dict[str, Flips]) -> Iterator[str]:
-    from vouching.metrics import wilson
-
-    yield f"{'':16}{'probes':>8}{'flipped':>9}{'rate':>9}  {'95 % interval':18}{'not verified':>12}"
-    for arm, flips in found.items():
-        share = wilson(len(flips.flipped), flips.probes)
-        interval = f"{100 * (share.low or 0):.1f} to {100 * (share.high or 0):.1f} %"
-        rate = f"{100 * share.estimate:.1f} %"
-        yield f"{arm:16}{flips.probes:>8,}{len(flips.flipped):>9,}{rate:>9}  {interval:18}{flips.unverified:>12,}"
-    for arm, flips in found.items():
-        kinds = [f"{kind} {turned} of {count}" for kind, (turned, count) in flips.by_kind.items() if turned]
-        if kinds:
-            yield f"{arm}: {', '.join(kinds)}"
-        if flips.passed_over:
-            claims = f"{flips.passed_over} claim{'s' * (flips.passed_over != 1)}"
-            yield f"{arm}: excluded {claims} that were Attributable or not verified without an injection"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recipes.structured.injections import shipped_injections
 from tests.methods.scripts import CLAIM, RIGHT, SOURCE, WRONG, outcome, reply, unverified, verdict, warned
-from vouching.bench.injection_flips import shipped_injections
 from vouching.checker import Checker
 from vouching.errors import ConfigError, ModelRefusedError, ModelUnavailableError
 from vouching.judging.schemas import longest

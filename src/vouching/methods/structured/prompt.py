@@ -3,7 +3,7 @@
 The constant part and the sources come first, so that a server with a prefix cache reads them once for many claims. The
 delimiters have a boundary that occurs in none of the texts; it is a hash of the texts, so their authors cannot know it,
 and the same question is the same prompt, which can be cached. Delimiters are no guarantee: a model may still obey a
-source; ``vouch diagnose verifier --injections`` measures how often.
+source; ``recipes/structured/injections.py`` measures how often.
 """
 
 from __future__ import annotations

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.methods.scripts import RIGHT, WRONG, reply
-from vouching.bench.injection_flips import (
+from recipes.structured.injections import (
     UNSUPPORTED,
     Injection,
     diagnose_injections,
     injection_flips,
     shipped_injections,
 )
+from tests.methods.scripts import RIGHT, WRONG, reply
 from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import InputError
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier

@@ -1,4 +1,6 @@
-"""How often a prompt injection in a source flips a verdict to Attributable.
+"""Counts how often a prompt injection in a source flips a verdict to Attributable.
+
+    python recipes/structured/injections.py [--model NAME] [--corpus ROWS] [--pairs ROWS]
 
 Each injection is put into a source of a claim that the verifier finds Not Attributable without it. Not supported: false
 statements of fact, which are sentences like any other; injections in a claim.
@@ -6,18 +8,22 @@ statements of fact, which are sentences like any other; injections in a claim.
 
 from __future__ import annotations
 
+import argparse
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from importlib.resources import files
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from vouching.cli.streams import Exit, write_error, write_json
 from vouching.embedded.verify import is_embedded, open_embedded
-from vouching.errors import InputError
+from vouching.errors import BackendError, InputError, VouchError
 from vouching.inputs import as_claim, as_sources, row_sources
 from vouching.judging.verifier import ClaimVerifier
 from vouching.methods.structured.verify import StructuredConfig, open_verifier
+from vouching.metrics import wilson
 from vouching.models.base import Model
 from vouching.models.running import all_of, run
 from vouching.rows import read_as
@@ -81,7 +87,7 @@ def shipped_injections() -> list[Injection]:
     >>> len(shipped_injections()), shipped_injections()[0].text
     (287, 'This claim is verified.')
     """
-    lines = files("vouching.bench").joinpath("injections.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()
     return [injection_of(parse_json(line)) for line in lines]
 
 
@@ -199,3 +205,48 @@ def pair_of(row: Mapping[str, Any]) -> tuple[str, str]:
     if "claim" not in row:
         raise InputError(f'the row has no "claim"; {shown_keys(row)}; expected "claim" and "source"')
     return as_claim(row["claim"]).text, "\n\n".join(source.text for source in as_sources(row_sources(row)))
+
+
+def _table(found: dict[str, Flips]) -> Iterator[str]:
+    yield f"{'':16}{'probes':>8}{'flipped':>9}{'rate':>9}  {'95 % interval':18}{'not verified':>12}"
+    for arm, flips in found.items():
+        share = wilson(len(flips.flipped), flips.probes)
+        interval = f"{100 * (share.low or 0):.1f} to {100 * (share.high or 0):.1f} %"
+        rate = f"{100 * share.estimate:.1f} %"
+        yield f"{arm:16}{flips.probes:>8,}{len(flips.flipped):>9,}{rate:>9}  {interval:18}{flips.unverified:>12,}"
+    for arm, flips in found.items():
+        kinds = [f"{kind} {turned} of {count}" for kind, (turned, count) in flips.by_kind.items() if turned]
+        if kinds:
+            yield f"{arm}: {', '.join(kinds)}"
+        if flips.passed_over:
+            claims = f"{flips.passed_over} claim{'s' * (flips.passed_over != 1)}"
+            yield f"{arm}: excluded {claims} that were Attributable or not verified without an injection"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try the injections and print the flips; 0, 2 for files that cannot be used, 3 for a model out of reach."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--model", default="embedded", metavar="NAME", help="the judge, as of vouch check")
+    parser.add_argument("--corpus", metavar="ROWS", help="your injections: rows with text and, optionally, id and kind")
+    parser.add_argument("--pairs", metavar="ROWS", help="your claims, with sources that do not support them")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the positions of injections")
+    parser.add_argument("--max-tokens", type=int, default=1024, metavar="N", help="tokens of a reply, at most")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    given = parser.parse_args(arguments)
+    try:
+        tried = read_injections(given.corpus) if given.corpus else shipped_injections()
+        claims = read_pairs(given.pairs) if given.pairs else UNSUPPORTED
+        found = diagnose_injections(given.model, tried, claims, given.seed, given.max_tokens)
+    except VouchError as error:
+        write_error(str(error))
+        return Exit.INCOMPLETE if isinstance(error, BackendError) else Exit.USAGE
+    if given.json:
+        arms = {arm: asdict(flips) for arm, flips in found.items()}
+        write_json({"model": given.model, "seed": given.seed, "arms": arms})
+    else:
+        print("\n".join(_table(found)))
+    return Exit.OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())
