@@ -1,6 +1,6 @@
 """Structured work as a page and on the terminal: each unit with its proposal, its case, the decision, and the result.
 
-A safety assurance case is a tree of claim, argument and evidence, as JSON and as SVG.
+A safety assurance case is a tree of claim, argument and evidence, as nested lists and as JSON.
 
 Not supported: editing (a reviewer overrules a case where the work is kept), and sub-claims: a case is about one unit.
 """
@@ -8,15 +8,14 @@ Not supported: editing (a reviewer overrules a case where the work is kept), and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from vouching.report import charts
 from vouching.report.skeleton import write_page
-from vouching.report.svg import Tone, box, line, svg, text, width_of
+from vouching.report.svg import Tone
 from vouching.types import Assurance, Task, TaskUnit, UnitResult, Unverified
 from vouching.types.spans import SIGNS
 from vouching.types.visible import visible_line
@@ -24,12 +23,7 @@ from vouching.types.visible import visible_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-_WIDTH = 720.0
-_INDENT = 30.0
-_LINE = 19.0
 _MAX_PLACE = 200
-_MAX_LINES = 8
-"""Lines of a node; the record has the rest."""
 
 
 def case_tree(unit: UnitResult) -> dict[str, Any]:
@@ -45,7 +39,6 @@ def case_tree(unit: UnitResult) -> dict[str, Any]:
 def shown_evidence(location: str, value: str) -> str:
     """Evidence on one line; a long expression is cut so that its value is visible."""
     place = location if len(location) <= _MAX_PLACE else f"{location[:_MAX_PLACE]}..."
-    place = location if len(location) <= _MAX_PLACE else f"{location[:_MAX_PLACE]}..."
     place = place or "(no location)"
     return f"{place} = {value}" if value else place
 
@@ -54,54 +47,6 @@ def fault_of(unit: UnitResult, location: str) -> str:
     """The fault of the evidence at a location; empty if it has none."""
     shown = location[:120] or "(no location)"
     return next((fault for fault in unit.flagged if fault.startswith((f"{shown} is ", f"{shown}: "))), "")
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A box of the drawing."""
-
-    depth: int
-    head: str
-    lines: tuple[str, ...]
-    tone: Tone
-
-
-def tree_drawing(unit: UnitResult) -> str:
-    """The case against a unit as SVG."""
-    body: list[str] = []
-    y, trunk_ends = 0.0, dict[int, float]()
-    for node in _nodes(unit):
-        top = 20 if node.head else 0
-        x, height = node.depth * _INDENT, 12 + top + _LINE * len(node.lines)
-        if node.depth:
-            trunk = x - _INDENT / 2
-            body += [line(trunk, trunk_ends[node.depth], trunk, y + 16, tone="muted")]
-            body += [line(trunk, y + 16, x, y + 16, tone="muted")]
-        body.append(box(x, y, _WIDTH - x, height, tone=node.tone, opacity=0.1, radius=8))
-        body.append(box(x, y, 4, height, tone=node.tone))
-        if node.head:
-            body.append(text(x + 16, y + 20, node.head, tone="muted", size=12, bold=True))
-        body += [text(x + 16, y + top + 1 + _LINE * row, words) for row, words in enumerate(node.lines, 1)]
-        trunk_ends |= {node.depth: y + 16, node.depth + 1: y + height}
-        y += height + 8
-    described = f"{unit.claim} {unit.argument} {len(unit.evidence)} piece{'s' * (len(unit.evidence) != 1)} of evidence."
-    return svg(_WIDTH, max(10.0, y - 8), f"The case against {unit.unit_id}", described, body)
-
-
-def _nodes(unit: UnitResult) -> Iterator[_Node]:
-    yield _Node(0, "Claim", _lines(unit.claim or "(none)", 0), "mismatch")
-    yield _Node(1, "Argument", _lines(unit.argument or "(none)", 1), "accent")
-    for location, value in unit.evidence:
-        fault = fault_of(unit, location)
-        shown = shown_evidence(location, value)
-        lines = _lines(f"{'✗' if fault else '✓'} {shown}", 2) + (_lines(fault, 2) if fault else ())
-        yield _Node(2, "", lines, "not-found" if fault else "match")
-
-
-def _lines(words: str, depth: int) -> tuple[str, ...]:
-    room = int((_WIDTH - depth * _INDENT - 32) / width_of("x"))
-    lines = wrap(visible_line(words), room, break_on_hyphens=False)
-    return (*lines[: _MAX_LINES - 1], "...") if len(lines) > _MAX_LINES else tuple(lines)
 
 
 OUTCOMES: Mapping[str, Tone] = {
@@ -161,9 +106,10 @@ class UnitCard:
         return self.stands if isinstance(self.stands, str) else "" if self.stands is None else json.dumps(self.stands)
 
     @property
-    def drawing(self) -> str:
-        """The case as SVG; empty if there is none."""
-        return tree_drawing(self.result) if self.result and self.result.challenged else ""
+    def evidence(self) -> list[tuple[str, str]]:
+        """The evidence of the case, each on one line, with its fault."""
+        found = self.result
+        return [] if found is None else [(shown_evidence(*one), fault_of(found, one[0])) for one in found.evidence]
 
     @property
     def tree(self) -> str:
