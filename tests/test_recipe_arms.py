@@ -72,6 +72,7 @@ ARMS: dict[str, dict[str, Any]] = {
     "blinded/0-1": {"game.scale": "0/1"},
     "blinded/0-1-solver-only": {"game.scale": "0/1", "game.checker_learns": False},
     "blinded/no-minimum": {"game.min_questions": 0},  # App. B.4
+    "blinded/prompt-minimum": {"game.fine_missing": False},
     "blinded/cot": {"game.style": "cot"},
     "blinded/qwen3-8b": BIG,
     "blinded/qwen3-8b-stem": BIG,

@@ -139,12 +139,21 @@ def test_what_is_watched_by_hand() -> None:
         (BlindedRules("released-error-rate"), [0.0, -0.1, -0.1, -0.1, 0.0]),
         # Without the question guard what nobody asked about is no fault.
         (BlindedRules(min_questions=0), [0.0, -1.0, -1.0, 0.0, 0.0]),
+        (BlindedRules(fine_missing=False), [0.0, -1.0, -1.0, 0.0, 0.0]),
     ],
-    ids=["0/1", "error rate", "released", "no guard"],
+    ids=["0/1", "error rate", "released", "no guard", "prompt alone"],
 )
 def test_every_scale_by_hand(rules: BlindedRules, expected: list[float]) -> None:
     play, _ = played(BlindedGame(rules=rules), BATCH, *map(row, REWARDS))
     assert [total for key, [total] in totals(play).items() if key.endswith("solver")] == expected
+
+
+def test_the_prompt_asks_for_as_many_questions_where_missing_ones_are_no_fault() -> None:
+    for rules, least in ((BlindedRules(fine_missing=False), 3), (BlindedRules(min_questions=0), 1)):
+        _, asked = played(BlindedGame(rules=rules), BATCH, row("Ada"))
+        [proposed] = [prompt for role, prompt in asked if role == "proposer"]
+        response = read_reply(BATCH["Ada", "solver"][0]).response
+        assert tuple(proposed) == propose_messages(response, least=least)
 
 
 def test_silence_is_a_fault_where_a_number_is_asked_for() -> None:

@@ -32,6 +32,8 @@ class BlindedSettings:
     """How answers are compared; "released" is the paper's code."""
     min_questions: int = 3
     """k: questions for a response that states as many numbers; 0 turns the rule off."""
+    fine_missing: bool = True
+    """Whether questions missing to k are faults; without, k is only asked for in the prompt, as in the paper."""
     min_numbers: int = 0
     """Numbers that a response must state; 1 prevents empty answers where every question asks for a number."""
     on_topic: bool = False
@@ -52,7 +54,8 @@ class BlindedSettings:
     @property
     def rules(self) -> BlindedRules:
         """How an audit becomes a reward."""
-        return BlindedRules(self.scale, self.match, self.min_questions, self.min_numbers, self.on_topic)
+        required = (self.min_questions, self.min_numbers, self.on_topic, self.fine_missing)
+        return BlindedRules(self.scale, self.match, *required)
 
 
 def _paper() -> SamplingSettings:

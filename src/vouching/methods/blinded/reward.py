@@ -70,6 +70,8 @@ class BlindedRules:
     on_topic: bool = False
     """Whether a question about a name that the user's question does not have is a fault. Not in the paper, whose reward
     agrees on the numbers of another place too."""
+    fine_missing: bool = True
+    """Whether questions missing to k are faults. The paper asks for k in the proposer's prompt alone (App. B.4)."""
 
     def __post_init__(self) -> None:
         for name, known in (("scale", get_args(Scale)), ("match", get_args(Match))):
@@ -147,6 +149,7 @@ def reward_of_row(
     min_questions: int = PAPER.min_questions,
     min_numbers: int = PAPER.min_numbers,
     on_topic: bool = PAPER.on_topic,
+    fine_missing: bool = PAPER.fine_missing,
 ) -> dict[str, Any]:
     """Total and parts of an audit from a file: a report, or a response with pairs that checkers answered.
 
@@ -159,7 +162,7 @@ def reward_of_row(
     >>> reward_of_row({"response": "It has two towers.", "pairs": pairs})["total"]
     0.0
     """
-    rules = BlindedRules(scale, match, min_questions, min_numbers, on_topic)
+    rules = BlindedRules(scale, match, min_questions, min_numbers, on_topic, fine_missing)
     if row.get("kind") == "unverified":  # vouch check could not use the row
         raise InputError(f"the audit of the row failed: {row.get('message')}")
     if row.get("pairs") is None and row.get("kind") == "report":
@@ -278,7 +281,7 @@ def outcome_reward(
     """
     found = Counter(_PART_OF[outcome] for outcome in outcomes)
     questions = found.total() - found["leaks"]
-    missing = max(0, min(rules.min_questions, num_numbers) - asked_for)
+    missing = max(0, min(rules.min_questions, num_numbers) - asked_for) if rules.fine_missing else 0
     faults = questions - found["matches"] + missing
     parts = {name: float(found[name]) for name in PARTS}
     parts |= {
