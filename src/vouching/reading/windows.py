@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vouching.reading.values import stems
@@ -180,7 +180,11 @@ class Passages:
         further: list[int] = []
         having = {at for word in weight for at in self._having[word]}
         beside = {n for at in having for n in (at - 1, at + 1) if self._beside(at, n)}
-        order = self._ranked(weight, having | beside)[:_CANDIDATES]
+        near = {at: [n for n in (at - 1, at + 1) if self._beside(at, n)] for at in having | beside}
+        words = {
+            at: [word for word in self._passages[at].stems if word in weight] for at in {*near}.union(*near.values())
+        }
+        order = _ranked(weight, near, words)[:_CANDIDATES]
         order = order or [(0.0, at) for at in range(min(_CANDIDATES, len(self._passages)))]
         least = _LEAST * order[0][0] if order else 0.0
         while order:
@@ -194,7 +198,7 @@ class Passages:
             else:
                 further += new
             weight = {w: v * (_AGAIN if w in self._passages[at].stems else 1.0) for w, v in weight.items()}
-            order = self._ranked(weight, {n for _, n in order} - chosen)
+            order = _ranked(weight, {n: near[n] for _, n in order if n in near and n not in chosen}, words)
         return firm, further
 
     def _filled(self, chosen: set[int], useful: Sequence[int], budget: int) -> set[int]:
@@ -209,16 +213,6 @@ class Passages:
                 chosen = chosen | {n}
                 left -= size
         return chosen
-
-    def _ranked(self, weight: dict[str, float], among: set[int]) -> list[tuple[float, int]]:
-        """Passages by the weight of the words that they have, best first; the words of neighbours count a little."""
-        near = {at: [n for n in (at - 1, at + 1) if self._beside(at, n)] for at in among}
-        own = {
-            at: sum(weight[word] for word in self._passages[at].stems if word in weight)
-            for at in among.union(*near.values())
-        }
-        scores = [(own[at] + _BESIDE * max((own[n] for n in near[at]), default=0.0), at) for at in among]
-        return sorted((entry for entry in scores if entry[0] > 0), key=lambda entry: (-entry[0], entry[1]))
 
     def _beside(self, one: int, other: int) -> bool:
         return 0 <= other < len(self._passages) and self._passages[one].source == self._passages[other].source
@@ -238,6 +232,15 @@ class Passages:
             text += source[passage.start : passage.end]
             last = passage
         return Window(text, tuple(pieces), whole)
+
+
+def _ranked(
+    weight: Mapping[str, float], near: Mapping[int, Sequence[int]], words: Mapping[int, Sequence[str]]
+) -> list[tuple[float, int]]:
+    """Passages by the weight of their words, best first; the words of those that are ``near`` count a little."""
+    own = {at: sum(map(weight.__getitem__, words[at])) for at in {*near}.union(*near.values())}
+    scores = [(own[at] + _BESIDE * max(map(own.__getitem__, beside), default=0.0), at) for at, beside in near.items()]
+    return sorted((entry for entry in scores if entry[0] > 0), key=lambda entry: (-entry[0], entry[1]))
 
 
 def _cut(text: str) -> list[tuple[int, int, tuple[int, ...], int | None]]:
