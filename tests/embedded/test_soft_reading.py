@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,10 +11,13 @@ from hypothesis import strategies as st
 
 from vouching import Checker, Source, Verdict
 from vouching.embedded.scoring import load_score_model
-from vouching.embedded.soft_reading import WEIGHED, SoftReader
+from vouching.embedded.soft_reading import WEIGHED, LargeSoftReader, SoftReader
+from vouching.embedded.verify import EmbeddedVerifier
 from vouching.encoder.encoder import load_encoder
 from vouching.errors import WeightsError
+from vouching.reading.asked import Asked, Reading, ScriptedReader
 from vouching.reading.language import looks_english
+from vouching.types import Claim
 
 MODEL = load_score_model("combined")
 ARITHMETIC = ("quantity_differs", "date_differs")
@@ -196,3 +200,38 @@ def test_a_number_or_a_distant_word_is_not_shown_as_what_another_word_means(clai
 def test_a_word_that_means_the_same_is_shown_beside_the_word_it_stands_for() -> None:
     shown = judge("The man is asleep.", "A guy naps on the couch.").evidence_alignment
     assert [a.source_span.text for a in shown if a.source_span and a.claim_span.text == "asleep"] == ["naps"]
+
+
+class Recording(ScriptedReader):
+    """A reader that is convinced of every claim, and keeps what it was asked."""
+
+    digest = (MODEL.encoder or "").partition("+")[0]
+
+    def __init__(self, short: bool) -> None:
+        super().__init__({})
+        self.short, self.asked = short, list[str]()
+
+    def fits(self, sources: Sequence[str]) -> bool:
+        return self.short
+
+    def read(self, sources: Sequence[str], claims: Sequence[Asked]) -> list[Reading]:
+        self.asked += [claim.text for claim in claims]
+        return ScriptedReader({claim.text: (0.98, 0.01, 0.01) for claim in claims}).read(sources, claims)
+
+
+def judged_by(reader: Recording, threshold: float = 0.5) -> Verdict:
+    verifier = EmbeddedVerifier(threshold, soft_reader=LargeSoftReader(reader, load_encoder(), MODEL))
+    return verifier.judge(Claim("The bridge opened in 1937."), [Source("The bridge opened in 1973.")])
+
+
+def test_a_refuted_claim_about_long_sources_is_judged_without_the_large_encoder() -> None:
+    with_short, with_long = Recording(short=True), Recording(short=False)
+    read, known = judged_by(with_short), judged_by(with_long)
+    # The fix, "The bridge opened in 1973.", is judged by the whole verifier in both cases.
+    assert with_short.asked == ["The bridge opened in 1937.", "The bridge opened in 1973."]
+    assert with_long.asked == ["The bridge opened in 1973."]
+    assert known == replace(read, score=known.score, confidence=known.confidence, usage=known.usage)
+    # A threshold below the ceiling of a differing date leaves the label to the score, which needs both encoders.
+    lenient = Recording(short=False)
+    assert judged_by(lenient, MODEL.ceilings["date_differs"] - 0.1).attributable
+    assert lenient.asked == ["The bridge opened in 1937."]

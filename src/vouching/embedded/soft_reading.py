@@ -101,6 +101,8 @@ COMBINED, EXPORT = "combined.json", "run/export"
 """Where a folder has the combined model and the encoder it was fitted on."""
 _EXPORT_OF_RUN = "export"
 """The same in the folder of a run of ``recipes/encoder``, beside what ``recipes/reader/fit.py`` writes."""
+_REFUTING = frozenset({"quantity_differs", "date_differs", "opposite", "negated"})
+"""Kinds of difference that make a claim contradicted whatever the encoders read."""
 _PLACES = 3
 """Decimal places of what the large encoder finds; the claims beside a claim and the CPU change later ones."""
 _SUPPORTED = 0.5
@@ -126,8 +128,8 @@ class SoftReader:
         """See :func:`read_softly`."""
         return read_softly(self._encoder, compared)
 
-    def read_all(self, compared: Sequence[Compared]) -> list[SoftReading]:
-        """Read claims about the same sources."""
+    def read_all(self, compared: Sequence[Compared], threshold: float = 0.0) -> list[SoftReading]:
+        """Read claims about the same sources, of which those with a score of ``threshold`` or more pass."""
         return [self.read(one) for one in compared]
 
 
@@ -142,11 +144,23 @@ class LargeSoftReader(SoftReader):
         self._reader, self._encoder = reader, encoder
         self.model, self.name = model, name
 
-    def read_all(self, compared: Sequence[Compared]) -> list[SoftReading]:
-        """The readings of the encoder, with the relation that the reader of texts finds, and its features."""
-        large = read_large(self._reader, compared)
-        small = super().read_all(compared)
-        return [_joined(one, other) for one, other in zip(small, large, strict=True)]
+    def read_all(self, compared: Sequence[Compared], threshold: float = 0.0) -> list[SoftReading]:
+        """The readings of the encoder, with the relation that the reader of texts finds, and its features.
+
+        A claim about long sources needs a text of its own, and that is not read where its verdict is known: a refuted
+        claim stays below ``threshold`` whatever is read. There the encoder of pairs stands for both.
+        """
+        found = super().read_all(compared)
+        asked = [number for number, one in enumerate(compared) if not self._is_refuted(one, threshold)]
+        if compared and self._reader.fits(compared[0].index.evidence):
+            asked = [*range(len(compared))]
+        large = read_large(self._reader, [compared[number] for number in asked]) if asked else []
+        read = dict(zip(asked, large, strict=True))
+        return [_joined(small, read.get(number, small)) for number, small in enumerate(found)]
+
+    def _is_refuted(self, compared: Compared, threshold: float) -> bool:
+        """Whether the comparators alone decide label, relation and error type."""
+        return self.model.ceiling(_REFUTING.intersection(compared.kinds)) < threshold
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,8 @@ class EmbeddedVerifier:
                 alike.setdefault(id(one.index), []).append(number)
         found: dict[int, SoftReading] = {}
         for numbers in alike.values():
-            soft = self._soft.read_all([compared[number] for number in numbers]) if self._soft else []
+            asked = [compared[number] for number in numbers]
+            soft = self._soft.read_all(asked, self.threshold) if self._soft else []
             found |= dict(zip(numbers, soft, strict=True))
         return [found.get(number) for number in range(len(compared))]
 
@@ -280,7 +281,7 @@ class EmbeddedVerifier:
         model = self._soft.model
         if model.ceiling(kinds) < give_up_below:
             return Read(index, segments, None, model.ceiling(kinds))
-        soft = soft or self._soft.read_all([compared])[0]
+        soft = soft or self._soft.read_all([compared], self.threshold)[0]
         score = model.probability(combined_features(kinds, soft), kinds, verbatim)
         return Read(index, [with_counterparts(segment, soft, index) for segment in segments], soft, score)
 

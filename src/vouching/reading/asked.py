@@ -76,6 +76,10 @@ class Reader(Protocol):
         """What identifies its weights."""
         ...
 
+    def fits(self, sources: Sequence[str]) -> bool:
+        """Whether all claims about the sources are read with one text, so that a further one costs little."""
+        ...
+
     def read(self, sources: Sequence[str], claims: Sequence[Asked]) -> list[Reading]:
         """One reading per claim, in order."""
         ...
@@ -93,6 +97,10 @@ class ScriptedReader:
 
     def __init__(self, script: Mapping[str, tuple[float, float, float]]) -> None:
         self._script = script
+
+    def fits(self, sources: Sequence[str]) -> bool:
+        """Always."""
+        return True
 
     def read(self, sources: Sequence[str], claims: Sequence[Asked]) -> list[Reading]:
         """One reading per claim; the whole sources count as read."""

@@ -39,6 +39,10 @@ class LargeReader:
         """First digits of the SHA-256 of the model."""
         return self._encoder.digest
 
+    def fits(self, sources: Sequence[str]) -> bool:
+        """Whether the sources fit into one window."""
+        return self._passages.of(tuple(sources)).tokens <= BUDGET
+
     def read(self, sources: Sequence[str], claims: Sequence[Asked]) -> list[Reading]:
         """One reading per claim, in order."""
         passages = self._passages.of(tuple(sources))
