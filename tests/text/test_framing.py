@@ -27,6 +27,11 @@ def stated(text: str) -> str:
         ("Please note that it rained.", "it rained."),
         ("Yes, according to the report, it rained.", "it rained."),
         ("It rained, according to section 5.", "It rained ."),
+        ("As step 2 of the list says, it rained.", "it rained."),
+        ("Paragraph 3 on page 7 states that it rained.", "it rained."),
+        ("The second bullet point says that it rained.", "it rained."),
+        ("It rained (see section 4.1 of the manual).", "It rained ."),
+        ("It rained (p. 12).", "It rained ."),
     ],
 )
 def test_a_frame_is_no_part_of_the_statement(text: str, statement: str) -> None:
@@ -45,6 +50,9 @@ def test_a_frame_is_no_part_of_the_statement(text: str, statement: str) -> None:
         "Overall costs rose.",
         "In short supply: water.",
         "The policy states its aims.",
+        "Section 8 requires that it rained.",
+        "The second guard says that it rained.",
+        "It rained (in May 12).",
         "Yes.",
     ],
 )

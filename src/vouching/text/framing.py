@@ -20,16 +20,21 @@ _DOCUMENT = r"""(?:polic(?:y|ies)|documents?|documentation|docs|contexts?|texts?
     websites?|
     tables?|records?|data|file|terms|regulations?|by-?laws|protocol|reference|specification|materials?|information|
     excerpts?|snippets?|paper|post(?:-?mortem)?|e-?mail|transcript|schedule|bulletin|overview|provisions?|results?|sections?|
-    clauses?|paragraphs?|chapter|appendix)"""
-_NUMBERED = (
-    r"(?:section|article|clause|paragraph|page|chapter|appendix|table|figure|chart|document|source|passage|context|§)"
-)
-_NUMBER = r"\s?(?:\d+(?:\.\d+)*|[A-Z]|[ivx]+)\b"
+    clauses?|paragraphs?|chapter|appendix|lists?|instructions?)"""
+_PART = r"""(?:sections?|articles?|clauses?|paragraphs?|pages?|pp?\.|chapters?|appendix|tables?|figures?|charts?|
+    documents?|sources?|passages?|contexts?|footnotes?|lines?|rows?|sentences?|steps?|points?|items?|
+    bullets?(?:\s+points?)?|entry|§)"""
+_NUMBER = r"\s?(?:\d+(?:\.\d+)*|(?-i:[A-Z])|[ivx]+)\b(?:\(\w{1,4}\))*"
+_RANK = r"(?:\w{1,12}(?:st|nd|rd|th))"
 DOCUMENT_NAMED = rf"""(?:(?:the|this|that|these|those|your|our|its)\s+(?:(?-i:[a-z]+|API|FAQ)\s+){{0,2}}?{_DOCUMENT}\b
     (?:{_NUMBER})?(?:\s+(?:provided|given|above|supplied|you\s+(?:provided|gave|shared|sent|uploaded)))?
-    | {_NUMBERED}{_NUMBER})"""
+    | (?:{_PART}{_NUMBER}|the\s+{_RANK}\s+{_PART}(?!\w))(?:\s+(?:above|below))?)"""
+"""A text, or a place of one: "the lease", "section 3", "the second bullet point"."""
+_PLACE_NAMED = rf"(?:{DOCUMENT_NAMED}(?:,?\s+(?:of|in|on|from)\s+{DOCUMENT_NAMED}){{0,2}})"
 _REFERRING = r"""(?:according\s+to|based\s+on|as\s+per|per|going\s+by|judging\s+(?:by|from)|
     as\s+(?:stated|mentioned|described|noted|outlined|specified|explained|shown|set\s+out|said|written|given)\s+(?:in|by))"""
+_TELLS = r"""(?:(?:also|clearly|explicitly)\s+)?
+    (?:says?|states?|mentions?|notes?|indicates?|specif(?:y|ies)|explains?|confirms?|shows?|illustrates?)"""
 _FRAME = re.compile(
     rf"""\s*(?:
       (?:yes|no|yeah|nope|correct|right|exactly|indeed|sure|certainly|of\s+course|absolutely|definitely|gladly)
@@ -39,10 +44,9 @@ _FRAME = re.compile(
         put\s+(?:simply|differently)|long\s+story\s+short|basically|essentially|as\s+a\s+(?:reminder|summary)|
         (?:short\s+)?answer|as\s+(?:mentioned|noted|stated)(?:\s+(?:above|earlier|before))?|
         as\s+far\s+as\s+i\s+(?:can\s+(?:tell|see)|know)|to\s+my\s+knowledge)\s*[,:]
-    | {_REFERRING}\s+{DOCUMENT_NAMED}\s*[,:]
-    | as\s+{DOCUMENT_NAMED}\s+(?:shows?|states?|says?|indicates?|notes?|illustrates?)\s*,
-    | (?:(?:the|this|your|these)\s+(?:(?-i:[a-z]+)\s+){{0,2}}?{_DOCUMENT}\s+(?:(?:also|clearly|explicitly)\s+)?
-        (?:says?|states?|mentions?|notes?|indicates?|specif(?:y|ies)|explains?|confirms?|shows?)\s+that\b)
+    | {_REFERRING}\s+{_PLACE_NAMED}\s*[,:]
+    | as\s+{_PLACE_NAMED}\s+{_TELLS}\s*,
+    | {_PLACE_NAMED}\s+{_TELLS}\s+that\b
     | i(?:['’]d|\s+would)\s+(?:say|think|guess)(?:\s+that\b|(?=\s))\s*,?
     | i\s+(?:think|believe|can\s+confirm|can\s+tell\s+you|found)\s+that\b
     | (?:please\s+|also\s+)?(?:note|keep\s+in\s+mind)\s+(?:also\s+)?that\b
@@ -51,7 +55,10 @@ _FRAME = re.compile(
     )\s*(?=\S*\w)""",
     re.VERBOSE | re.IGNORECASE,
 )
-_FRAME_AFTER = re.compile(rf"(?:,|(?<!\s))\s+{_REFERRING}\s+{DOCUMENT_NAMED}(?=\W*$)", re.VERBOSE | re.IGNORECASE)
+_FRAME_AFTER = re.compile(
+    rf"(?:(?:,|(?<!\s))\s+{_REFERRING}\s+{_PLACE_NAMED}|\s*\((?:see\s+|(?=[^()]*\d)){_PLACE_NAMED}\))(?=\W*$)",
+    re.VERBOSE | re.IGNORECASE,
+)
 _MAX_FRAMES = 3
 _MAX_ANAPHOR = 40
 """Characters of the longest words that an addition stands for."""
