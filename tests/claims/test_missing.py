@@ -4,6 +4,7 @@ import pytest
 
 import vouching
 from vouching.claims.abstentions import abstention_in
+from vouching.claims.asked import answers
 from vouching.types import Verdict
 
 SOURCE = "The tram to Lind Hill runs every 12 minutes. A ticket costs 3 euros. Pushchairs ride free. The depot is old."
@@ -56,6 +57,7 @@ def test_other_denials_are_claims_about_the_world(claim: str) -> None:
         "No information is given on night buses.",
         "The text does not contain information about refunds.",
         "The document does not state who drives.",
+        "Nothing is said about refunds.",
     ],
 )
 def test_what_no_source_has_a_word_of_is_not_mentioned(claim: str) -> None:
@@ -75,6 +77,8 @@ def test_what_no_source_has_a_word_of_is_not_mentioned(claim: str) -> None:
         ("The document does not specify the price of a ticket.", None),
         ("The source does not say whether pushchairs ride free.", "Pushchairs ride free."),
         ("The passage does not state that pushchairs ride free.", "Pushchairs ride free."),
+        ("The document does not say how often the tram runs.", "The tram to Lind Hill runs every 12 minutes."),
+        ("There is no mention of how much a ticket costs.", "A ticket costs 3 euros."),
     ],
 )
 def test_a_sentence_that_has_it_contradicts_that_it_is_missing(claim: str, sentence: str | None) -> None:
@@ -97,8 +101,11 @@ def test_a_sentence_that_has_it_contradicts_that_it_is_missing(claim: str, sente
     "claim",
     [
         "The context does not mention the price of a ticket.",  # it has "ticket", and "costs"
-        "The document does not say how often the tram runs.",
         "The text does not state that pushchairs ride in the depot.",
+        "The text does not say where the tram runs.",
+        "The text does not say when the tram runs.",
+        "The text does not say when a ticket costs less.",
+        "The text does not say who rides free.",
         "The context does not specify the age of the depot.",
     ],
 )
@@ -106,6 +113,39 @@ def test_what_the_sources_may_say_in_other_words_is_left_to_a_reader(claim: str)
     finding = CHECKER.check(claim, SOURCE)
     assert (finding.label, finding.score, finding.error_type) == ("Attributable", 0.5, None)
     assert "compare it with the sources" in finding.warnings[-1].message
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "answered"),
+    [
+        ("when it opened", "The museum opened in 1987.", True),
+        ("when it opened", "The museum opened for ten years.", False),
+        ("when refunds are paid", "Refunds are paid within ten days.", True),
+        ("when the concert is", "Tickets for the concert are sold from 3 May.", False),
+        ("when the concert is", "The concert is on 3 May.", True),
+        ("how many rooms it has", "It has 40 rooms.", True),
+        ("how many rooms it has", "It has rooms for 5 euros.", False),
+        ("how long the tour lasts", "The tour lasts two hours.", True),
+        ("where the cafe is", "It has a cafe on the ground floor.", True),
+        ("where the cafe is", "The cafe opened in 1990.", False),
+        ("who designed the museum", "The museum was designed by Ida Holm.", True),
+        ("who designed the museum", "The museum in Oslo was designed in 1950.", False),
+        ("what the museum shows", "The museum shows ship models.", True),
+        ("what the fare is", "The fare is shown at the stop.", False),
+        ("when it opened", "The museum has not opened in 1987.", False),
+    ],
+)
+def test_a_sentence_answers_an_indirect_question_if_it_has_a_value_of_the_kind_asked_for(
+    question: str, sentence: str, answered: bool
+) -> None:
+    assert (answers(question, [sentence]) == 0) is answered
+
+
+def test_what_is_said_of_the_subject_named_last_is_not_missing() -> None:
+    source = "Sertalin helps with pain. The most frequent side effects are nausea and headache."
+    claim = "No information is provided about the side effects of Sertalin."
+    assert CHECKER.check(claim, source).score == 0.1
+    assert CHECKER.check(claim, source.replace("pain.", "pain. It is like Alphol.")).score == 0.5
 
 
 def test_a_source_that_denies_the_statement_does_not_contradict_that_it_is_not_stated() -> None:

@@ -96,7 +96,7 @@ _FORMS: tuple[tuple[str, Kind], ...] = (
         rf"(?:(?:there(?:\ (?:is|are|was|were)|'s)\ )?{_NONE}|"
         rf"there\ (?:is|are|was)(?:\ not|n't)\ {_FILLER}{_INFORMATION})"
         r"(?:\ (?:(?:could|has|have|can)\ )?(?:is|are|was|were|be|been)?\ ?"
-        rf"(?:made|given|provided|available|included|found))?{_WITHIN}?(?:\ {_ABOUT}|(?=\W*$|\ in\b)){_TOPIC}",
+        rf"(?:made|given|provided|available|included|found|{_SAID}))?{_WITHIN}?(?:\ {_ABOUT}|(?=\W*$|\ in\b)){_TOPIC}",
         "mention",
     ),
     (rf"(?:not|never|nowhere)\ (?:\w+ly\ )?(?:{_SAID}|{_HELD}){_WITHIN}?(?:\ (?P<topic>{_ASKED}.+?))?", "statement"),

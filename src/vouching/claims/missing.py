@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from vouching.claims.abstentions import Abstention, abstention_in
+from vouching.claims.asked import answers
 from vouching.judging.verifier import Outcome
 from vouching.reading.language import looks_english
 from vouching.text.injection import find_injections
@@ -33,7 +34,7 @@ _SUPPORTED, _OPEN, _CONTRADICTED = 0.9, 0.5, 0.1
 """Scores; set, not fitted."""
 _BEGINNING = 4_000
 """Characters by which the language of a source is known."""
-_DENIAL = re.compile(r"\b(?:no|not|never|nor|neither|without|nothing|\w+n['’]t)\b", re.IGNORECASE)
+_DENIAL = re.compile(r"\b(?:no|not|never|nor|neither|without|nothing|cannot|\w+n['’]t)\b", re.IGNORECASE)
 
 
 def looked_up(non_claims: Iterable[NonClaim], sources: Sequence[Source]) -> tuple[NonClaim, ...]:
@@ -83,7 +84,11 @@ def _in_sources(abstention: Abstention, said: str, sources: Sequence[Source]) ->
     if abstention.topic is None:
         return None, None
     sentences = [*_sentences(sources)]
-    place = next((one for one in sentences if not abstention_in(one.text) and _settles(abstention, one.text)), None)
+    telling = [one for one in sentences if not abstention_in(one.text)]
+    place = next((one for one in telling if _settles(abstention, one.text)), None)
+    if place is None:
+        answer = answers(abstention.topic.text, [one.text for one in telling])
+        place = telling[answer] if answer is not None else _under_its_subject(abstention.topic.text, telling)
     if place is not None:
         return True, place
     known = {key for sentence in sentences for word in find_words(sentence.text) for key in _keys(word.stem)}
@@ -117,12 +122,38 @@ def _settles(missing: Abstention, sentence: str) -> bool:
         return True
     together = " ".join(missing.stems)
     if missing.kind == "statement":
-        states = missing.topic is not None and missing.topic.text.split()[0].lower() in ("that", "whether", "if")
-        return states and f" {together} " in f" {' '.join(stems)} " and not _DENIAL.search(sentence)
+        opening = missing.topic.text.split()[0].lower() if missing.topic else ""
+        answered = opening in ("whether", "if") or (opening == "that" and not _DENIAL.search(sentence))
+        return answered and f" {together} " in f" {' '.join(stems)} "
     assert missing.topic is not None
     # "The fare is 6 euros": the subject is the topic alone, and something is said of it
     named = rf"(?:the|a|an|its|their)?\s*{re.escape(missing.topic.text.removeprefix('the ').strip())}"
     return bool(re.match(rf"\W*{named}\s*(?::|\b(?:is|are|was|were|costs?|amounts?\s+to)\b)\s*\S*\d", sentence, re.I))
+
+
+_OF = re.compile(r"(?:the |an? )?(?P<head>[^,]+?) (?:of|for) (?:the )?(?P<name>[A-Z][\w'’-]*)")
+
+
+def _under_its_subject(topic: str, sentences: Sequence[Span]) -> Span | None:
+    """The sentence that has "side effects" where "the side effects of Sertalin" are missing, if Sertalin is named last.
+
+    >>> text = ["Sertalin is a drug.", "The side effects are mild."]
+    >>> _under_its_subject("the side effects of Sertalin", [Span(one, 0, 0) for one in text]).text
+    'The side effects are mild.'
+    """
+    asked = _OF.fullmatch(topic)
+    if asked is None:
+        return None
+    head = " ".join(word.stem for word in find_words(asked["head"]) if word.is_content)
+    named = ""
+    for sentence in sentences:
+        stems = " ".join(word.stem for word in find_words(sentence.text) if word.is_content)
+        others = re.findall(r"(?<=\w )[A-Z][\w'’-]*", sentence.text)
+        if head and f" {head} " in f" {stems} " and named == asked["name"] and not others:
+            return sentence
+        again = re.search(rf"\b{re.escape(asked['name'])}\b", sentence.text)
+        named = asked["name"] if again else (others or [named])[-1]
+    return None
 
 
 def _verdict(judged: Verdict, topic: Span | None, in_sources: bool | None, place: Span | None) -> Verdict:
