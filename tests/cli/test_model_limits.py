@@ -1,7 +1,8 @@
-"""Options that limit a language model: the time for a reply, and the tokens of its context."""
+"""Options that limit a language model: the time for a reply, its tokens, and those of the context."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from tests.cli.chat_server import chat_server
 from tests.methods.scripts import RIGHT, SOURCE, reply
+from tests.models.fault_server import FaultServer, of_json
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
 
@@ -21,7 +23,7 @@ CLAIM = "The bridge opened in 1973."
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("VOUCH_TIMEOUT", "VOUCH_CONTEXT", "VOUCH_PROGRESS", "VOUCH_CACHE"):
+    for name in ("VOUCH_TIMEOUT", "VOUCH_CONTEXT", "VOUCH_MAX_TOKENS", "VOUCH_PROGRESS", "VOUCH_CACHE"):
         monkeypatch.setenv(name, "")
 
 
@@ -64,6 +66,31 @@ def test_the_context_that_is_given_cuts_the_windows(tmp_path: Path) -> None:
     assert len(asked) > 3
     assert max(asked[1:]) < 3_000 * 4
     assert os.environ["VOUCH_CONTEXT"] == "3000"
+
+
+CUT = {"choices": [{"index": 0, "message": {"content": "It seems"}, "finish_reason": "length"}]}
+
+
+@pytest.mark.parametrize("words", [["windows", CLAIM], ["context", "When did it open?"], ["check", CLAIM]])
+def test_every_command_limits_replies_and_says_how_to_allow_longer_ones(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tried(*limits: str) -> tuple[str, set[int]]:
+        async def main() -> tuple[str, set[int]]:
+            async with FaultServer(lambda request: of_json(CUT)) as server:
+                asking = [*words, "--source-text", SOURCE, "--model", f"{server.url}#m", *limits]
+                shown = await asyncio.to_thread(CliRunner().invoke, app, asking)
+                return shown.output, {one.body["max_tokens"] for one in server.requests if one.body}
+
+        return asyncio.run(main())
+
+    shown, limits = tried()
+    assert "--max-tokens" in shown
+    assert limits == {1024}
+    assert tried("--max-tokens", "50")[1] == {50}
+    monkeypatch.setenv("VOUCH_MAX_TOKENS", "60")
+    assert tried()[1] == {60}
+    assert tried("--max-tokens=50")[1] == {50}
 
 
 def test_a_command_that_waits_for_its_judge_says_so_again_and_again(tmp_path: Path) -> None:

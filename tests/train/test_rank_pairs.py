@@ -11,6 +11,7 @@ import pytest
 
 from vouching.bench.multihop import question_of
 from vouching.errors import InputError, ModelRefusedError, ModelUnavailableError, SearchError
+from vouching.judging.schemas import longest
 from vouching.methods.discriminative.marking import Candidate, Judge, RankQuestion, answers_of
 from vouching.models import ScriptedModel
 from vouching.models.base import Message, Sampling
@@ -116,6 +117,24 @@ def test_an_answer_without_a_readable_mark_is_left_out_with_the_reason() -> None
         )
     ]
     assert {side["answer"] for row in pairs_in(line) for side in (row["better"], row["worse"])} == {*ORDER[:3]}
+
+
+def test_a_judge_on_a_server_that_enforces_schemas_marks_and_compares_in_json() -> None:
+    places = '{{"explanation": "", "places": {{"answer 1": {}, "answer 2": {}}}}}'
+    marked = '{"explanation": "It is the same year.", "mark": "correct"}'
+    script = ScriptedModel([marked, places.format(1, 2), places.format(2, 1)])
+    asked = RankQuestion("q", "When?", ("1973",))
+    assert asyncio.run(Judge(script).mark(asked, "1973")) == ("correct", None)
+    assert asyncio.run(Judge(script).confirm(asked, "1973", "1937")) is None
+    # Every list and string of the schemas has a bound, so the longest reply is known.
+    assert all(longest(call.sampling.json_schema or {}) < 4 * 1024 for call in script.asked)
+
+
+def test_a_judge_whose_reply_is_cut_says_what_to_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VOUCH_MAX_TOKENS", "2")
+    judge = ScriptedModel({"When": "It is the same year, so <verdict>correct</verdict>"})
+    fault = "the judge gave no mark: <verdict> is missing: raise max_tokens (--max-tokens)"
+    assert asyncio.run(Judge(judge).mark(RankQuestion("q", "When?", ("1973",)), "1973")) == (None, fault)
 
 
 def test_a_judge_gets_a_second_attempt_and_a_broken_one_is_no_mark() -> None:

@@ -72,21 +72,35 @@ def _show_version(given: bool) -> None:
 
 
 class _Everywhere(TyperGroup):
-    """Takes the options of the program after a command, too."""
+    """Takes the options of the program after a command, too, unless it has such an option of its own."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own, others, words = list[str](), list[str](), iter(args)
+        taken = _OF_MODELS.keys() - self._options_of(ctx, args)
         for word in words:
             name, _, value = word.partition("=")
-            (own if name in _OF_MODELS else others).append(word)
+            (own if name in taken else others).append(word)
             if word == "--":
                 others += words
-            elif name in _OF_MODELS and not value:
+            elif name in taken and not value:
                 own += islice(words, 1)
         return super().parse_args(ctx, [*own, *others])
 
+    def _options_of(self, ctx: Any, args: list[str]) -> set[str]:
+        """The options of the command that the words name; those before it, and their values, name none."""
+        command: Any = self
+        for word in args:
+            if isinstance(command, TyperGroup):
+                command = command.get_command(ctx, word) or command
+        return set() if command is self else {name for one in command.params for name in one.opts}
 
-_OF_MODELS = {"--timeout": "VOUCH_TIMEOUT", "--context": "VOUCH_CONTEXT", "--progress": "VOUCH_PROGRESS"}
+
+_OF_MODELS = {
+    "--timeout": "VOUCH_TIMEOUT",
+    "--context": "VOUCH_CONTEXT",
+    "--max-tokens": "VOUCH_MAX_TOKENS",
+    "--progress": "VOUCH_PROGRESS",
+}
 """The variables from which language models, and what waits for them, take options, in worker processes too."""
 
 
@@ -113,6 +127,15 @@ def vouch(
             "VOUCH_CONTEXT, or what the server says. Also after a command.",
         ),
     ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Maximum number of tokens in a reply of a language model; default: VOUCH_MAX_TOKENS, or what the "
+            "longest reply in the expected form takes. Also after a command.",
+        ),
+    ] = None,
     progress: Annotated[
         float | None,
         typer.Option(
@@ -124,7 +147,7 @@ def vouch(
     ] = None,
 ) -> None:
     """Check what language models say against the evidence, and explain the verdicts."""
-    for variable, value in zip(_OF_MODELS.values(), (timeout, context_tokens, progress), strict=True):
+    for variable, value in zip(_OF_MODELS.values(), (timeout, context_tokens, max_tokens, progress), strict=True):
         if value is not None:
             os.environ[variable] = str(value)
     if context.invoked_subcommand is None:

@@ -70,6 +70,11 @@ class Unread:
     too_long: bool = False
     """Whether the question did not fit into the model's context."""
 
+    @property
+    def advised(self) -> str:
+        """The fault, with what to set if the reply was cut off."""
+        return f"{self.fault}{': raise max_tokens (--max-tokens)' if self.reason == 'truncated' else ''}"
+
     def unverified(self, claim: Claim, message: str = "{}") -> Unverified:
         """The failure as an outcome; ``message`` is for unreadable replies, with ``{}`` for the fault."""
         backend = self.reason == "backend"

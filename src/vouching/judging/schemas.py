@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
 from vouching.models.base import spoken
+from vouching.models.limits import most_tokens
 from vouching.text.json_values import parse_json
 
 Schema: TypeAlias = dict[str, Any]
@@ -74,12 +75,12 @@ def longest(schema: Mapping[str, Any], definitions: Mapping[str, Any] | None = N
 
 
 def token_limit(given: int | None, schema: Mapping[str, Any]) -> int:
-    """The token limit of a call: as given, or enough for the longest reply that its schema allows.
+    """The token limit of a call: as given or set for all calls, or enough for the longest reply of its schema.
 
     >>> token_limit(None, record(facts=list_of(short_text(300), 20))), token_limit(50, record(answer=short_text(9)))
     (1524, 50)
     """
-    return given or max(_MIN_TOKENS, -(-longest(schema) // _CHARACTERS_PER_TOKEN))
+    return most_tokens(given) or max(_MIN_TOKENS, -(-longest(schema) // _CHARACTERS_PER_TOKEN))
 
 
 def json_fields(reply: str) -> dict[str, Any]:

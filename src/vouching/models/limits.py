@@ -21,7 +21,7 @@ AT_ONCE = 64
 START = 4
 """Concurrent calls to a server whose capacity is not known."""
 _AT_ONCE, _PER_MINUTE, _TIMEOUT = "VOUCH_MAX_CALLS", "VOUCH_CALLS_PER_MINUTE", "VOUCH_TIMEOUT"
-_CONTEXT = "VOUCH_CONTEXT"
+_CONTEXT, _TOKENS = "VOUCH_CONTEXT", "VOUCH_MAX_TOKENS"
 _SAMPLES = 8
 """Answers by which a number of calls is judged, at least."""
 _LONGEST_HOLD = 64
@@ -210,6 +210,16 @@ def context_given() -> int | None:
     """The tokens of ``VOUCH_CONTEXT``; None if it is not set. Raises ConfigError."""
     given = number_of(_CONTEXT, 1)
     return None if given is None else int(given)
+
+
+def most_tokens(given: int | None) -> int | None:
+    """The token limit of a reply: as given, else that of ``VOUCH_MAX_TOKENS``; None if neither is set.
+
+    Raises ConfigError.
+    """
+    if given is not None or (found := number_of(_TOKENS, 1)) is None:
+        return given
+    return int(found)
 
 
 @dataclass(frozen=True, slots=True)

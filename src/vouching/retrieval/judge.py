@@ -198,7 +198,7 @@ async def asked_report(
         return Unverified(Claim(question), "backend", str(error), warnings)
     usage = replace(total_usage(spent), seconds=time.perf_counter() - started)
     if isinstance(found, Unread):
-        return replace(found.unverified(Claim(question)), warnings=warnings, usage=usage)
+        return replace(found.unverified(Claim(question), found.advised), warnings=warnings, usage=usage)
     sufficient, missing, relevant, addresses = found
     return ContextReport(
         question,

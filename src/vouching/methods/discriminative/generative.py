@@ -29,6 +29,7 @@ from vouching.methods.discriminative.rank import check_asked, explained, placed,
 from vouching.methods.discriminative.scorer import Closable
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.models.json_fields import json_object
+from vouching.models.limits import most_tokens
 from vouching.models.running import all_of
 from vouching.prompts import Wording, check_wording, load_prompt
 from vouching.search.history import history_text
@@ -98,6 +99,11 @@ def points_schema() -> Schema:
     return record(explanation=short_text(_EXPLANATION), points=one_of(*range(1, 11)))
 
 
+def mark_schema(*marks: str) -> Schema:
+    """The JSON Schema of a mark of an answer."""
+    return record(explanation=short_text(_EXPLANATION), mark=one_of(*marks))
+
+
 def worded(reply: str) -> str:
     """A reply in JSON in the form that the prompt asks for; any other as it is.
 
@@ -105,7 +111,7 @@ def worded(reply: str) -> str:
     'Right. <verdict>answer 2 > answer 1 = answer 3</verdict>'
     """
     found = json_fields(reply)
-    verdict = found.get("points")
+    verdict = found.get("points", found.get("mark"))
     places = json_object(found.get("places"))
     if places and all(isinstance(place, int | str) for place in places.values()):
         tied: dict[str, list[str]] = {}
@@ -262,7 +268,9 @@ class GenerativeRanker:
         if self.mode == "points":
             asked = {"answer": max(answers, key=len)}
         prompt = self._messages(question, asked, "")
-        limit = await window_limit(self.model, self._limit, [Source(whole)], prompt, self._max_tokens or 1024)
+        limit = await window_limit(
+            self.model, self._limit, [Source(whole)], prompt, most_tokens(self._max_tokens) or 1024
+        )
         shown = history_text(searched, limit)
         if shown == whole:
             return whole, []

@@ -16,14 +16,16 @@ from typing import Literal, TypeAlias, TypeVar, cast, get_args
 from vouching.errors import ModelError
 from vouching.judging.ask import ReplyError, Unread, ask
 from vouching.judging.delimiters import delimited
-from vouching.methods.discriminative.generative import read_places, verdict_of
+from vouching.judging.schemas import Schema, token_limit
+from vouching.methods.discriminative.generative import mark_schema, places_schema, read_places, verdict_of, worded
 from vouching.models.base import Message, Model, Sampling, spoken
+from vouching.models.limits import most_tokens
 from vouching.models.running import all_of
 from vouching.prompts import Prompt, load_prompt
 from vouching.types import Source
 
 _PACKAGE = "vouching.methods.discriminative"
-_ANSWER_TOKENS, _REPLY_TOKENS = 128, 512
+_ANSWER_TOKENS = 128
 _ATTEMPTS = 2
 """Replies of a judge to one question; the first is greedy."""
 _TEMPERATURE = 0.7
@@ -76,7 +78,7 @@ async def answers_of(models: Sequence[Model], question: str, per_model: int, see
     [('In 1973.', 'a'), ('In 1937.', 'b')]
     """
     messages = _messages(load_prompt(_PACKAGE, "prompts/rank_answer"), {"question": question})
-    sampling = Sampling(max_tokens=_ANSWER_TOKENS, temperature=1.0, n=per_model, seed=seed)
+    sampling = Sampling(most_tokens(None) or _ANSWER_TOKENS, temperature=1.0, n=per_model, seed=seed)
     found: dict[str, Candidate] = {}
     for model, said in zip(models, await all_of(_said(model, messages, sampling) for model in models), strict=True):
         for text in said:
@@ -112,8 +114,8 @@ class Judge:
             ModelError: the model is out of reach, and the same call may succeed later.
         """
         messages = _messages(self._mark, {**_known(asked), "answer": answer})
-        found = await self._asked(messages, _mark_of)
-        return (None, f"the judge gave no mark: {found.fault}") if isinstance(found, Unread) else (found, None)
+        found = await self._asked(messages, _mark_of, mark_schema(*get_args(AnswerLabel)))
+        return (None, f"the judge gave no mark: {found.advised}") if isinstance(found, Unread) else (found, None)
 
     async def confirm(self, asked: RankQuestion, better: str, worse: str) -> str | None:
         """None if the judge prefers ``better`` in both orders; else what speaks against it.
@@ -130,19 +132,22 @@ class Judge:
     async def _prefers_first(self, asked: RankQuestion, pair: tuple[str, str], first: bool) -> str | None:
         """None if the judge prefers the first of two answers, or the second, as asked for."""
         messages = _messages(self._prefer, {**_known(asked), "answer 1": pair[0], "answer 2": pair[1]})
-        places = await self._asked(messages, partial(read_places, count=2))
+        places = await self._asked(messages, partial(read_places, count=2), places_schema(2))
         if isinstance(places, Unread):
-            return f"the judge did not compare the answers: {places.fault}"
+            return f"the judge did not compare the answers: {places.advised}"
         if places[0] == places[1]:
             return "the judge prefers neither answer"
         return None if (places[0] < places[1]) == first else "the judge prefers the other answer"
 
-    async def _asked(self, messages: Sequence[Message], read: Callable[[str], R], attempt: int = 0) -> R | Unread:
+    async def _asked(
+        self, messages: Sequence[Message], read: Callable[[str], R], schema: Schema, attempt: int = 0
+    ) -> R | Unread:
         """What a reply says; where it cannot be read, another one is drawn."""
-        sampling = Sampling(_REPLY_TOKENS, _TEMPERATURE * bool(attempt), seed=self._seed + attempt)
-        [found] = await ask(self.model, messages, sampling, lambda replies: read(replies[-1].text))
+        seed, temperature = self._seed + attempt, _TEMPERATURE * bool(attempt)
+        sampling = Sampling(token_limit(None, schema), temperature, seed=seed, json_schema=schema)
+        [found] = await ask(self.model, messages, sampling, lambda replies: read(worded(replies[-1].text)))
         last = not isinstance(found, Unread) or found.reason == "backend" or attempt + 1 == _ATTEMPTS
-        return found if last else await self._asked(messages, read, attempt + 1)
+        return found if last else await self._asked(messages, read, schema, attempt + 1)
 
 
 def _mark_of(reply: str) -> AnswerLabel:

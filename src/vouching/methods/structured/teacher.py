@@ -25,6 +25,7 @@ from vouching.methods.structured.prompt import StructuredPrompt, Wording, struct
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply, schema_for
 from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.limits import most_tokens
 from vouching.models.open import open_model
 from vouching.rows import AsyncWorkFactory, Line, Made, MadeFiles, Row, RunJob, async_work, looker, read_lines, run_rows
 from vouching.types import Claim, Label, Source, Unverified
@@ -91,7 +92,7 @@ class Teacher:
         """A record on a claim, or why there is none."""
         evidence = ScreenedSources(sources)
         empty = teacher_prompt().messages(claim, ())
-        limit = await window_limit(self.model, self._window, sources, empty, self._max_tokens or 1024)
+        limit = await window_limit(self.model, self._window, sources, empty, most_tokens(self._max_tokens) or 1024)
         window = evidence.only_window(limit)
         if window is None:
             fault = f"the sources are too long for one prompt of {limit:,} characters"

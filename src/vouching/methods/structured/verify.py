@@ -33,6 +33,7 @@ from vouching.methods.structured.reading import (
 )
 from vouching.methods.structured.reply import LabelReply, Reply, parse_reply, schema_for
 from vouching.models.base import Completion, Model, Sampling
+from vouching.models.limits import most_tokens
 from vouching.models.running import all_of, in_thread
 from vouching.reading.index_cache import IndexCache
 from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
@@ -150,7 +151,9 @@ class StructuredVerifier:
     async def _cases(self, claims: Sequence[Claim], sources: tuple[Source, ...]) -> list[_Case]:
         """The sources as shown for each claim; long ones are read in a thread, which keeps the event loop free."""
         prompt = self._prompt.messages(max(claims, key=lambda claim: len(claim.text), default=Claim("")), ())
-        limit = await window_limit(self.model, self._limit, sources, prompt, self.config.max_tokens or 1024)
+        limit = await window_limit(
+            self.model, self._limit, sources, prompt, most_tokens(self.config.max_tokens) or 1024
+        )
         if sum(len(source.text) for source in sources) > _SHORT:
             return await in_thread(lambda: self._shown(claims, sources, limit))
         return self._shown(claims, sources, limit)
