@@ -72,9 +72,10 @@ class ModelServer:
             async with asyncio.timeout(self._time.reply):
                 found = await connections.ask("POST", url, name, key=self._key_name, strict=strict, content=content)
         except (TimeoutError, ModelUnavailableError) as error:
-            seconds = time.perf_counter() - started
-            if isinstance(error, TimeoutError) or isinstance(error.__cause__, httpx2.ReadTimeout):
-                raise _too_slow(name, seconds) from None
+            if isinstance(error, TimeoutError):
+                raise _too_slow(name, self._time.reply) from None
+            if isinstance(error.__cause__, httpx2.ReadTimeout):
+                raise _too_slow(name, self._time.first_byte) from None
             raise
         return found, time.perf_counter() - started
 
@@ -110,6 +111,6 @@ def encode_body(body: dict[str, Any]) -> bytes:
 
 def _too_slow(name: str, seconds: float) -> ModelDeadlineError:
     return ModelDeadlineError(
-        f"{name} did not answer within {seconds:.3g} seconds: allow more (VOUCH_TIMEOUT, --timeout), make "
+        f"{name} did not answer within {seconds:g} seconds: allow more (VOUCH_TIMEOUT, --timeout), make "
         "fewer calls at once (VOUCH_MAX_CALLS=1), or ask for fewer tokens (--max-tokens)"
     )

@@ -50,7 +50,8 @@ class Wrapper:
 class Limited(Wrapper):
     """Limits concurrent calls to what the server bears, at most ``at_once``, and calls begun in a minute.
 
-    Within one process and one event loop; see ``Pace``. Calls are spread evenly over a minute: at 60, one begins each
+    Within one process and one event loop; see ``Pace``. The second call at once waits until the server was asked how
+    many it works on, so that none waits in the server. Calls are spread evenly over a minute: at 60, one begins each
     second. Waiting in line does not count against the time limits of the model inside. Inside ``Retrying``, a retry is
     a call of its own.
 
@@ -76,12 +77,11 @@ class Limited(Wrapper):
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """The completions of the model inside, once there is a place for the call."""
         line = self._lines.get()
-        if line.full and not self._asked:
-            self._asked = True
+        if line.busy and not self._asked:
             slots = (await self.facts()).slots
-            if slots is not None:
+            if slots is not None and not self._asked:
                 self._pace.known(slots)
-                line.admit()
+            self._asked = True
         await line.enter()
         try:
             if self._between:
@@ -123,6 +123,10 @@ class _Line:
         self._pace = pace
         self._running = 0
         self._waiting = deque[asyncio.Future[None]]()
+
+    @property
+    def busy(self) -> bool:
+        return self._running > 0
 
     @property
     def full(self) -> bool:
