@@ -16,7 +16,7 @@ from pathlib import Path
 from vouching.errors import ConfigError, needed
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.http import HttpModel
-from vouching.models.limits import TimeLimits, context_given
+from vouching.models.limits import TimeLimits, context_given, number_of
 from vouching.models.wrappers import Wrapper
 
 CONTEXT = 8192
@@ -24,7 +24,7 @@ CONTEXT = 8192
 
 
 class GgufModel(Wrapper):
-    """A model in a GGUF file; it answers one call at a time.
+    """A model in a GGUF file; it answers one call at a time, on ``OMP_NUM_THREADS`` threads, else one for each core.
 
     Args:
         path: the file.
@@ -39,11 +39,12 @@ class GgufModel(Wrapper):
         if not Path(path).is_file():
             raise ConfigError(f"there is no file {path}: pass a GGUF file, or a folder of weights for transformers")
         llama = needed("xllamacpp", "llama", "running a GGUF file in this process")
-        key, cores = secrets.token_hex(), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else -1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else -1
+        key, threads = secrets.token_hex(), int(number_of("OMP_NUM_THREADS", 1) or cores)
         settings = llama.CommonParams()
         settings.model.path, settings.api_keys, settings.verbosity = str(path), [key], 0
         settings.n_ctx, settings.n_parallel, settings.endpoint_props = context_given() or CONTEXT, 1, True
-        settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = cores
+        settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
         try:
             self._server = llama.Server(settings)
         except (RuntimeError, ValueError) as error:
