@@ -336,6 +336,15 @@ def test_text_that_is_held_when_a_stream_fails_passes_or_is_blocked(
     assert ("reported an error" if end else "broke off") in answer["message"]
 
 
+@pytest.mark.parametrize("rest", [[], [chunk(" It is")]])
+def test_a_stream_that_breaks_off_after_a_block_says_both(rest: list[bytes]) -> None:
+    *_, end, _ = events = made(held_chat, [chunk(WRONG), chunk(f" {TOWERS} It"), *rest], action="block")
+    assert said(events) == "No."
+    assert b'"finish_reason": "content_filter"' in end
+    assert [answer["outcome"] for answer in verdict(events)["answers"]] == ["failed", "unverified"]
+    assert "broke off" in verdict(events)["answers"][-1]["message"]
+
+
 def delta(text: str, item: int = 0, part: int = 0) -> bytes:
     return sent(
         {

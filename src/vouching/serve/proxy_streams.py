@@ -177,13 +177,16 @@ class HeldChat:
             for made in self._due():
                 yield made
         problem = ending.problem
-        if problem and not any(self._held.values()):
+        if problem and not any(text for index, text in self._held.items() if index not in self._blocked):
             self._decisions.append(Decision("unverified", "none", "", None, problem))
         for index in [*self._held]:
             async for made in self._release(index, whole=True, problem=problem):
                 yield made
         for made in self._due():
             yield made
+        for index in sorted(self._blocked):
+            if not ending.choices[index]:  # its end did not come
+                yield self._delta(index, "", "content_filter")
         yield verdict_event(annotation(self._decisions), self._first)
         if ending.last:
             yield ending.last
@@ -245,9 +248,9 @@ class HeldChat:
         tail = ready[len(ready.rstrip()) :]
         yield self._delta(index, decision.text if decision.text.endswith(tail) else decision.text.rstrip() + tail)
 
-    def _delta(self, index: int, text: str) -> bytes:
+    def _delta(self, index: int, text: str, finish: str | None = None) -> bytes:
         kept = {key: self._first[key] for key in ("id", "object", "created", "model") if key in self._first}
-        return event_with({**kept, "choices": [{"index": index, "delta": {"content": text}, "finish_reason": None}]})
+        return event_with({**kept, "choices": [{"index": index, "delta": {"content": text}, "finish_reason": finish}]})
 
 
 async def held_responses(chunks: AsyncIterator[bytes], guard: Guard, asked: Asked) -> AsyncIterator[bytes]:
