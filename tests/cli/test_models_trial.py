@@ -140,6 +140,60 @@ def test_a_model_that_labels_all_claims_alike_is_no_judge() -> None:
     assert "a larger model: every claim was judged Attributable" in result.stdout
 
 
+def as_vllm(request: Request) -> Answer:
+    """vLLM: empty fields beside each text, token ids in log-probabilities, the context in its list of models."""
+    if request.path == "/v1/models":
+        card = {"id": "m", "object": "model", "created": 1, "owned_by": "vllm", "root": "m", "max_model_len": 32768}
+        return of_json({"object": "list", "data": [{**card, "parent": None, "permission": [{"id": "p"}]}]})
+    if not request.body:
+        return of_json({"detail": "Not Found"}, status=404)
+    reply = json.loads(good(request).body)
+    [choice] = reply["choices"]
+    empty: dict[str, Any] = {"role": "assistant", "reasoning_content": None, "refusal": None, "tool_calls": []}
+    choice["message"] |= empty
+    wanted = {"token": "P", "logprob": -0.1, "bytes": [80], "top_logprobs": []}
+    choice |= {"logprobs": {"content": [wanted]} if request.body.get("logprobs") else None, "stop_reason": None}
+    reply["usage"] |= {"total_tokens": 9, "prompt_tokens_details": None}
+    named = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m"}
+    return of_json({**named, **reply, "prompt_logprobs": None, "kv_transfer_params": None})
+
+
+def as_ollama(request: Request) -> Answer:
+    """Ollama: names with a tag, no log-probabilities, the context in which a model runs in a list of its own."""
+    if request.path == "/v1/models":
+        return of_json({"object": "list", "data": [{"id": "m:latest", "object": "model", "owned_by": "library"}]})
+    if request.path == "/api/ps":
+        return of_json({"models": [{"name": "m:latest", "model": "m:latest", "context_length": 4096}]})
+    if not request.body:
+        return Answer(404, b"404 page not found", {"content-type": "text/plain"})
+    reply = json.loads(good(request).body)
+    [choice] = reply["choices"]
+    choice.pop("logprobs", None)
+    choice["message"]["role"] = "assistant"
+    named = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "system_fingerprint": "fp_ollama",
+    }
+    return of_json({**named, **reply})
+
+
+@pytest.mark.parametrize(
+    ("server", "context", "logprobs"), [(as_vllm, 32768, True), (as_ollama, 4096, False)], ids=["vllm", "ollama"]
+)
+def test_replies_in_the_forms_of_vllm_and_ollama_are_read(
+    server: Callable[[Request], Answer], context: int, logprobs: bool
+) -> None:
+    result, _ = tried(server, "--json")
+    assert result.exit_code == Exit.OK, result.output
+    found = json.loads(result.stdout)
+    seen = {"context": context, "slots": None, "schema": True, "logprobs": logprobs, "system": True, "thinks": False}
+    assert {name: found["server"][name] for name in seen} == seen
+    assert (found["claims"]["readable"], found["claims"]["right"], found["server"]["refused"]) == (10, 10, [])
+
+
 PAGE = Answer(200, b"<html>Welcome to nginx!</html>", {"content-type": "text/html"})
 
 
