@@ -1,11 +1,12 @@
 """Starts the trial of every recipe as its README writes it, in a clean clone and without the network.
 
     python benchmarks/recipe_trials.py            # all, some minutes; writes benchmarks/results/recipe_trials.json
-    python benchmarks/recipe_trials.py rank       # one
+    python benchmarks/recipe_trials.py rank       # one; the others stay in the file as they are
 
 A trial is a block of commands of which one names ``tiny.toml``. Each command has to end with status 0 and without a
-traceback. Not supported: the commands of full size, which need GPUs, judges or data; tests/recipes reads their options,
-files and settings. The commands of recipes/taxes and recipes/theory run in tests/house.
+traceback. That of recipes/encoder reads data sets from VOUCH_DATA. Not supported: the commands of full size, which need
+GPUs, judges or data; tests/recipes reads their options, files and settings. The commands of recipes/taxes and
+recipes/theory run in tests/house.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def run(command: str, clone: Path) -> str:
     return ""
 
 
-def run_all(clone: Path, names: list[str]) -> list[dict[str, Any]]:
+def run_all(clone: Path, names: list[str], revision: str) -> list[dict[str, Any]]:
     """Run the trials of the recipes that are named, or of all; what several READMEs begin with runs once."""
     found: dict[str, dict[str, Any]] = {}
     for readme in sorted(clone.glob("recipes/*/README.md")):
@@ -70,6 +71,7 @@ def run_all(clone: Path, names: list[str]) -> list[dict[str, Any]]:
                 "command": command,
                 "outcome": fault or "ok",
                 "cpu_seconds": seconds,
+                "revision": revision,
             }
             print(f"{readme.parent.name}: {command}: {fault or 'ok'} ({seconds} s)", flush=True)
     return [*found.values()]
@@ -82,21 +84,22 @@ def _cpu_seconds() -> float:
 
 
 def main() -> None:
-    """Run the trials of the recipes that are named, or of all; the record of all is kept."""
+    """Run the trials of the recipes that are named, or of all, and keep the record."""
+    names = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "clone"
         subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(clone)], check=True)
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=clone, capture_output=True, text=True, check=True)
-        found = run_all(clone, sys.argv[1:])
-    if not sys.argv[1:]:
-        record = {
-            "command": "python benchmarks/recipe_trials.py",
-            "revision": head.stdout.strip()[:12],
-            "date": f"{datetime.date.today():%Y-%m-%d}",
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-            "trials": found,
-        }
-        OUTPUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        found = run_all(clone, names, head.stdout.strip()[:12])
+    kept = names and OUTPUT.is_file()
+    known: list[dict[str, Any]] = json.loads(OUTPUT.read_text(encoding="utf-8"))["trials"] if kept else []
+    record = {
+        "command": "python benchmarks/recipe_trials.py",
+        "date": f"{datetime.date.today():%Y-%m-%d}",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "trials": [*(one for one in known if one["recipe"] not in names), *found],
+    }
+    OUTPUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     sys.exit(any(one["outcome"] != "ok" for one in found))
 
 
