@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,26 @@ def is_structured(row: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("part", ["dev", "test"])
 def test_a_structured_answer_is_read_field_by_field_with_what_each_belongs_to(part: str) -> None:
     assert wrong_cases("structures", part, is_structured) == []
+
+
+def test_a_table_in_a_code_block_between_prose_is_read_once_and_other_code_is_not_read() -> None:
+    rows = "| Plan | Price |\n|---|---|\n| Basic | 8 euros |\n"
+    for block, claims in ((f"```\n{rows}```", ["| Basic | 8 euros |"]), ("```python\nclass A:\n  b: 1\n```", [])):
+        found = decompose(f"The plans:\n\n{block}\n\nBoth plans can be cancelled.")
+        spans = [one.span for one in (*found.claims, *found.non_claims) if one.span]
+        assert [claim.span.text for claim in found.claims[:-1] if claim.span] == claims
+        assert all(one.end <= two.start for one, two in pairwise(sorted(spans, key=lambda span: span.start)))
+
+
+def test_a_value_that_only_looks_quoted_or_closed_stays_as_it_is() -> None:
+    assert [claim.text for claim in decompose('title: "a" and "b"\npages: 3').claims] == [
+        'title: "a" and "b"',
+        "pages: 3",
+    ]
+    assert [claim.text for claim in decompose("list: [1, [2\nname: {a: 1}}").claims] == [
+        "list: [1, [2",
+        "name: {a: 1}}",
+    ]
 
 
 def flags_of(row: dict[str, Any]) -> tuple[bool, int]:

@@ -7,6 +7,7 @@ Not supported: cells that span rows or columns, tables inside tables, and tables
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -239,6 +240,26 @@ def _rows(text: str, run: Sequence[_Line]) -> Iterator[Row]:
         if not _RULE.fullmatch(text, line.start, line.end):
             cells = (Cell(*cell, column=head) for cell, head in zip(line.cells, columns, strict=True))
             yield Row(line.start, line.end, tuple(cells))
+
+
+_COLUMN = re.compile(r"[^\W\d_][\w ()/%°€$-]{0,40}")
+"""The head of a column of CSV."""
+
+
+def csv_lines(text: str, start: int, end: int) -> list[tuple[int, int, list[str]]]:
+    r"""The lines of a stretch that is CSV, each with its cells, the heads first; empty for any other stretch.
+
+    >>> csv_lines("Plan,Price\nBasic,10", 0, 19)
+    [(0, 10, ['Plan', 'Price']), (11, 19, ['Basic', '10'])]
+    """
+    lines = [(found.start(), len(found[0].rstrip()), found[0]) for found in re.finditer(r"[^\n]+", text[start:end])]
+    try:
+        rows = [next(csv.reader([line])) for _, _, line in lines]
+    except csv.Error:  # a cell that is too long
+        return []
+    if len(rows) < 2 or len(rows[0]) < 2 or not all(map(_COLUMN.fullmatch, rows[0])) or len({*map(len, rows)}) > 1:
+        return []
+    return [(start + at, start + at + length, row) for (at, length, _), row in zip(lines, rows, strict=True)]
 
 
 def headings(text: str) -> list[tuple[int, int]]:

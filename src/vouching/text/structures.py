@@ -3,22 +3,22 @@
 A row of a table is one piece whose cells have the heads of their columns; a value of JSON or YAML is one piece with its
 key, and has the keys above it as its path, where an object of a list is called by its first short text. A key is read
 as words, and its last one as the unit of a number ("length_m": 4 is 4 m). What code does is not checked. Offsets are
-those of the answer. Not supported: YAML other than "key: value" lines and lists, cells that span rows or columns.
+those of the answer. Not supported: YAML other than "key: value" lines, lists and flows on one line; cells that span.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from vouching.text.clauses import finite_verb
 from vouching.text.json_values import parse_json
-from vouching.text.layout import Row, table_rows
+from vouching.text.layout import Row, csv_lines, table_rows
 from vouching.text.quantities import find_quantities
 from vouching.text.sentences import markup_spans
 
@@ -42,6 +42,14 @@ _FENCE = re.compile(r"[ \t]*(?:`{3,}+|~{3,}+)[ \t]*(?P<name>[\w+-]*)[^\n]*\n")
 """The line that opens a code block."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
 _PAIR = re.compile(r"(?P<indent>[ \t]*)(?P<dash>- +)?(?:(?P<key>[\w \"'-]{1,40}?):(?:[ \t]+|$))?(?P<value>[^\n]*)")
+_FLOW = re.compile(
+    r"""
+    "[^"\\\x00-\x1f]*+" | '[^'\n]*+' | [{}\[\],] | :(?=\s)
+    | [^\s{}\[\],:"'](?:[^\s{}\[\],:]|:(?!\s)|[ \t](?=[^\s{}\[\],:]))*+
+    """,
+    re.VERBOSE,
+)
+"""A part of a flow map or list of YAML: "{plan: Pro, users: [Ann, Bo]}"."""
 _NO_NAMES = frozenset("value fact detail details description answer information note notes".split())
 """Heads of columns that do not name what their cells hold."""
 _TITLED = re.compile(
@@ -49,18 +57,17 @@ _TITLED = re.compile(
     r"(?P<lines>(?:[^\W\d_][^\n:|*]{0,40}:[ \t]+[^\s|][^\n|]{0,79}(?:\n|\Z)){2,})"
 )
 """A line without a stop, and at least two lines "key: value" below it."""
-_COLUMN = re.compile(r"[^\W\d_][\w ()/%°€$-]{0,40}")
-"""The head of a column of CSV."""
 _CAMEL_CASE = re.compile(r"[a-z]{2,}(?:[A-Z][a-zA-Z0-9]*)")
 _HUMP = re.compile(r"(?<=[a-z0-9])[A-Z](?:[a-z]+|[A-Z]*)")
 _NO_UNIT_AFTER = ("per", "in", "of", "no", "a")
 _DEEPEST = 50
 _LONGEST_NAME = 80
-"""Characters of a key or a head in the context of a field; the words after it are left out, so that the contexts of
-many fields do not grow with the length of a key."""
+"""Characters of a key or a head in the context of a field; the words after it are left out."""
 _LONGEST_CONTEXT = 400
 """Characters; the outer keys of a longer one are left out."""
 _PROSE_WORDS = 6
+_PLAIN = ("", "text", "txt", "markdown", "md", "table")
+"""Names of code blocks that may hold a table."""
 _CLOSED = str.maketrans('[]{}\n*_`"', " " * 9)
 
 
@@ -78,18 +85,41 @@ def structured_pieces(answer: str) -> list[Piece]:
         return _with_rest(answer, first, last, whole)
     rows = [row for row in table_rows(answer) if "|" in answer[row.start : row.end]]
     heads = {column: _short(named(answer[slice(*column)])) for column in {c.column for row in rows for c in row.cells}}
-    pieces = sorted([_row(answer, row, heads) for row in rows] + _line_pairs(answer), key=lambda piece: piece.start)
+    marked = markup_spans(answer)
+    fences = [(start, end) for start, end, _ in marked if _FENCE.match(answer, start, end)]
+    blocks = [span for span in _yaml_blocks(answer) if not _overlaps(fences, *span)]
+    inner = [piece for start, end in blocks for piece in _with_rest(answer, start, end, _yaml(answer, start, end))]
+    others = [_row(answer, row, heads) for row in rows] + _line_pairs(answer)
+    others = [piece for piece in others if not _overlaps(blocks, piece.start, piece.end)]
+    pieces = sorted(others + inner, key=lambda piece: piece.start)
     starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
-    for start, end, kind in markup_spans(answer):
-        fence, before = _FENCE.match(answer, start, end), bisect_left(starts, end)
-        if fence:
-            body = _stripped(answer, fence.end(), answer.rindex("\n", start, end))
-            read = {"yaml": _yaml, "yml": _yaml, "csv": _csv}.get(fence["name"].lower())
-            inner = _json(answer, *body) or (read(answer, *body) if read else [])
-            pieces += _with_rest(answer, start, end, inner) if inner else [Piece(start, end, "code")]
-        elif not (before and ends[before - 1] > start):
-            pieces.append(Piece(start, end, kind))
-    return sorted(pieces, key=lambda piece: piece.start)
+    found: list[Piece] = []
+    done = 0  # pieces that are read, or in a block that is read in another way
+    for start, end, kind in marked:
+        first, last = bisect_right(ends, start), bisect_left(starts, end)
+        if fence := _FENCE.match(answer, start, end):
+            found += [*pieces[done:first], *_fenced(answer, fence, end, pieces[first:last])]
+            done = max(done, last)
+        elif first >= last:
+            found.append(Piece(start, end, kind))
+    return sorted([*found, *pieces[done:]], key=lambda piece: piece.start)
+
+
+def _overlaps(spans: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether one of the spans, which are in order, overlaps a stretch."""
+    at = bisect_right(spans, start, key=itemgetter(1))
+    return at < len(spans) and spans[at][0] < end
+
+
+def _fenced(answer: str, fence: re.Match[str], end: int, rows: Sequence[Piece]) -> list[Piece]:
+    """What a code block holds: JSON, YAML or CSV by its fields, a table by its rows, or code."""
+    start, name = fence.start(), fence["name"].lower()
+    body = _stripped(answer, fence.end(), answer.rindex("\n", start, end))
+    read = {"yaml": _yaml, "yml": _yaml, "csv": _csv}.get(name)
+    inner = _json(answer, *body) or (read(answer, *body) if read else [])
+    if not inner and name in _PLAIN and all(start <= row.start and row.end <= end for row in rows):
+        inner = rows
+    return _with_rest(answer, start, end, inner) if inner else [Piece(start, end, "code")]
 
 
 def json_lines(text: str) -> str | None:
@@ -116,7 +146,11 @@ def json_lines(text: str) -> str | None:
 
 
 def _string(token: str) -> str:
-    return str(parse_json(token)) if token.startswith('"') else token
+    """The words of a quoted token; a token of YAML that JSON does not have stays as it is."""
+    try:
+        return str(parse_json(token)) if token.startswith('"') else token.strip("'")
+    except ValueError:
+        return token
 
 
 def named(words: str) -> str:
@@ -193,10 +227,29 @@ def _json(answer: str, start: int, end: int, name_whole: bool = False) -> list[P
         parse_json(answer[start:end])
     except ValueError:
         return []
+    return _nested(answer, [*_TOKEN.finditer(answer, start, end)], (), name_whole)
+
+
+def _flow(answer: str, start: int, end: int, above: Sequence[str], name_whole: bool) -> list[Piece]:
+    """The values of a flow map or list of YAML below the keys above it; none if it is not closed where it ends."""
+    tokens = [*_FLOW.finditer(answer, start, end)]
+    depth, done = 0, start
+    for token in tokens:
+        if answer[done : token.start()].strip():
+            return []
+        done = token.end()
+        depth += (token[0] in "{[") - (token[0] in "}]")
+        if not depth and token is not tokens[-1]:
+            return []
+    depth += bool(answer[done:end].strip())
+    return [] if depth else _nested(answer, tokens, above, name_whole)
+
+
+def _nested(answer: str, tokens: Sequence[re.Match[str]], above: Sequence[str], name_whole: bool) -> list[Piece]:
+    """The values among the tokens of JSON or a flow of YAML, each with its path."""
     fields: list[Piece] = []
-    path: list[tuple[str, str]] = []  # each with its words
+    path = [(name, name) for name in above]  # each with its words
     key: re.Match[str] | None = None
-    tokens = [*_TOKEN.finditer(answer, start, end)]
     for at, token in enumerate(tokens):
         word, following = token[0], tokens[at + 1][0] if at + 1 < len(tokens) else ""
         if word in "{[":
@@ -222,7 +275,12 @@ def _place(token: str) -> tuple[str, str]:
 def _first_text(tokens: Sequence[re.Match[str]], at: int) -> str:
     """What tells an object from others: its first short text before a nested value; "" without one."""
     while at + 2 < len(tokens) and tokens[at + 1][0] == ":" and tokens[at + 2][0] not in "{[":
-        if tokens[at + 2][0].startswith('"') and len(tokens[at + 2][0].split()) < _PROSE_WORDS:
+        is_text = tokens[at + 2][0][0] in "\"'" or tokens[at + 2][0][0].isalpha()
+        if (
+            is_text
+            and tokens[at + 2][0] not in ("true", "false", "null")
+            and len(tokens[at + 2][0].split()) < _PROSE_WORDS
+        ):
             return tokens[at + 2][0]
         at += 4
     return ""
@@ -232,7 +290,7 @@ def _value(answer: str, key: re.Match[str] | None, value: re.Match[str], path: S
     start = key.start() if key else value.start()
     if value[0] in ("null", '""'):
         return Piece(start, value.end(), "fragment")
-    if len(value[0].split()) >= _PROSE_WORDS and finite_verb(value[0]):
+    if value[0].startswith('"') and len(value[0].split()) >= _PROSE_WORDS and finite_verb(value[0]):
         return Piece(value.start() + 1, value.end() - 1, "prose")
     context = _context([words for token, words in path[-_DEEPEST:] if not key or token != value[0]])
     return Piece(start, value.end(), "field", context, _in_words(_string(key[0]), _string(value[0])) if key else "")
@@ -262,42 +320,48 @@ def _in_words(key: str, value: str) -> str:
 
 
 def _pairs_only(answer: str, start: int, end: int) -> list[Piece]:
-    """The fields of an answer that is YAML from its first line to its last: two pairs at least, and no prose.
+    """The fields of an answer that is YAML from its first line to its last: a flow map, or two lines at least."""
+    lines = [line for line in answer[start:end].splitlines() if line.strip()]
+    is_flow = len(lines) == 1 and lines[0].startswith("{") and ": " in lines[0] and "\\" not in lines[0]
+    return _yaml(answer, start, end) if is_flow or (len(lines) > 1 and all(_are_pairs(lines))) else []
 
-    A key without a value has lines below it that are indented further.
-    """
-    lines = [line.rstrip() for line in answer[start:end].splitlines() if line.strip()]
-    pairs = [_PAIR.fullmatch(line) for line in lines]
-    deeper = [len(two) - len(two.lstrip()) > len(one) - len(one.lstrip()) for one, two in pairwise((*lines, ""))]
-    are_pairs = [
-        pair and pair["key"] and not re.search(r"[.!?]$|\*", pair[0]) and (pair["value"] or below)
-        for pair, below in zip(pairs, deeper, strict=True)
-    ]
-    is_short = all(len(line.split()) <= 2 * _PROSE_WORDS for line in lines)
-    return _yaml(answer, start, end) if len(lines) > 1 and is_short and all(are_pairs) else []
+
+def _are_pairs(lines: Sequence[str]) -> list[bool]:
+    """Whether each line is a short "key: value", a key with lines below it that are indented further, or a flow."""
+    found: list[bool] = []
+    for line, following in pairwise((*lines, "")):
+        pair = _PAIR.fullmatch(line.rstrip())
+        short = len(line.split()) <= 2 * _PROSE_WORDS and not re.search(r"[.!?]$|\*", line.rstrip())
+        below = len(following) - len(following.lstrip()) > len(line) - len(line.lstrip())
+        flow = pair is not None and pair["dash"] and re.match(r"\{[\w -]{1,40}: ", pair["value"])
+        found.append(bool(pair and short and (flow or (pair["key"] and (pair["value"] or below)))))
+    return found
+
+
+def _yaml_blocks(answer: str) -> list[tuple[int, int]]:
+    """The paragraphs, or their ends behind a line of prose, that are nested YAML: a key has lines below it."""
+    blocks: list[tuple[int, int]] = []
+    for paragraph in re.finditer(r"[^\n]+(?:\n[^\n]+)*", answer):
+        lines = [*re.finditer(r"[^\n]+", paragraph[0])]
+        are_pairs = _are_pairs([line[0] for line in lines])
+        items = [re.match(r"[ \t]+- [^*.!?:]{1,60}$", line[0]) is not None for line in lines]
+        first = next((at for at, is_pair in enumerate(are_pairs) if is_pair), len(lines))
+        rest = range(first, len(lines))
+        nests = any(re.match(r"[^\s:-][^:]{0,39}:\s*$", lines[at][0]) for at in rest)
+        if nests and first <= 1 and all(are_pairs[at] or items[at] for at in rest) and sum(are_pairs) > 1:
+            blocks.append((paragraph.start() + lines[first].start(), paragraph.end()))
+    return blocks
 
 
 def _csv(answer: str, start: int, end: int) -> list[Piece]:
-    """The rows below a line of heads, with the same number of cells, divided by commas."""
-    lines = [*re.finditer(r"[^\n]+", answer[start:end])]
-    try:
-        heads, *rows = [next(csv.reader([line[0]])) for line in lines] or [[]]
-    except csv.Error:  # a cell that is too long
-        return []
-    if (
-        not rows
-        or len(heads) < 2
-        or not all(map(_COLUMN.fullmatch, heads))
-        or {len(row) for row in rows} != {len(heads)}
-    ):
-        return []
+    """The rows of CSV as fields, and its heads."""
+    head, *rows = csv_lines(answer, start, end) or [(0, 0, [])]
     pieces: list[Piece] = []
-    for line, row in zip(lines[1:], rows, strict=True):
-        cells = [f"[{_key_words(head)}:] {cell}" for head, cell in zip(heads[1:], row[1:], strict=True) if cell.strip()]
-        at, text = start + line.start(), f"| {' | '.join([row[0], *cells])} |"
-        pieces.append(Piece(at, at + len(line[0].rstrip()), "field", text=" ".join(text.split())))
-    first = start + lines[0].start()
-    return [Piece(first, first + len(lines[0][0].rstrip()), "heading"), *pieces]
+    for first, last, row in rows:
+        pairs = zip(head[2][1:], row[1:], strict=True)
+        cells = [row[0], *(f"[{_key_words(name)}:] {cell}" for name, cell in pairs if cell.strip())]
+        pieces.append(Piece(first, last, "field", text=" ".join(f"| {' | '.join(cells)} |".split())))
+    return [Piece(*head[:2], "heading"), *pieces] if pieces else []
 
 
 def _yaml(answer: str, start: int, end: int) -> list[Piece]:
@@ -314,6 +378,12 @@ def _yaml(answer: str, start: int, end: int) -> list[Piece]:
         if pair["key"] and not pair["value"]:
             path.append((indent, _short(_key_words(pair["key"]))))
             continue
+        if pair["value"][:1] in ("{", "["):
+            names = [name for _, name in path] + ([_short(_key_words(pair["key"]))] if pair["key"] else [])
+            at = start + line.start() + pair.start("value")
+            if flow := _flow(answer, at, start + line.start() + pair.end(), names, name_whole=bool(pair["dash"])):
+                fields += flow
+                continue
         first = start + line.start() + pair.start("key" if pair["key"] else "value")
         last = start + line.start() + pair.end()
         value = _string(pair["value"]) if pair["value"].endswith('"') else pair["value"]
