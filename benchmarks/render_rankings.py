@@ -23,9 +23,16 @@ def ranking_lines(records: Sequence[Figures]) -> Iterator[str]:
     for record in records:
         settings = record["settings"]
         made_by = f"`{record['command']}` (mode `{settings['mode']}`, vouching {settings['vouching']})"
-        yield from ("", f"Measured with {made_by} on {record['date']} ({record['machine']}).")
+        yield from ("", f"Measured with {made_by} on {record['date']} ({record['machine']}).{_unshipped(record)}")
         for name, found in record["sets"].items():
             yield from table((f"{name}, `{settings['model']}`", *HEADINGS[1:]), ranking_rows(found))
             yield ""
             yield from (f"- {note}" for note in ranking_notes(found))
     yield NOTE.format(**records[0]["bootstrap"])
+
+
+def _unshipped(record: Figures) -> str:
+    """A sentence on a scorer that nobody else can load."""
+    if not record["settings"]["model"].startswith("discriminative:runs/"):
+        return ""
+    return " The model is not included, and recipes/rank says why its training cannot be repeated exactly."
