@@ -174,10 +174,30 @@ def test_a_short_answer_is_one_claim_with_its_question(answer: str, question: st
     assert found.span.text == answer
 
 
-@pytest.mark.parametrize("question", ["Why?", "Isn't it red?", "Ann asks who runs the firm."])
-def test_a_short_answer_that_does_not_fit_its_question_is_no_claim(question: str) -> None:
-    assert decompose("Ada Berg.", question).claims == ()
-    assert [other.reason for other in decompose("Ada Berg.", question).non_claims] == ["fragment"]
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Why?", "Ada Berg."),
+        ("Isn't it red?", "Ada Berg."),
+        ("Ann asks who runs the firm.", "Ada Berg."),
+        ("Give me the most tablets in 24 hours.", "Eight tablets."),
+        ("How long?", "90 days."),
+        ("Tell me about gift cards.", "GIFT CARDS ARE REFUNDABLE."),
+        ("?", "Geschenkkarten werden innerhalb von 90 Tagen erstattet."),
+    ],
+)
+def test_a_short_answer_that_does_not_fit_its_question_is_judged_as_it_stands(question: str, answer: str) -> None:
+    [found] = decompose(answer, question).claims
+    assert (found.text, found.context) == (answer, "")
+
+
+@pytest.mark.parametrize("assent", ["Sure!", "Of course.", "Absolutely!", "Correct."])
+def test_an_assent_is_a_yes_where_something_is_asked_and_none_where_something_is_asked_for(assent: str) -> None:
+    [found] = decompose(assent, "May dogs swim in the lake?").claims
+    assert found.text == f"{assent.rstrip('.!')} [: dogs may swim in the lake]."
+    [found] = decompose(assent, "May I swim in the lake?").claims
+    assert found.text == f"{assent.rstrip('.!')} [: you may swim in the lake]."
+    assert not decompose(assent, "Can you sum up the report?").claims
 
 
 def test_only_the_opening_of_an_answer_is_joined_with_its_question() -> None:

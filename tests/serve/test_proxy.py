@@ -149,6 +149,22 @@ def test_an_answer_that_abstains_passes_with_its_abstention_or_is_blocked_by_pol
         assert answer.vouch["answers"][0]["abstained"] == ["The text does not mention the fare."]
 
 
+@pytest.mark.parametrize("says", ["Did you know that it opened in 1937?", "I love bridges!", "Hello!"])
+def test_an_answer_without_a_claim_passes_or_is_blocked_by_policy(upstream: Upstream, says: str) -> None:
+    upstream.says = says
+    for unclaimed, text in (("pass", says), ("block", "No.")):
+        with proxy_before(upstream.url, action="block", unclaimed=unclaimed, blocked_text="No.") as url:
+            answer = chat(url)
+        assert (answer.choices[0].message.content, answer.vouch["outcome"]) == (text, "unchecked")
+
+
+def test_a_repair_that_leaves_nothing_is_a_blocked_answer(upstream: Upstream) -> None:
+    upstream.says = "Every museum in Berlin is closed."
+    with proxy_before(upstream.url, action="repair", rest="remove", blocked_text="No.") as url:
+        answer = chat(url)
+    assert (answer.choices[0].message.content, answer.vouch["action"]) == ("No.", "blocked")
+
+
 def test_tool_calls_and_other_paths_pass_unchanged(upstream: Upstream) -> None:
     call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     upstream.tool_calls = [call]
@@ -355,12 +371,14 @@ def test_wrong_settings_are_refused_before_anything_is_served() -> None:
 
 
 def test_a_policy_says_what_it_lets_through() -> None:
-    undocumented, stream = ProxySettings(action="block").gaps
+    undocumented, unclaimed, stream = ProxySettings(action="block").gaps
     assert 'if user messages hold the documents, add "user"' in undocumented
+    assert 'unclaimed = "block"' in unclaimed
     assert 'stream = "held"' in stream
     assert "user messages" not in ProxySettings(action="block", documents=("user",)).gaps[0]
     assert ProxySettings(action="repair").gaps == (stream,)
-    assert ProxySettings(action="block", undocumented="block", stream="held").gaps == ProxySettings().gaps == ()
+    strict = ProxySettings(action="block", undocumented="block", unclaimed="block", stream="held")
+    assert strict.gaps == ProxySettings().gaps == ()
 
 
 def test_the_command_serves_the_policy_of_a_file(upstream: Upstream, tmp_path: Path) -> None:

@@ -170,10 +170,11 @@ class _Found:
         if reason != "question" and abstention_in(sentence.text):
             self._split(sentence)
             return
-        answered = claim_of_answer(self.question, sentence.text) if answers and not reason else None
+        is_yes = reason == "greeting" and needs_question(sentence.text)  # "Sure!", which may be a greeting
+        answered = claim_of_answer(self.question, sentence.text) if answers and (not reason or is_yes) else None
         if answered:
             self.claims.append(Claim(answered, "claim-1", sentence, context=self.question))
-        elif reason or answers or needs_question(sentence.text):
+        elif reason or needs_question(sentence.text):
             self.heading = named(sentence.text.lstrip("# ")) if reason == "heading" else self.heading
             self.non_claims.append(NonClaim(sentence, reason or "fragment"))
         elif (head := self._belongs_to(label, is_item)) and _is_field(sentence.text):

@@ -10,13 +10,14 @@ from vouching.text.clauses import finite_verb
 from vouching.text.framing import statement_of
 from vouching.text.words import FUNCTION_WORDS
 
+_ASSENT = r"sure|certainly|of\s+course|correct|right|exactly|indeed|definitely|absolutely"
 _YES_NO = re.compile(
-    r"\W*(?P<word>yes|no|not(?=\s+(?:yet|at\s+all)\b)|never)\b(?:\s+(?:yet|at\s+all|never))?(?P<joint>\s*[,.:;!–—-]*\s*)"
+    rf"\W*(?P<word>yes|{_ASSENT}|no|not(?=\s+(?:yet|at\s+all)\b)|never)\b(?:\s+(?:yet|at\s+all|never))?(?P<joint>\s*[,.:;!–—-]*\s*)"
     r"(?:(?:never|not\s+yet|not\s+at\s+all)(?=\W*$))?",
     re.IGNORECASE,
 )
 _BARE = re.compile(
-    r"\W*(?:yes|no|not\s+(?:yet|at\s+all)|never|none|correct|right|exactly|indeed|definitely|absolutely)\W*$",
+    rf"\W*(?:yes|{_ASSENT}|no|not\s+(?:yet|at\s+all)|never|none)\W*$",
     re.IGNORECASE,
 )
 _ECHO = re.compile(
@@ -27,6 +28,8 @@ _ECHO = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """A short answer that repeats the auxiliary of its question: "Yes, it is.", "No, they don't."."""
+_REQUEST = re.compile(r"\b(?:can|could|will|would)\s+you\b[^.!?]*\?\W*$", re.IGNORECASE)
+"""What asks for something: "Can you sum it up?"."""
 _CLOSING = re.compile(r"[.!\s]*$")
 _NUMBER_WORDS = frozenset(
     str.split("""none one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -81,10 +84,12 @@ def claim_of_answer(question: str, answer: str) -> str | None:
     """
     words = last_question(question)
     core = answer.strip()
-    if not any(character.isalnum() for character in statement_of(core)):
+    if not needs_question(core) and not any(character.isalnum() for character in statement_of(core)):
         return None  # a citation, or only dots
     said, echo = _YES_NO.match(core), _ECHO.match(core)
     if is_polar(words):
+        if said and re.fullmatch(_ASSENT, said.group("word"), re.IGNORECASE) and _REQUEST.search(question):
+            return None  # "Sure!" states nothing then
         return _of_echo(words, core, echo) if echo else _of_polar(words, core, said)
     if echo:
         return None
@@ -116,7 +121,7 @@ def _of_polar(words: list[str], core: str, said: re.Match[str] | None) -> str | 
     opening = core.split()[0].lower()
     if said is None and opening not in ("only", "not"):
         return None
-    negated = opening == "not" if said is None else said.group("word").lower() != "yes"
+    negated = opening == "not" if said is None else said.group("word").lower() in ("no", "not", "never")
     statement = polar_statement(words, negated=negated)
     if statement is None:
         return None

@@ -77,7 +77,8 @@ def mcp_command(
 ) -> None:
     """Offer the checks to agents as tools, by the Model Context Protocol.
 
-    The tools are verify_claim, verify_response, check_instructions, audit_numbers and find_evidence.
+    The tools are verify_claim, verify_response, verify_conversation, check_context, check_instructions, audit_numbers
+    and find_evidence.
     """
     from vouching.embedded.verify import is_embedded
     from vouching.serve.listening import open_socket, run_app, url_of
@@ -143,7 +144,7 @@ _Action = Annotated[
 ]
 _Unverified = Annotated[
     Literal["pass", "block"] | None,
-    panel(HOW, "--unverified", help="What happens to an answer that could not be judged; default: pass."),
+    panel(HOW, "--unverified", help="What happens to an answer that could not be judged; default: block if the action is, else pass."),
 ]
 _From = Annotated[
     list[str] | None,
@@ -163,6 +164,10 @@ _Undocumented = Annotated[
 _Abstained = Annotated[
     Literal["pass", "block"] | None,
     panel(HOW, "--abstained", help="What happens to an answer that only says that it does not know; default: pass."),
+]
+_Unclaimed = Annotated[
+    Literal["pass", "block"] | None,
+    panel(HOW, "--unclaimed", help="What happens to any other answer without a claim; default: pass."),
 ]
 _Stream = Annotated[
     Literal["after", "held"] | None,
@@ -193,6 +198,7 @@ def proxy_command(
     unverified: _Unverified = None,
     undocumented: _Undocumented = None,
     abstained: _Abstained = None,
+    unclaimed: _Unclaimed = None,
     stream: _Stream = None,
     model: _ProxyModel = None,
     ledger: _Ledger = None,
@@ -214,6 +220,7 @@ def proxy_command(
             "stream": stream,
             "undocumented": undocumented,
             "abstained": abstained,
+            "unclaimed": unclaimed,
             "documents": json.dumps(documents) if documents else None,
         }
         overrides = [f"proxy.{name}={value}" for name, value in given.items() if value is not None]

@@ -122,10 +122,12 @@ class Guard:
         except VouchError as error:
             return self.undecided(text, str(error))
         if not report.findings:
-            block = settings.abstained == "block" and bool(report.abstained)
-            return self._final("unchecked", block, text, report, report.without_claims)
+            block = settings.abstained if report.abstained else settings.unclaimed
+            return self._final("unchecked", block == "block", text, report, report.without_claims)
         if report.passed is False:
             if settings.action == "repair" and report.revised_response is not None:
+                if not report.revised_response.strip():
+                    return self._final("failed", True, text, report, "nothing is left of the answer")
                 return Decision("failed", "repaired", report.revised_response, report)
             return self._final("failed", settings.action == "block", text, report)
         if report.passed is None:

@@ -31,6 +31,8 @@ class ProxySettings:
     """What happens to an answer to a request without documents, which is not checked."""
     abstained: Literal["pass", "block"] = "pass"
     """What happens to an answer that makes no claim and only says that it does not know."""
+    unclaimed: Literal["pass", "block"] = "pass"
+    """What happens to any other answer without a claim: a greeting, a question, an opinion, advice, code."""
     documents: tuple[Origin, ...] = ORIGINS
     """What counts as documents. With "user", whatever the user asserts supports the answer."""
     forward_documents: bool = False
@@ -65,7 +67,7 @@ class ProxySettings:
     @property
     def blocks(self) -> bool:
         """Whether a verdict, or the lack of one, can block an answer."""
-        return self.blocks_unverified or "block" in (self.action, self.abstained)
+        return self.blocks_unverified or "block" in (self.action, self.abstained, self.unclaimed)
 
     @property
     def blocks_unverified(self) -> bool:
@@ -80,6 +82,8 @@ class ProxySettings:
             where = ", ".join(self.documents)
             users = "" if "user" in self.documents else '; if user messages hold the documents, add "user" to documents'
             found.append(f'a request without documents ({where}) is answered unchecked: undocumented = "block"{users}')
+        if self.action == "block" and self.unclaimed == "pass":
+            found.append('an answer without a claim, such as a question or code, passes unchecked: unclaimed = "block"')
         if self.action != "annotate" and self.stream == "after":
             found.append('a stream passes as it is, and only its last event has the verdict: stream = "held"')
         return tuple(found)
