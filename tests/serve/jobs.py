@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def notes_its_number(seen: Path) -> None:
     """Adds the number of its process to a file."""
     with seen.open("a") as file:
         file.write(f"{os.getpid()}\n")
+
+
+def sleeps(seconds: float) -> None:
+    """Takes a while."""
+    time.sleep(seconds)
+
+
+def works(seconds: float, deadline: Deadline) -> int:
+    """Computes for so much processor time, and tells which process did it."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return os.getpid()
 
 
 def fails(kind: type[Exception], *arguments: object) -> None:

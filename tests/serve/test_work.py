@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import Callable
 from functools import partial
@@ -129,6 +130,62 @@ def test_every_process_loads_what_jobs_need_before_anybody_asks(tmp_path: Path) 
         time.sleep(0.05)
     loaded = seen.read_text().split()
     assert loaded == [str(first), str(result(pool, jobs.process_number))]
+    pool.close()
+
+
+def test_a_process_that_starts_more_slowly_than_a_deadline_is_not_ended_and_answers_later() -> None:
+    pool, others = Pool(threads=1, queue=1), children()
+    pool.start(partial(jobs.sleeps, 3.0))
+    started = children() - others
+    for _ in range(3):
+        with pytest.raises(ModelDeadlineError):
+            result(pool, jobs.process_number, 0.2)
+    assert {result(pool, jobs.process_number)} == started == children() - others
+    pool.close()
+
+
+def test_two_jobs_that_never_end_do_not_stop_short_ones_and_a_third_is_refused_while_others_wait() -> None:
+    pool = Pool(threads=1, queue=8)
+    result(pool, jobs.process_number)
+
+    async def all_at_once() -> None:
+        long = [asyncio.ensure_future(pool.run_apart(jobs.endless, Deadline(START_SECONDS))) for _ in range(2)]
+        for _ in range(3):
+            await asyncio.sleep(1.5)
+            assert await pool.run_apart(jobs.process_number, Deadline(START_SECONDS))
+        assert not any(one.done() for one in long)
+        third = asyncio.ensure_future(pool.run_apart(jobs.endless, Deadline(START_SECONDS)))
+        await asyncio.sleep(0.5)
+        assert await pool.run_apart(jobs.process_number, Deadline(START_SECONDS))
+        with pytest.raises(ServerUnavailableError, match="takes long"):
+            await third
+        for one in long:
+            one.cancel()
+
+    asyncio.run(all_at_once())
+    pool.close()
+
+
+def test_long_jobs_take_turns_and_each_is_answered() -> None:
+    pool = Pool(threads=1, queue=8)
+
+    async def all_at_once() -> list[int]:
+        long, short = partial(jobs.works, 2.0), jobs.process_number
+        return await asyncio.gather(
+            *(pool.run_apart(job, Deadline(START_SECONDS)) for job in (long, long, short, short))
+        )
+
+    assert all(asyncio.run(all_at_once()))
+    assert not pool.taken
+    pool.close()
+
+
+def test_an_idle_process_that_was_killed_costs_no_caller_an_error() -> None:
+    pool = Pool(threads=1, queue=1)
+    first = result(pool, jobs.process_number)
+    os.kill(int(str(first)), signal.SIGKILL)
+    os.waitid(os.P_PID, int(str(first)), os.WEXITED | os.WNOWAIT)  # it has ended, and its status is still to be read
+    assert result(pool, jobs.process_number) not in (None, first)
     pool.close()
 
 

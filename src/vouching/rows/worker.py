@@ -84,6 +84,7 @@ class Process:
         # Ctrl-C.
         places = os.pathsep.join(place for place in sys.path if place)
         self._link, theirs = Pipe()
+        self._is_ready = self._is_paused = False
         command = "from vouching.rows.worker import main; main()"
         try:
             with theirs:
@@ -99,6 +100,33 @@ class Process:
             raise WorkerError(f"a worker process cannot be started: {error.strerror or error}") from None
         with suppress(OSError):  # one that ended at once is reported by the first request
             self._link.send(make)
+
+    def wait_until_ready(self, seconds: float, needed: Callable[[], bool]) -> None:
+        """Wait until the work is made, so that none of its time is that of a request.
+
+        Args:
+            seconds: how long to wait.
+            needed: asked now and then; once it says no, the wait ends.
+
+        Raises:
+            TimeoutError: it is not ready, or not needed; the process goes on and can be used later.
+            WorkerError: the process has ended.
+        """
+        until = time.monotonic() + seconds
+        try:
+            while not self._is_ready:
+                if self._link.poll(_LOOK_SECONDS):
+                    self._is_ready = self._link.recv()[0] == "ready"
+                elif time.monotonic() > until or not needed():
+                    raise TimeoutError
+        except TimeoutError:
+            raise
+        except (OSError, EOFError):
+            raise WorkerError(f"a worker process ended unexpectedly ({self._how_it_ended()})") from None
+
+    def has_ended(self) -> bool:
+        """Whether the process no longer runs."""
+        return self._process.poll() is not None
 
     def ask(
         self,
@@ -130,7 +158,7 @@ class Process:
                     return value
                 if kind == "refusal":
                     raise WorkerError(value)
-                if hear is not None:
+                if kind == "note" and hear is not None:
                     hear(value)
         except TimeoutError:
             raise
@@ -139,12 +167,19 @@ class Process:
 
     def _wait(self, until: float | None, needed: Callable[[], bool] | None) -> None:
         """Wait for a message. Raises TimeoutError if none came in time."""
+        left = False
         while not self._link.poll(None if until is None and needed is None else _LOOK_SECONDS):
             if until is not None and time.monotonic() > until:
                 raise TimeoutError
-            if needed is not None and not needed():
+            if needed is not None and not needed() and not left:
                 self._link.send(None)
-                needed = None
+                left = True
+
+    def pause(self, paused: bool) -> None:
+        """Stop the process until it is told to go on, or let it go on."""
+        if paused != self._is_paused:
+            self._process.send_signal(signal.SIGSTOP if paused else signal.SIGCONT)
+            self._is_paused = paused
 
     def kill(self) -> None:
         """End the process now; a pending :meth:`ask` raises."""
@@ -230,6 +265,7 @@ def _answer(link: Connection) -> None:
     work: Answering | None = None
     with suppress(VouchError):  # the first request says what is wrong
         work = make()
+    link.send(("ready", None))
     while True:
         request = link.recv()
         if request is None:  # the caller left when the answer was already on its way

@@ -4,7 +4,8 @@ A request that finds the pool and its queue full is refused at once, with the ti
 that grows only makes every caller time out. Work that only waits, as for a language model, runs in a thread, which
 cannot be stopped: it looks at its :class:`Deadline` between claims, and its place stays taken until it ends. Work that
 computes runs in a process (:meth:`Pool.run_apart`), which is ended when its time is over. Work that takes longer than
-most gives its place to others, so that one caller's long texts do not hold up another's short ones.
+most gives its place to others, and is paused if there is none aside, so that one caller's long texts do not hold up
+another's short ones.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from contextvars import copy_context
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
-from threading import Lock, Semaphore
-from typing import Any, TypeAlias, TypeVar
+from threading import Condition, Lock, Semaphore
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from vouching.client.problems import Problem, error_of, problem_of
 from vouching.errors import InputError, ModelDeadlineError, ServerUnavailableError, VouchError
@@ -97,7 +98,7 @@ class Pool:
 
     Args:
         threads: requests at the same time. As many more, but not more than there are cores, may go on that have taken
-            longer than most.
+            longer than most, and as many of these are paused while others wait.
         queue: requests that may wait.
         memory_bytes: most memory of a process that works apart; 0 for no limit.
         processes: those that work apart at the same time, besides those that take longer than most; 0 for as many as
@@ -114,12 +115,14 @@ class Pool:
         self.queue = queue
         self.taken = 0
         """Requests that are judged or wait."""
+        self._at_work = 0
+        """Those of them that have or had a place."""
         self._lock = Lock()
         self._seconds = 0.05
         aside = min(threads, cores())
-        self._places, self._aside = Semaphore(threads), Semaphore(aside)
-        self._executor = ThreadPoolExecutor(threads + aside, "vouch-judge")
-        self._processes = _Processes((processes or min(threads, cores())) + aside, memory_bytes)
+        self._places = _Places(threads, aside)
+        self._executor = ThreadPoolExecutor(threads + 2 * aside, "vouch-judge")
+        self._processes = _Processes((processes or min(threads, cores())) + 2 * aside, memory_bytes)
 
     @property
     def retry_after(self) -> int:
@@ -190,13 +193,17 @@ class Pool:
                 deadline.leave()
 
     def _timed(self, work: Callable[[_Place], T], deadline: Deadline) -> T:
-        place = _Place(self._places, self._aside)
+        place = _Place(self._places, lambda: self.taken > self._at_work)
         place.take(deadline)
         started = time.perf_counter()
+        with self._lock:
+            self._at_work += 1
         try:
             deadline.look()
             return work(place)
         finally:
+            with self._lock:
+                self._at_work -= 1
             place.give_back()
             self._seconds += _WEIGHT * (time.perf_counter() - started - self._seconds)
 
@@ -205,27 +212,66 @@ class Pool:
             self.taken -= 1
 
 
-class _Place:
-    """A place among those that work, or, for work that takes long, among fewer aside."""
+class _Places:
+    """Places for work, and fewer aside for work that takes longer than most."""
 
-    def __init__(self, usual: Semaphore, aside: Semaphore) -> None:
-        self._usual, self._aside = usual, aside
-        self._held = usual
+    def __init__(self, usual: int, aside: int) -> None:
+        self.usual, self.aside, self.paused = usual, aside, 0
+        """Those that are free, and the work that waits for one to go on."""
+        self.most_paused = aside
+        self.changed = Condition()
+
+
+class _Place:
+    """The place of one piece of work.
+
+    Args:
+        places: those of the pool.
+        others_wait: whether work waits for a place.
+    """
+
+    def __init__(self, places: _Places, others_wait: Callable[[], bool]) -> None:
+        self._places, self._others_wait = places, others_wait
+        self._held: Literal["usual", "aside", "paused"] | None = None
 
     def take(self, deadline: Deadline) -> None:
         """Wait for a place. Raises ModelDeadlineError if none is free in time."""
-        if not self._usual.acquire(timeout=deadline.remaining):
-            raise too_late(deadline.seconds)
+        with self._places.changed:
+            if not self._places.changed.wait_for(lambda: self._places.usual, deadline.remaining):
+                raise too_late(deadline.seconds)
+            self._hold("usual")
 
-    def step_aside(self) -> None:
-        """Let others have the place, if there is one aside."""
-        if self._held is self._usual and self._aside.acquire(blocking=False):
-            self._held = self._aside
-            self._usual.release()
+    def may_go_on(self) -> bool:
+        """Whether work that takes long may go on: aside, or in its place if nobody else waits for that.
+
+        Raises ServerUnavailableError if others wait, and enough such work waits already to go on.
+        """
+        with self._places.changed:
+            if self._held == "usual" and not self._others_wait():
+                return True
+            if self._held != "aside" and self._places.aside:
+                self._hold("aside")
+            elif self._held == "paused" and self._places.usual and not self._others_wait():
+                self._hold("usual")
+            elif self._held == "usual":
+                if self._places.paused == self._places.most_paused:
+                    raise ServerUnavailableError("other work that takes long is before this: try again later", 5, 503)
+                self._hold("paused")
+            return self._held != "paused"
 
     def give_back(self) -> None:
         """Leave."""
-        self._held.release()
+        with self._places.changed:
+            self._hold(None)
+
+    def _hold(self, held: Literal["usual", "aside", "paused"] | None) -> None:
+        places, change = self._places, ((self._held, 1), (held, -1))
+        for place, free in change:
+            places.usual += free if place == "usual" else 0
+            places.aside += free if place == "aside" else 0
+            places.paused -= free if place == "paused" else 0
+        self._held = held
+        places.changed.notify_all()
 
 
 class _Processes:
@@ -234,6 +280,7 @@ class _Processes:
     def __init__(self, most: int, memory_bytes: int) -> None:
         self.ready: Ready | None = None
         self._memory_bytes = memory_bytes
+        self._most = most
         self._free = Semaphore(most)
         self._all: set[Process] = set()
         self._idle: list[Process] = []
@@ -245,7 +292,7 @@ class _Processes:
         if not self._free.acquire(timeout=deadline.remaining):
             raise too_late(deadline.seconds)
         try:
-            return self._result(self._take(), job, deadline, show, place)
+            return self._result(self._ready_one(deadline), job, deadline, show, place)
         finally:
             self._free.release()
 
@@ -270,7 +317,8 @@ class _Processes:
 
         def is_wanted() -> bool:
             if time.monotonic() - started > _SHORT_SECONDS:
-                place.step_aside()
+                process.pause(deadline.is_wanted() and not place.may_go_on())
+                self._have_idle()
             return deadline.is_wanted()
 
         answered = False
@@ -287,6 +335,7 @@ class _Processes:
             raise ServerUnavailableError(f"{error}: send shorter texts, or try again", 1, 503) from None
         finally:
             if answered:
+                process.pause(False)
                 with self._lock:
                     self._idle.append(process)
             else:
@@ -299,11 +348,33 @@ class _Processes:
             raise Rejected(result.detail, result.status) if own else error_of(asdict(result))
         return result
 
-    def _take(self) -> Process:
+    def _ready_one(self, deadline: Deadline) -> Process:
+        """A process that is ready for a job. One that is not ready in time goes on with its start."""
+        while True:
+            with self._lock:
+                if self._closed:
+                    raise stopping()
+                process = self._idle.pop() if self._idle else self._started()
+            try:
+                process.wait_until_ready(deadline.remaining, deadline.is_wanted)
+            except TimeoutError:
+                with self._lock:
+                    self._idle.append(process)
+                raise too_late(deadline.seconds) from None
+            except WorkerError as error:
+                self._end(process)
+                if self._closed:
+                    raise stopping() from None
+                raise ServerUnavailableError(f"{error}: try again", 1, 503) from None
+            if not process.has_ended():
+                return process
+            self._end(process)
+
+    def _have_idle(self) -> None:
+        """Start a process if none is idle and all that may be are not there yet, so that the next job need not wait."""
         with self._lock:
-            if self._closed:
-                raise stopping()
-            return self._idle.pop() if self._idle else self._started()
+            if not self._closed and not self._idle and len(self._all) < self._most:
+                self._idle.append(self._started())
 
     def _started(self) -> Process:
         try:
