@@ -50,18 +50,17 @@ def is_in_process(name: str) -> bool:
 def nearest_name(name: str, others: Sequence[str] = ()) -> str:
     """The end of a message about an unknown model: the name that may be meant, of a language model or of ``others``.
 
-    >>> nearest_name("opnai:gpt-5"), nearest_name("embeded", ["embedded"]), nearest_name("qwen")
-    ("; did you mean 'openai/gpt-5'?", "; did you mean 'embedded'?", '')
+    >>> nearest_name("opnai:gpt-5"), nearest_name("embeded:rule", ["embedded", "embedded:rules"]), nearest_name("qwen")
+    ("; did you mean 'openai/gpt-5'?", "; did you mean 'embedded:rules'?", '')
     """
     if re.fullmatch(r"[\w.-]+(:\d+)?/\S*#\S+", name):
         return hint([f"http://{name}"])
     kind, *rest = re.split("[:/]", name, maxsplit=1)
     forms = {"openai": "openai/", "local": "local:", "vllm": "vllm:"}
     forms |= {other: f"{other}:" for other in others if ":" not in other}
-    if rest and rest[0]:
+    near = get_close_matches(name, others, n=1, cutoff=0.8)
+    if rest and rest[0] and not near:
         near = [f"{forms[one]}{rest[0]}" for one in get_close_matches(kind.lower(), forms, n=1, cutoff=0.75)]
-    else:
-        near = get_close_matches(name, others, n=1, cutoff=0.8)
     return hint([one for one in near if one != name])
 
 

@@ -105,7 +105,11 @@ class Proxy:
             raise RefusedError(415, "the body of a request whose answer is checked must not be compressed")
         body = parsed_object(raw, self.settings.blocks) if guarded else None
         if guarded and body is None and self.settings.blocks:
-            raise RefusedError(400, "the body of a request whose answer may be blocked must be a JSON object in UTF-8")
+            raise RefusedError(
+                400,
+                "the body of a request whose answer may be blocked must be a JSON object in UTF-8, with each key once and "
+                "without NaN or Infinity",
+            )
         if body is not None:
             try:
                 asked = read_request(body, self.settings.documents)
