@@ -107,8 +107,8 @@ class Proxy:
         if guarded and body is None and self.settings.blocks:
             raise RefusedError(
                 400,
-                "the body of a request whose answer may be blocked must be a JSON object in UTF-8, with each key once and "
-                "without NaN or Infinity",
+                "the body of a request whose answer may be blocked must be a JSON object in UTF-8, with each key once "
+                "and without NaN or Infinity",
             )
         if body is not None:
             try:
