@@ -8,7 +8,7 @@ from statistics import fmean
 
 from render_tables import Figures, interval, origin, table
 
-WINDOW = 5
+WINDOW = 10
 """Steps of a line."""
 SETS = {"contrast": "contrast corpus, part dev"}
 
@@ -33,9 +33,15 @@ def judge_lines(records: Sequence[Figures]) -> Iterator[str]:
         columns = ("set", "asked", "readable", "right", "Attributable of the readable >", "tokens >", "seconds >")
         yield from table(columns, rows)
         yield ""
-    counts = " and ".join(dict.fromkeys(str(record["figures"][0]["rows"]) for record in records))
+    figures = [one for record in records for one in record["figures"]]
+    sizes = {
+        name: dict.fromkeys(one["rows"] for one in figures if one["set"] == name)
+        for one in figures
+        for name in [one["set"]]
+    }
+    counts = ", ".join(f"{' and '.join(map(str, rows))} of {SETS.get(name, name)}" for name, rows in sizes.items())
     yield (
-        f"A sample of {counts} rows of each set, by label, asked one after another. Shares have Wilson's 95 % "
+        f"Samples by label ({counts}), asked one after another. Shares have Wilson's 95 % "
         "intervals; a reply that cannot be read counts as not right, and a coin would be right half of the time. Raw: "
         "once, without a schema. Retry: an unreadable reply is asked for once more, with its fault, unless it was cut. "
         f"Schema: the server keeps the reply to the schema. Replies are cut at {records[0]['max_tokens']} tokens, "

@@ -1,6 +1,6 @@
 """Small language models as judges: whether their replies can be read, whether they are right, and what they cost.
 
-    VOUCH_DATA=... python benchmarks/small_models.py MODEL [--rows 200] [--sets seva_fever,fever_symmetric,contrast]
+    VOUCH_DATA=... python benchmarks/small_models.py MODEL [--rows 200] [--sets seva_fever,fever_symmetric,contrast:60]
         [--style label] [--max-tokens 1024] [--output runs/small_models] [--result benchmarks/results/small_models.json]
 
 MODEL is a name such as http://localhost:8080/v1#smollm2. The rows are a sample by label of the test part of public
@@ -139,7 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("--rows", type=int, default=200)
-    parser.add_argument("--sets", default="seva_fever,fever_symmetric,contrast")
+    parser.add_argument("--sets", default="seva_fever,fever_symmetric,contrast", help="NAME or NAME:ROWS, by commas")
     parser.add_argument("--style", default="label", choices=("label", "structured"))
     parser.add_argument("--max-tokens", type=int, default=1024, help="longest reply; a longer one is cut")
     parser.add_argument("--output", type=Path, default=Path("runs/small_models"))
@@ -147,9 +147,10 @@ def main() -> None:
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
     found: list[dict[str, Any]] = []
-    for name in given.sets.split(","):
+    for name, _, count in (one.partition(":") for one in given.sets.split(",")):
+        rows = int(count or given.rows)
         for form in FORMS:
-            found.append(measure(given.model, form, given.style, name, given.rows, given.output, given.max_tokens))
+            found.append(measure(given.model, form, given.style, name, rows, given.output, given.max_tokens))
             shown = (
                 f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in found[-1].items()
             )

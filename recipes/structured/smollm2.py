@@ -40,7 +40,9 @@ WORDS = 14
 SFT, PROMPTS, HELD_OUT = 64, 256, 64
 """Rows of each kind; no row is in two."""
 OUT, RESULT = Path("runs/smollm2"), Path("benchmarks/results/smollm2_grpo.json")
-SAMPLED = Sampling(112, 1.0, top_p=0.95, seed=0)
+MEASURED = (20, 40, 60)
+"""Steps of GRPO whose weights answer the held-out prompts; chosen before the run."""
+SAMPLED = Sampling(160, 1.0, top_p=0.95, seed=0)
 """As in smollm2-grpo.toml."""
 
 
@@ -62,7 +64,7 @@ def make(weights: Path) -> None:
 def measure() -> None:
     """Write the figures."""
     runs = ("sft", "grpo")
-    weights = {"sft": OUT / "sft/model", **{f"grpo {n}": OUT / f"grpo/checkpoints/checkpoint-{n}" for n in (15, 20)}}
+    weights = {"sft": OUT / "sft/model", **{f"grpo {n}": OUT / f"grpo/checkpoints/checkpoint-{n}" for n in MEASURED}}
     names = (
         "step",
         "loss",
