@@ -28,6 +28,8 @@ from tests.serve.served import BRIDGE
 from vouching import Client, VouchError
 from vouching.cli.app import app_for
 from vouching.ledger import open_ledger
+from vouching.serve import workers
+from vouching.serve.policy import JudgeSettings, Policy
 from vouching.serve.workers import END_SECONDS
 from vouching.types.ledger import Filters
 
@@ -256,3 +258,59 @@ def test_after_a_kill_of_the_parent_no_process_answers_and_the_next_start_remove
         assert not [*tmp_path.glob("vouch-serve-*/sources/*")]
         again.terminate()
         again.wait(60)
+
+
+def started(temp: Path, monkeypatch: pytest.MonkeyPatch, on_lock: Callable[[], object] = lambda: None) -> None:
+    """Start a server with this temporary folder, up to where it would answer; each lock calls ``on_lock`` before."""
+    given = workers.flock
+
+    def lock(file: Any, how: int) -> None:
+        on_lock()
+        given(file, how)
+
+    for name in ("VOUCH_SERVE_POLICY", "VOUCH_SERVE_FOLDER"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(workers, "flock", lock)
+    monkeypatch.setattr(workers, "run_server", print)
+    monkeypatch.setattr(workers.tempfile, "tempdir", str(temp))
+    with socket.socket() as listening:
+        workers.serve(Policy(judges={"default": JudgeSettings("embedded:rules")}), listening)
+
+
+def test_a_start_removes_what_a_server_left_and_touches_nothing_that_others_can_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diary, temp = tmp_path / "diary.txt", tmp_path / "temp"
+    diary.write_text("Dear diary", encoding="utf-8")
+    temp.mkdir()
+    for name, mode in (("left", 0o700), ("open", 0o777), ("link", 0o700), ("pipe", 0o700), ("folder", 0o700)):
+        folder = temp / f"vouch-serve-{name}"
+        folder.mkdir()
+        folder.chmod(mode)
+    for name in ("left", "open"):
+        (temp / f"vouch-serve-{name}" / "server.lock").write_text("kept", encoding="utf-8")
+    (temp / "vouch-serve-link" / "server.lock").symlink_to(diary)
+    os.mkfifo(temp / "vouch-serve-pipe" / "server.lock")
+    (temp / "vouch-serve-folder" / "server.lock").mkdir()
+    (tmp_path / "elsewhere").mkdir(0o700)
+    (tmp_path / "elsewhere" / "server.lock").touch()
+    (temp / "vouch-serve-away").symlink_to(tmp_path / "elsewhere")
+    ends_a_wait = threading.Timer(30, lambda: os.open(temp / "vouch-serve-pipe" / "server.lock", os.O_RDWR))
+    ends_a_wait.start()
+    started(temp, monkeypatch)
+    assert ends_a_wait.is_alive(), "the start waited for somebody to read the pipe"
+    ends_a_wait.cancel()
+    assert diary.read_text(encoding="utf-8") == "Dear diary"
+    assert (temp / "vouch-serve-open" / "server.lock").read_text(encoding="utf-8") == "kept"
+    assert (tmp_path / "elsewhere" / "server.lock").exists()
+    assert sorted(one.name for one in temp.iterdir()) == [
+        f"vouch-serve-{name}" for name in ("away", "folder", "link", "open", "pipe")
+    ]
+
+
+def test_a_server_that_starts_meanwhile_never_shows_a_lock_that_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[bool] = []
+    started(tmp_path, monkeypatch, lambda: shown.append(bool([*tmp_path.glob("*/server.lock")])))
+    assert shown == [False]

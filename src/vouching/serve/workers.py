@@ -9,10 +9,11 @@ import os
 import re
 import shutil
 import socket
+import stat
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
@@ -65,8 +66,9 @@ def serve(policy: Policy, listening: socket.socket) -> None:
     Raises as :func:`vouching.serve.app.build_app`.
     """
     _remove_left()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, (Path(folder) / _LOCK).open("wb") as lock:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, (Path(folder) / "new.lock").open("wb") as lock:
         flock(lock, LOCK_EX)
+        Path(lock.name).rename(Path(folder) / _LOCK)  # it has this name only while held: another server may look now
         os.environ[_POLICY] = _policy_json(policy)
         os.environ[_FOLDER] = folder
         if policy.serve.workers == 1:
@@ -103,11 +105,22 @@ class _Supervisor(Multiprocess):
 
 
 def _remove_left() -> None:
-    """Remove the folders, with the uploaded texts, of servers that were killed: their lock is free."""
-    for lock in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
-        with suppress(OSError), lock.open("wb") as file:
-            flock(file, LOCK_EX | LOCK_NB)
-            shutil.rmtree(lock.parent)
+    """Remove the folders, with the uploaded texts, of this user's servers that were killed: their lock is free.
+
+    Anyone may put something into the temporary folder: nothing there is followed, waited for or written.
+    """
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError), ExitStack() as opened:
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            opened.callback(os.close, held)
+            found = os.fstat(held)
+            if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+                continue
+            lock = os.open(_LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=held)
+            opened.callback(os.close, lock)
+            if stat.S_ISREG(os.fstat(lock).st_mode):
+                flock(lock, LOCK_EX | LOCK_NB)
+                shutil.rmtree(folder)
 
 
 def _end_soon() -> None:
