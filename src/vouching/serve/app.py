@@ -141,7 +141,7 @@ def _invalid_words(errors: Any) -> str:
     >>> _invalid_words([{"loc": ("body", "claim"), "msg": "Field required", "type": "missing", "input": {}}])
     'claim is missing: see /openapi.json for the fields'
     """
-    first = errors[0]
+    first = max((one for one in errors if one["loc"][:2] == errors[0]["loc"][:2]), key=lambda one: len(one["loc"]))
     place = shorten(".".join(str(part) for part in first["loc"][1:]), 200) or "the body"
     if first["type"] == "missing":
         return f"{place} is missing: see /openapi.json for the fields"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from vouching.evidence_windows import JudgedWindow
 from vouching.inputs import check_texts, each_of
@@ -16,6 +17,11 @@ from vouching.types.ledger import LedgerRow
 
 BRIDGE = {"text": "The bridge opened to traffic in 1973. It has three towers.", "id": "bridge.txt"}
 """The source of the examples."""
+_Member = TypeVar("_Member")
+FIRST: Any = Field(fail_fast=True)
+"""Only the first wrong member is reported: each report takes much memory and time."""
+Many: TypeAlias = Annotated[list[_Member], FIRST]
+_MOST_FIELDS = 100
 
 
 def example(fields: Any) -> ConfigDict:
@@ -29,11 +35,20 @@ def _valid(value: Any) -> Any:
     return value
 
 
+def _few(value: Any) -> Any:
+    """``value``, unless it has more fields than any request: each that is unknown would be reported."""
+    if isinstance(value, dict) and (number := len(cast("dict[str, Any]", value))) > _MOST_FIELDS:
+        words = "must have at most {most} fields, has {number}"
+        raise PydanticCustomError("too_many_fields", words, {"most": _MOST_FIELDS, "number": f"{number:,}"})
+    return cast("Any", value)
+
+
 class Body(BaseModel):
     """A request."""
 
     model_config = ConfigDict(extra="forbid")
     _texts = model_validator(mode="before")(_valid)
+    _size = model_validator(mode="before")(_few)
 
 
 class FilteredBody(BaseModel):
@@ -41,6 +56,7 @@ class FilteredBody(BaseModel):
 
     model_config = Body.model_config
     _texts = model_validator(mode="before")(_valid)
+    _size = model_validator(mode="before")(_few)
     stream: str | None = None
     caller: str | None = None
     model: str | None = None
@@ -66,8 +82,15 @@ class GivenSource(Body):
     url: str = Field("", description="Where it is, if known; it is never fetched.")
 
 
+def _text_or_object(value: Any) -> Any:
+    if not isinstance(value, str | dict | GivenSource):
+        raise PydanticCustomError("source_type", 'must be a text, or an object with "text" or "digest"')
+    return cast("Any", value)
+
+
+AnySource: TypeAlias = Annotated[str | GivenSource, BeforeValidator(_text_or_object)]
 Sources: TypeAlias = Annotated[
-    list[str | GivenSource],
+    Many[AnySource],
     BeforeValidator(each_of),
     Field(
         default_factory=list,
@@ -83,7 +106,7 @@ class CheckBody(Body):
     """A claim, or a list of claims, and the sources of them all."""
 
     model_config = example({"claim": "The bridge opened in 1937.", "sources": [BRIDGE]})
-    claim: str | list[str] = Field(description="A statement, or a list of statements; a list is answered by a list.")
+    claim: str | Many[str] = Field(description="A statement, or a list of statements; a list is answered by a list.")
     sources: Sources
     question: str | None = Field(None, description="What the claim answers; used only to find sources.")
     judge: Judge = "default"
@@ -95,11 +118,11 @@ class PairsBody(Body):
     model_config = example(
         {"docs": [{"doc_id": "bridge.txt", "text": BRIDGE["text"]}], "claims": ["It opened in 1937."]}
     )
-    docs: list[str | GivenSource] = Field(
+    docs: Many[AnySource] = Field(
         validation_alias=AliasChoices("docs", "documents", "sources", "contexts"),
         description="A document for each claim.",
     )
-    claims: list[str] = Field(description="The statements.")
+    claims: Many[str] = Field(description="The statements.")
     max_words: int = Field(PASSAGE_WORDS, ge=MIN_WORDS, description="Maximal number of words of a window.")
     judge: Judge = "default"
 
@@ -121,7 +144,7 @@ class ResponseBody(Body):
     model_config = example(
         {"response": "It opened in 1937. It has three towers.", "sources": [BRIDGE], "repair": "mark"}
     )
-    response: str | dict[str, Any] | list[dict[str, Any]] = Field(
+    response: str | dict[str, Any] | Many[dict[str, Any]] = Field(
         description="The text to check, or an answer with citations as the API of OpenAI or Anthropic returns it."
     )
     sources: Sources
@@ -186,7 +209,7 @@ class FollowBody(Body):
     method: Literal["rules", "checklist", "holistic"] = Field(
         "rules", description="Exact rules; or, with a judge that is a language model, item by item or as a whole."
     )
-    checklist: list[str | dict[str, Any]] | None = Field(None, description="The items; null: found or generated.")
+    checklist: Many[str | dict[str, Any]] | None = Field(None, description="The items; null: found or generated.")
     sources: Sources
     judge: Judge = "default"
 
@@ -206,7 +229,7 @@ class RankBody(Body):
 
     model_config = example({"question": "When did it open?", "answers": ["In 1937.", "In 1973."], "sources": [BRIDGE]})
     question: str = Field(description="What was asked.")
-    answers: list[str] = Field(min_length=1, description="The answers to rank.")
+    answers: Many[str] = Field(min_length=1, description="The answers to rank.")
     sources: Sources
     judge: Judge = "default"
 
@@ -242,11 +265,11 @@ class RewardBody(BaseModel):
         },
     )
     _texts = model_validator(mode="before")(_valid)
-    rows: list[dict[str, Any]] | None = Field(None, description="The rows, with the columns that the method reads.")
+    rows: Many[dict[str, Any]] | None = Field(None, description="The rows, with the columns that the method reads.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the reward.")
-    query: list[str] | None = Field(None, description="OpenRLHF: prompt and reply together, one text per reply.")
-    prompts: list[str] | None = Field(None, description="OpenRLHF: the prompts, which are taken off the queries.")
-    labels: list[str | dict[str, Any] | None] | None = Field(
+    query: Many[str] | None = Field(None, description="OpenRLHF: prompt and reply together, one text per reply.")
+    prompts: Many[str] | None = Field(None, description="OpenRLHF: the prompts, which are taken off the queries.")
+    labels: Many[str | dict[str, Any] | None] | None = Field(
         None, description="OpenRLHF: the gold label of each reply, or an object (or its JSON) with further columns."
     )
     solution_str: str | None = Field(None, description="verl: the reply.")

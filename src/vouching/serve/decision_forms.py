@@ -23,7 +23,7 @@ from vouching.models.decision_shapes import Json, as_text, option_name
 from vouching.models.json_fields import json_object
 from vouching.rows.conversations import MEDIA, Origin, are_messages, as_json, read_turns
 from vouching.rows.shapes import SOURCE_KEYS
-from vouching.serve.bodies import GivenSource, Judge
+from vouching.serve.bodies import FIRST, GivenSource, Judge, Many
 from vouching.types.visible import shown_json
 
 Text: TypeAlias = str | dict[str, Any] | list[Any]
@@ -68,7 +68,9 @@ class Noul(BaseModel):
 
     type: Literal["noul"]
     instructions: Text | None = Field(None, description="An object with `claim`, or a text with a line `Claim: ...`.")
-    criteria: dict[Literal["true", "false"], Text | None] | None = Field(None, description="What the outcomes mean.")
+    criteria: Annotated[dict[Literal["true", "false"], Text | None], FIRST] | None = Field(
+        None, description="What the outcomes mean."
+    )
 
 
 class Choice(BaseModel):
@@ -76,7 +78,7 @@ class Choice(BaseModel):
 
     type: Literal["choice"]
     instructions: Text | None = None
-    criteria: dict[str, Text | None] = Field(min_length=2, max_length=255, description="The options.")
+    criteria: Annotated[dict[str, Text | None], FIRST] = Field(min_length=2, max_length=255, description="The options.")
 
 
 class Score(BaseModel):
@@ -84,7 +86,7 @@ class Score(BaseModel):
 
     type: Literal["score"]
     instructions: Text | None = None
-    criteria: list[Text] = Field(min_length=2, max_length=10)
+    criteria: Many[Text] = Field(min_length=2, max_length=10)
 
 
 class SystemOneBody(BaseModel):
@@ -100,8 +102,9 @@ class SystemOneBody(BaseModel):
     _texts = model_validator(mode="before")(_valid)
     model: Judge = Field(description="A judge of this server; the defaults of the clients mean the default one.")
     state: Text = Field(description="The sources: a text, or an object with sources, context or retrieval_context.")
-    questions: dict[
-        str, Annotated[Noul | Choice | Score, Field(discriminator="type"), BeforeValidator(_short_type)]
+    questions: Annotated[
+        dict[str, Annotated[Noul | Choice | Score, Field(discriminator="type"), BeforeValidator(_short_type)]],
+        FIRST,
     ] = Field(min_length=1, max_length=400)
     assets: Annotated[Any, AfterValidator(_no_images)] = Field(None, description="Images, which are refused.")
 
@@ -111,7 +114,7 @@ class Predicate(BaseModel):
 
     type: Literal["predicate"]
     name: str | None = None
-    instructions: str | list[dict[str, Any]]
+    instructions: str | Many[dict[str, Any]]
 
 
 class Option(BaseModel):
@@ -126,8 +129,8 @@ class ChoiceOf(BaseModel):
 
     type: Literal["choice"]
     name: str | None = None
-    instructions: str | list[dict[str, Any]]
-    choices: list[Option] = Field(min_length=2, max_length=255)
+    instructions: str | Many[dict[str, Any]]
+    choices: Many[Option] = Field(min_length=2, max_length=255)
 
 
 class Level(BaseModel):
@@ -142,8 +145,8 @@ class ScoreOf(BaseModel):
 
     type: Literal["score"]
     name: str | None = None
-    instructions: str | list[dict[str, Any]]
-    levels: list[Level] = Field(min_length=2, max_length=255)
+    instructions: str | Many[dict[str, Any]]
+    levels: Many[Level] = Field(min_length=2, max_length=255)
 
 
 class DecisionsBody(BaseModel):
@@ -158,8 +161,8 @@ class DecisionsBody(BaseModel):
     )
     _texts = model_validator(mode="before")(_valid)
     model: Judge
-    input: str | list[dict[str, Any]]
-    questions: list[
+    input: str | Many[dict[str, Any]]
+    questions: Many[
         Annotated[Predicate | ChoiceOf | ScoreOf, Field(discriminator="type"), BeforeValidator(_short_type)]
     ] = Field(min_length=1, max_length=400)
 
