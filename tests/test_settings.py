@@ -10,6 +10,7 @@ import pytest
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.loop import config_of
 from vouching.methods.discriminative.model import ScorerNote, read_note
+from vouching.serve.keys import KeyFile
 from vouching.serve.policy import read_policy
 from vouching.settings import read_settings, settings_text
 from vouching.train.sft import SftConfig
@@ -49,3 +50,19 @@ def test_a_number_without_end_is_no_setting(value: str, tmp_path: Path) -> None:
         read_policy(path)
     with pytest.raises(ConfigError, match=r"item 1 of serve\.cors_origins must be a finite number"):
         read_policy(None, [f"serve.cors_origins=[{value}]"])
+
+
+def test_a_link_to_itself_is_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(ConfigError, match=r"cannot read .*loop"):
+        read_policy(loop)
+    with pytest.raises(ConfigError, match=r"cannot read the keys in .*loop"):
+        KeyFile(loop).keys  # noqa: B018
+
+
+def test_a_file_that_extends_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('extends = "b.toml"', encoding="utf-8")
+    (tmp_path / "b.toml").write_text('extends = "a.toml"', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"a\.toml extends itself, by .*a\.toml, .*b\.toml: remove one extends"):
+        read_policy(tmp_path / "a.toml")

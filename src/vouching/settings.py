@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from difflib import get_close_matches
 from functools import reduce
@@ -73,14 +73,14 @@ def _refuse_endless(value: Any, name: str, levels: int = _MOST_LEVELS) -> None:
 
 def _read(path: Path, before: tuple[Path, ...] = ()) -> dict[str, Any]:
     """A file merged into those that it extends; ``before`` are the files that led to it."""
-    if path.resolve() in before:
-        raise ConfigError(f"{path} extends itself, by {', '.join(str(one) for one in before)}: remove one extends")
     try:
         record: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path} ({error.strerror}): expected a TOML file with settings") from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    if path.resolve() in before:
+        raise ConfigError(f"{path} extends itself, by {', '.join(str(one) for one in before)}: remove one extends")
     base = record.pop("extends", None)
     if base is None:
         return record
@@ -146,6 +146,27 @@ def recorded_settings(kind: type[Config], record: dict[str, Any]) -> Config:
     """
     _refuse_unknown(kind, record, kind)
     return TypeAdapter(kind).validate_python(record)
+
+
+def check_types(types: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a setting of another type than ``types`` names.
+
+    A text that is none of a few known ones is left to the settings' own check, which says what each of them means.
+
+    >>> check_types({"tau": float}, {"tau": None})
+    Traceback (most recent call last):
+        ...
+    vouching.errors.ConfigError: tau must be a valid number, got null
+    """
+    for name, value in given.items():
+        try:
+            TypeAdapter(types[name]).validate_python(value, strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = reduce(_place, first["loc"], name)
+            if first["type"] != "literal_error" or not isinstance(value, str):
+                got = shown_json(first["input"])
+                raise ConfigError(f"{place} {_refused(first['type'], first['msg'], got, place)}") from None
 
 
 def refuse_missing(settings: object, *names: str) -> None:

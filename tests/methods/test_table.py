@@ -1,5 +1,8 @@
 """The table of methods: every part that it names can be loaded, and settings are checked in one way."""
 
+import re
+from contextlib import suppress
+from inspect import signature
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -12,6 +15,7 @@ from vouching.cli.evolve import reflect_command
 from vouching.cli.follow import follow_command
 from vouching.errors import ConfigError
 from vouching.methods import METHODS
+from vouching.methods.rewards import reward_work
 from vouching.models import ScriptedModel
 
 PARTS = [
@@ -52,6 +56,31 @@ def test_a_setting_that_no_method_has_is_refused(name):
 def test_a_setting_that_is_nearly_one_is_told_the_nearest(name, setting, near):
     with pytest.raises(ConfigError, match=f"did you mean '{near}'"):
         METHODS[name].open("embedded", {setting: 1})
+
+
+@pytest.mark.parametrize("value", [None, 5, 10**400, "x", True, [1], [[1]], {"format": None}, {"format": "x"}])
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.reward_row])
+def test_a_setting_of_a_reward_is_used_or_refused_whatever_its_type(name: str, value: object) -> None:
+    reward = METHODS[name].load("reward_row")
+    for setting in [*signature(reward).parameters][1:]:
+        with suppress(ConfigError):
+            reward_work(name, {setting: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value", "words"),
+    [
+        ("checklist", "tau", None, "tau must be a valid number, got null"),
+        ("structured", "weights", {"format": "x"}, "weights.format must be a valid number, got 'x'"),
+        ("structured", "weights", 5, "weights must be a table, got 5"),
+        ("structured", "split", ["70/30"], "split must be a valid string, got"),
+        ("blinded", "min_questions", "x", "min_questions must be a valid integer, got 'x'"),
+        ("assurance", "revision_cost", [1], "revision_cost must be a valid number, got [1]"),
+    ],
+)
+def test_a_setting_of_another_type_is_told_what_is_expected(name: str, setting: str, value: object, words: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        reward_work(name, {setting: value})
 
 
 @pytest.mark.parametrize("name", ["embedded", "discriminative"])

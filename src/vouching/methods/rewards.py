@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from typing import Any
 
 from vouching.errors import InputError
@@ -26,7 +25,7 @@ def reward_work(method: str, settings: Mapping[str, Any]) -> Work:
     Raises ConfigError for a setting that is unknown, out of range, or that conflicts with another.
     """
     score: RowReward = METHODS[method].load("reward_row")
-    METHODS[method].check_settings(settings, [*signature(score).parameters][1:])
+    METHODS[method].check_reward_settings(score, settings)
     with suppress(InputError):
         score({}, **settings)  # a wrong setting is an error before any row is read
     blank: Line = {key: {} if key == "parts" else None for key in lines_of(method).blank}

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, get_type_hints
 
 from vouching.errors import ConfigError
+from vouching.settings import check_types
 from vouching.types import Reward, Unverified
 from vouching.types.visible import hint
 
@@ -121,13 +122,18 @@ class Method:
                 f"use {' or '.join(self.adapters)}"
             )
         reward_reply: RowReward = self.load("reward_reply")
-        self.check_settings(settings, [*signature(reward_reply).parameters][1:])
+        self.check_reward_settings(reward_reply, settings)
 
         def score(reply: str, row: Mapping[str, Any]) -> Reward:
             found = reward_reply({**row, "response": reply}, **settings)
             return Reward(found["total"], found["parts"])
 
         return score
+
+    def check_reward_settings(self, reward: RowReward, given: Mapping[str, Any]) -> None:
+        """Raise ConfigError for a setting that a reward does not have, or of another type than it expects."""
+        self.check_settings(given, [*signature(reward).parameters][1:])
+        check_types(get_type_hints(reward), given)
 
     def check_settings(self, given: Mapping[str, Any], known: Sequence[str]) -> None:
         """Raise ConfigError for an unknown setting."""

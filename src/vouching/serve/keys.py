@@ -87,6 +87,8 @@ class KeyFile:
         except FileNotFoundError:
             self._seen, self._keys = None, {}
             return {}
+        except OSError as error:
+            raise self._unreadable(error.strerror) from None
         seen = (found.st_mtime_ns, found.st_ino)
         if seen != self._seen:
             self._keys, self._seen = self._read(), seen
@@ -139,8 +141,11 @@ class KeyFile:
             keys = TypeAdapter(list[Key]).validate_json(self.path.read_bytes())
         except (OSError, ValidationError) as error:
             cause = error.strerror if isinstance(error, OSError) else "it is not a list of keys"
-            raise ConfigError(f"cannot read the keys in {self.path}: {cause}") from None
+            raise self._unreadable(cause) from None
         return {key.id: key for key in keys}
+
+    def _unreadable(self, cause: str | None) -> ConfigError:
+        return ConfigError(f"cannot read the keys in {self.path}: {cause}")
 
     @contextmanager
     def _changing(self) -> Generator[dict[str, Key]]:
