@@ -14,9 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
+from typer.testing import CliRunner
 
 from tests.ledger.conftest import KEY
 from tests.ledger.entries import small
+from vouching.cli.app import app_for
 from vouching.errors import ConfigError, InputError
 from vouching.ledger import Ledger, RetentionRule, Verification, open_ledger
 from vouching.ledger.chain import COVERED, GENESIS, Keys
@@ -304,3 +306,33 @@ def test_a_lone_surrogate_in_a_row_is_shown_as_it_is_written(tmp_path: Path) -> 
         with pytest.raises(InputError, match="at most 100 words"):
             ledger.search(text="a " * 1_200)
         assert ledger.count(Filters(about=10**20)) == 0
+
+
+@pytest.mark.parametrize("column", ["stream", "at", "kind", "caller", "label", "error_type", "model"])
+def test_a_row_with_a_column_changed_to_bytes_is_listed_with_the_others(column: str, tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    attacked(tmp_path, (f"UPDATE ledger_rows SET {column} = ? WHERE seq = 3", (b"\xff\x00",)))
+    with open_ledger(tmp_path / "ledger.db", key=KEY) as ledger:
+        rows = {row.id: row for row in ledger.search()}
+    assert len(rows) == ROWS + 1
+    assert getattr(rows[3], column) == "(damaged: ff00)"
+    for command in (["list"], ["list", "--json"], ["show", "3"]):
+        done = CliRunner().invoke(app_for("ledger"), ["ledger", *command, "--ledger", str(tmp_path / "ledger.db")])
+        assert done.exit_code == 0, done.output
+        assert command == ["list"] or "(damaged: ff00)" in done.output  # the table has not every column
+
+
+@pytest.mark.parametrize("statement", ["details = x'ff'", "details = '[1]'"])
+def test_a_row_that_cannot_be_shown_is_named(statement: str, tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    attacked(tmp_path, (f"UPDATE ledger_rows SET {statement} WHERE seq = 3", ()))
+    done = CliRunner().invoke(app_for("ledger"), ["ledger", "show", "3", "--ledger", str(tmp_path / "ledger.db")])
+    assert (done.exit_code, "row 3 of the ledger was damaged" in done.output) == (2, True), done.output
+
+
+def test_a_file_that_is_no_database_is_not_a_ledger(tmp_path: Path) -> None:
+    leaflet = tmp_path / "leaflet.txt"
+    leaflet.write_text("The bridge opened in 1973.", encoding="utf-8")
+    done = CliRunner().invoke(app_for("ledger"), ["ledger", "list", "--ledger", str(leaflet)])
+    assert (done.exit_code, "leaflet.txt is not a ledger" in " ".join(done.output.split())) == (2, True), done.output
+    assert leaflet.read_text(encoding="utf-8") == "The bridge opened in 1973."

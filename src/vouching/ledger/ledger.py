@@ -353,7 +353,7 @@ def _row(entry: Entry, keep: Kept) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _ledger_row(found: RowMapping) -> LedgerRow:
-    values: dict[str, Any] = dict(found)
+    values: dict[str, Any] = {name: _shown(value) for name, value in found.items()}
     salt = values.pop("salt")
     try:
         details: dict[str, Any] = parse_json(values.pop("details"))
@@ -362,3 +362,8 @@ def _ledger_row(found: RowMapping) -> LedgerRow:
         return LedgerRow(**values, **details, erased=salt is None)
     except (TypeError, ValueError):
         raise InputError(f"row {values['id']} of the ledger was damaged: run  vouch ledger verify") from None
+
+
+def _shown(value: Any) -> Any:
+    """A value of a column; one that was changed to bytes, which no column has, as a text that says so."""
+    return f"(damaged: {value.hex()[:80]})" if isinstance(value, bytes) else value

@@ -23,6 +23,8 @@ _EXPECTED = "expected a path, sqlite:///PATH or postgresql+psycopg://USER@HOST/D
 
 _PASSING = {5, 6, 7, 9, 10, 13, 14}
 """Codes of SQLite that may pass: busy, locked, out of memory, interrupted, an I/O error, disk full, cannot open."""
+_NO_DATABASE = 26
+"""The code of SQLite for a file of another kind."""
 _PASSING_CLASSES = ("08", "40", "53", "55", "57")
 """Classes of PostgreSQL that may pass: connection, rollback, resources, state of an object, the administrator."""
 
@@ -67,9 +69,14 @@ class Store:
         return engine
 
     def prepare(self) -> None:
-        """Make the tables in an empty database. Raises ConfigError if it has those of another version."""
-        with self.read() as connection:
-            made = revision_of(connection) is not None
+        """Make the tables in an empty database. Raises ConfigError if it is no database, or of another version."""
+        try:
+            with self.read() as connection:
+                made = revision_of(connection) is not None
+        except LedgerError as error:
+            if getattr(getattr(error.__cause__, "orig", None), "sqlite_errorcode", None) == _NO_DATABASE:
+                raise ConfigError(f"{self.url.database} is not a ledger: it is not a database of SQLite") from None
+            raise
         if self._create and not made:
             with self.write() as connection:
                 migrate(connection)
