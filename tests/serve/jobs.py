@@ -44,6 +44,11 @@ def notes_its_number(seen: Path) -> None:
         file.write(f"{os.getpid()}\n")
 
 
+def nothing() -> object:
+    """Makes work that is not asked for."""
+    return None
+
+
 def sleeps(seconds: float) -> None:
     """Takes a while."""
     time.sleep(seconds)

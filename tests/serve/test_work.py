@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -178,6 +180,26 @@ def test_long_jobs_take_turns_and_each_is_answered() -> None:
     assert all(asyncio.run(all_at_once()))
     assert not pool.taken
     pool.close()
+
+
+def test_a_paused_process_ends_with_its_killed_parent() -> None:
+    paused = (
+        "import time\nfrom tests.serve import jobs\nfrom vouching.rows.worker import Process\n"
+        "one = Process(jobs.nothing)\none.wait_until_ready(60, lambda: True)\none.pause(True)\n"
+        "print(one._process.pid, flush=True)\ntime.sleep(60)"
+    )
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    parent = subprocess.Popen([sys.executable, "-c", paused], stdout=subprocess.PIPE, text=True, env=path)
+    assert parent.stdout is not None
+    number = int(parent.stdout.readline())
+    while Path(f"/proc/{number}/stat").read_text().split()[2] != "T":
+        time.sleep(0.05)
+    parent.kill()
+    parent.wait()
+    end = time.monotonic() + START_SECONDS
+    while Path(f"/proc/{number}").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{number}").exists()
 
 
 def test_an_idle_process_that_was_killed_costs_no_caller_an_error() -> None:
