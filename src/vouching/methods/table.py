@@ -14,7 +14,6 @@ from inspect import signature
 from typing import Any, Literal, Protocol, TypeAlias, get_type_hints
 
 from vouching.errors import ConfigError
-from vouching.settings import check_types
 from vouching.types import Reward, Unverified
 from vouching.types.visible import hint
 
@@ -132,6 +131,8 @@ class Method:
 
     def check_reward_settings(self, reward: RowReward, given: Mapping[str, Any]) -> None:
         """Raise ConfigError for a setting that a reward does not have, or of another type than it expects."""
+        from vouching.settings import check_types  # it loads pydantic
+
         self.check_settings(given, [*signature(reward).parameters][1:])
         check_types(get_type_hints(reward), given)
 
