@@ -74,11 +74,14 @@ def as_sources(value: SourcesLike) -> tuple[Source, ...]:
         raise InputError("no source was given: pass at least one")
     sources: list[Source] = []
     taken: set[str] = set()
+    following: dict[str, int] = {}
     for number, item in enumerate(values, 1):
         source = _as_source(item, number)
         if source.id in taken:
-            fresh = next(f"{source.id}-{n}" for n in range(2, len(values) + 2) if f"{source.id}-{n}" not in taken)
-            source = replace(source, id=fresh)
+            name, n = source.id, following.get(source.id, 2)
+            while f"{name}-{n}" in taken:
+                n += 1
+            source, following[name] = replace(source, id=f"{name}-{n}"), n + 1
         taken.add(source.id)
         sources.append(source)
     return tuple(sources)

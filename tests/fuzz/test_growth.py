@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import time
 import warnings
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import pytest
 
 from tests.fuzz.targets import TARGETS, Target
+from vouching.inputs import as_sources
+from vouching.rows.conversations import open_turn
+from vouching.serve.blocking import Blocking
+from vouching.serve.events import event_with
+from vouching.serve.policy import JudgeSettings, Policy, ProxySettings
+from vouching.serve.proxy_guard import Guard
+from vouching.serve.proxy_messages import Asked
+from vouching.serve.proxy_streams import HeldChat
+from vouching.serve.work import Pool
 
 PIECES = (
     "1,",
@@ -104,3 +117,50 @@ def test_quadratic_work_is_noticed_and_linear_work_is_not() -> None:
     linear = Target(lambda text: [sum(text.encode()) for _ in range(2_000)], ["a"])
     assert "times longer" in too_slow(quadratic, "", "a", "")
     assert not too_slow(linear, "", "a", "")
+
+
+def _many_sources(count: int) -> None:
+    as_sources([{"id": "a", "text": "b"}] * count)
+
+
+def _long_conversation(count: int) -> None:
+    open_turn([{"role": "user", "content": "Is it?"}, {"role": "assistant", "content": "It is."}] * count)
+
+
+def _held_stream(opening: str, delta: dict[str, Any], count: int) -> None:
+    def event(one: dict[str, Any]) -> bytes:
+        return event_with({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": one}]})
+
+    async def read() -> None:
+        async def chunks() -> AsyncIterator[bytes]:
+            yield event({"content": opening})
+            for _ in range(count):
+                yield event(delta)
+
+        pool = Pool(1, 4)
+        guard = Guard(ProxySettings(action="block"), JudgeSettings("embedded:rules"), pool, Blocking(Policy()))
+        async for _ in HeldChat(guard, Asked(None, ())).stream(chunks()):
+            pass
+        guard.close()
+
+    asyncio.run(read())
+
+
+LISTS: dict[str, Callable[[int], None]] = {
+    "sources with one id": _many_sources,
+    "turns of a conversation": _long_conversation,
+    "calls of tools after a text that is held": partial(
+        _held_stream, "Let me look", {"tool_calls": [{"index": 0, "function": {"arguments": "a"}}]}
+    ),
+    "a thought that does not end": partial(_held_stream, "<think>", {"content": "It is. a"}),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_four_times_the_entries_do_not_take_nine_times_as_long(name: str) -> None:
+    target = Target(lambda count: LISTS[name](int(count)), [])
+    for times in (1, 2, 5):
+        short, long = (seconds(target, str(count), times) for count in (1_000, 4_000))
+        if long <= MOST_GROWTH * max(short, 0.005):
+            return
+    pytest.fail(f"{short:.2f} s, then {long:.2f} s")

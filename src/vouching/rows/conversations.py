@@ -102,12 +102,19 @@ _BREAK = "\n\n"
 _ERROR_FIELDS = {"error", "message", "code", "status", "detail", "details", "type"}
 
 
-def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[Turn]:
+def open_turn(given: object, origins: Sequence[Origin] = ORIGINS) -> Turn:
+    """The last turn of a conversation, without an answer; see :func:`read_turns`."""
+    [turn] = read_turns(given, origins, only_open=True)
+    return turn
+
+
+def read_turns(given: object, origins: Sequence[Origin] = ORIGINS, *, only_open: bool = False) -> Iterator[Turn]:
     """The answers of a conversation in order, each with what was known; then the open turn, without an answer.
 
     Args:
         given: messages, or the body of a request or an answer, as JSON or as objects of a client.
         origins: what counts as evidence. With "user", whatever the user asserts supports the answers.
+        only_open: leave out the answers.
 
     Raises:
         InputError: at the first turn, for a text that is not JSON, or is nested too deeply.
@@ -135,7 +142,7 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS) -> Iterator[T
         elif one.origin == "answer":
             answer += "" if one.text == _BREAK == answer[-2:] else one.text
         else:
-            if answer.strip():
+            if answer.strip() and not only_open:
                 yield Turn(answer.strip(), question, (*documents, *known))
             answer = ""
             if one.origin == "user":

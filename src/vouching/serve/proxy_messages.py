@@ -5,7 +5,6 @@ Only texts are read, with their citations; tool calls, images and unknown fields
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from urllib.parse import quote
 from vouching.claims import read_answer
 from vouching.errors import InputError
 from vouching.inputs import as_sources
-from vouching.rows.conversations import Origin, read_turns
+from vouching.rows.conversations import Origin, open_turn
 from vouching.text.json_values import parse_json
 from vouching.types import Source
 
@@ -58,7 +57,7 @@ def read_request(body: Mapping[str, Any], origins: Sequence[Origin]) -> Asked:
     >>> asked.question, asked.sources[0].id
     ('When?', 'a')
     """
-    [now] = deque(read_turns(body, origins), maxlen=1)
+    now = open_turn(body, origins)
     return Asked(now.question, as_sources(now.sources) if now.sources else ())
 
 
@@ -75,7 +74,7 @@ def with_found(asked: Asked, items: Sequence[Any], given: Sequence[Given], origi
         return asked
     found: list[Any] = []
     with suppress(InputError):  # nested too deeply
-        found += deque(read_turns({"output": [*items]}, ("tool",)), maxlen=1)[0].sources
+        found += open_turn({"output": [*items]}, ("tool",)).sources
     if not found and not asked.sources:
         found += [source for one in given if not isinstance(one, str) for source in read_answer(one).quoted_sources()]
     return replace(asked, sources=as_sources([*asked.sources, *found])) if found else asked

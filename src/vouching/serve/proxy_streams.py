@@ -36,6 +36,10 @@ from vouching.text.sentences import sentence_spans
 
 _COMPLETED = ("response.completed", "response.incomplete", "message_stop")
 _FAILED = ("response.failed", "error")
+MOST_HELD, MOST_WAITING = 2_000_000, 20_000
+"""Characters and events of a chat completion that are held at the same time; a stream with more is not verified."""
+_LONG, _CLOSING_MARK = 2_000, 30
+"""Characters: a text from which sentences are looked for less often, and the end that may close a thought."""
 
 
 def verdict_event(record: dict[str, Any], model: dict[str, Any] | None) -> bytes:
@@ -146,6 +150,10 @@ class HeldChat:
         self._came: Counter[int] = Counter()
         self._gone: Counter[int] = Counter()
         self._waiting: list[tuple[Counter[int], bytes]] = []
+        self._looked = 0
+        """Of those that wait, the first ones that were not due, and are not before more is gone."""
+        self._next_look: Counter[int] = Counter()
+        """Length of the text held at which sentences are looked for again."""
         self._decisions: list[Decision] = []
         self._first: dict[str, Any] = {}
         self._blocked: set[int] = set()
@@ -176,6 +184,9 @@ class HeldChat:
                 self._waiting.append((self._came.copy(), event))
             for made in self._due():
                 yield made
+            if len(self._waiting) > MOST_WAITING or sum(map(len, self._held.values())) > MOST_HELD:
+                ending.strange = "more text before the end of a sentence than can be held"
+                break
         problem = ending.problem
         if problem and not any(text for index, text in self._held.items() if index not in self._blocked):
             self._decisions.append(Decision("unverified", "none", "", None, problem))
@@ -197,9 +208,11 @@ class HeldChat:
         choices = objects(data["choices"])
         for choice in choices:
             index, finished = index_of(choice), choice.get("finish_reason") is not None
+            came = self._came[index]
             delta = self._without_text(index, choice)
-            async for made in self._release(index, whole=finished):
-                yield made
+            if finished or self._came[index] > came:
+                async for made in self._release(index, whole=finished):
+                    yield made
             if index in self._blocked and finished:
                 choice["finish_reason"] = "content_filter"
             if delta or finished or any(choice[name] is not None for name in choice if name not in PLAIN):
@@ -223,17 +236,23 @@ class HeldChat:
 
     def _due(self) -> list[bytes]:
         """The events before which no text is held any more."""
-        due = [event for after, event in self._waiting if after <= self._gone]
-        self._waiting = [(after, event) for after, event in self._waiting if not after <= self._gone]
-        return due
+        new = self._waiting[self._looked :]
+        self._waiting[self._looked :] = [(after, event) for after, event in new if not after <= self._gone]
+        self._looked = len(self._waiting)
+        return [event for after, event in new if after <= self._gone]
 
     async def _release(self, index: int, whole: bool, problem: str = "") -> AsyncIterator[bytes]:
         """The sentences that are complete, checked; with a ``problem`` the rest is not complete, so not verified."""
         held = self._held[index]
+        if not whole and len(held) < self._next_look[index] and "</" not in held[-_CLOSING_MARK:]:
+            return
         spans = sentence_spans(spoken(held))  # a thought that has not ended is held
         cut = len(held) if whole else (spans[-1][0] if len(spans) > 1 else 0)
         ready, self._held[index] = held[:cut], held[cut:]
         self._gone[index] += len(ready)
+        self._looked = 0 if ready else self._looked
+        left = len(self._held[index])
+        self._next_look[index] = left + left // 10 if left > _LONG else 0  # or each chunk reads a long thought anew
         if index in self._blocked or not ready:
             return
         if not ready.strip():
