@@ -267,3 +267,20 @@ def test_an_empty_source_is_nothing_to_check_against_and_no_kind_of_error() -> N
     assert isinstance(found, Verdict)
     assert (found.relation, found.error_type) == ("not_found", None)
     assert "nothing to check against" in found.reasoning_chain[0].explanation
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "```x``` is code.\nThe bridge opened in 1937.\n```\n",
+        "It has two towers.\n\n    ```\nThe bridge opened in 1937.\n    ```",
+        "[Note]: /x The bridge opened in 1937.",
+    ],
+)
+def test_what_a_reader_sees_as_prose_is_judged_however_it_looks_like_code_or_a_definition(answer: str) -> None:
+    assert any("1937" in claim.text for claim in decompose(answer).claims)
+
+
+def test_code_in_the_item_of_a_list_and_definitions_with_a_title_are_no_claims() -> None:
+    answer = '1. List the files:\n\n    ```bash\n    ls -la\n    ```\n\n[docs]: https://example.org/a "The docs"\n'
+    assert decompose(answer).claims == ()

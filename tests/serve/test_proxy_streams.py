@@ -447,6 +447,29 @@ def test_a_bad_text_passes_no_held_response_of_a_policy_that_blocks_whatever_its
     assert verdict(events)["outcome"] in ("failed", "unverified")
 
 
+AGAIN = {
+    "the text": sent({"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": TOWERS}),
+    "the part": sent(
+        {
+            "type": "response.content_part.done",
+            "output_index": 0,
+            "content_index": 0,
+            "part": {"type": "output_text", "text": TOWERS},
+        }
+    ),
+    "the response": sent({"type": "response.completed", "response": {"output": [message(TOWERS)]}}),
+    "a refusal": sent({"type": "response.refusal.done", "output_index": 0, "content_index": 0, "refusal": TOWERS}),
+}
+
+
+@pytest.mark.parametrize("what", AGAIN)
+def test_a_text_that_is_said_once_more_and_otherwise_hides_no_delta_where_a_policy_blocks(what: str) -> None:
+    done = sent({"type": "response.completed", "response": {"output": []}})
+    events = made(held, [delta(WRONG), AGAIN[what], done], action="block")
+    assert "1937" not in b"".join(events).decode()
+    assert verdict(events)["outcome"] == "unverified"
+
+
 def block_event(kind: str, **fields: Any) -> bytes:
     """An event of a block of a message of Anthropic."""
     return sent({"type": f"content_block_{kind}", "index": 0, **fields})

@@ -32,6 +32,8 @@ class Heard:
         """The items of a response, which may be what tools of the server found."""
         self.id: Any = None
         """What the server calls its answer."""
+        self.contradiction = ""
+        """What is wrong with a stream that says a text once more, and otherwise: a client shows either."""
         self._cited: defaultdict[Key, list[dict[str, Any]]] = defaultdict(list)
         self._blocks: defaultdict[object, dict[str, Any]] = defaultdict(lambda: {"type": "text", "text": ""})
 
@@ -49,7 +51,10 @@ class Heard:
             self._cited[key] += objects(delta.get("annotations"))
         for key, part, name in places(data):
             adds = name == "delta" or key == MESSAGE
-            self.texts[key] = self.texts.get(key, "") + part[name] if adds else part[name]
+            before = self.texts.get(key, "")
+            if not adds and before.strip() and before.strip() != part[name].strip():
+                self.contradiction = "a text that differs from what was sent of it before"
+            self.texts[key] = before + part[name] if adds else part[name]
             self._cited[key] = objects(part.get("annotations")) or self._cited[key]
             if key == MESSAGE:
                 self._blocks[_index(data, "index")]["text"] += part[name]

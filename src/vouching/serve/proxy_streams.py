@@ -286,6 +286,10 @@ async def held_responses(chunks: AsyncIterator[bytes], guard: Guard, asked: Aske
             break
         ending.look(data)
         heard.hear(data)
+        if guard.settings.blocks and heard.contradiction:
+            ending.strange = heard.contradiction
+            held.append(event)
+            break
         if held or data.get("type") == "message_delta" or heard.begun:
             held.append(event)
         else:

@@ -52,6 +52,13 @@ _IN_CHOICE = {"message", "text", "logprobs"}
 _IN_ITEM = {*_SILENT, "content"}
 _IN_MESSAGE = {*_IN_ITEM, "refusal"}
 _IN_PART = {"text", "refusal"}
+_UNREAD_TYPES: dict[str, tuple[type, ...]] = {
+    "text": (dict, list),
+    "refusal": (dict, list),
+    "content": (dict,),
+    "message": (list,),
+}
+"""Types of values in which these fields are not read."""
 _CITED = {"annotations", "annotation", "citations", "citation", "logprobs"}
 """Fields whose lists and objects quote sources, or say how likely the words of a text were."""
 _NAMES = set(
@@ -129,7 +136,7 @@ def strange_answer(body: Mapping[str, Any]) -> str:
         beside: dict[str, Any] = {
             name: value
             for name, value in where.items()
-            if name not in known or (name in ("text", "refusal") and isinstance(value, dict | list))
+            if name not in known or isinstance(value, _UNREAD_TYPES.get(name, ()))
         }
         rests.append(_unread(beside, "choices"))
     unread = next(filter(None, rests), "")

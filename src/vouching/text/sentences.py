@@ -28,10 +28,14 @@ LABEL = re.compile(
 """What introduces a sentence, with the blanks after it: one to six bold words with a colon, or "Step 1:"."""
 
 _LINE = re.compile(r"[^\r\n]++")
-_FENCE = re.compile(r"[ \t]*(`{3,}+|~{3,}+)[ \t]*([\w+-]*)")
+_FENCE = re.compile(r"[ \t]*(`{3,}+(?=[^`]*$)|~{3,}+)[ \t]*([\w+-]*)")
+_INDENTED = 4
+"""Blanks before a fence that is one only in the item of a list."""
 _PROSE = frozenset(("text", "txt", "plain", "plaintext", "markdown", "md"))
 _DEFINITION = re.compile(
-    r"[ ]{0,3}\[(?!\^)[^\[\]]{1,80}\]:[ \t]*(?:<[^<>]*>|\w+://\S|mailto:|www\.|[/#.])", re.IGNORECASE
+    r"[ ]{0,3}\[(?!\^)[^\[\]]{1,80}\]:[ \t]*(?:<[^<>]*>|(?:\w+://\S|mailto:|www\.|[/#.])\S*)"
+    r"[ \t]*(?:\"[^\"]*\"|'[^']*'|\([^()]*\))?[ \t]*$",
+    re.IGNORECASE,
 )
 FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\[\]\s]{1,40}\]:[ \t]*")
 """The mark that opens a footnote."""
@@ -117,7 +121,7 @@ def markup_spans(text: str) -> list[_Markup]:
         [('| Fact | Value |', 'heading'), ('|---|---|', 'fragment')]
     """
     lines = [(m.start(), m.end(), m.group()) for m in _LINE.finditer(text) if m.group().strip()]
-    fences = {number: fence for number, (_, _, line) in enumerate(lines) if (fence := _FENCE.match(line))}
+    fences = _fences(lines)
     closed_by = _closing_fences(fences, lines)
     found: list[_Markup] = []
     number = 0
@@ -141,6 +145,20 @@ def markup_spans(text: str) -> list[_Markup]:
             found.append((start, end, "fragment"))
         number += 1
     return sorted(_trimmed(text, start, end, kind) for start, end, kind in found)
+
+
+def _fences(lines: list[tuple[int, int, str]]) -> dict[int, re.Match[str]]:
+    """The lines that may open or close a code block; one that is indented by more may only in the item of a list."""
+    found: dict[int, re.Match[str]] = {}
+    in_item = False
+    for number, (_, _, line) in enumerate(lines):
+        spread = line.expandtabs(_INDENTED)
+        bare = spread.lstrip()
+        indent = len(spread) - len(bare)
+        in_item = bool(LIST_MARKER.match(bare)) or (in_item and indent > 0)
+        if (fence := _FENCE.match(line)) and (indent < _INDENTED or in_item):
+            found[number] = fence
+    return found
 
 
 def _closing_fences(fences: dict[int, re.Match[str]], lines: list[tuple[int, int, str]]) -> dict[int, int]:
