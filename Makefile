@@ -30,7 +30,7 @@ SLOW := $(shell grep -v '^\#' tests/slow.txt)
 test: $(VENV)/.train ## run the tests and doctests, also those of training (they need torch), in about a quarter of an hour
 	$(PYTEST) $(addprefix --ignore=,$(SLOW))
 
-test-slow: $(VENV)/.train $(VENV)/.llama ## run the tests of tests/slow.txt: several processes, Ray, browsers, a real model
+test-slow: $(VENV)/.train $(VENV)/.llama ## run the tests of tests/slow.txt: training, Ray, browsers, a real model
 	$(PYTEST) $(SLOW)
 
 test-all: test test-slow ## run every test

@@ -144,7 +144,11 @@ _Action = Annotated[
 ]
 _Unverified = Annotated[
     Literal["pass", "block"] | None,
-    panel(HOW, "--unverified", help="What happens to an answer that could not be judged; default: block if the action is, else pass."),
+    panel(
+        HOW,
+        "--unverified",
+        help="What happens to an answer that could not be judged; default: block if the action is, else pass.",
+    ),
 ]
 _From = Annotated[
     list[str] | None,

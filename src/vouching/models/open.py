@@ -58,7 +58,8 @@ def nearest_name(name: str, others: Sequence[str] = ()) -> str:
     kind, *rest = re.split("[:/]", name, maxsplit=1)
     forms = {"openai": "openai/", "local": "local:", "vllm": "vllm:"}
     forms |= {other: f"{other}:" for other in others if ":" not in other}
-    near = get_close_matches(name, others, n=1, cutoff=0.8)
+    alike = [one for one in others if ":" in one] if rest and rest[0] else others
+    near = get_close_matches(name, alike, n=1, cutoff=0.8)
     if rest and rest[0] and not near:
         near = [f"{forms[one]}{rest[0]}" for one in get_close_matches(kind.lower(), forms, n=1, cutoff=0.75)]
     return hint([one for one in near if one != name])
