@@ -167,7 +167,9 @@ def raw_figures(rows: Sequence[Scored], resamples: int) -> dict[str, Any]:
     parsed = [row for row in asked if row["score"] is not None]
     if parsed:
         shares = {
-            f"{name}_parsed": [(row.get("raw") or {}).get(name, 0.0) for row in parsed]
+            f"{name}_parsed": [
+                one.get(name, 0.0) for one, row in zip(parts, asked, strict=True) if row["score"] is not None
+            ]
             for name in ("alignment", "chain")
         }
         found |= intervals(
