@@ -259,7 +259,7 @@ def load_soft_reader(name: str = "embedded") -> SoftReader:
 
 
 def open_soft_reader(folder: Path) -> SoftReader:
-    """The encoder and the combined model of a folder: a round of ``vouch evolve run``, a run of an encoder or a reader.
+    """The encoder and the combined model of a folder: a round of ``recipes/evolve``, a run of an encoder or a reader.
 
     Raises ConfigError without a combined model, WeightsError if a file is missing, altered or of another version.
     """

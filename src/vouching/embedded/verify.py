@@ -327,7 +327,7 @@ def is_embedded(model: object) -> bool:
 
 
 def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None) -> EmbeddedVerifier:
-    """Open an embedded verifier by name: one of ``MODELS``, or "embedded:FOLDER" for a student of ``vouch evolve run``.
+    """Open an embedded verifier by name: one of ``MODELS``, or "embedded:FOLDER" for one made by ``recipes/evolve``.
 
     Raises ConfigError for another name or folder, WeightsError if a file of weights is missing or altered.
 

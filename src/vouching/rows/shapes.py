@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from vouching.errors import InputError
-from vouching.rows.conversations import Origin, read_turns
+from vouching.rows.conversations import Origin, open_turn, read_turns
 from vouching.rows.row import Fields
 from vouching.text.json_values import parse_json
 from vouching.types import Label
@@ -280,7 +280,7 @@ def _texts(value: Any, place: str) -> Any:
 
 def _question(value: Any, place: str) -> Any:
     """A question, or the last text of a user in messages."""
-    return [*read_turns(cast("object", value))][-1].question if isinstance(value, list) else value
+    return open_turn(cast("object", value)).question if isinstance(value, list) else value
 
 
 _LABELS: Mapping[str, Label] = {

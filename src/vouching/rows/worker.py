@@ -176,7 +176,7 @@ class Process:
                 left = True
 
     def pause(self, paused: bool) -> None:
-        """Stop the process until it is told to go on, or let it go on."""
+        """Stop the process, or let it continue."""
         if paused != self._is_paused:
             self._process.send_signal(signal.SIGSTOP if paused else signal.SIGCONT)
             self._is_paused = paused

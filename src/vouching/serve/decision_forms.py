@@ -21,7 +21,7 @@ from vouching.errors import InputError
 from vouching.inputs import check_texts, each_of
 from vouching.models.decision_shapes import Json, as_text, option_name
 from vouching.models.json_fields import json_object
-from vouching.rows.conversations import MEDIA, Origin, are_messages, as_json, read_turns
+from vouching.rows.conversations import MEDIA, Origin, are_messages, as_json, open_turn
 from vouching.rows.shapes import SOURCE_KEYS
 from vouching.serve.bodies import FIRST, GivenSource, Judge, Many
 from vouching.types.visible import shown_json
@@ -239,8 +239,7 @@ def _entries(held: Any) -> list[str | GivenSource]:
     """The sources in a field or a list, whose entries may be texts, documents and messages."""
     entries, found = each_of(held), list[str | GivenSource]()
     if messages := are_messages(entries):
-        *_, last = read_turns([_with_text(one) for one in entries], _HEARD)
-        entries = last.sources
+        entries = open_turn([_with_text(one) for one in entries], _HEARD).sources
     for one in entries:
         entry = json_object(one)
         if not isinstance(text := entry.get("text"), str):

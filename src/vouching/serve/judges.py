@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
@@ -18,7 +18,7 @@ from vouching.embedded.verify import is_embedded
 from vouching.errors import ConfigError, InputError
 from vouching.evidence_windows import ScoredPair, check_pairs, judge_pair
 from vouching.inputs import as_sources, check_text
-from vouching.judging.verifier import Outcome
+from vouching.judging.verifier import ClaimVerifier, Outcome
 from vouching.methods import METHODS
 from vouching.methods.rewards import reward_work
 from vouching.models.running import run
@@ -68,9 +68,9 @@ class Judges:
                 raise ConfigError(f"judges.{name}: {judge.model} does not judge claims: name another model")
 
     def load(self) -> None:
-        """Load what the judges that compute need, by asking each about a claim; nothing is searched."""
+        """Load what the judges that compute need."""
         for name in filter(self.computes, self.policy.judges):
-            Checker(self._settings(name).model).check("The mill opened in 1937.", "The mill opened in 1973.")
+            load_judge(self._checker(name))
 
     def computes(self, judge: str) -> bool:
         """Whether a judge computes, as the embedded verifier does, instead of waiting for a language model."""
@@ -299,6 +299,12 @@ class Judges:
         limit = self.policy.limits.claims
         if number > limit:
             raise InputError(f"the request has more than {limit:,} {what}, which is what this server accepts: split it")
+
+
+def load_judge(checker: Checker) -> None:
+    """Load what a judge of claims computes with, by asking it about one; nothing is searched."""
+    verifier = cast("ClaimVerifier", checker.verifier)
+    run(verifier.verify([Claim("The mill opened in 1937.")], [Source("The mill opened in 1973.", "source-1")]))
 
 
 @lru_cache(maxsize=1)

@@ -23,6 +23,7 @@ from vouching.retrieval.judge import check_context
 from vouching.rows.pool import cores
 from vouching.search.base import SearchEngine, search_engines
 from vouching.search.open import open_engine
+from vouching.serve.judges import load_judge
 from vouching.serve.mcp_records import (
     ClaimAnswer,
     ContextAnswer,
@@ -122,7 +123,7 @@ def _answered(config: McpConfig, tool: Callable[..., Answer], arguments: Sequenc
 
 
 def _ready(config: McpConfig) -> None:
-    """In a process, load the tools, and the embedded judge by asking it about a claim."""
+    """In a process, load the tools and, if it is embedded, the judge."""
     tools = _same_tools(config)
     if is_embedded(config.model):
         tools.load()
@@ -159,8 +160,8 @@ class Tools:
         return Checker("embedded", method="rules", ledger=self._ledger)
 
     def load(self) -> None:
-        """Load the judge, by asking it about a claim."""
-        self._judge.check("The mill opened in 1937.", "The mill opened in 1973.")
+        """Load what the judge of claims computes with."""
+        load_judge(self._checker)
 
     def close(self) -> None:
         """Close the connections of the judges, and the ledger."""

@@ -115,8 +115,6 @@ class Pool:
         self.queue = queue
         self.taken = 0
         """Requests that are judged or wait."""
-        self._at_work = 0
-        """Those of them that have or had a place."""
         self._lock = Lock()
         self._seconds = 0.05
         aside = min(threads, cores())
@@ -193,17 +191,13 @@ class Pool:
                 deadline.leave()
 
     def _timed(self, work: Callable[[_Place], T], deadline: Deadline) -> T:
-        place = _Place(self._places, lambda: self.taken > self._at_work)
+        place = _Place(self._places, lambda: self.taken > self._places.held)
         place.take(deadline)
         started = time.perf_counter()
-        with self._lock:
-            self._at_work += 1
         try:
             deadline.look()
             return work(place)
         finally:
-            with self._lock:
-                self._at_work -= 1
             place.give_back()
             self._seconds += _WEIGHT * (time.perf_counter() - started - self._seconds)
 
@@ -212,14 +206,21 @@ class Pool:
             self.taken -= 1
 
 
+_Kind: TypeAlias = Literal["usual", "aside", "paused"]
+
+
 class _Places:
-    """Places for work, and fewer aside for work that takes longer than most."""
+    """Places for work; fewer aside for work that takes longer than most; as many for such work that is paused."""
 
     def __init__(self, usual: int, aside: int) -> None:
-        self.usual, self.aside, self.paused = usual, aside, 0
-        """Those that are free, and the work that waits for one to go on."""
-        self.most_paused = aside
+        self.free: dict[_Kind, int] = {"usual": usual, "aside": aside, "paused": aside}
         self.changed = Condition()
+        self._all = usual + 2 * aside
+
+    @property
+    def held(self) -> int:
+        """Places of every kind that are taken."""
+        return self._all - sum(self.free.values())
 
 
 class _Place:
@@ -232,12 +233,12 @@ class _Place:
 
     def __init__(self, places: _Places, others_wait: Callable[[], bool]) -> None:
         self._places, self._others_wait = places, others_wait
-        self._held: Literal["usual", "aside", "paused"] | None = None
+        self._held: _Kind | None = None
 
     def take(self, deadline: Deadline) -> None:
         """Wait for a place. Raises ModelDeadlineError if none is free in time."""
         with self._places.changed:
-            if not self._places.changed.wait_for(lambda: self._places.usual, deadline.remaining):
+            if not self._places.changed.wait_for(lambda: self._places.free["usual"], deadline.remaining):
                 raise too_late(deadline.seconds)
             self._hold("usual")
 
@@ -246,15 +247,16 @@ class _Place:
 
         Raises ServerUnavailableError if others wait, and enough such work waits already to go on.
         """
+        free = self._places.free
         with self._places.changed:
             if self._held == "usual" and not self._others_wait():
                 return True
-            if self._held != "aside" and self._places.aside:
+            if self._held != "aside" and free["aside"]:
                 self._hold("aside")
-            elif self._held == "paused" and self._places.usual and not self._others_wait():
+            elif self._held == "paused" and free["usual"] and not self._others_wait():
                 self._hold("usual")
             elif self._held == "usual":
-                if self._places.paused == self._places.most_paused:
+                if not free["paused"]:
                     raise ServerUnavailableError("other work that takes long is before this: try again later", 5, 503)
                 self._hold("paused")
             return self._held != "paused"
@@ -264,14 +266,13 @@ class _Place:
         with self._places.changed:
             self._hold(None)
 
-    def _hold(self, held: Literal["usual", "aside", "paused"] | None) -> None:
-        places, change = self._places, ((self._held, 1), (held, -1))
-        for place, free in change:
-            places.usual += free if place == "usual" else 0
-            places.aside += free if place == "aside" else 0
-            places.paused -= free if place == "paused" else 0
+    def _hold(self, held: _Kind | None) -> None:
+        if self._held is not None:
+            self._places.free[self._held] += 1
+        if held is not None:
+            self._places.free[held] -= 1
         self._held = held
-        places.changed.notify_all()
+        self._places.changed.notify_all()
 
 
 class _Processes:
@@ -349,7 +350,7 @@ class _Processes:
         return result
 
     def _ready_one(self, deadline: Deadline) -> Process:
-        """A process that is ready for a job. One that is not ready in time goes on with its start."""
+        """A process that is ready for a job. One that is not ready in time is left to start."""
         while True:
             with self._lock:
                 if self._closed:
