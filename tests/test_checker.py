@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -15,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vouching
+from tests.processor_time import ends_within
 from vouching import Checker, Claim, InputError, Report, Source, Unverified, Verdict
 from vouching.embedded.verify import EmbeddedVerifier
 from vouching.errors import ConfigError
@@ -333,9 +333,8 @@ def test_any_two_texts_give_a_verdict_or_a_clear_refusal(claim: str, source: str
 
 def test_a_source_of_five_megabytes_takes_seconds() -> None:
     filler = "The lake is deep and the fish swim in it all day. " * 100_000
-    started = time.perf_counter()
-    found = verdict(TRUE, filler + SOURCE)
-    assert time.perf_counter() - started < 60
+    with ends_within():
+        found = verdict(TRUE, filler + SOURCE)
     assert found.attributable
     assert {e.source_span.start >= len(filler) for e in found.evidence_alignment if e.source_span} == {True}
 

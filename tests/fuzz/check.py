@@ -7,7 +7,7 @@ import warnings
 
 from tests.fuzz.target import Target
 
-SLOWEST = 5.0
+SLOWEST = 20.0
 """Seconds of processor time for one small text."""
 LONGEST = 5_000
 """Characters of a message."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vouching
+from tests.processor_time import ends_within
 from vouching.errors import InputError
 from vouching.rows.conversations import Origin, Turn, read_turns
 from vouching.text.structures import json_lines
@@ -205,8 +205,6 @@ def test_thirty_turns_with_a_hundred_results_are_checked_in_seconds() -> None:
             rows = [{"town": f"Town{turn}x{call}x{row}", "temperature": turn + row, "sky": "clear"} for row in range(5)]
             messages.append({"role": "tool", "tool_call_id": f"call_{turn}_{call}", "content": json.dumps(rows)})
         messages.append({"role": "assistant", "content": f"The temperature in Town{turn}x0x1 is {turn + 1}. It is 99."})
-    started = time.process_time()
-    reports = vouching.check_trace(messages, model="embedded:rules")
-    spent = time.process_time() - started
+    with ends_within():  # about 1 s; 5 s when each turn read all sources anew
+        reports = vouching.check_trace(messages, model="embedded:rules")
     assert [len(report.sources) for report in reports] == [4 * n if n < 11 else 40 + 3 * (n - 10) for n in range(1, 31)]
-    assert spent < 15  # 5 s are promised; a loaded machine has three times as many

@@ -306,9 +306,8 @@ def test_a_full_server_says_when_to_come_back_and_stays_healthy() -> None:
             thread.start()
         while service.pool.taken < 2:
             time.sleep(0.005)
-        started = time.monotonic()
-        assert httpx2.get(f"{url}/healthz").status_code == 200
-        assert time.monotonic() - started < 2
+        assert httpx2.get(f"{url}/healthz", timeout=30).status_code == 200
+        assert 200 not in statuses  # it did not wait for those that are judged
         for thread in threads:
             thread.join()
         assert set(statuses) == {200, 429}

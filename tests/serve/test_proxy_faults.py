@@ -99,7 +99,8 @@ def test_a_caller_who_leaves_ends_the_check_of_its_answer() -> None:
         return time.monotonic() - started
 
     whole = asyncio.run(seconds(None))
-    assert asyncio.run(seconds(whole / 5)) < whole * 0.7
+    # Other work on the machine only ever adds time, so what took too long is tried again.
+    assert any(asyncio.run(seconds(whole / 5)) < whole * 0.7 for _ in range(3))
     guard.close()
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from tests.processor_time import ends_within
 from vouching.text.prompts import given_context, only_instructs
 
 FACT = "The bridge opened in 1973."
@@ -90,7 +89,6 @@ def test_a_message_without_a_marked_context_has_none(prompt: str) -> None:
     "piece", ["<context>", "context: ", '"""', ":", "1", " ", "If a, ", "Question:\n", "<document "]
 )
 def test_no_prompt_takes_long(piece: str) -> None:
-    started = time.process_time()
-    given_context(piece * (200_000 // len(piece)))
-    only_instructs("Use " + piece * (50_000 // len(piece)))
-    assert time.process_time() - started < 5
+    with ends_within():
+        given_context(piece * (200_000 // len(piece)))
+        only_instructs("Use " + piece * (50_000 // len(piece)))

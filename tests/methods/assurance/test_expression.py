@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.processor_time import ends_within
 from vouching.errors import InputError
 from vouching.methods.assurance.evaluate import MAX_STEPS, Inputs, evaluate
 from vouching.methods.assurance.expression import ExpressionError, MissingValueError, parse
@@ -213,10 +213,8 @@ def test_values_of_different_types_do_not_mix(text: str) -> None:
     ],
 )
 def test_what_is_too_long_too_deep_or_too_large_is_refused_at_once(text: str) -> None:
-    started = time.process_time()
-    with pytest.raises(ExpressionError):
+    with ends_within(), pytest.raises(ExpressionError):
         worked(text)
-    assert time.process_time() - started < 5
 
 
 def test_loops_in_loops_end_within_the_bound() -> None:
@@ -255,10 +253,8 @@ def test_steps_are_counted_before_they_are_taken_and_long_texts_take_more_of_the
 ) -> None:
     # 99,999 characters are 1,999 steps beside the comparison's own: a hundred comparisons of them are the bound.
     data = {"two": "".join("x" for _ in range(99_999)), **data}
-    start = time.process_time()
-    with pytest.raises(ExpressionError, match="more than 200,000 steps"):
+    with ends_within(), pytest.raises(ExpressionError, match="more than 200,000 steps"):
         worked(text, data={**data, "texts": [data["two"][:-1] + "y"]})
-    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("text", ["amount(data.t)", "days(data.t, data.t)", "data.o[data.t]"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from typing import Any
 
 import pytest
 
 from tests.methods.scripts import CLAIM, RIGHT, SOURCE, WRONG, outcome, reply, unverified, verdict
+from tests.processor_time import ends_within
 from vouching.methods.structured.reply import LabelReply, Reply, ReplyError, parse_reply
 from vouching.methods.structured.teacher import Teacher
 from vouching.models import ScriptedModel
@@ -110,12 +110,11 @@ def test_depth_is_no_crash(depth: int) -> None:
 def test_a_reply_of_a_megabyte_of_quotes_takes_little_time() -> None:
     few = [{"claim_span": "The bridge", "source_span": f"the brige opned {n}", "status": "match"} for n in range(90)]
     many, long = few * 150, entry("The brige opned. " * 60_000)
-    started = time.process_time()
-    refused = unverified([reply(evidence_alignment=many)] * 2, sources=SOURCE * 400, max_tokens=10_000_000)
-    assert "at most 100" in refused.message
-    for entries in (long, [*WRONG["evidence_alignment"], *few]):
-        found = verdict([reply(evidence_alignment=entries)], sources=SOURCE * 400, max_tokens=10_000_000)
-        assert found.grounded < 1
-    assert time.process_time() - started < 15
+    with ends_within(120):
+        refused = unverified([reply(evidence_alignment=many)] * 2, sources=SOURCE * 400, max_tokens=10_000_000)
+        assert "at most 100" in refused.message
+        for entries in (long, [*WRONG["evidence_alignment"], *few]):
+            found = verdict([reply(evidence_alignment=entries)], sources=SOURCE * 400, max_tokens=10_000_000)
+            assert found.grounded < 1
     with pytest.raises(ReplyError, match="at most 100"):
         parse_reply(reply(reasoning_chain=WRONG["reasoning_chain"] * 101), Reply)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any, get_args
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.methods.structured.replies import CLAIM, ENTRY, RECORD, SOURCE, STEP, reply, supported
+from tests.processor_time import ends_within
 from vouching.errors import ConfigError, InputError
 from vouching.methods.structured.reward import PARTS, binary_reward, structured_reward, weighted_total
 from vouching.methods.structured.reward_weights import PAPER, Variant, reward_bounds, structured_weights
@@ -389,7 +389,6 @@ def test_the_right_label_never_earns_less_than_another(record: dict[str, Any], g
     ],
     ids=["one long text", "12,000 entries", "a long span", "braces", "fences", "a long label"],
 )
-def test_a_reply_of_a_megabyte_is_scored_in_less_than_a_second(response: str, variant: Variant) -> None:
-    start = time.process_time()
-    rewarded(response, NA, variant)
-    assert time.process_time() - start < 1.0
+def test_a_reply_of_a_megabyte_is_scored_in_seconds(response: str, variant: Variant) -> None:
+    with ends_within():  # at most .5 s; quadratic work on a megabyte would take hours
+        rewarded(response, NA, variant)
