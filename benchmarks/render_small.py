@@ -24,13 +24,23 @@ def judge_lines(records: Sequence[Figures]) -> Iterator[str]:
                 one["form"],
                 share(one, "readable"),
                 share(one, "right"),
+                "" if one.get("auroc") is None else f"{one['auroc']:.2f}",
                 "" if one["said_attributable"] is None else f"{one['said_attributable']:.0%}",
                 f"{one['prompt_tokens']:.0f} + {one['completion_tokens']:.0f}",
                 f"{one['seconds']:.1f}",
             )
             for one in figures
         ]
-        columns = ("set", "asked", "readable", "right", "Attributable of the readable >", "tokens >", "seconds >")
+        columns = (
+            "set",
+            "asked",
+            "readable",
+            "right",
+            "AUROC >",
+            "Attributable of the readable >",
+            "tokens >",
+            "seconds >",
+        )
         yield from table(columns, rows)
         yield ""
     figures = [one for record in records for one in record["figures"]]
@@ -42,7 +52,8 @@ def judge_lines(records: Sequence[Figures]) -> Iterator[str]:
     counts = ", ".join(f"{' and '.join(map(str, rows))} of {SETS.get(name, name)}" for name, rows in sizes.items())
     yield (
         f"Samples by label ({counts}), asked one after another. Shares have Wilson's 95 % "
-        "intervals; a reply that cannot be read counts as not right, and a coin would be right half of the time. Raw: "
+        "intervals; a reply that cannot be read counts as not right, and a coin would be right half of the time. AUROC "
+        "is that of the scores, which are the probability of the label's first token. Raw: "
         "once, without a schema. Retry: an unreadable reply is asked for once more, with its fault, unless it was cut. "
         f"Schema: the server keeps the reply to the schema. Replies are cut at {records[0]['max_tokens']} tokens, "
         "twice what the label takes, so that one with an explanation before it is not readable either. Tokens (prompt "

@@ -1,7 +1,8 @@
 """Small language models as judges: whether their replies can be read, whether they are right, and what they cost.
 
     VOUCH_DATA=... python benchmarks/small_models.py MODEL [--rows 200] [--sets seva_fever,fever_symmetric,contrast:60]
-        [--style label] [--max-tokens 1024] [--output runs/small_models] [--result benchmarks/results/small_models.json]
+        [--forms raw retry schema] [--style label] [--max-tokens 1024] [--output runs/small_models]
+        [--result benchmarks/results/small_models.json]
 
 MODEL is a name such as http://localhost:8080/v1#smollm2. The rows are a sample by label of the test part of public
 sets, and of the part dev of the contrast corpus. Each row is asked in three forms: ``raw`` (once, without a schema or
@@ -31,7 +32,7 @@ from vouching.bench.catalog import data_folder, known_sets
 from vouching.bench.raw import RawJudge
 from vouching.bench.rows import BenchRow, Fault
 from vouching.methods import METHODS
-from vouching.metrics import stratified_slice, wilson
+from vouching.metrics import auroc, stratified_slice, wilson
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.open import open_model
 from vouching.models.wrappers import Metered, Wrapper
@@ -78,7 +79,7 @@ async def judged(model: Model, form: str, style: str, longest: int, row: BenchRo
     metered, started = Metered(model), time.perf_counter()
     if form == "raw":
         line = await RawJudge(metered, "label" if style == "label" else "structured", max_tokens=longest).score(row)
-        label, why = line["label"], line["unverified"]
+        label, why, score = line["label"], line["unverified"], None
     else:
         asked = metered if form == "schema" else WithoutSchema(metered)
         sources = [Source(text, f"source-{number}") for number, text in enumerate(row.sources, 1)]
@@ -86,8 +87,9 @@ async def judged(model: Model, form: str, style: str, longest: int, row: BenchRo
         [found] = await METHODS["structured"].open(asked, settings).verify([Claim(row.text)], sources)
         missing = isinstance(found, Unverified)
         label, why = (None, f"{found.reason}: {found.message}") if missing else (found.attributable, None)
+        score = None if missing else found.score
     spent = {**asdict(metered.usage), "seconds": time.perf_counter() - started}
-    return {"id": row.id, "gold": row.attributable, "label": label, "why": why, **spent}
+    return {"id": row.id, "gold": row.attributable, "label": label, "score": score, "why": why, **spent}
 
 
 def measure(
@@ -115,18 +117,21 @@ def figures(lines: Sequence[Line]) -> dict[str, Any]:
 
     >>> cost = {"prompt_tokens": 100, "completion_tokens": 10, "seconds": 2.0}
     >>> found = figures([{"gold": True, "label": True, **cost}, {"gold": False, "label": None, **cost}])
-    >>> found["readable"], found["right"], found["said_attributable"], found["seconds"]
-    (0.5, 0.5, 1.0, 2.0)
+    >>> found["readable"], found["right"], found["auroc"], found["said_attributable"], found["seconds"]
+    (0.5, 0.5, None, 1.0, 2.0)
     >>> [round(bound, 2) for bound in found["readable_interval"]]
     [0.09, 0.91]
     """
     read = [line for line in lines if line["label"] is not None]
     counts = {"readable": len(read), "right": sum(line["label"] is line["gold"] for line in lines)}
     intervals = {name: wilson(count, len(lines)) for name, count in counts.items()}
+    scored = [line for line in lines if line.get("score") is not None]
+    both = len({line["gold"] for line in scored}) == 2
     return {
         "rows": len(lines),
         **{name: one.estimate for name, one in intervals.items()},
         **{f"{name}_interval": [one.low, one.high] for name, one in intervals.items()},
+        "auroc": float(auroc(*zip(*((line["gold"], line["score"]) for line in scored), strict=True))) if both else None,
         "said_attributable": fmean(line["label"] for line in read) if read else None,
         "prompt_tokens": fmean(line["prompt_tokens"] for line in lines),
         "completion_tokens": fmean(line["completion_tokens"] for line in lines),
@@ -140,6 +145,7 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--sets", default="seva_fever,fever_symmetric,contrast", help="NAME or NAME:ROWS, by commas")
+    parser.add_argument("--forms", nargs="+", default=FORMS, choices=FORMS)
     parser.add_argument("--style", default="label", choices=("label", "structured"))
     parser.add_argument("--max-tokens", type=int, default=1024, help="longest reply; a longer one is cut")
     parser.add_argument("--output", type=Path, default=Path("runs/small_models"))
@@ -149,7 +155,7 @@ def main() -> None:
     found: list[dict[str, Any]] = []
     for name, _, count in (one.partition(":") for one in given.sets.split(",")):
         rows = int(count or given.rows)
-        for form in FORMS:
+        for form in given.forms:
             found.append(measure(given.model, form, given.style, name, rows, given.output, given.max_tokens))
             shown = (
                 f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in found[-1].items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from math import log
 from typing import Any
 
 import pytest
@@ -121,7 +122,8 @@ def test_what_a_server_refuses_is_named() -> None:
         return good(request)
 
     server = json.loads(tried(strict, "--json")[0].stdout)["server"]
-    assert (server["schema"], server["logprobs"], server["refused"]) == (False, False, ["json_schema", "json_object"])
+    assert (server["schema"], server["logprobs"]) == (False, False)
+    assert server["refused"] == ["logprobs", "json_schema", "json_object"]
 
 
 def test_a_model_that_thinks_is_seen_to() -> None:
@@ -131,6 +133,25 @@ def test_a_model_that_thinks_is_seen_to() -> None:
     found = json.loads(tried(thinking, "--json")[0].stdout)
     assert found["server"]["thinks"]
     assert "--max-tokens 4000" in {one["set"] for one in found["advice"]}
+
+
+def test_a_model_that_labels_all_claims_alike_but_finds_some_likelier_is_to_be_calibrated() -> None:
+    def doubtful(request: Request) -> Answer:
+        if (claim := claim_of(request)) is None:
+            return good(request)
+        likely = 0.3 if GOLD[claim] else 0.1
+        listed = [{"token": "Not", "logprob": log(1 - likely)}, {"token": "Attrib", "logprob": log(likely)}]
+        answer = json.loads(labelled(request, "Not Attributable").body)
+        start = {"token": '{"label": "', "logprob": 0.0, "top_logprobs": [{"token": '{"label": "', "logprob": 0.0}]}
+        answer["choices"][0]["logprobs"] = {"content": [start, {**listed[0], "top_logprobs": listed}]}
+        return of_json(answer)
+
+    result, _ = tried(doubtful)
+    assert "right        5 of 10 (10 Not Attributable)" in result.stdout
+    assert "ranked       AUROC 1.00" in result.stdout  # .3 of every supported claim, .1 of every other
+    assert (
+        "vouch calibrate: 5 of 10 labels are right, but the scores tell supported claims from others" in result.stdout
+    )
 
 
 def test_a_model_that_labels_all_claims_alike_is_no_judge() -> None:

@@ -117,6 +117,21 @@ def test_a_calibration_is_fitted_on_labelled_verdicts_and_measured_on_held_out_o
     assert made.measured["brier_held_out"] < made.measured["brier"]
 
 
+def test_a_model_that_gives_all_claims_one_label_gets_a_calibration_that_moves_the_threshold() -> None:
+    # .3 for supported claims and .1 for others, and no label is Attributable: a temperature keeps both below one half.
+    rows = [
+        replace(
+            row,
+            verdict=replace(row.verdict, label="Not Attributable", score=0.3 if row.gold == "Attributable" else 0.1),
+        )
+        for row in labelled()
+    ]
+    found = calibrate(rows).calibrator
+    assert found(0.3) > 0.5 > found(0.1)
+    kept = calibrate(rows, "temperature").calibrator
+    assert kept(0.3) < 0.5
+
+
 def test_one_document_is_never_on_both_sides_of_the_measurement() -> None:
     one = [replace(row, group="the same") for row in labelled()]
     assert "ece_held_out" not in calibrate(one).measured

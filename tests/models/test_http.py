@@ -405,6 +405,17 @@ def test_a_model_with_another_name_for_the_length_and_one_temperature_is_asked_a
     assert formats(server)[2] == "json_schema"  # what it does take is not given up with the rest
 
 
+@pytest.mark.parametrize("told", ["`logprobs` is not supported with this model", "Bad request"])
+def test_a_server_that_refuses_alternatives_of_tokens_is_asked_without_and_not_for_them_again(told: str) -> None:
+    def script(request: Request) -> Answer:
+        return of_json({"error": {"message": told}}, status=400) if "logprobs" in request.body else says("{}")
+
+    wanted = Sampling(json_schema=SCHEMA, top_logprobs=20)
+    _, server = ask(script, wanted, wanted)
+    assert [request.body.get("top_logprobs") for request in server.requests[-2:]] == [None, None]
+    assert formats(server)[-2:] == ["json_schema", "json_schema"]
+
+
 def test_a_server_that_refuses_the_newer_name_too_is_not_asked_for_ever() -> None:
     told = of_json({"error": {"message": "max_completion_tokens is too large"}}, status=400)
     with pytest.raises(ModelRefusedError, match="too large"):

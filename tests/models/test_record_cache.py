@@ -33,6 +33,7 @@ OTHERS: dict[str, Any] = {
     "stop": ("b",),
     "json_schema": {"type": "array"},
     "logprobs": True,
+    "top_logprobs": 5,
     "tools": (Tool("look", "Looks.", {"type": "object"}),),
     "extra": {"min_p": 0.2},
 }

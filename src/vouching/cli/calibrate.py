@@ -60,8 +60,9 @@ _Verdicts = Annotated[
 _CurveKind = Annotated[
     Literal["temperature", "platt", "isotonic"] | None,
     typer.Option(
-        help="Calibration curve: one parameter (temperature, for language models), a line (platt, for scorers), or any "
-        "rising curve (isotonic, for a few hundred rows or more)."
+        help="Calibration curve: one parameter that changes no label (temperature, for language models), a line "
+        "(platt, for scorers, and for a model that gives all claims one label), or any rising curve (isotonic, for a "
+        "few hundred rows or more)."
     ),
 ]
 _Asking = Annotated[
@@ -121,10 +122,10 @@ def calibrate_command(
             calibration = _scored(model, (rows, output), kind)
         elif rows is not None:
             asking = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
-            calibration = calibrate(_judged((rows, output), model, verdicts, method, asking), kind or "temperature")
+            calibration = calibrate(_judged((rows, output), model, verdicts, method, asking), kind)
         else:
             found = reviewed_verdicts((str(from_ledger), reviewers, every), model)
-            calibration = calibrate(found, kind or "temperature")
+            calibration = calibrate(found, kind)
         try:
             calibration.save(output)
         except OSError as error:

@@ -215,6 +215,7 @@ def _shown(found: ModelTest) -> list[str]:
         f"ten claims, method {found.style}",
         f"  readable     {len(found.judged)} of {count}, {found.by_first} by the first reply",
         f"  right        {found.right} of {count}{f' ({labels})' if labels else ''}",
+        *([] if found.ranked is None else [f"  ranked       AUROC {found.ranked:.2f} by the scores"]),
         f"  cost         {found.seconds:.1f} s and {tokens} tokens a claim",
         *(f"  {fault}" for fault in dict.fromkeys(one.fault for one in found.claims) if fault),
         "methods, a task of each",

@@ -20,6 +20,7 @@ from vouching.methods import METHODS
 from vouching.methods.assurance.task import as_proposal, as_task
 from vouching.methods.assurance.verify import challenge
 from vouching.methods.discriminative.generative import GenerativeRanker
+from vouching.metrics import auroc
 from vouching.models.base import Model
 from vouching.models.wrappers import Metered
 from vouching.types import ChecklistItem, Claim, Finding, Source, Unverified, Usage
@@ -53,8 +54,8 @@ _BILL: Mapping[str, Any] = {
     "rules": [{"id": "R1", "text": "The total is the sum of the prices of all items."}],
     "units": [{"id": "total", "type": "amount", "rules": ["R1"]}],
 }
-_Found: TypeAlias = tuple[bool | None, str]
-"""Whether a result is right, or None and why there is none."""
+_Found: TypeAlias = tuple[bool | None, str, float | None]
+"""Whether a result is right, or None and why there is none; and the score of a claim."""
 Settings: TypeAlias = Mapping[str, Any]
 
 
@@ -72,6 +73,8 @@ class Trial:
     """Its time, tokens and calls; a second call is a second request after an unreadable reply, or a second role."""
     label: str | None = None
     """The label of a claim."""
+    score: float | None = None
+    """P(Attributable) of a claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,18 @@ class ModelTest:
         return Counter(one.label for one in self.judged if one.label is not None)
 
     @property
+    def ranked(self) -> float | None:
+        """AUROC of the scores, in [0, 1]: how well they tell supported claims from others, whatever the labels say.
+
+        None without the score of both kinds.
+        """
+        truth = dict(CLAIMS)
+        scored = [(truth[one.name], one.score) for one in self.judged if one.score is not None]
+        if len({supported for supported, _ in scored}) < 2:
+            return None
+        return float(auroc(*zip(*scored, strict=True)))
+
+    @property
     def seconds(self) -> float:
         """The median time of a claim."""
         return median(one.usage.seconds for one in self.claims)
@@ -121,6 +136,7 @@ class ModelTest:
             "readable": len(self.judged),
             "readable_by_first_reply": self.by_first,
             "right": self.right,
+            "auroc": self.ranked,
             "labels": dict(self.labels),
             "seconds": self.seconds,
             "prompt_tokens": fmean(one.usage.prompt_tokens for one in self.claims),
@@ -166,7 +182,15 @@ class ModelTest:
         cut = any("--max-tokens" in one.fault for one in (*self.claims, *self.methods))
         if cut and not self.support.thinks:
             found.append(("a larger --max-tokens", "a reply was cut off"))
-        if readable == count and len(self.labels) == 1:
+        if readable == count and self.right <= 7 * count / 10 and (self.ranked or 0.0) >= _RANKED:
+            found.append(
+                (
+                    "vouch calibrate",
+                    f"{self.right} of {count} labels are right, but the scores tell supported claims from others "
+                    f"(AUROC {self.ranked:.2f}): a calibration moves the point that decides",
+                )
+            )
+        elif readable == count and len(self.labels) == 1:
             found.append(
                 (
                     "a larger model",
@@ -181,6 +205,8 @@ class ModelTest:
 _ROOMY = 8192
 """Tokens of a context that holds most sources."""
 _PATIENT = 120.0
+_RANKED = 0.85
+"""AUROC of ten claims from which labels that are often wrong have a threshold in the wrong place."""
 
 
 async def try_model(
@@ -198,9 +224,8 @@ async def try_model(
     claims = list[Trial]()
     for number, (text, supported) in enumerate(CLAIMS, 1):
         watch(f"claim {number} of {len(CLAIMS)}")
-        judged = await _tried(
-            text, metered, _claim(text, supported, metered, {"style": style, "max_tokens": max_tokens})
-        )
+        settings = {"style": style, "max_tokens": max_tokens}
+        judged = await _tried(text, metered, _claim(text, supported, metered, settings))
         label = "Attributable" if judged.right is supported else "Not Attributable"
         claims.append(judged if judged.right is None else replace(judged, label=label))
     methods = list[Trial]()
@@ -213,21 +238,23 @@ async def try_model(
 async def _tried(name: str, model: Metered, work: Awaitable[_Found]) -> Trial:
     before, started = model.usage, time.perf_counter()
     try:
-        right, fault = await work
+        right, fault, score = await work
     except ModelDeadlineError as error:
-        right, fault = None, str(error)
+        right, fault, score = None, str(error), None
     spent = Usage(
         time.perf_counter() - started,
         model.usage.prompt_tokens - before.prompt_tokens,
         model.usage.completion_tokens - before.completion_tokens,
         model.usage.calls - before.calls,
     )
-    return Trial(name, right, fault, spent)
+    return Trial(name, right, fault, spent, score=score)
 
 
 async def _claim(text: str, supported: bool, model: Model, settings: Settings) -> _Found:
     [found] = await METHODS["structured"].open(model, settings).verify([Claim(text)], _SOURCES)
-    return (None, found.message) if isinstance(found, Unverified) else (found.attributable is supported, "")
+    if isinstance(found, Unverified):
+        return None, found.message, None
+    return found.attributable is supported, "", found.score
 
 
 async def _record(model: Model, settings: Settings) -> _Found:
@@ -254,16 +281,16 @@ async def _blinded(model: Model, settings: Settings) -> _Found:
 def _of_findings(findings: Sequence[Finding], is_right: Callable[[bool | None], bool]) -> _Found:
     failed = [one for one in findings if isinstance(one, Unverified)]
     if failed or not findings:
-        return None, failed[0].message if failed else "the reply has no question"
-    return all(is_right(one.passed) for one in findings), ""
+        return None, failed[0].message if failed else "the reply has no question", None
+    return all(is_right(one.passed) for one in findings), "", None
 
 
 async def _rank(model: Model, settings: Settings) -> _Found:
     ranker = GenerativeRanker(model, "generative", max_tokens=settings["max_tokens"])
     ranking = await ranker.rank("Which number is larger than ten?", ["Seven.", "Twelve."])
     if ranking.unverified:
-        return None, ranking.unverified[0].message
-    return [one.text for one in ranking.best] == ["Twelve."], ""
+        return None, ranking.unverified[0].message, None
+    return [one.text for one in ranking.best] == ["Twelve."], "", None
 
 
 async def _assurance(model: Model, settings: Settings) -> _Found:
@@ -272,7 +299,7 @@ async def _assurance(model: Model, settings: Settings) -> _Found:
         task, as_proposal({"values": {"total": 31}}, task), METHODS["assurance"].open(model, settings)
     )
     [found] = done.units
-    return (None, found.message) if isinstance(found, Unverified) else (found.challenged, "")
+    return (None, found.message, None) if isinstance(found, Unverified) else (found.challenged, "", None)
 
 
 _TASKS: Mapping[str, Callable[[Model, Settings], Coroutine[Any, Any, _Found]]] = {

@@ -138,8 +138,11 @@ class LabelledScore:
     """Rows of one group share a document; they are never on both sides of a split."""
 
 
-def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperature") -> Calibration:
+def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind | None = None) -> Calibration:
     """Fit a calibration on labelled verdicts of one model.
+
+    ``kind`` is "temperature" by default, which changes no label, and "platt" where all verdicts have the same label: a
+    line moves the threshold too.
 
     ``measured`` is that of :func:`calibrate_scores`. Raises InputError also for verdicts of several models, prompts or
     numbers of votes, and for calibrated ones (the embedded verifier's always are).
@@ -158,7 +161,8 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperatu
         )
         raise InputError(f"the verdicts of {model} are already calibrated ({done}): {remedy}")
     plain = [LabelledScore(row.gold, row.verdict.score, row.group) for row in rows]
-    return replace(calibrate_scores(model, prompt_hash, plain, kind, votes), threshold=None)
+    fitted: CalibratorKind = kind or ("platt" if len({row.verdict.label for row in rows}) == 1 else "temperature")
+    return replace(calibrate_scores(model, prompt_hash, plain, fitted, votes), threshold=None)
 
 
 def calibrate_scores(

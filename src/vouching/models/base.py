@@ -104,6 +104,8 @@ class Sampling:
     """JSON Schema of the completion; put it into the prompt too, since not every engine enforces it."""
     logprobs: bool = False
     """Whether completions carry log-probabilities, where the engine has them."""
+    top_logprobs: int = 0
+    """Of how many of the likeliest texts of each token a server is asked for the log-probability, 0 to 20."""
     tools: tuple[Tool, ...] = ()
     """Tools that the model may call. A model without tools raises ModelRefusedError."""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -117,6 +119,8 @@ class Sampling:
             raise ConfigError(f"temperature must be at least 0, got {self.temperature}")
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p must be in (0, 1], got {self.top_p}")
+        if not 0 <= self.top_logprobs <= 20:
+            raise ConfigError(f"top_logprobs must be in 0 to 20, got {self.top_logprobs}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,8 @@ class Completion:
     tool_calls: tuple[ToolCall, ...] = ()
     """Tool calls in order; they are not part of ``text``."""
     alternatives: tuple[Mapping[str, float], ...] = ()
-    """Log-probability of the likeliest texts of each token, where ``extra`` asked a server for ``top_logprobs``."""
+    """Log-probability of the likeliest texts of each token, that of the reply first, where ``top_logprobs`` asked a
+    server for them."""
 
 
 @dataclass(frozen=True, slots=True)

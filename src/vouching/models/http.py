@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from vouching.errors import ModelAnswerError, ModelContextError, ModelRefusedError
@@ -82,7 +83,9 @@ def request_body(
     if sampling.stop:
         body["stop"] = list(sampling.stop)
     if sampling.logprobs:
-        body["logprobs"] = True if endpoint == "chat" else 1
+        body["logprobs"] = True if endpoint == "chat" else max(1, sampling.top_logprobs)
+    if sampling.top_logprobs and endpoint == "chat":
+        body |= {"logprobs": True, "top_logprobs": sampling.top_logprobs}
     if sampling.json_schema is not None and form == "json_schema":
         schema = {"name": "answer", "schema": dict(sampling.json_schema), "strict": True}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -99,9 +102,13 @@ def refused_field(refusal: str) -> str | None:
 
     >>> refused_field("Unsupported parameter: 'max_tokens' ... Use 'max_completion_tokens' instead.")
     'max_tokens'
+    >>> refused_field("`logprobs` is not supported with this model")
+    'logprobs'
     """
     if "max_completion_tokens" in refusal:
         return "max_tokens"
+    if "logprobs" in refusal:
+        return "logprobs"
     field = _UNSUPPORTED.search(refusal)
     return "system" if NO_SYSTEM_ROLE.search(refusal) else field and field[1]
 
@@ -112,7 +119,8 @@ def without_fields(body: dict[str, Any], refused: Collection[str]) -> dict[str, 
     >>> without_fields({"model": "o", "max_tokens": 9, "temperature": 0.0}, {"max_tokens", "temperature"})
     {'model': 'o', 'max_completion_tokens': 9}
     """
-    kept = {key: value for key, value in body.items() if key not in refused}
+    left_out = {*refused, "top_logprobs"} if "logprobs" in refused else refused
+    kept = {key: value for key, value in body.items() if key not in left_out}
     if "max_tokens" in refused and "max_tokens" in body:
         kept["max_completion_tokens"] = body["max_tokens"]
     folded = system_in_user(body.get("messages", ())) if "system" in refused else []
@@ -270,7 +278,11 @@ class HttpModel:
                 self._remember(many or n == 1, left if sampling.json_schema is not None else self._form)
             return completions
         assert refusal  # at least one way was tried
-        raise refusal
+        if not sampling.top_logprobs or "logprobs" in self._refused:
+            raise refusal
+        completions = await self._ask(messages, replace(sampling, logprobs=False, top_logprobs=0), n, seed)
+        self._refused |= {"logprobs"}
+        return completions
 
     def _remember(self, many: bool, form: Format) -> None:
         """Note what a server accepted after it had refused more; several calls may learn it at the same time."""

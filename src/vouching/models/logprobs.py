@@ -35,18 +35,19 @@ def read_logprobs(found: Mapping[str, Any]) -> tuple[float, ...] | None:
 def read_alternatives(found: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
     """The likeliest texts of each token, from {"content": [{"top_logprobs": [{"token": t, "logprob": x}]}]} (chat).
 
-    Tokens with the same text, which servers can give, are added up. Empty if a part cannot be read.
+    That of the reply comes first. Tokens with the same text, which servers can give, are added up. Empty if a part
+    cannot be read.
 
-    >>> token = {"logprob": -0.1, "top_logprobs": [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.5}]}
-    >>> read_alternatives({"content": [token]})
-    ({'Yes': -0.1, 'No': -2.5},)
+    >>> listed = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.5}]
+    >>> read_alternatives({"content": [{"token": "No", "logprob": -2.5, "top_logprobs": listed}]})
+    ({'No': -2.5, 'Yes': -0.1},)
     """
     tokens: Any = found.get("content")
     if not isinstance(tokens, list):
         return ()
     steps: list[Mapping[str, float]] = []
-    for token in cast("list[Any]", tokens):
-        listed: Any = cast("dict[str, Any]", token).get("top_logprobs") if isinstance(token, dict) else None
+    for token in map(json_object, cast("list[Any]", tokens)):
+        listed: Any = token.get("top_logprobs")
         step: dict[str, float] = {}
         for one in cast("list[Any]", listed) if isinstance(listed, list) else ():
             entry = json_object(one)
@@ -56,7 +57,9 @@ def read_alternatives(found: Mapping[str, Any]) -> tuple[Mapping[str, float], ..
             step[text] = value if text not in step else _added(step[text], value)
         if not step:
             return ()
-        steps.append(step)
+        said, value = token.get("token"), _logprob(token.get("logprob"))
+        first = {said: step.get(said, value)} if isinstance(said, str) and value is not None else {}
+        steps.append({**first, **step})
     return tuple(steps)
 
 

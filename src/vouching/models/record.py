@@ -91,8 +91,9 @@ def request_key(name: str, messages: Sequence[Message], sampling: Sampling) -> s
     False
     """
     asked = asdict(sampling)
-    if not sampling.tools:
-        del asked["tools"]
+    for newer in ("tools", "top_logprobs"):  # an absent one keeps the key that the request had before there was one
+        if not asked[newer]:
+            del asked[newer]
     request = {"model": name, "messages": [message.json for message in messages], "sampling": asked}
     try:
         text = json.dumps(request, sort_keys=True, separators=(",", ":"))

@@ -49,7 +49,7 @@ def test_minicheck_sums_the_yes_of_the_first_token_as_its_publisher_does() -> No
     assert call.messages[0].content.startswith("Determine whether the provided claim is consistent with the")
     assert call.messages[0].content.endswith('by responding with either "Yes" or "No".')
     assert (call.sampling.max_tokens, call.sampling.temperature, call.sampling.logprobs) == (1, 0.0, True)
-    assert call.sampling.extra == {"top_logprobs": 5}
+    assert call.sampling.top_logprobs == 5
 
 
 def test_granite_guardian_gives_the_share_of_no_since_yes_is_a_risk() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import Sequence
+from math import log
 from typing import Any
 
 import pytest
@@ -17,9 +18,10 @@ from tests.methods.scripts import CLAIM, RIGHT, SOURCE, WRONG, outcome, reply, u
 from vouching.checker import Checker
 from vouching.errors import ConfigError, ModelRefusedError, ModelUnavailableError
 from vouching.judging.schemas import longest
+from vouching.methods.structured.reading import label_by_token
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
-from vouching.models import Message, Sampling, ScriptedModel
-from vouching.types import Claim, Source, Unverified, Verdict, from_json, to_json
+from vouching.models import Completion, Message, Sampling, ScriptedModel
+from vouching.types import Claim, Source, Unverified, Usage, Verdict, from_json, to_json
 
 # A good reply
 
@@ -135,6 +137,64 @@ def test_the_binary_baseline_asks_for_a_label_and_gives_no_evidence() -> None:
     assert (found.label, found.score, found.evidence_alignment, found.grounded) == ("Attributable", 0.7, (), 1.0)
     assert [*(model.asked[0].sampling.json_schema or {})["properties"]] == ["label", "confidence"]
     assert found.provenance.prompt_hash != verdict([reply()]).provenance.prompt_hash
+
+
+LABEL = '{"label": "Not Attributable", "confidence": 0.9}'
+
+
+def by_token(*steps: dict[str, float], text: str = LABEL) -> Completion:
+    """A reply of a label alone, with the probabilities of the likeliest texts of its tokens."""
+    logs = tuple({token: log(share) for token, share in step.items()} for step in steps)
+    return Completion(text, "stop", Usage(calls=1), alternatives=logs)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        # .3 of .3 + .5: the rest of the probability is for texts that begin neither label.
+        ({'{"label': 1.0}, {'": "': 1.0}, {"Not": 0.5, "Att": 0.2, "A": 0.1, "Yes": 0.2}),
+        ({'{"': 1.0}, {"label": 0.9, "claim": 0.1}, {'":': 1.0}, {' "Not': 0.5, ' "Att': 0.3, ' "a': 0.1, "Att": 0.1}),
+    ],
+    ids=["the label in a token of its own", "a token with the quotation mark"],
+)
+def test_a_label_alone_is_scored_by_the_tokens_that_begin_it(steps: tuple[dict[str, float], ...]) -> None:
+    found, model = outcome([by_token(*steps)], style="label")
+    assert isinstance(found, Verdict)
+    assert (found.label, round(found.score, 6), found.stated_confidence) == ("Not Attributable", 0.375, 0.9)
+    assert model.asked[0].sampling.top_logprobs == 20
+    [note] = warned(found, "uncalibrated")
+    assert "the probability of the label's first token" in note
+    # A calibration of stated confidences is none for these scores.
+    assert found.provenance.prompt_hash != verdict([LABEL], style="label").provenance.prompt_hash
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ({'{"label": "': 1.0}, {"Yes": 1.0}),
+        ({'{"label": "': 1.0},),
+        ({'{"verdict": "': 1.0}, {"Not": 0.5, "Att": 0.5}),
+        ({'{"label": "a", "label": "': 1.0}, {"Not": 0.5, "Att": 0.5}),
+    ],
+    ids=["no label", "cut", "no place", "two places"],
+)
+def test_tokens_that_do_not_hold_the_label_leave_the_stated_confidence(steps: tuple[dict[str, float], ...]) -> None:
+    found, _ = outcome([by_token(*steps)], style="label")
+    assert isinstance(found, Verdict)
+    assert round(found.score, 6) == 0.1
+
+
+def test_a_whole_record_and_votes_ask_for_no_probabilities_of_tokens() -> None:
+    for config, replies in (({}, [reply()]), ({"style": "label", "votes": 3}, [LABEL] * 3)):
+        _, model = outcome(replies, **config)
+        assert model.asked[0].sampling.top_logprobs == 0
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=12), st.floats(-50, 0), min_size=1, max_size=5), max_size=8))
+@settings(max_examples=100)
+def test_whatever_the_tokens_a_probability_comes_of_them_or_none(steps: list[dict[str, float]]) -> None:
+    found = label_by_token([{'{"label": "': 0.0}, *steps])
+    assert found is None or 0 <= found <= 1
 
 
 # Replies that are none

@@ -13,9 +13,11 @@ windows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from math import exp
+from typing import TypeAlias, get_args
 
 from rapidfuzz import fuzz
 
@@ -50,6 +52,8 @@ class LocatedReply:
     """The model's own label."""
     stated: float
     """Its stated confidence in it, in [0, 1]."""
+    by_token: float | None = None
+    """P(Attributable) by the probabilities of the tokens that begin the label; None if the server reports none."""
     alignment: tuple[Alignment, ...] = ()
     """Without entries about words that the claim does not have."""
     chain: tuple[ReasoningStep, ...] = ()
@@ -65,7 +69,9 @@ class LocatedReply:
 
     @property
     def probability(self) -> float:
-        """P(Attributable) as stated: the confidence for Attributable, else its complement."""
+        """P(Attributable) by the tokens of the label, or as stated: the confidence, or its complement."""
+        if self.by_token is not None:
+            return self.by_token
         sure = max(self.stated, MIN_CONFIDENCE)
         return sure if self.label == "Attributable" else 1 - sure
 
@@ -75,10 +81,49 @@ class LocatedReply:
         return "contradicted" if any(entry.status == "mismatch" for entry in self.alignment) else "not_found"
 
 
-def read_label(reply: LabelReply) -> LocatedReply:
-    """A reply of label and confidence alone, without quotes. Raises ReplyError if they contradict each other."""
+def read_label(reply: LabelReply, alternatives: Sequence[Mapping[str, float]] = ()) -> LocatedReply:
+    """A reply of label and confidence alone, without quotes. Raises ReplyError if they contradict each other.
+
+    ``alternatives`` are the likeliest texts of each token of the reply, as in ``Completion``.
+    """
     _refuse_denied(reply.label, reply.confidence)
-    return LocatedReply(reply.label, reply.confidence)
+    return LocatedReply(reply.label, reply.confidence, label_by_token(alternatives))
+
+
+_LABEL = re.compile(r'"label"\s*:\s*"')
+
+
+def label_by_token(alternatives: Sequence[Mapping[str, float]]) -> float | None:
+    """P(Attributable), of the two labels, by the likeliest texts of the token that begins the label.
+
+    A model that prefers one label throughout still finds it likelier for some claims than for others; what it states
+    as its confidence says little of that. None without alternatives, or if these do not have a label.
+
+    Args:
+        alternatives: the natural logarithms of the probabilities of each token's likeliest texts, that of the reply
+            first, as in ``Completion``.
+
+    >>> begun = {"Not": -0.2231435513142097, "At": -2.302585092994046, "Attrib": -2.302585092994046}  # .8, .1 and .1
+    >>> round(label_by_token([{'{"label": "': 0.0}, begun]), 6)
+    0.2
+    """
+    tokens = [next(iter(step)) for step in alternatives]
+    found = [*_LABEL.finditer("".join(tokens))]
+    if len(found) != 1:
+        return None
+    start = 0
+    for token, step in zip(tokens, alternatives, strict=True):
+        if start + len(token) > found[0].end():
+            before = token[: max(0, found[0].end() - start)]
+            begun = [(text[len(before) :], exp(value)) for text, value in step.items() if text.startswith(before)]
+            mass = [sum(value for text, value in begun if text and _begins(label, text)) for label in get_args(Label)]
+            return mass[0] / sum(mass) if sum(mass) > 0 else None
+        start += len(token)
+    return None
+
+
+def _begins(label: str, text: str) -> bool:
+    return label.startswith(text) or text.startswith(label)
 
 
 def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> LocatedReply | Unverified:
@@ -216,7 +261,7 @@ class VoteResult:
     reading: LocatedReply
     """The record that represents them."""
     score: float
-    """P(Attributable) as stated, or the share of votes for it."""
+    """P(Attributable) of the one reply, or the share of votes for it."""
 
 
 VoteOutcome: TypeAlias = VoteResult | Unverified

@@ -4,12 +4,14 @@ The model is asked for the record (SEVA section 2.2, App. K). An unreadable repl
 fault; if that fails too, the claim is Unverified, as it is if the reply was cut off, refuses, or has only invented
 quotes. Departures: quotes are located, and only located ones count; an unusable reply is Unverified instead of Not
 Attributable; ``revised_claim`` is asked for as well, and returned only if the same verifier finds it Attributable; the
-score is the stated confidence converted to P(Attributable), or the share of votes, and calibrated if there is a
-calibration for the model and the prompt. Not supported: streaming, and memory of earlier claims.
+score is the stated confidence converted to P(Attributable), or the share of votes, or, of a label alone, the
+probability of the tokens that begin it, where the server reports it; it is calibrated if there is a calibration for the
+model, the prompt and the kind of score. Not supported: streaming, and memory of earlier claims.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +43,8 @@ from vouching.version import __version__
 
 UNCALIBRATED = "The score is {}, not a calibrated probability: see vouch calibrate."
 """The warning of a verdict without a calibration; takes what the score is."""
+_TOP = 20
+"""Of how many texts of each token of a label a server is asked for the probability: as many as OpenAI's API gives."""
 _SHORT = 20_000
 """Characters of sources that are screened in a few milliseconds."""
 
@@ -235,6 +239,7 @@ class StructuredVerifier:
             n=config.votes,
             seed=config.seed,
             json_schema=schema,
+            top_logprobs=_TOP if config.style == "label" and config.votes == 1 else 0,
         )
 
     def _reader(self, claim: Claim, case: _Case) -> Read[LocatedReply | Unverified]:
@@ -243,7 +248,7 @@ class StructuredVerifier:
         def read(replies: Replies) -> LocatedReply | Unverified:
             text, whole = replies[-1].text, replies[-1].finish_reason == "stop"
             if self.config.style == "label":
-                return read_label(parse_reply(text, LabelReply, whole, shown))
+                return read_label(parse_reply(text, LabelReply, whole, shown), replies[-1].alternatives)
             found = read_reply(parse_reply(text, Reply, whole, shown), claim, case.evidence)
             return replace(found, reply=kept_reply(replies)) if isinstance(found, Unverified) else found
 
@@ -262,12 +267,19 @@ class StructuredVerifier:
 
     def _score(self, voted: VoteResult) -> tuple[float, str | None, tuple[VerdictWarning, ...]]:
         """P(Attributable), the name of its calibrator, and warnings about it."""
-        found, notes = fitting(self._calibration, self.model.name, self._prompt.digest, self.config.votes)
+        found, notes = fitting(self._calibration, self.model.name, self._asked(voted), self.config.votes)
         if found is not None:
             return found.calibrator(voted.score), found.name, ()
         stands_for = "the share of the votes" if self.config.votes > 1 else "the confidence that the model states"
+        if voted.reading.by_token is not None:
+            stands_for = "the probability of the label's first token"
         plain = VerdictWarning("uncalibrated", UNCALIBRATED.format(stands_for))
         return voted.score, None, notes or (plain,)
+
+    def _asked(self, voted: VoteResult) -> str:
+        """The prompt and, if it is not the usual one, the kind of score: a calibration is for one of them."""
+        digest = self._prompt.digest
+        return digest if voted.reading.by_token is None else hashlib.sha256(f"{digest} by token".encode()).hexdigest()
 
     def _verdict(self, claim: Claim, voted: VoteResult, case: _Case) -> Verdict:
         reading, config = voted.reading, self.config
@@ -292,7 +304,7 @@ class StructuredVerifier:
             stated_confidence=reading.stated if case.windows else None,
             warnings=(*case.evidence.warnings(), *reading.warnings, *notes),
             provenance=Provenance(
-                self.model.name, __version__, calibrator, self._prompt.digest, config.seed, config.votes
+                self.model.name, __version__, calibrator, self._asked(voted), config.seed, config.votes
             ),
         )
 

@@ -124,9 +124,8 @@ class ServedScorer:
     async def _ask(self, window: str, claim: str, question: str, spent: list[Completion]) -> Answered | Unread:
         template = self._form.template
         extra: dict[str, Any] = {"chat_template_kwargs": template(window)} if template else {}
-        if self._form.top and not self._model.name.startswith(("local:", "vllm:")):
-            extra["top_logprobs"] = self._form.top
-        sampling = replace(self._form.sampling, logprobs=self._form.top > 0, extra=extra)
+        top = self._form.top
+        sampling = replace(self._form.sampling, logprobs=top > 0, top_logprobs=top, extra=extra)
         messages = self._form.messages(window, claim, question)
         [answer] = await ask(self._model, messages, sampling, lambda replies: self._form.read(replies[-1]), spent=spent)
         return answer
