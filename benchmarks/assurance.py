@@ -36,7 +36,7 @@ from recipes.taxes.fields import OutOfScopeError  # noqa: E402
 from recipes.taxes.mistakes import MISTAKES, make_mistake, roots_of  # noqa: E402
 from recipes.taxes.returns import make_return  # noqa: E402
 from recipes.taxes.tasks import proposal_of, task_of  # noqa: E402
-from vouching.bench.taxcalcbench import LINES  # noqa: E402
+from recipes.taxes.taxcalcbench import LINES  # noqa: E402
 from vouching.methods.assurance.evidence import UnitState  # noqa: E402
 from vouching.methods.assurance.model import AssuranceVerifier  # noqa: E402
 from vouching.methods.assurance.reward import Transition  # noqa: E402

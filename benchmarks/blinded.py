@@ -33,9 +33,10 @@ from typing import Any
 import numpy as np
 
 import vouching
+from recipes.bench.multihop import FILES, multihop_rows
 from vouching.bench.catalog import DATA_SETS, data_folder
 from vouching.bench.intervals import figure, intervals
-from vouching.bench.multihop import FILES, MultihopRow, multihop_rows
+from vouching.bench.multihop import MultihopRow
 from vouching.bench.rows import BenchRow
 from vouching.judging.values import find_values
 from vouching.methods.blinded.verify import open_blinded

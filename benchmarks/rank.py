@@ -3,7 +3,7 @@
     VOUCH_DATA=... python benchmarks/rank.py [--split held-out|train] [--limit 60] [--output docs/results/rank.json]
 
 Multi-hop questions, each with its right answer and up to three wrong ones of the same kind from its own paragraphs,
-made and worded as for training (``train/rank_candidates.py``). The evidence is found by the search without a model in
+made and worded as for training (``recipes/rank/candidates.py``). The evidence is found by the search without a model in
 the paragraphs of all files. The figure is the share of questions with the right answer first, shared between ties;
 ``chance`` is that of a random order. The default of ``vouch rank`` was chosen with ``--split train``. Intervals are BCa
 bootstraps by group: questions that share a supporting paragraph stay together. Time is CPU time. Not supported: trained
@@ -26,13 +26,13 @@ from typing import Any
 
 from search_steps import about, build_index, read_rows, rounded
 
+from recipes.rank.candidates import made_candidates
+from recipes.rank.marking import RankQuestion
 from vouching import metrics
 from vouching.bench.catalog import data_folder
 from vouching.bench.multihop import MultihopRow
-from vouching.methods.discriminative.marking import RankQuestion
 from vouching.methods.discriminative.open import open_ranker
 from vouching.methods.discriminative.rank import Ranker
-from vouching.train.rank_candidates import made_candidates
 from vouching.types import Ranking
 
 ARMS = ("embedded:rules", "embedded", "factscore:embedded:rules")

@@ -30,8 +30,8 @@ OUTPUT = ROOT / "benchmarks/results/recipe_trials.json"
 def trials(readme: str) -> list[str]:
     r"""The commands of the trial of a README, in order; empty if it has none.
 
-    >>> trials("```console\n$ python -m make runs\n$ vouch train rank recipes/rank/tiny.toml --out runs/x\n```")
-    ['python -m make runs', 'vouch train rank recipes/rank/tiny.toml --out runs/x']
+    >>> trials("```console\n$ python -m make runs\n$ vouch train sft recipes/structured/tiny-sft.toml --out x\n```")
+    ['python -m make runs', 'vouch train sft recipes/structured/tiny-sft.toml --out x']
     """
     blocks = re.findall(r"^```console\n(.*?)^```", readme + "\n", re.MULTILINE | re.DOTALL)
     return [line for block in blocks if "tiny.toml" in block for line in re.findall(r"^\$ (.*)$", block, re.MULTILINE)]

@@ -26,9 +26,10 @@ from same_items import ROOT, Item
 
 from recipes.encoder.settings import EncoderConfig
 from recipes.encoder.train import train_encoder
+from recipes.rank.train import train_rank
 from tests.recipes.test_encoder_train import rows as encoder_rows
 from tests.train import assurance_runs, blinded_runs, checklist_runs, engine_runs, learning, trial
-from tests.train.test_train_rank import rows as rank_rows
+from tests.train.pair_rows import rows as rank_rows
 from tests.train.tiny_bert import write_tiny_bert
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.methods.checklist.config import read_tasks
@@ -42,7 +43,6 @@ from vouching.settings import read_settings
 from vouching.train.checkpoint import train_from
 from vouching.train.engine import on_step
 from vouching.train.fit import train_game
-from vouching.train.rank import train_rank
 from vouching.train.run_folder import read_records
 from vouching.train.sft import train_sft
 from vouching.train.trainers import run_settings

@@ -39,9 +39,10 @@ import bm25s
 import numpy as np
 
 import vouching
+from recipes.bench.multihop import FILES, corpus, multihop_rows, recall
 from vouching import metrics
 from vouching.bench.catalog import data_folder
-from vouching.bench.multihop import FILES, MultihopRow, corpus, multihop_rows, recall
+from vouching.bench.multihop import MultihopRow
 from vouching.search.index import index_facts, open_index
 from vouching.search.index_writer import change_index, create_index
 from vouching.search.store import TITLE_WEIGHT

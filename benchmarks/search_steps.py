@@ -30,9 +30,10 @@ from pathlib import Path
 from typing import Any
 
 import vouching
+from recipes.bench.multihop import FILES, corpus, multihop_rows, recall
 from vouching import metrics
 from vouching.bench.catalog import data_folder
-from vouching.bench.multihop import FILES, MultihopRow, corpus, multihop_rows, recall
+from vouching.bench.multihop import MultihopRow
 from vouching.search.base import Finder, SearchEngine, search_engines
 from vouching.search.index import Index, open_index
 from vouching.search.index_writer import create_index

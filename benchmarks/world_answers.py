@@ -14,14 +14,16 @@ from typing import Any
 
 from benchmarks.world_documents import write_lookups
 from benchmarks.world_runs import RECIPES, Outcomes, World, sampled, write_lines
+from recipes.rank.marking import Candidate, RankQuestion
+from recipes.rank.pairs import PairMaker, pairs_in
+from recipes.rank.questions import question_of
+from recipes.rank.rows import hold_out, read_pairs
 from recipes.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
 from recipes.worlds.documents import LOOKUPS, STATED, TEMPLATE, fences, recitals
 from recipes.worlds.facts import chat
 from vouching.answering.prompt import answer_messages
 from vouching.answering.prompt import read_reply as read_answer
-from vouching.bench.multihop import question_of
 from vouching.methods.discriminative.generative import GenerativeRanker
-from vouching.methods.discriminative.marking import Candidate, RankQuestion
 from vouching.methods.discriminative.model import TrainedScorer
 from vouching.methods.discriminative.rank import Ranker, ScoringRanker
 from vouching.methods.discriminative.reward import best_of
@@ -29,8 +31,6 @@ from vouching.models import ScriptedModel
 from vouching.models.base import Message
 from vouching.models.local import LocalModel
 from vouching.search.compress import SentenceCompressor
-from vouching.train.rank_pairs import PairMaker, pairs_in
-from vouching.train.rank_rows import hold_out, read_pairs
 from vouching.types import Ranking, RankMode, Source
 
 WORLD = AnswersWorld()
@@ -217,7 +217,7 @@ def _sources(row: Mapping[str, Any]) -> list[Source]:
 
 
 async def _pairs(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Pairs as ``vouch data pairs`` makes them from labelled answers."""
+    """Pairs as ``recipes/rank/pairs.py`` makes them from labelled answers."""
     maker = PairMaker(_nothing, compress=compressor().compress)
     return [pair for row in rows for pair in pairs_in(await maker.make(question_of(row, row["id"], "answers")))]
 

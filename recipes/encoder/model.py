@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from recipes.encoder.batches import Batch, EncodedUnit, batch_of
 from recipes.encoder.settings import EncoderConfig
+from recipes.rank.train import batches_by_length
 from vouching.encoder.folding import RELATIONS
 from vouching.encoder.weights import INPUTS, TOKENIZER
 from vouching.errors import ConfigError
 from vouching.metrics import auroc
 from vouching.train.extra import imported
-from vouching.train.rank import batches_by_length
 from vouching.types.spans import ERROR_TYPES
 
 ENCODER = "training the encoder"

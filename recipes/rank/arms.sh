@@ -8,7 +8,7 @@ arm() { # name, settings
     local name=$1 resume=()
     shift
     if [ -e "$out/$name/run.json" ]; then resume=(--resume); fi
-    OMP_NUM_THREADS=1 vouch train rank "$here/cpu.toml" "$@" --out "$out/$name" "${resume[@]}"
+    OMP_NUM_THREADS=1 python "$here/train.py" "$here/cpu.toml" "$@" --out "$out/$name" "${resume[@]}"
 }
 if [ -n "${ENCODER:-}" ]; then arm entailment model="$ENCODER"; fi
 arm no-search shown=none

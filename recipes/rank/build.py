@@ -27,11 +27,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from vouching.bench.multihop import question_of
+from recipes.rank.marking import Candidate, Judge, RankQuestion, answers_of
+from recipes.rank.questions import question_of
 from vouching.bench.rankings import LABELS, fgveribench_row
 from vouching.cli.streams import Exit, show_rows, write_error
 from vouching.errors import InputError, VouchError
-from vouching.methods.discriminative.marking import Candidate, Judge, RankQuestion, answers_of
 from vouching.metrics import cohen_kappa
 from vouching.models.open import open_model
 from vouching.models.running import all_of

@@ -9,8 +9,9 @@ import json
 import sys
 from pathlib import Path
 
+from recipes.bench.multihop import FILES, corpus, multihop_rows
 from vouching.bench.catalog import data_folder
-from vouching.bench.multihop import FILES, MultihopRow, corpus, multihop_rows
+from vouching.bench.multihop import MultihopRow
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The paper's arms on one machine with GPUs; never run yet. PAIRS names the file of pairs (vouch data pairs --model ...
+# The paper's arms on one machine with GPUs; never run yet. PAIRS names the file of pairs (pairs.py --model ...
 # --judge ...), OUT what comes back. Optional: MODELS, a folder with the two base models where there is no hub; ARMS, a
 # choice of qwen2.5-7b and qwen3-4b; RUNS, a folder that outlives the call; LIMIT, seconds per arm; PYTHON.
 # All GPUs are used, or GPUS of them; with ZeRO-2 the 4B arm needs about 8 x 48 GB in all, the 7B arm with LoRA one GPU of
@@ -29,5 +29,5 @@ for arm in ${ARMS:-qwen2.5-7b qwen3-4b}; do
     if [ -n "${MODELS:-}" ]; then settings+=("model=$MODELS/$arm"); fi
     if [ -e "$runs/$arm/run.json" ]; then resume=(--resume); fi
     PYTHONPATH="$here/src" timeout -s INT "${LIMIT:-0}" "$python" -m torch.distributed.run \
-        --standalone --nproc_per_node "$gpus" -m vouching.cli.app train rank "recipes/rank/$arm.toml" "${settings[@]}" --out "$runs/$arm" "${resume[@]}"
+        --standalone --nproc_per_node "$gpus" recipes/rank/train.py "recipes/rank/$arm.toml" "${settings[@]}" --out "$runs/$arm" "${resume[@]}"
 done

@@ -11,5 +11,5 @@ if [ ! -e "$out/index" ]; then
     vouch index build "$out/index" "$out/corpus.jsonl"
 fi
 for set in 2wiki_train500 musique_train100 hotpotqa_train100 wikihop_test200 musique_test200 hotpot_test200; do
-    vouch data pairs --input "$VOUCH_DATA/multihop/$set.jsonl.gz" --index "$out/index" --output "$out/$set.jsonl" --resume
+    python "$here/pairs.py" --input "$VOUCH_DATA/multihop/$set.jsonl.gz" --index "$out/index" --output "$out/$set.jsonl" --resume
 done

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from recipes.rank.rows import WORTH, RatedQuestion, questions_of, read_pairs
 from vouching.embedded.verify import open_embedded
 from vouching.methods.discriminative.input import scorer_input, statement
 from vouching.methods.discriminative.scorer import Candidate, EmbeddedScorer, Scored
 from vouching.metrics import bca, kendall_tau_b, mean, paired_bca, precision_at_1
-from vouching.train.rank_rows import WORTH, RatedQuestion, questions_of, read_pairs
 from vouching.types import Source
 
 Figures = dict[str, np.ndarray]

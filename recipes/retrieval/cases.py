@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from vouching.bench.multihop import MultihopRow, MultihopSet, multihop_row, multihop_rows
+from recipes.bench.multihop import MultihopSet, multihop_rows
+from vouching.bench.multihop import MultihopRow, multihop_row
 from vouching.bench.rows import Split
 from vouching.retrieval.features import expected_kind
 from vouching.text.dates import find_dates

@@ -25,7 +25,7 @@ from recipes.taxes.fields import OutOfScopeError
 from recipes.taxes.mistakes import MISTAKES, Mistake, make_mistake
 from recipes.taxes.returns import make_return, write_return
 from recipes.taxes.tasks import proposal_of, task_of
-from vouching.bench.taxcalcbench import LINES, TaxCase, tax_cases
+from recipes.taxes.taxcalcbench import LINES, TaxCase, tax_cases
 from vouching.errors import InputError
 
 

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from recipes.taxes.engine import compute_lines, dividend_tax
 from recipes.taxes.facts import OutOfScopeError, TaxFacts, facts_of
+from recipes.taxes.taxcalcbench import LINES
 from recipes.taxes.values import Status, whole
-from vouching.bench.taxcalcbench import LINES
 
 Mistake: TypeAlias = Literal[
     "wrong_bracket", "gross_for_taxable", "forgotten_form", "sign", "transposed_digits", "stale_line"

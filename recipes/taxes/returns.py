@@ -16,7 +16,7 @@ from typing import Any
 
 from recipes.taxes.engine import compute
 from recipes.taxes.facts import OutOfScopeError
-from vouching.bench.taxcalcbench import LINES
+from recipes.taxes.taxcalcbench import LINES
 
 HOUSEHOLDS = ("worker", "family", "single-parent", "retired", "jobless", "educator", "graduate", "investor")
 """The kinds of household that returns are drawn from, in turn."""

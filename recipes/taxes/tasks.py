@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from recipes.taxes.facts import facts_of
 from recipes.taxes.fields import READ, Field, return_data
-from vouching.bench.taxcalcbench import LINES
+from recipes.taxes.taxcalcbench import LINES
 from vouching.methods.assurance.values import value_json
 
 _LISTS = frozenset({"dependent_detail", "w2", "irs1099_int", "irs1099_div", "irs1099_g", "irs1099_r", "ssa_1099_grp"})

@@ -43,7 +43,7 @@ class AnswersWorld:
             raise ConfigError(f"irrelevant must be from 0 to 6, got {self.irrelevant}")
 
     def rows(self, count: int, seed: int, part: Part = "train") -> list[dict[str, Any]]:
-        """Questions as ``vouch data pairs`` and ``vouch rank`` read them; the same seed gives the same rows.
+        """Questions as ``recipes/rank/pairs.py`` and ``vouch rank`` read them; the same seed gives the same rows.
 
         ``sources`` are what was found; each of ``answers`` has a ``label``, and ``asked`` the right numbers.
 

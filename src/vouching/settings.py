@@ -35,10 +35,10 @@ def read_settings(kind: type[Config], path: Path | None, overrides: Sequence[str
     a key is unknown (the nearest is named), or a value is of the wrong type.
 
     >>> import tempfile
-    >>> from vouching.methods.discriminative.config import RankConfig
+    >>> from vouching.train.sft import SftConfig
     >>> path = Path(tempfile.mkdtemp()) / "run.toml"
     >>> _ = path.write_text("epochs = 3", encoding="utf-8")
-    >>> read_settings(RankConfig, path, ["epoch=2"])
+    >>> read_settings(SftConfig, path, ["epoch=2"])
     Traceback (most recent call last):
         ...
     vouching.errors.ConfigError: unknown setting 'epoch'; did you mean 'epochs'?
@@ -138,8 +138,8 @@ def _toml_lines(values: dict[str, Any]) -> list[str]:
 def recorded_settings(kind: type[Config], record: dict[str, Any]) -> Config:
     """Settings as a run or an export has recorded them. Raises ConfigError for a key that is not a setting.
 
-    >>> from vouching.methods.discriminative.config import RankConfig
-    >>> recorded_settings(RankConfig, {"most_tokens": 9})
+    >>> from vouching.train.sft import SftConfig
+    >>> recorded_settings(SftConfig, {"most_tokens": 9})
     Traceback (most recent call last):
         ...
     vouching.errors.ConfigError: unknown setting 'most_tokens'; did you mean 'max_tokens'?

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from vouching.bench.training_sets import convert, converted_rows, set_of, training_rows
+from vouching.bench.training_sets import convert, set_of, training_rows
 from vouching.cli.app import app
 from vouching.errors import InputError
 from vouching.inputs import labelled_row
-from vouching.methods.assurance.task import read_work
 from vouching.methods.blinded.config import read_questions
 from vouching.methods.checklist.items import instruction_of
 from vouching.rows import Row
@@ -111,7 +109,6 @@ BIOASQ = {
         }
     ]
 }
-RETURN = b"<Return><ReturnData><IRS1040><WagesAmt>50000</WagesAmt><TaxAmt>4016</TaxAmt></IRS1040></ReturnData></Return>"
 
 
 def convert_file(folder: Path, path: Path, *arguments: str) -> tuple[Result, list[dict[str, Any]]]:
@@ -192,39 +189,6 @@ def test_fever_takes_its_evidence_from_the_pages_and_says_so_without_them(tmp_pa
     result, rows = convert_file(tmp_path, claims)
     assert (result.exit_code, rows) == (3, [])
     assert "pass --pages FOLDER with the wiki-pages of FEVER" in result.stderr
-
-
-def test_cases_of_taxcalcbench_become_tasks_with_gold_that_training_reads(tmp_path: Path) -> None:
-    case = tmp_path / "cases/single-w2"
-    case.mkdir(parents=True)
-    (case / "input.json").write_text('{"input": {"return_data": {"w2": [{"wages": 50000}]}}}', encoding="utf-8")
-    (case / "output.xml").write_bytes(RETURN)
-    result, [row] = convert_file(tmp_path, tmp_path / "cases")
-    assert result.exit_code == 0, result.output
-    assert (row["gold"]["1a"], row["gold"]["16"], row["gold"]["37"]) == (50000, 4016, 0)
-    path = tmp_path / "rows.jsonl"
-    path.write_text(json.dumps(row), encoding="utf-8")
-    [work] = read_work([str(path)])
-    assert len(work["task"]["units"]) == 19
-
-
-def test_the_parts_of_taxcalcbench_are_those_of_the_paper(tmp_path: Path) -> None:
-    names = [f"case-{number}" for number in range(5)]
-    for name in names:
-        case = tmp_path / "cases" / name
-        case.mkdir(parents=True)
-        (case / "input.json").write_text('{"input": {"return_data": {"w2": [{"wages": 50000}]}}}', encoding="utf-8")
-        (case / "output.xml").write_bytes(RETURN)
-    split = {
-        part: [one.rows[0]["id"] for one in converted_rows(str(tmp_path / "cases"), part=part)]
-        for part in ("train", "test", "all")
-    }
-    # The authors' split: names sorted, shuffled by Random(42), 80 % of them to train on.
-    order = sorted(names)
-    random.Random(42).shuffle(order)
-    assert ({*split["train"]}, split["test"], split["all"]) == ({*order[:4]}, order[4:], names)
-    with pytest.raises(InputError, match="only the cases of TaxCalcBench are split"):
-        list(converted_rows("rows.jsonl", part="train"))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,6 @@ ROW_COMMANDS = {
 """The commands with a line for each row."""
 MADE_COMMANDS = {
     "perturb": RowCommand(("data", "perturb", "--strategies", "date_shift,number_change"), "claims.jsonl"),
-    "pairs": RowCommand(("data", "pairs"), "questions.jsonl"),
 }
 """The commands that make files from the lines of all rows."""
 

@@ -73,15 +73,6 @@ def test_files_made_from_a_folder_are_those_made_from_its_shards(name: str, tmp_
     assert len({*ids}) == len(ids) > 0
 
 
-def test_pairs_of_a_folder_are_those_of_a_file(tmp_path: Path) -> None:
-    command = MADE_COMMANDS["pairs"]
-    lake, single = folder_of(command, tmp_path)
-    for rows, output in ((lake, "folder.jsonl"), (single, "file.jsonl")):
-        assert vouch(*command.words, "--input", rows, "--output", tmp_path / output).exit_code == Exit.OK
-    made, expected = lines_of(tmp_path / "folder.jsonl"), lines_of(tmp_path / "file.jsonl")
-    assert [{**one, "set": ""} for one in made] == [{**one, "set": ""} for one in expected]  # the set is the input
-
-
 def test_a_single_block_is_perturbed_as_a_file_with_its_broken_rows_listed(tmp_path: Path) -> None:
     command = MADE_COMMANDS["perturb"]
     lake, whole = folder_of(command, tmp_path)

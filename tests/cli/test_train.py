@@ -12,7 +12,6 @@ from tests.house.source_tree import ROOT
 from vouching.cli.train import Method
 from vouching.train.trainers import TRAINERS
 
-RANK = str(ROOT / "recipes/rank/cpu.toml")
 VOUCH = "import sys; sys.argv[0] = 'vouch'; from vouching.cli.app import main; sys.exit(main())"
 
 
@@ -23,26 +22,10 @@ def vouch(*arguments: str, before: str = "", **environment: str) -> subprocess.C
     return subprocess.run(command, capture_output=True, text=True, env=variables)
 
 
-def test_training_a_scorer_refuses_in_the_same_way(tmp_path: Path) -> None:
-    for settings, before, message in (
-        (["margn=0.2"], "", "unknown setting 'margn'; did you mean 'margin'?"),
-        (["threads=many"], "", "threads must be a valid integer, got 'many'"),
-        (["margin=-1"], "", "margin must be above 0"),
-        (["pairs=mine.jsonl"], "", """pairs must be a list, such as ["one", "two"], got 'mine.jsonl'"""),
-        (["pairs=[1]"], "", "item 1 of pairs must be a valid string, got 1"),
-        ([], "import sys; sys.modules['torch'] = None", "install it with pip install 'vouching[train]'"),
-    ):
-        done = vouch("train", "rank", RANK, *settings, "--out", str(tmp_path / "run"), before=before)
-        assert done.returncode == 2
-        assert message in done.stderr
-        assert done.stderr.count("\n") == 1
-    assert not (tmp_path / "run").exists()
-
-
 def test_train_alone_asks_for_what_can_be_trained() -> None:
     done = vouch("train")
     assert done.returncode == 2
-    assert "structured, checklist, blinded, assurance, sft, rank" in done.stderr
+    assert "structured, checklist, blinded, assurance, sft" in done.stderr
 
 
 def test_the_command_names_every_trainer() -> None:

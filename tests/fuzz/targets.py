@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 
 import vouching
+from recipes.rank.settings import RankConfig
 from tests.fuzz.replies import REPLIES, TASK
 from tests.fuzz.target import Target, of_file, raw
 from tests.house.source_tree import ROOT
@@ -23,7 +24,6 @@ from vouching.judging.calibration import load_calibration
 from vouching.methods.assurance.task import as_task, read_proposal, read_task
 from vouching.methods.blinded.fields import find_fields
 from vouching.methods.checklist.items import read_items
-from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.model import NOTE, read_note
 from vouching.models import Cached, Message, Sampling, ScriptedModel
 from vouching.models.record import Replay

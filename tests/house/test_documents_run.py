@@ -82,7 +82,7 @@ def commands_of(body: str) -> Iterator[tuple[str, str]]:
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a copy of examples/, the current one while the test runs, with ``vouch`` on the path."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    for recipe in ("structured", "taxes", "theory"):
+    for recipe in ("bench", "rank", "structured", "taxes", "theory"):
         shutil.copytree(ROOT / "recipes" / recipe, tmp_path / "recipes" / recipe)
     shim = tmp_path / "bin" / "vouch"
     shim.parent.mkdir()
@@ -117,7 +117,7 @@ def test_the_commands_of_a_page_print_what_the_page_says(path: Path, workplace: 
         if block.language != "console":
             continue
         for command, shown in commands_of(block.body):
-            if not re.search(r"\bvouch\b|recipes/(taxes|theory)", command):
+            if not re.search(r"\bvouch\b|recipes/(rank|taxes|theory)", command):
                 continue
             if "vouch bench run" in command and "VOUCH_DATA" not in os.environ:
                 pytest.skip(f"{command!r} needs public data: VOUCH_DATA is not set")

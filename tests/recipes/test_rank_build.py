@@ -19,9 +19,9 @@ from recipes.rank.build import (
     votes_of,
     why_dropped,
 )
+from recipes.rank.marking import Candidate, RankQuestion
 from vouching.bench.rankings import LABELS, fgveribench_row
 from vouching.errors import InputError
-from vouching.methods.discriminative.marking import Candidate, RankQuestion
 
 ASKED = RankQuestion("q", "When did it open?", ("1973", "in 1973"))
 MARKS = {

@@ -23,9 +23,9 @@ from recipes.taxes.engine import (
 from recipes.taxes.facts import Dependent, TaxFacts
 from recipes.taxes.fields import OutOfScopeError
 from recipes.taxes.returns import HOUSEHOLDS, make_return
+from recipes.taxes.taxcalcbench import LINES
 from recipes.taxes.values import EIC_EARNED, EIC_END, EIC_MAX, EIC_START
 from tests.recipes.tax_sheets import by_schedule, eic_rows, form_1040, tax_on
-from vouching.bench.taxcalcbench import LINES
 from vouching.errors import InputError
 
 STATUSES = ("single", "joint", "head")

@@ -12,14 +12,14 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 
 def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+    from recipes.rank.rows import read_pairs
+    from recipes.rank.settings import RankConfig
     from tests.train.trial import write_trial
     from vouching.methods.assurance.config import AssuranceRunConfig
     from vouching.methods.assurance.task import read_work
     from vouching.methods.blinded.config import BlindedRunConfig, read_questions
     from vouching.methods.checklist.config import ChecklistRunConfig, read_gold, read_tasks
-    from vouching.methods.discriminative.config import RankConfig
     from vouching.settings import read_settings
-    from vouching.train.rank_rows import read_pairs
 
     monkeypatch.chdir(tmp_path)
     write_trial(Path("runs/tiny"), steps=1)

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.world_answers import ARMS, HEADS, HELD, LINES, MADE, QUESTIONS, compressor, rows_of_arm, write_rows
+from recipes.rank.rows import RankPair, RatedAnswer, hold_out, read_pairs
 from recipes.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
 from recipes.worlds.facts import places
 from vouching.errors import ConfigError
 from vouching.methods.discriminative.input import given as found_by
-from vouching.train.rank_rows import RankPair, RatedAnswer, hold_out, read_pairs
 from vouching.types import Source
 
 WORLDS = st.builds(AnswersWorld, st.integers(0, 6))

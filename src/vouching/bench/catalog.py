@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from vouching.bench import answers, ifeval, judges, math, multihop, published, rankings
+from vouching.bench import ifeval, published, rankings
 from vouching.bench import rows as attribution
 from vouching.bench.rows import BenchRow, Split
 from vouching.bench.task import DataSet, Kind, PublishedFigure, Read
-from vouching.bench.taxcalcbench import tax_cases
 from vouching.errors import ConfigError, InputError
 from vouching.plugins import load_plugin, plugins
 from vouching.types.visible import hint
@@ -30,8 +28,8 @@ ALL = "all"
 """Every available set of claims of a split."""
 
 
-def _table(metric: str, where: str, figures: str, remark: str = "") -> tuple[PublishedFigure, ...]:
-    """Figures from a text "system value, system value"."""
+def published_figures(metric: str, where: str, figures: str, remark: str = "") -> tuple[PublishedFigure, ...]:
+    """Published figures from a text "system value, system value"; see :class:`~vouching.bench.task.PublishedFigure`."""
     pairs = (figure.rsplit(" ", 1) for figure in figures.split(", "))
     return tuple(PublishedFigure(system, metric, float(value), where, remark) for system, value in pairs)
 
@@ -41,30 +39,32 @@ _SLICE = "on SEVA's slice of the set, from which these rows are taken"
 _SEVA_SYSTEMS = "SEVA-SFT-3B {}, SEVA-GRPO-3B {}, GPT-4o-mini {}, MiniCheck-FT5 {}"
 
 PUBLISHED: dict[str, tuple[PublishedFigure, ...]] = {
-    "seva_fever": _table("macro_f1", _SEVA, _SEVA_SYSTEMS.format(76.3, 84.9, 91.0, 87.1), _SLICE),
-    "seva_halueval": _table("macro_f1", _SEVA, _SEVA_SYSTEMS.format(42.0, 39.4, 34.0, 42.4), _SLICE),
-    "seva_truthfulqa": _table("macro_f1", _SEVA, _SEVA_SYSTEMS.format(72.1, 82.7, 48.6, 59.5), _SLICE),
-    "clearfacts": _table(
+    "seva_fever": published_figures("macro_f1", _SEVA, _SEVA_SYSTEMS.format(76.3, 84.9, 91.0, 87.1), _SLICE),
+    "seva_halueval": published_figures("macro_f1", _SEVA, _SEVA_SYSTEMS.format(42.0, 39.4, 34.0, 42.4), _SLICE),
+    "seva_truthfulqa": published_figures("macro_f1", _SEVA, _SEVA_SYSTEMS.format(72.1, 82.7, 48.6, 59.5), _SLICE),
+    "clearfacts": published_figures(
         "macro_f1",
         _SEVA,
         "SEVA-SFT-3B 64.9, SEVA-GRPO-3B 69.0, SEVA-7B LoRA-128 68.5, GPT-4o-mini 69.8, MiniCheck-FT5-770M 68.3, "
         "Llama-3.1-8B 67.2, MiniCheck-7B 81.2, ClearCheck-8B 84",
     ),
-    "ragtruth": _table(
+    "ragtruth": published_figures(
         "na_f1",
         "LettuceDetect",
         "RAG-HAT 83.9, LettuceDetect-large 79.2, Llama-2-13B fine-tuned 78.7, LettuceDetect-base 76.8, Luna 65.4, "
         "GPT-4 63.4",
         "response level; the fine-tuned models were trained on RAGTruth's training split",
     ),
-    "llm_aggrefact": _table(
+    "llm_aggrefact": published_figures(
         "mean_balanced_accuracy",
         "the set's leaderboard",
         "Bespoke-MiniCheck-7B 77.4, Claude-3.5-Sonnet 77.2, FactCG-DeBERTa-L 77.2, GPT-4o 75.9, MiniCheck-FT5 75.0, "
         "MiniCheck-DeBERTa-L 74.1, HHEM-2.1 71.8",
     ),
-    "faithbench": _table("accuracy", "FaithBench", "best detectors 50", "about 50, on a different selection of rows"),
-    "contextual_judge_bench": _table(
+    "faithbench": published_figures(
+        "accuracy", "FaithBench", "best detectors 50", "about 50, on a different selection of rows"
+    ),
+    "contextual_judge_bench": published_figures(
         "pair_accuracy",
         "MARCH",
         "Llama-3.1-8B 29.7, MARCH (STEM) 52.3, MARCH (General) 51.6",
@@ -99,14 +99,14 @@ PUBLISHED["fgveribench"] = tuple(
 )
 _BINARY = "FActScore-GPT-4 {}, Qwen2.5-7B generative {}, Qwen2.5-7B agentic generative {}, DiVA-Qwen2.5-7B {}"
 PUBLISHED["fgveribench"] += (
-    *_table("triviaqa binary accuracy", "DiVA, Table 4", _BINARY.format(59.95, 66.14, 75.98, 88.58)),
-    *_table("hotpotqa binary accuracy", "DiVA, Table 4", _BINARY.format(61.85, 43.53, 50.20, 70.98)),
+    *published_figures("triviaqa binary accuracy", "DiVA, Table 4", _BINARY.format(59.95, 66.14, 75.98, 88.58)),
+    *published_figures("hotpotqa binary accuracy", "DiVA, Table 4", _BINARY.format(61.85, 43.53, 50.20, 70.98)),
 )
 PUBLISHED["fgveribench_long"] = (
-    *_table("p_at_1", "DiVA, Table 5", "FActScore-GPT-4 60.62, DiVA-Qwen2.5-7B 59.75, DiVA-Qwen3-4B 65.41"),
-    *_table("tau", "DiVA, Table 5", "FActScore-GPT-4 45.00, DiVA-Qwen2.5-7B 38.36, DiVA-Qwen3-4B 47.59"),
+    *published_figures("p_at_1", "DiVA, Table 5", "FActScore-GPT-4 60.62, DiVA-Qwen2.5-7B 59.75, DiVA-Qwen3-4B 65.41"),
+    *published_figures("tau", "DiVA, Table 5", "FActScore-GPT-4 45.00, DiVA-Qwen2.5-7B 38.36, DiVA-Qwen3-4B 47.59"),
 )
-PUBLISHED["best_of_n"] = _table(
+PUBLISHED["best_of_n"] = published_figures(
     "token_f1",
     "DiVA, Table 6, NQ",
     "Llama-3-8B alone 23.82, FActScore-GPT-4 25.81, DiVA-Qwen2.5-7B 24.38, DiVA-Qwen3-4B 26.14",
@@ -438,77 +438,6 @@ _RANKINGS = (
 )
 
 
-def _multihop(name: multihop.MultihopSet, origin: str, licence: str, published: str) -> DataSet[Any]:
-    files: dict[Split, tuple[str, ...]] = {
-        split: (f"multihop/{file}.jsonl.gz",) for (one, split), file in multihop.FILES.items() if one == name
-    }
-    figures = _table("judged by majority", "MARCH, Table 5", published, "500 questions of dev")
-    what, get = "multi-hop questions with their paragraphs", "save the authors' rows with paragraphs, one per line"
-    return DataSet(name, what, origin, licence, files, answers.multihop_answers, get, "", figures, "answers")
-
-
-def _requests(
-    name: str, what: str, origin: str, licence: str, file: str, read: Read[Any], *published: PublishedFigure
-) -> DataSet[Any]:
-    return DataSet(
-        name, what, origin, licence, {"test": (file,)}, read, "see vouch bench list", "", published, "answers"
-    )
-
-
-def _faithful(part: str, figures: str, where: str = "MARCH, Table 2", remark: str = "") -> tuple[PublishedFigure, ...]:
-    return _table(f"{part} faithful by majority".strip(), where, figures, remark)
-
-
-_ANSWERS = (
-    _multihop(
-        "hotpotqa",
-        "Yang et al. 2018",
-        "CC BY-SA 4.0",
-        "Llama-3.1-8B 35.0, MARCH general 56.4, MARCH with ten shots 73.6",
-    ),
-    _multihop(
-        "musique", "Trivedi et al. 2022", "CC BY 4.0", "Llama-3.1-8B 5.6, MARCH general 18.4, MARCH with ten shots 40.8"
-    ),
-    _multihop(
-        "2wiki", "Ho et al. 2020", "Apache-2.0", "Llama-3.1-8B 17.4, MARCH general 38.6, MARCH with ten shots 69.4"
-    ),
-    _requests(
-        "ragtruth_requests",
-        "RAGTruth's requests by task",
-        "RAGTruth, Niu et al. 2024",
-        "MIT",
-        "attribution/test/ragtruth.jsonl.gz",
-        answers.ragtruth_requests,
-        *_faithful("summary", "Llama-3.1-8B 71.33, MARCH general 92.67"),
-        *_faithful("data2txt", "Llama-3.1-8B 48.67", remark="28.67 in its Table 6"),
-        *_faithful("data2txt", "MARCH general 72.0"),
-        *_faithful("qa", "Llama-3.1-8B 63.31, MARCH general 83.45"),
-    ),
-    _requests(
-        "faithbench_requests",
-        "passages to summarise",
-        "Bao et al. 2025",
-        "CC BY-NC-SA",
-        "attribution/test/faithbench.jsonl.gz",
-        answers.faithbench_requests,
-        *_faithful("", "Llama-3.1-8B 37.5, MARCH general 52.78"),
-    ),
-    _requests(
-        "facts_requests",
-        "requests about long documents",
-        "Jacovi et al. 2025",
-        "CC BY 4.0",
-        "facts_grounding/examples.csv",
-        answers.facts_requests,
-        *_faithful("", "Llama-3.1-8B 57.09, MARCH general 80.12", "MARCH, Figure 2"),
-    ),
-)
-
-
-def _math(name: str, what: str, get: str, licence: str = "none stated") -> DataSet[Any]:
-    return DataSet(name, what, "", licence, {"test": (f"{name}/*.*",)}, math.problems, get, kind="math")
-
-
 _RESPONSES = (
     DataSet(
         "ifeval",
@@ -520,46 +449,11 @@ _RESPONSES = (
         "download input_data.jsonl of google-research/instruction_following_eval, Apache-2.0",
         kind="ifeval",
     ),
-    _math(
-        "math_500",
-        "500 problems from MATH, Hendrycks et al. 2021",
-        "download test.jsonl of huggingface.co/datasets/HuggingFaceH4/MATH-500",
-        "MIT",
-    ),
-    _math(
-        "aime_2024",
-        "30 problems with whole-number answers",
-        "download the Parquet file in the data folder of huggingface.co/datasets/HuggingFaceH4/aime_2024",
-    ),
-    _math(
-        "aime_2025",
-        "30 problems with whole-number answers",
-        "download test.jsonl of huggingface.co/datasets/"
-        "math-ai/aime25, or aime2025-I.jsonl and aime2025-II.jsonl of huggingface.co/datasets/opencompass/AIME2025",
-    ),
-    DataSet(
-        "taxcalcbench",
-        "nineteen lines of Form 1040 for 51 returns of 2024",
-        "Bock et al. 2025",
-        "see the authors",
-        {"test": ("taxcalcbench/**/input.json",)},
-        tax_cases,
-        "copy ty24/test_data of github.com/column-tax/tax-calc-bench there, or the output of recipes/taxes/make.py",
-        kind="taxes",
-    ),
 )
 
 DATA_SETS: dict[str, DataSet[Any]] = {
-    data_set.name: data_set for data_set in (*_OWN, *_PAIRS, *_THEIRS, *_RANKINGS, *_ANSWERS, *_RESPONSES)
+    data_set.name: data_set for data_set in (*_OWN, *_PAIRS, *_THEIRS, *_RANKINGS, *_RESPONSES)
 }
-JUDGE_SETS: dict[str, DataSet[Any]] = {
-    name: replace(DATA_SETS[name], what=what, read=read, published=(), kind="judges")
-    for name, what, read in (
-        ("contextual_judge_bench", "pairs of responses, compared in both orders", judges.contextual_pairs),
-        ("facts_grounding", "your responses, judged in two phases", judges.facts_responses),
-    )
-}
-"""Sets that language models judge by the set's protocol; without ``--judge`` a verifier judges their claims."""
 
 
 def known_sets() -> dict[str, DataSet[Any]]:
@@ -580,16 +474,13 @@ def data_folder() -> Path:
     return folder
 
 
-def chosen(
-    names: Sequence[str], folder: Path, split: Split, *, judged: bool = False, kind: Kind | None = None
-) -> list[DataSet[Any]]:
+def chosen(names: Sequence[str], folder: Path, split: Split, *, kind: Kind | None = None) -> list[DataSet[Any]]:
     """The sets of these names, each once, in order; "all" stands for the available sets of claims of the split.
 
     Args:
         names: names of sets.
         folder: the data folder.
         split: the split that "all" needs.
-        judged: whether language models judge, by a protocol of the set.
         kind: only sets of this kind; None for any.
 
     Raises InputError for an unknown name.
@@ -599,8 +490,7 @@ def chosen(
     ...
     vouching.errors.InputError: unknown set 'wise'; did you mean 'wice'?
     """
-    known = {**known_sets(), **(JUDGE_SETS if judged else {})}
-    known = {name: one for name, one in known.items() if kind in (None, one.kind)}
+    known = {name: one for name, one in known_sets().items() if kind in (None, one.kind)}
     found: dict[str, DataSet[Any]] = {}
     for name in names:
         if name == ALL:

@@ -40,7 +40,7 @@ def compare(first: Path, second: Path, resamples: int = RESAMPLES) -> tuple[Kind
         raise InputError(f"{first} and {second} are runs on sets of different kinds: compare runs on the same sets")
     if kind not in _COMPARE:
         got = f"{first} and {second} are runs on {ROWS[kind]}"
-        raise InputError(f"{got}, which cannot be compared: expected runs on claims, rankings or problems")
+        raise InputError(f"{got}, which cannot be compared: expected runs on claims or rankings")
     return kind, _COMPARE[kind](first, second, resamples)
 
 
@@ -48,11 +48,8 @@ def _kind(folder: Path) -> Kind:
     run = read_record(folder, RUN)
     settings: Mapping[str, Any] = run.get("settings") or {}
     if "responses" in settings:
-        kinds: list[Kind] = [DATA_SETS[name].kind for name in run.get("data") or () if name in DATA_SETS]
-        return kinds[0] if kinds else "ifeval"
-    if "score_model" in settings:
-        return "rankings"
-    return "answers" if "generations" in settings else "judges" if "judges" in settings else "claims"
+        return "ifeval"
+    return "rankings" if "score_model" in settings else "claims"
 
 
 def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
@@ -250,28 +247,7 @@ def _values(pair: tuple[Ranked, Ranked], metric: str) -> dict[str, NDArray[np.fl
     return {"first": first, "second": second, "difference": second - first}
 
 
-def compare_shares(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
-    """Compare two runs on problems by set: the change in accuracy, by paired bootstrap over the problems.
-
-    Problems without a decided response in either run are excluded.
-    """
-    runs = [read_record(folder, RUN) for folder in (first, second)]
-    sets: dict[str, Any] = {}
-    for name in same_data(runs, first, second):
-        old, new = ({row["id"]: row["share"] for row in read_scored(folder, name)} for folder in (first, second))
-        both = [one for one in old if None not in (old[one], new.get(one))]
-        if not both:
-            raise InputError(f"the two runs have no scored problem of {name} in common")
-        one, other = (np.array([shares[key] for key in both]) for shares in (old, new))
-        found = intervals({"accuracy": partial(metrics.mean, other - one)}, np.arange(len(both)), resamples)["accuracy"]
-        difference = {**found, "verdict": verdict_of(found, np.array_equal(one, other))}
-        figures = {"first": plain(one.mean()), "second": plain(other.mean()), "difference": difference}
-        sets[name] = {"rows": len(both), "all rows": {"accuracy": figures}}
-    return {"first": runs[0]["settings"], "second": runs[1]["settings"], "sets": sets}
-
-
 _COMPARE: Mapping[Kind, Callable[[Path, Path, int], Record]] = {
     "claims": compare_runs,
     "rankings": compare_rankings,
-    "math": compare_shares,
 }

@@ -21,17 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from vouching.bench.answer_task import AnswersTask
 from vouching.bench.catalog import ALL, chosen
 from vouching.bench.claims import ClaimsTask
 from vouching.bench.ifeval import IfevalTask
-from vouching.bench.judges import JudgesTask
-from vouching.bench.math import MathTask
 from vouching.bench.own import OWN
 from vouching.bench.ranking_task import RankingsTask
 from vouching.bench.rows import UNANSWERED, Fault, Split, records
 from vouching.bench.task import DataSet, Kind, Line, Listener, RowT, RunOptions, Task, id_faults
-from vouching.bench.taxcalcbench_run import TaxesTask
 from vouching.errors import InputError
 from vouching.metrics import stratified_slice
 from vouching.rows import Row, RowJob, RowReader, Seen, run_rows
@@ -46,17 +42,15 @@ Record = dict[str, Any]
 TASKS: Mapping[Kind, type[Task[Any]]] = {
     "claims": ClaimsTask,
     "rankings": RankingsTask,
-    "answers": AnswersTask,
-    "judges": JudgesTask,
     "ifeval": IfevalTask,
-    "math": MathTask,
-    "taxes": TaxesTask,
 }
 _BLOCK = 1 << 20
 
 
-def validate(data_set: DataSet[Any], folder: Path, split: Split) -> Iterator[Fault]:
-    """Faults of one split of a set, without a model: rows, then ids, then the checks of its task."""
+def validate(
+    data_set: DataSet[Any], folder: Path, split: Split, task: type[Task[Any]] | None = None
+) -> Iterator[Fault]:
+    """Faults of one split of a set, without a model: rows, then ids, then the checks of its task (or of ``task``)."""
     rows: list[Any] = []
     found = data_set.rows(folder, split)
     valid = True
@@ -72,7 +66,7 @@ def validate(data_set: DataSet[Any], folder: Path, split: Split) -> Iterator[Fau
         yield Fault("the whole set", str(error))
     yield from id_faults(rows)
     if rows or valid:
-        yield from TASKS[data_set.kind].validate(data_set, rows)
+        yield from (task or TASKS[data_set.kind]).validate(data_set, rows)
 
 
 def open_folder(out: Path, run: Record, resume: bool) -> None:
@@ -254,7 +248,7 @@ def _run_record(
     limit = f" --limit {options.limit}" if options.limit else ""
     limit += f" --seeds {','.join(map(str, options.seeds))}" if len(options.seeds) > 1 else ""
     return {
-        "command": f"vouch bench run {names} {task.arguments} --split {options.split}{limit}",
+        "command": f"{task.command} {names} {task.arguments} --split {options.split}{limit}",
         "settings": {
             "model": options.model,
             "vouching": __version__,

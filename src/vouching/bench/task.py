@@ -25,16 +25,12 @@ from vouching.rows.worker import WorkFactory
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Kind: TypeAlias = Literal["claims", "rankings", "answers", "judges", "ifeval", "math", "taxes"]
+Kind: TypeAlias = Literal["claims", "rankings", "ifeval"]
 """Decides which options of ``vouch bench run`` apply."""
 ROWS: Mapping[Kind, str] = {
     "claims": "claims to judge",
     "rankings": "answers to rank",
-    "answers": "questions to answer",
-    "judges": "responses that language models judge",
     "ifeval": "instructions with your responses",
-    "math": "problems with your responses",
-    "taxes": "returns with your answers",
 }
 """Descriptions of the rows of each kind."""
 RowT = TypeVar("RowT")
@@ -142,6 +138,8 @@ class Task(Generic[RowT]):
     narrow: ClassVar[int | None] = None
     """Number of table columns on a terminal with fewer than ``WIDE`` columns; None for all."""
     failed_words: ClassVar[str] = "rows that failed: {}"
+    command: ClassVar[str] = "vouch bench run"
+    """The command that runs it, for the record of a run."""
     arguments: str = ""
     """Its options on the command line."""
     settings: Mapping[str, Any] = {}

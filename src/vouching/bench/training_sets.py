@@ -5,7 +5,6 @@ Each set is recognised by its own fields, from the authors' files or from the Hu
     ANLI, FEVER             id, claim, source, label, fine_label        data annotate, data perturb, recipes/encoder
     Nemotron instructions   id, instruction, instruction_id_list        data checklist, train checklist
     HotpotQA, 2Wiki, MuSiQue, BioASQ   id, question, sources, answers   train blinded
-    TaxCalcBench            id, task, gold                              train assurance
 
 Not supported: FEVER's claims without evidence ("NOT ENOUGH INFO"), for which its files name no text; images.
 """
@@ -16,12 +15,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
 from vouching.bench.multihop import multihop_row
 from vouching.bench.published import FeverPages, fever_pages, fever_row
 from vouching.bench.rows import Record, text_of
-from vouching.bench.taxcalcbench import LINES, TaxCase, read_case, split_cases
 from vouching.errors import InputError
 from vouching.methods.checklist.prompt import conversation_text
 from vouching.rows import fields_of, open_rows
@@ -29,9 +27,6 @@ from vouching.rows.row import Fields
 from vouching.rows.shapes import as_row, is_ours, shape_of, understood
 from vouching.text.json_values import parse_json
 from vouching.types.visible import shown_json
-
-Part: TypeAlias = Literal["train", "test", "all"]
-"""A part of TaxCalcBench's cases, as DPA-GRPO splits them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +170,7 @@ SETS: tuple[TrainingSet, ...] = (
         "BioASQ", ("body", "snippets"), _bioasq, "participants-area.bioasq.org, after registration (training*b.json)"
     ),
 )
-"""In the order in which they are tried. TaxCalcBench is a folder; see :func:`tax_rows`."""
+"""In the order in which they are tried."""
 
 
 def set_of(fields: Mapping[str, Any]) -> TrainingSet | None:
@@ -227,20 +222,11 @@ class Converted:
     """File, place and reason, where it cannot be used."""
 
 
-def converted_rows(
-    path: str, pages: Path | None = None, limit: int | None = None, part: Part = "all"
-) -> Iterator[Converted]:
-    """The rows of a file, a data set of the hub or a folder of TaxCalcBench's cases, one by one, at most ``limit``.
+def converted_rows(path: str, pages: Path | None = None, limit: int | None = None) -> Iterator[Converted]:
+    """The rows of a file or a data set of the hub, one by one, at most ``limit``.
 
-    ``part`` selects cases of TaxCalcBench. Raises InputError if the file, the folder or ``pages`` cannot be read, or
-    another set has no such part.
+    Raises InputError if the file or ``pages`` cannot be read.
     """
-    if Path(path).is_dir():
-        rows = tax_rows(Path(path), part)
-        yield from (Converted("TaxCalcBench: tasks with gold", (row,)) for row in islice(rows, limit))
-        return
-    if part != "all":
-        raise InputError(f"only the cases of TaxCalcBench are split: omit --part, or pass their folder, not {path}")
     texts = read_pages(pages, path) if pages else None
     with open_rows(path) as reader:
         for row in islice(reader, limit):
@@ -257,40 +243,3 @@ def read_pages(folder: Path, claims: str) -> FeverPages:
     if not files:
         raise InputError(f"{folder} has no wiki-*.jsonl: unpack wiki-pages.zip of FEVER there")
     return fever_pages(Path(claims), files)
-
-
-def tax_rows(folder: Path, part: Part = "all") -> Iterator[Fields]:
-    """The cases of TaxCalcBench as tasks with their right values. Raises InputError for an invalid case.
-
-    DPA-GRPO trains on the part "train" (80 %) and reports on the part "test".
-    """
-    cases = sorted(path.parent for path in folder.glob("*/output.xml"))
-    if not cases:
-        raise InputError(
-            f"{folder} has no NAME/input.json and NAME/output.xml: pass the folder of TaxCalcBench's cases"
-        )
-    chosen = split_cases([case.name for case in cases])[part == "test"]
-    yield from (tax_row(read_case(case)) for case in cases if part == "all" or case.name in chosen)
-
-
-def tax_row(case: TaxCase) -> Fields:
-    """A case as a task of nineteen lines; its rules are words, since the set has none that can be computed."""
-    units = [
-        {
-            "id": line.id,
-            "type": "amount",
-            "description": line.description,
-            "rules": ["form"],
-            "depends_on": [*line.depends_on],
-        }
-        for line in LINES
-    ]
-    rules = [{"id": "form", "text": "The line follows the instructions of Form 1040 for 2024, in whole dollars."}]
-    task = {
-        "task": case.name,
-        "description": "Form 1040 of 2024, line by line.",
-        "data": dict(case.record),
-        "rules": rules,
-        "units": units,
-    }
-    return {"id": case.name, "task": task, "gold": {line.id: int(case.expected[line.id]) for line in LINES}}

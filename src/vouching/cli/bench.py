@@ -13,7 +13,6 @@ from vouching.cli.streams import (
     Exit,
     draw,
     progress,
-    show_rows,
     usage_errors,
     write_error,
     write_json,
@@ -104,7 +103,7 @@ def list_command(split: _AnySplit = None) -> None:
         for name, parts in here.items():
             _paint_set(console, known[name], parts)
         if missing:
-            console.print("\nNot available here:\n", *map(_missing_text, missing), sep="\n", soft_wrap=True)
+            console.print("\nNot available here:\n", *map(missing_text, missing), sep="\n", soft_wrap=True)
 
     draw(paint)
 
@@ -126,7 +125,7 @@ def _paint_set(console: Console, data_set: DataSet[Any], parts: dict[Split, list
     console.print(_about(data_set), counts, *([f"  note  {data_set.remark}"] if data_set.remark else []), sep="\n")
 
 
-def _missing_text(data_set: DataSet[Any]) -> str:
+def missing_text(data_set: DataSet[Any]) -> str:
     """A missing set, how to obtain it and where to put it."""
     files = dict.fromkeys(pattern for patterns in data_set.files.values() for pattern in patterns)
     return f"{_about(data_set)}\n  obtain   {data_set.get}\n  save as  {', '.join(files)}"
@@ -145,11 +144,12 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
             with progress(f"Reading {data_set.name}"):
                 faults = [*validate(data_set, folder, part)]
             faulty = faulty or bool(faults)
-            _write_faults(f"{data_set.name}, {part}", faults)
+            write_faults(f"{data_set.name}, {part}", faults)
     raise typer.Exit(Exit.INCOMPLETE if faulty else Exit.OK)
 
 
-def _write_faults(name: str, faults: list[Fault]) -> None:
+def write_faults(name: str, faults: list[Fault]) -> None:
+    """Print the faults of a set, or that it is valid."""
     lines = [f"{name}: {f'{len(faults):,} fault' + 's' * (len(faults) != 1) if faults else 'valid'}"]
     lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MAX_FAULTS]]
     lines += [f"  and {len(faults) - _MAX_FAULTS:,} more"] if len(faults) > _MAX_FAULTS else []
@@ -213,75 +213,3 @@ def _without_interval(comparison: Mapping[str, Any]) -> Iterator[str]:
         difference = found["auroc"]["difference"]
         if difference is not None and difference["verdict"] == "no interval":
             yield f"{name} has no interval: {difference['why_not']}"
-
-
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")]
-_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted step.")]
-
-
-_GENERATE_EPILOG = """
-**Examples**
-
-vouch bench generate ifeval --model http://localhost:8000/v1#qwen --output responses.jsonl
-
-vouch bench generate aime_2024 --model vllm:/models/mine --generations 8 --temperature 0.6 --output aime.jsonl
-
-vouch bench run ifeval --responses responses.jsonl --out runs/ifeval
-
-**Exit status**: 0 done; 2 invalid command line or output; 3 some requests failed, or the run was interrupted (resume
-with --resume).
-"""
-_AnsweredSet = Annotated[
-    str, typer.Argument(help="The set: ifeval, math_500, aime_2024, aime_2025 or taxcalcbench.", show_default=False)
-]
-_Author = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        envvar="VOUCH_MODEL",
-        help="Language model that writes the responses, such as http://host:8000/v1#name, vllm:PATH or local:PATH.",
-    ),
-]
-_Responses = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the responses: .jsonl.")]
-_First = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N requests.")]
-_Generations = Annotated[int, typer.Option(metavar="K", min=1, help="Responses to each request.")]
-_Temperature = Annotated[float, typer.Option(min=0, help="Sampling temperature; 0 is greedy.")]
-_TopP = Annotated[float, typer.Option(min=0, max=1, help="Share of the probability to sample from.")]
-_Longest = Annotated[int, typer.Option("--max-tokens", metavar="N", min=1, help="Maximum number of tokens in a reply.")]
-
-
-@app.command("generate", epilog=_GENERATE_EPILOG)
-def generate_command(
-    name: _AnsweredSet,
-    model: _Author,
-    output: _Responses,
-    limit: _First = None,
-    generations: _Generations = 1,
-    temperature: _Temperature = 0.0,
-    top_p: _TopP = 1.0,
-    max_tokens: _Longest = 4096,
-    seed: _Seed = 0,
-    resume: _Resume = False,
-) -> None:
-    """Let a language model respond to a set, for bench run SET --responses FILE.
-
-    Sets of questions with documents and of requests (hotpotqa, ragtruth_requests, ...) need no file: bench run asks the
-    model itself.
-    """
-    from vouching.bench.catalog import chosen, data_folder
-    from vouching.bench.generate import Writer, requests_of, write_responses
-    from vouching.models.open import open_model
-
-    with usage_errors():
-        if output.suffix != ".jsonl":
-            raise InputError(f"--output must end in .jsonl, got {output}")
-        if generations > 1 and not temperature:
-            raise InputError("--generations above 1 requires --temperature above 0: greedy responses are all the same")
-        folder = data_folder()
-        [data_set] = chosen([name], folder, "test")
-        requests = requests_of(data_set, folder, "test", limit)
-        writer = Writer(open_model(model), generations, temperature, top_p, max_tokens, seed)
-        done, report = write_responses(requests, output, writer, resume, show_rows)
-    for line in report:
-        write_error(line)
-    raise typer.Exit(Exit.OK if done else Exit.INCOMPLETE)

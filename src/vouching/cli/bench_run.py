@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vouching.answering.prompt import Style
 from vouching.cli.options import Indexes, WebEngines, given_here, panel
 from vouching.cli.streams import Exit, RowProgress, draw, line_seconds, usage_errors, write_error
 from vouching.errors import InputError
@@ -21,12 +20,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vouching.bench.rows import Split
-    from vouching.bench.task import DataSet, Kind
+    from vouching.bench.task import DataSet, Kind, RunOptions, Task
 
 app = typer.Typer()
 
-_CLAIMS, _RANKINGS = "For sets of claims", "For sets of rankings"
-_ANSWERS, _JUDGES, _RESPONSES = "For sets of questions", "For language models as judges", "For your own responses"
+_CLAIMS, _RANKINGS, _RESPONSES = "For sets of claims", "For sets of rankings", "For your own responses"
 _Names = Annotated[
     list[str] | None,
     typer.Argument(help="Data sets of one kind (see vouch bench list), or all for every available set of claims."),
@@ -46,7 +44,7 @@ _Model = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="The model to measure on claims, rankings or questions: embedded, embedded:small, "
+        help="The model to measure on claims or rankings: embedded, embedded:small, "
         "embedded:rules, embedded:FOLDER (a round of vouch evolve), a language model such as http://host:8000/v1#name, "
         "or on claims and rankings a scorer such as minicheck:PATH (see vouch models).",
     ),
@@ -56,9 +54,8 @@ _Limit = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Draw a stratified sample of at most N rows per set.")
 ]
 _ResumeRun = Annotated[bool, typer.Option("--resume", metavar="", help="Resume the run in DIR.")]
-_ModelSeed = Annotated[int | None, typer.Option(metavar="N", help="Sampling seed for answers and judges.")]
 _MaxTokens = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Maximum number of tokens in an answer or a judge's reply.")
+    int | None, typer.Option(metavar="N", min=1, help="Maximum number of tokens in a reply of a language model.")
 ]
 _Jobs = Annotated[int, panel(_CLAIMS, metavar="N", min=0, help="Number of processes; 0 means one per core.")]
 _Wording = Annotated[
@@ -97,59 +94,23 @@ _SearchModel = Annotated[
 _RelevanceModel = Annotated[
     str | None, panel(_RANKINGS, metavar="NAME", help="Language model that judges which answers the evidence supports.")
 ]
-_Prompt = Annotated[
-    Style,
-    panel(
-        _ANSWERS,
-        help="Prompt style: direct (plain), step by step (cot), with examples (few-shot), or as MARCH asks (paper).",
-    ),
-]
-_Shots = Annotated[
-    str | None,
-    panel(_ANSWERS, metavar="ROWS", help="File with your examples for --prompt few-shot, as in vouch answer."),
-]
-_Generations = Annotated[
-    int, panel(_ANSWERS, metavar="N", min=1, help="Number of drafts per question; the published method uses 8.")
-]
 _Method = Annotated[
     AuditMethod | None,
     panel(
-        _ANSWERS,
-        help="How --judge audits drafts: with blind questions (blinded, the default), or claim by claim. For sets of "
-        "claims: how to judge, as in vouch check.",
+        _CLAIMS,
+        help="How to judge, as in vouch check.",
     ),
-]
-_Marker = Annotated[
-    str | None, panel(_ANSWERS, metavar="NAME", help="Language model that compares answers with the references.")
-]
-_Judges = Annotated[
-    list[str] | None,
-    panel(
-        _JUDGES,
-        "--judge",
-        metavar="NAME",
-        help="Language model that judges by the protocol of the set; can be repeated. For questions: the model that "
-        "audits each draft against the documents.",
-    ),
-]
-_JudgeVotes = Annotated[
-    int, panel(_JUDGES, metavar="N", min=1, help="Number of replies from each judge, for a majority vote.")
 ]
 _Responses = Annotated[
     str | None, panel(_RESPONSES, metavar="PATH", help="File with your responses, used instead of a model.")
 ]
 _KINDS: Mapping[str, tuple[Kind, ...]] = {
-    "model": ("claims", "rankings", "answers"),
+    "model": ("claims", "rankings"),
     "jobs": ("claims",),
     **dict.fromkeys(("score_model", "mode", "search_model", "relevance_model", "index", "web"), ("rankings",)),
-    **dict.fromkeys(("raw", "seeds", "tune_threshold"), ("claims",)),
-    "wording": ("claims", "rankings"),
-    **dict.fromkeys(("prompt", "shots", "generations", "marker"), ("answers",)),
-    "method": ("claims", "answers"),
-    "max_tokens": ("claims", "rankings", "answers", "judges"),
-    **dict.fromkeys(("judge", "seed"), ("answers", "judges")),
-    "votes": ("judges",),
-    "responses": ("ifeval", "math", "taxes"),
+    **dict.fromkeys(("method", "raw", "seeds", "tune_threshold"), ("claims",)),
+    **dict.fromkeys(("wording", "max_tokens"), ("claims", "rankings")),
+    "responses": ("ifeval",),
 }
 """The kinds of sets that an option applies to; other options apply to all."""
 _RUN_EPILOG = """
@@ -166,14 +127,10 @@ vouch bench run wice --model http://localhost:8000/v1#qwen --method structured -
 
 vouch bench run fgveribench --score-model discriminative:runs/rank/model --index wiki --out runs/ranked
 
-vouch bench run hotpotqa musique 2wiki --model http://localhost:8000/v1#qwen --generations 8 --out runs/multihop
-
-vouch bench run contextual_judge_bench --judge http://localhost:8000/v1#qwen --votes 8 --out runs/judge
-
 vouch bench run ifeval --responses responses.jsonl --out runs/ifeval
 
-**Exit status**: 0 done; 2 invalid command line, data set or folder; 3 some rows have no verdict, answer or ranking, or
-the run stopped and can be resumed.
+**Exit status**: 0 done; 2 invalid command line, data set or folder; 3 some rows have no verdict or ranking, or the run
+stopped and can be resumed.
 """
 
 
@@ -187,8 +144,7 @@ def run_command(
     split: _Split = "test",
     limit: _Limit = None,
     resume: _ResumeRun = False,
-    seed: _ModelSeed = None,
-    max_tokens: _MaxTokens = 1024,
+    max_tokens: _MaxTokens = None,
     jobs: _Jobs = 1,
     score_model: _ScoreModel = None,
     mode: _Mode = None,
@@ -196,13 +152,7 @@ def run_command(
     relevance_model: _RelevanceModel = None,
     index: Indexes = None,
     web: WebEngines = None,
-    prompt: _Prompt = "plain",
-    shots: _Shots = None,
-    generations: _Generations = 1,
     method: _Method = None,
-    marker: _Marker = None,
-    judge: _Judges = None,
-    votes: _JudgeVotes = 1,
     responses: _Responses = None,
     wording: _Wording = None,
     raw: _Raw = False,
@@ -212,23 +162,36 @@ def run_command(
     """Score data sets; write rows, figures with intervals and a report to a folder.
 
     The kind of the sets determines what is measured and which options apply. On claims, it is a verifier, next to
-    simple baselines; on rankings, a scorer or ranker; on questions, a language model that answers, with an audit. With
-    --judge, language models are measured as judges by the protocol of contextual_judge_bench or facts_grounding. With
-    --responses, your own responses to ifeval, math_500, aime_2024, aime_2025 or taxcalcbench are scored.
+    simple baselines; on rankings, a scorer or ranker. With --responses, your own responses to ifeval are scored.
+    recipes/bench measures language models that answer questions, solve problems or judge.
     """
     from vouching.bench.open import kind_of, measured, open_task
-    from vouching.bench.run import run_task
     from vouching.bench.task import RunOptions
     from vouching.rows.pool import cores
 
-    with usage_errors("--judge"):
-        sets, folder = _sets(names or [], input, split, bool(judge))
+    with usage_errors():
+        sets, folder = _sets(names or [], input, split)
         kind = kind_of(sets)
         _refuse_unused(context, kind, sets)
-        tokens = max_tokens if given_here(context, "max_tokens") else None
-        task = open_task(kind, {**context.params, "tokens": tokens})
+        task = open_task(kind, context.params)
         drawn = _seeds(seeds)
         options = RunOptions(measured(kind, context.params), split, limit, drawn, jobs or cores(), resume)
+    finish_run(task, sets, folder, out, options)
+
+
+def finish_run(task: Task[Any], sets: Sequence[DataSet[Any]], folder: Path, out: Path, options: RunOptions) -> None:
+    """Run a task with progress, and show its figures. Raises typer.Exit unless every row has a result.
+
+    Args:
+        task: the task of the sets.
+        sets: the sets to run.
+        folder: the folder with the data sets.
+        out: the folder for rows, figures and report.
+        options: split, limit, jobs and others.
+    """
+    from vouching.bench.run import run_task
+
+    with usage_errors():
         try:
             with RunProgress() as listener:
                 outcome = run_task(task, sets, folder, out, options, listener)
@@ -251,7 +214,7 @@ def run_command(
         raise typer.Exit(Exit.INCOMPLETE)
 
 
-def _sets(names: list[str], input: str | None, split: Split, judged: bool) -> tuple[list[DataSet[Any]], Path]:
+def _sets(names: list[str], input: str | None, split: Split) -> tuple[list[DataSet[Any]], Path]:
     """The sets to run, and the folder of their files. Raises InputError for neither names nor a file, or for both."""
     from vouching.bench.catalog import chosen, data_folder
     from vouching.bench.own import own_set
@@ -262,7 +225,7 @@ def _sets(names: list[str], input: str | None, split: Split, judged: bool) -> tu
         own, folder = own_set(input, split)
         return [own], folder
     folder = data_folder()
-    return chosen(names, folder, split, judged=judged), folder
+    return chosen(names, folder, split), folder
 
 
 def _seeds(words: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -20,7 +20,7 @@ _Foreign = Annotated[
         "--input",
         metavar="ROWS",
         help="Rows as another tool or a data set has them: .json, .jsonl, .jsonl.gz, .csv or .parquet, - for standard "
-        "input, a data set of the Hugging Face hub, hf:OWNER/NAME:SPLIT, or the folder of TaxCalcBench's cases.",
+        "input, or a data set of the Hugging Face hub, hf:OWNER/NAME:SPLIT.",
     ),
 ]
 _Pages = Annotated[
@@ -28,9 +28,6 @@ _Pages = Annotated[
 ]
 _Converted = Annotated[
     str, typer.Option("--output", metavar="PATH", help="New file for the converted rows: .jsonl; - prints them.")
-]
-_Part = Annotated[
-    Literal["train", "test", "all"], typer.Option(help="Part of TaxCalcBench's cases, split as in DPA-GRPO.")
 ]
 
 
@@ -45,15 +42,13 @@ def convert_command(
     input: _Foreign,
     output: _Converted = "-",
     pages: _Pages = None,
-    part: _Part = "all",
     limit: _RowLimit = None,
 ) -> None:
     """Show how rows of other tools and of training sets are read, and write them as rows of ours.
 
     Rows to check: those of ragas, DeepEval, TruLens, LettuceDetect, MiniCheck and LLM-AggreFact, promptfoo, OpenAI's
     Evals, and chats of OpenAI with documents; commands that check rows read them without this step. Rows to train on:
-    ANLI, FEVER, Nemotron's instructions, HotpotQA, 2WikiMultihopQA, MuSiQue, BioASQ, and the folder of TaxCalcBench's
-    cases.
+    ANLI, FEVER, Nemotron's instructions, HotpotQA, 2WikiMultihopQA, MuSiQue and BioASQ.
     """
     from vouching.bench.training_sets import converted_rows
 
@@ -62,7 +57,7 @@ def convert_command(
     with usage_errors(), ExitStack() as open_files:
         try:
             sink = open_files.enter_context(new_output(output))
-            for one in converted_rows(input, pages, limit, part):
+            for one in converted_rows(input, pages, limit):
                 if one.problem:
                     broken += 1
                     write_error(one.problem)

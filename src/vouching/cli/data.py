@@ -1,6 +1,6 @@
 """``vouch data``: make data for training and testing verifiers.
 
-``annotate``, ``checklist``, ``gold`` and ``pairs`` keep the result of each row in a journal next to the output, from
+``annotate``, ``checklist`` and ``gold`` keep the result of each row in a journal next to the output, from
 which an interrupted run resumes; the other files are rewritten from it each time. For a folder of rows, the journal is
 a folder, which several processes can write. Not supported: resuming ``perturb`` for a single file.
 """
@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from vouching.cli.convert import CONVERT_EXAMPLES, convert_command
-from vouching.cli.options import Indexes, WebEngines
 from vouching.cli.spread import EngineName, Jobs, RayAddress, ShardOf, Spread
 from vouching.cli.streams import Exit, RowProgress, cannot_write, show_rows, usage_errors, write_error
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import SeenRows, labelled_examples
 from vouching.rows import Made, MadeFiles, new_output, open_rows
-from vouching.search.options import SearchOptions
 
 if TYPE_CHECKING:
     from vouching.methods.structured.teacher import Demand
@@ -101,26 +99,6 @@ _Evaluation = Annotated[
     typer.Option(
         metavar="ROWS", help="Evaluation prompts to exclude, in addition to IFEval in VOUCH_DATA. Can be repeated."
     ),
-]
-_Questions = Annotated[str, _rows_option("Rows with question and reference, or rows of a multi-hop data set")]
-_Models = Annotated[
-    list[str] | None, typer.Option("--model", metavar="NAME", help="Language model that answers. Can be repeated.")
-]
-_Judge = Annotated[str | None, typer.Option(metavar="NAME", help="Language model that marks and compares answers.")]
-_PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Number of answers from each model.")]
-_Wrong = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Without --model: number of short wrong answers per question.")
-]
-_Pairs = Annotated[int, typer.Option("--pairs", metavar="N", min=1, help="Maximum number of pairs per question.")]
-_SearchModel = Annotated[
-    str | None,
-    typer.Option("--search-model", metavar="NAME", help="Language model that searches and compresses the evidence."),
-]
-_SearchWording = Annotated[
-    Literal["ours", "paper"], typer.Option(help="Prompts of --search-model: ours, or as DiVA prints them (App. D).")
-]
-_Dpo = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="Also write a file of preferences for TRL's DPO: .jsonl.")
 ]
 
 
@@ -336,72 +314,6 @@ def evaluations(files: list[str]) -> list[str]:
     except ConfigError:
         return files
     return [*files, *([str(shipped)] if shipped.is_file() else [])]
-
-
-@app.command(
-    "pairs",
-    epilog=_epilog(
-        "vouch data pairs --input questions.jsonl --output pairs.jsonl",
-        "vouch data pairs --input 2wiki.jsonl --index wiki --output pairs.jsonl",
-        "vouch data pairs --input questions.jsonl --model openai/gpt-4o-mini --model local:/qwen --judge openai/gpt-4o "
-        "--index wiki --output pairs.jsonl --dpo preferences.jsonl",
-    ),
-)
-def pairs_command(
-    input: _Questions,
-    output: _Output,
-    model: _Models = None,
-    judge: _Judge = None,
-    per_model: _PerModel = 2,
-    wrong: _Wrong = 4,
-    pairs: _Pairs = 6,
-    search_model: _SearchModel = None,
-    wording: _SearchWording = "ours",
-    index: Indexes = None,
-    web: WebEngines = None,
-    dpo: _Dpo = None,
-    seed: _Seed = 0,
-    resume: _Resume = False,
-    jobs: Jobs = 1,
-    shard: ShardOf = None,
-    engine: EngineName = "local",
-    ray_address: RayAddress = None,
-) -> None:
-    """Make pairs of a better and a worse answer, each with its evidence: training data for a ranking model.
-
-    Language models answer; a judge marks and compares the answers, using the reference. Without --model, the right
-    answer is paired with plausible wrong ones, from the question's paragraphs or with an inserted error. Rejected
-    answers and pairs go to another file, with the reasons.
-    """
-    with usage_errors():
-        from vouching.train.rank_pairs import make_pairs, open_pair_maker
-        from vouching.version import __version__
-
-        search = SearchOptions.read(index, web)
-        if model and judge is None:
-            raise InputError("--model requires --judge: pass a language model that marks the answers")
-        settings = {
-            "command": "data pairs",
-            "models": ",".join(model or ()),
-            "judge": judge or "",
-            "per_model": per_model,
-            "wrong": wrong,
-            "pairs": pairs,
-            "seed": seed,
-            **search.settings,
-            "search_model": search_model or "",
-            **({} if wording == "ours" else {"wording": wording}),
-            "vouching": __version__,
-        }
-        if wording == "paper" and search_model is None:
-            raise InputError("--wording paper requires --search-model: its prompts are those of the search")
-        work = partial(
-            open_pair_maker, model or [], judge, per_model, wrong, pairs, search, search_model, seed, wording
-        )
-        spread, waits = Spread(shard, engine, ray_address, jobs), "a web engine" if search.waits else None
-        files = MadeFiles(input, output, resume, spread.wanted(input))
-        waits = "a language model" if model or judge or search_model else waits
-        raise typer.Exit(ended(make_pairs(files, work, settings, dpo, spread.made, waits)))
 
 
 def _rows(count: int, name: str = "row") -> str:

@@ -17,7 +17,7 @@ from vouching.cli.streams import Exit, usage_errors, write_error, write_json
 from vouching.errors import InputError
 
 app = typer.Typer()
-Method: TypeAlias = Literal["structured", "checklist", "blinded", "assurance", "sft", "rank"]
+Method: TypeAlias = Literal["structured", "checklist", "blinded", "assurance", "sft"]
 """The names of ``vouching.train.trainers.TRAINERS``."""
 
 _EPILOG = """
@@ -38,9 +38,6 @@ DIR/model and DIR/model/verifier. Rows are tasks with their right values, or fol
 
 sft: trains a language model to write records, by supervised fine-tuning. Rows come from vouch data annotate. vouch
 train structured starts from DIR/model.
-
-rank: trains a scorer for vouch rank to score the better of two answers above the worse one, by a margin. Pairs come
-from vouch data pairs. Use the result with vouch rank --score-model discriminative:DIR/model.
 
 **Examples**
 

@@ -186,7 +186,6 @@ METHODS: dict[str, Method] = {
         settings="vouching.judging.verifier:ThresholdConfig",
         reward_row="vouching.methods.discriminative.reward:reward_of_row",
         adapters=("vouching.integrations.trl:trl_ranking_reward",),
-        config="vouching.methods.discriminative.config:RankConfig",
     ),
     "checklist": Method(
         name="checklist",

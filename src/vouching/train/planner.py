@@ -17,7 +17,7 @@ the run is sharded (FSDP2, ZeRO-3). Sampling, the critic's update and the policy
 TRL shards the reference as one piece, so while it computes, all of it is gathered on every GPU. Adapters of an earlier
 run that are trained further count as adapters. On a CPU everything is in float32 and activations are kept. Tested
 within 15 % of the measured peak of tensors on a CPU; allow for libraries, the context of CUDA and fragmentation
-(``RESERVE``). Not supported: ``rank``, mixtures of experts, quantised weights, offloading.
+(``RESERVE``). Not supported: mixtures of experts, quantised weights, offloading.
 """
 
 from __future__ import annotations

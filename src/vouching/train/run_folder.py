@@ -332,7 +332,7 @@ class RunLog:
 def read_records(folder: Path) -> list[Record]:
     """The numbers of a run, step by step; an incomplete last line, which an interrupted run may leave, is ignored.
 
-    Runs that keep ``log.jsonl`` instead (``vouch train rank``, ``recipes/encoder``) are read too: a step's losses are
+    Runs that keep ``log.jsonl`` instead (``recipes/rank``, ``recipes/encoder``) are read too: a step's losses are
     ``loss`` and ``loss/NAME``.
 
     Raises:

@@ -29,7 +29,6 @@ TRAINERS: Mapping[str, Trainer] = {
         if one.game and one.config
     },
     "sft": Trainer("vouching.train.sft:SftConfig", "vouching.train.sft:train_sft"),
-    "rank": Trainer("vouching.methods.discriminative.config:RankConfig", "vouching.train.rank:train_rank"),
 }
 
 
@@ -76,8 +75,8 @@ def run_settings(method: str, config: Path, settings: Sequence[str] = ()) -> Any
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text("pairs = ['a.jsonl']", encoding="utf-8")
-    >>> run_settings("rank", path, ["learning_rate=2e-5"]).learning_rate
+    >>> _ = path.write_text("rows = ['a.jsonl']", encoding="utf-8")
+    >>> run_settings("sft", path, ["model=qwen", "learning_rate=2e-5"]).learning_rate
     2e-05
     """
     return read_settings(_loaded(TRAINERS[method].config), config, settings)

@@ -1,7 +1,7 @@
 # pyright: basic
 """The trained scorer of DiVA (section 3.1): a language model or an encoder with a linear head that gives one number.
 
-It loads what ``vouch train rank`` saves: a folder of transformers with ``num_labels`` 1, or a LoRA adapter with its
+It loads what ``recipes/rank/train.py`` saves: a model of transformers with one label, or a LoRA adapter with its
 head, with a note about the form of input it was trained on. The number is a raw logit that ranks; a calibration makes
 it a probability. An untrained head is refused. Not supported: heads with several outputs.
 """
@@ -148,11 +148,11 @@ def _load(base: Path, adapter: Path | None, dtype: str) -> Any:
     if adapter is None:
         outputs = len(config_of(base).get("id2label") or [""])
         if outputs != 1:
-            raise ConfigError(f"{base} is not a scorer: it has {outputs} outputs, expected one (see vouch train rank)")
+            raise ConfigError(f"{base} is not a scorer: it has {outputs} outputs, expected one (see recipes/rank)")
     model, missing = load_weights(_AUTO, base, num_labels=1, dtype=dtype)
     if adapter is None:
         if missing:
-            raise ConfigError(f"{base} has no trained head: {min(missing)} is missing (see vouch train rank)")
+            raise ConfigError(f"{base} has no trained head: {min(missing)} is missing (see recipes/rank)")
         return model
     if not (adapter / "adapter_config.json").is_file():
         raise ConfigError(f"{adapter} is not an adapter: pass a folder with adapter_config.json, as written by peft")
@@ -164,7 +164,7 @@ def _load(base: Path, adapter: Path | None, dtype: str) -> Any:
     if lost := _not_saved(missing, whole.active_peft_config.modules_to_save or ()):
         raise ConfigError(
             f"neither {adapter} nor {base} contains {lost[0]}, so its values would be random (train the adapter with "
-            "vouch train rank, or with modules_to_save)"
+            "recipes/rank/train.py, or with modules_to_save)"
         )
     return whole
 

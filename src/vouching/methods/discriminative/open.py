@@ -29,7 +29,7 @@ KINDS = ("discriminative", "factscore", "decision", *CATALOG)
 """The kinds of scorers that do not ship."""
 SCORERS = (
     "embedded, embedded:small, embedded:rules, embedded:FOLDER (a round of vouch evolve), "
-    "discriminative:PATH[#ADAPTER] (what vouch train rank saved), factscore:MODEL, "
+    "discriminative:PATH[#ADAPTER] (what recipes/rank/train.py saved), factscore:MODEL, "
     f"{DECISION_FORM}, {', '.join(one.form for one in CATALOG.values())}"
 )
 """The forms of a scorer's name."""

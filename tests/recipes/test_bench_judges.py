@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from recipes.bench.judges import JudgeOptions, JudgeRow, JudgesTask, facts_figures, judge_row, pair_figures
+from recipes.bench.run import app
+from recipes.bench.sets import JUDGED
 from tests.bench.samples import write_rows
 from tests.cli.chat_server import chat_server
-from vouching.bench.catalog import JUDGE_SETS
-from vouching.bench.judges import JudgeOptions, JudgeRow, JudgesTask, facts_figures, judge_row, pair_figures
 from vouching.bench.rows import Fault
-from vouching.cli.app import app
 from vouching.cli.streams import Exit
 from vouching.errors import ConfigError, InputError, ModelRefusedError, ModelUnavailableError
 from vouching.models import Sampling, ScriptedModel
@@ -105,7 +105,7 @@ def test_the_published_layouts_are_read(tmp_path: Path) -> None:
     folder.mkdir()
     row = {"question": "When?", "context": "In 1973.", "positive_response": "1973", "negative_response": "1937"}
     parquet.write_table(pa.Table.from_pylist([row, {**row, "context": " "}]), folder / "refusal_ans-0-of-1.parquet")
-    good, bad = JUDGE_SETS["contextual_judge_bench"].rows(tmp_path, "test")
+    good, bad = JUDGED["contextual_judge_bench"].rows(tmp_path, "test")
     assert isinstance(good, JudgeRow)
     assert (good.part, good.responses) == ("refusal_ans", ("1973", "1937"))
     assert isinstance(bad, Fault)
@@ -129,7 +129,7 @@ def test_two_judges_over_a_real_socket(tmp_path: Path) -> None:
         csv.writer(file).writerows([["user_request", "context_document"], ["When?", "It opened in 1973."]])
     with chat_server(lambda asked: "yes") as one, chat_server(lambda a: "no" if "bear out" in a else "yes") as two:
         judges = ["--judge", one, "--judge", two]
-        arguments = ["bench", "run", "facts_grounding", *judges, "--out", str(tmp_path / "out")]
+        arguments = ["judge", "facts_grounding", *judges, "--out", str(tmp_path / "out")]
         result = CliRunner(env={"VOUCH_DATA": str(data)}).invoke(app, arguments)
     # The second row names no example: it is not counted, and the exit status says that something is missing.
     assert result.exit_code == Exit.INCOMPLETE, result.stderr

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from recipes.bench.answers import AnswerRow, Mark, ScoredAnswer, answer_work
 from vouching import metrics
 from vouching.answering.answer import Answerer
 from vouching.answering.prompt import Style
-from vouching.bench.answers import AnswerRow, Mark, ScoredAnswer, answer_work
 from vouching.bench.intervals import RESAMPLES, Figure, intervals
 from vouching.bench.report import interval_words
 from vouching.bench.rows import Fault, is_broken
@@ -71,6 +71,7 @@ class AnswersTask(Task[AnswerRow]):
         open_mark: opens the judge that compares answers with the references; None compares words only.
     """
 
+    command = "python recipes/bench/run.py answers"
     headings = ("", "rows >", "no answer >", "measure", "per draft", "by majority")
     failed_words = "questions without an answer: {}"
 
@@ -140,7 +141,7 @@ class AnswersTask(Task[AnswerRow]):
 
 
 def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> dict[str, Any]:
-    """All figures of one set, from lines of :func:`~vouching.bench.answers.score_answer`; 0 resamples: no intervals.
+    """All figures of one set, from lines of :func:`~recipes.bench.answers.score_answer`; 0 resamples: no intervals.
 
     ``macro`` has the means over the parts of the majority figures.
     """

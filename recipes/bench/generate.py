@@ -1,9 +1,9 @@
-"""Responses of a language model to the sets that score responses: what ``bench run SET --responses`` reads.
+"""Responses of a language model to the sets that score responses: what ``--responses`` reads.
 
 IFEval's prompts are asked as they are, as its authors do. MATH-500 and AIME ask for the answer in a box. TaxCalcBench
 asks for the nineteen lines of Form 1040 (zero-shot). Requests are asked at the same time, and an interrupted file is
 resumed. Sets whose responses are written and judged in one run (RAGTruth, FaithBench, FACTS Grounding, multi-hop
-questions) need no file: ``bench run`` asks the model itself. Not supported: several turns, tools.
+questions) need no file: ``run.py answers`` asks the model itself. Not supported: several turns, tools.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recipes.bench.problems import MathProblem
+from recipes.taxes.taxcalcbench import LINES, TaxCase
 from vouching.bench.ifeval import Prompt as IfevalPrompt
-from vouching.bench.math import MathProblem
 from vouching.bench.rows import Fault, Split
 from vouching.bench.task import DataSet
-from vouching.bench.taxcalcbench import LINES, TaxCase
 from vouching.errors import InputError, ModelError
 from vouching.models.base import Message, Model, Sampling, spoken
 from vouching.prompts import load_prompt
@@ -68,16 +68,16 @@ def _request(row: object, name: str) -> Request:
         case IfevalPrompt():
             return Request(row.id, row.prompt, {"prompt": row.prompt})
         case MathProblem():
-            asked = load_prompt("vouching.bench", "generate_math").fill(problem=row.problem)
+            asked = load_prompt("recipes.bench", "generate_math").fill(problem=row.problem)
             return Request(row.id, asked.strip(), {"id": row.id})
         case TaxCase():
             lines = "\n".join(f"Line {line.id}: {line.description} | explanation | amount" for line in LINES)
             record = json.dumps(row.record, indent=1, ensure_ascii=False)
-            asked = load_prompt("vouching.bench", "generate_taxes").fill(record=record, lines=lines)
+            asked = load_prompt("recipes.bench", "generate_taxes").fill(record=record, lines=lines)
             return Request(row.id, asked.strip(), {"id": row.id})
         case _:
             raise InputError(
-                f"responses to {name} are written and judged in one run: use  vouch bench run {name} --model NAME"
+                f"responses to {name} are written and judged in one run: use  run.py answers {name} --model NAME"
             )
 
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from vouching.methods.discriminative.marking import RankQuestion
-from vouching.train.rank_candidates import from_passages, long_answers, made_candidates, perturbed
+from recipes.rank.candidates import from_passages, long_answers, made_candidates, perturbed
+from recipes.rank.marking import RankQuestion
 from vouching.types import Source
 
 FILMS = (

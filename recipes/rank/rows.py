@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from recipes.rank.marking import AnswerLabel
 from vouching.errors import InputError
 from vouching.methods.discriminative.input import ScorerInput, Shown, compressed_text, scorer_input
-from vouching.methods.discriminative.marking import AnswerLabel
 from vouching.rows.read import read_as
 from vouching.train.run_folder import digest_of_lines
 from vouching.types import Compression

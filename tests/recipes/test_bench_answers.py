@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from recipes.bench.answer_task import answer_figures
+from recipes.bench.answers import AnswerRow, ScoredAnswer, score_answer
+from recipes.bench.run import app
+from recipes.bench.sets import ANSWERS
 from tests.bench.samples import write_rows
 from tests.cli.chat_server import chat_server
 from vouching.answering.answer import AnswerConfig, Answerer
-from vouching.bench.answer_task import answer_figures
-from vouching.bench.answers import AnswerRow, ScoredAnswer, score_answer
-from vouching.bench.catalog import DATA_SETS
 from vouching.bench.rows import Fault
-from vouching.cli.app import app
 from vouching.cli.streams import Exit
 from vouching.errors import ModelUnavailableError
 from vouching.models import ScriptedModel
@@ -146,11 +146,7 @@ def sample_data(folder: Path) -> Path:
 
 def test_the_layouts_are_read_and_each_document_is_asked_about_once(tmp_path: Path) -> None:
     data = sample_data(tmp_path)
-    found = {
-        name: [*one.rows(data, "test")]
-        for name, one in DATA_SETS.items()
-        if one.kind == "answers" and one.paths(data, "test")
-    }
+    found = {name: [*one.rows(data, "test")] for name, one in ANSWERS.items() if one.paths(data, "test")}
     rows = {name: [row for row in read if isinstance(row, AnswerRow)] for name, read in found.items()}
     assert [(row.id, row.references, len(row.sources)) for row in rows["hotpotqa"]] == [
         ("q0", ("1973",), 2),
@@ -172,7 +168,7 @@ def bench(tmp_path: Path, said: str, *arguments: str) -> tuple[Result, dict[str,
     with chat_server(lambda asked: "<verdict>correct</verdict>" if "reference" in asked else said) as model:
         given = [one.replace("MODEL", model) for one in arguments]
         result = CliRunner(env={"VOUCH_DATA": str(data)}).invoke(
-            app, ["bench", "run", *given, "--model", model, "--out", str(out)]
+            app, ["answers", *given, "--model", model, "--out", str(out)]
         )
     path = out / "results.json"
     return result, json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -202,7 +198,7 @@ def test_ten_examples_of_ones_own_are_shown_before_each_question(tmp_path: Path)
     with chat_server(counting, whole=True) as model:
         arguments = ("hotpotqa", "--prompt", "few-shot", "--shots", str(shots), "--out", str(tmp_path / "out"))
         result = CliRunner(env={"VOUCH_DATA": str(sample_data(tmp_path / "data"))}).invoke(
-            app, ["bench", "run", *arguments, "--model", model]
+            app, ["answers", *arguments, "--model", model]
         )
     assert result.exit_code == Exit.OK, result.stderr
     assert {*seen} == {10}
@@ -222,7 +218,7 @@ def test_requests_need_no_known_answer(tmp_path: Path) -> None:
 def test_without_a_model_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VOUCH_MODEL", raising=False)
     environment = {"VOUCH_DATA": str(sample_data(tmp_path / "data"))}
-    result = CliRunner(env=environment).invoke(app, ["bench", "run", "hotpotqa", "--out", str(tmp_path / "out")])
+    result = CliRunner(env=environment).invoke(app, ["answers", "hotpotqa", "--out", str(tmp_path / "out")])
     assert result.exit_code == Exit.USAGE
     assert "set VOUCH_MODEL" in result.stderr
     assert not (tmp_path / "out").exists()

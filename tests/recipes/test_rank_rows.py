@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recipes.rank.rows import RankPair, RatedAnswer, hold_out, input_of, pair_of, questions_of, read_pairs
+from recipes.rank.settings import RankConfig
+from recipes.rank.train import main
+from vouching.cli.streams import Exit
 from vouching.errors import ConfigError, InputError
-from vouching.methods.discriminative.config import RankConfig
 from vouching.settings import read_settings
-from vouching.train.rank_rows import RankPair, RatedAnswer, hold_out, input_of, pair_of, questions_of, read_pairs
 
 RECIPES = Path(__file__).parents[2] / "recipes/rank"
 RIGHT = RatedAnswer("In 1973.", "correct", ("It opened in 1973.", "It is old."), "The year agrees.")
@@ -122,3 +124,23 @@ def test_the_paper_s_settings_are_those_of_its_table_8(name: str, expected: tupl
 def test_a_setting_out_of_range_is_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         RankConfig(**{"pairs": ("a.jsonl",), **settings})
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("margn=0.2", "unknown setting 'margn'; did you mean 'margin'?"),
+        ("threads=many", "threads must be a valid integer, got 'many'"),
+        ("margin=-1", "margin must be above 0"),
+        ("pairs=mine.jsonl", """pairs must be a list, such as ["one", "two"], got 'mine.jsonl'"""),
+        ("pairs=[1]", "item 1 of pairs must be a valid string, got 1"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_line(
+    setting: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(RECIPES / "cpu.toml"), setting, "--out", str(tmp_path / "run")]) == Exit.USAGE
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "run").exists()

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+from recipes.bench.run import app
+from recipes.bench.sets import SOLVED
+from recipes.bench.tax_answers import Attempt, pass_power, score_answer, score_attempts
 from recipes.taxes.returns import make_return, write_return
-from vouching.bench.catalog import DATA_SETS
+from recipes.taxes.taxcalcbench import LINES, TaxCase, parse_return, read_input, read_output, split_cases
 from vouching.bench.rows import Fault
-from vouching.bench.taxcalcbench import LINES, TaxCase, parse_return, read_input, read_output, split_cases
-from vouching.bench.taxcalcbench_run import Attempt, pass_power, score_answer, score_attempts
-from vouching.cli.app import app
 from vouching.errors import InputError
 
 XML = (
@@ -27,7 +27,7 @@ XML = (
 )
 
 
-def vouch(*arguments: object, data: Path | None = None) -> Result:
+def bench(*arguments: object, data: Path | None = None) -> Result:
     env = {} if data is None else {"VOUCH_DATA": str(data)}
     return CliRunner().invoke(app, [str(one) for one in arguments], env=env)
 
@@ -75,7 +75,7 @@ def test_json_that_is_wrong_is_refused(content: bytes) -> None:
 
 
 def read(folder: Path) -> list[TaxCase | Fault]:
-    return [*DATA_SETS["taxcalcbench"].rows(folder, "test")]
+    return [*SOLVED["taxcalcbench"].rows(folder, "test")]
 
 
 def test_cases_are_read_from_a_set_its_year_or_its_data_folder_and_faults_are_named(tmp_path: Path) -> None:
@@ -139,22 +139,22 @@ def test_bench_scores_the_answers_of_a_file_in_all_cases_and_each_part(tmp_path:
         good, close = format_return(lines), format_return({**lines, "1a": lines["1a"] + 5})
         rows += [{"id": name, "response": good}, {"id": name, "response": close if index < 3 else good}]
     (tmp_path / "said.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    arguments = ("run", "taxcalcbench", "--responses", tmp_path / "said.jsonl", "--out", tmp_path / "run")
-    result = vouch("bench", *arguments, data=tmp_path / "data")
+    arguments = ("score", "taxcalcbench", "--responses", tmp_path / "said.jsonl", "--out", tmp_path / "run")
+    result = bench(*arguments, data=tmp_path / "data")
     assert result.exit_code == 0, result.output
     scores = json.loads((tmp_path / "run/results.json").read_text("utf-8"))["sets"]["taxcalcbench"]["scores"]
     # Of 20 answers 3 miss one of 19 lines, by five dollars.
     assert scores["all"]["strict"] == pytest.approx({"returns": 17 / 20, "lines": 1 - 3 / 380, "pass_power": 0.7})
     assert scores["all"]["lenient"] == {"returns": 1, "lines": 1, "pass_power": 1}
     assert (scores["train"]["cases"], scores["test"]["cases"]) == (8, 2)
-    assert vouch("bench", "validate", "taxcalcbench", data=tmp_path / "data").exit_code == 0
+    assert bench("validate", "taxcalcbench", data=tmp_path / "data").exit_code == 0
 
 
 def test_bench_validate_names_a_case_that_cannot_be_used(tmp_path: Path) -> None:
     folder = tmp_path / "taxcalcbench"
     [name] = write_returns(folder, 1)
     (folder / name / "output.xml").write_bytes(BOMB)
-    result = vouch("bench", "validate", "taxcalcbench", data=tmp_path)
+    result = bench("validate", "taxcalcbench", data=tmp_path)
     assert result.exit_code == 3
     assert "document type" in result.output
 
@@ -171,8 +171,8 @@ def test_bench_validate_names_a_case_that_cannot_be_used(tmp_path: Path) -> None
 def test_answers_that_do_not_fit_are_refused(tmp_path: Path, rows: list[dict[str, str]], problem: str) -> None:
     write_returns(tmp_path / "taxcalcbench", 2)
     (tmp_path / "said.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    arguments = ("run", "taxcalcbench", "--responses", tmp_path / "said.jsonl", "--out", tmp_path / "run")
-    result = vouch("bench", *arguments, data=tmp_path)
+    arguments = ("score", "taxcalcbench", "--responses", tmp_path / "said.jsonl", "--out", tmp_path / "run")
+    result = bench(*arguments, data=tmp_path)
     assert result.exit_code == 2
     assert problem in " ".join(result.output.split())
 

@@ -1,5 +1,7 @@
 # pyright: basic
-"""``vouch train rank``: read pairs, hold questions out; step, score, save.
+"""Trains a scorer of answers: read pairs, hold questions out; step, score, save.
+
+    python recipes/rank/train.py recipes/rank/cpu.toml [KEY=VALUE ...] --out DIR [--resume]
 
     OUT/run.json         settings, revision, versions, data
     OUT/log.jsonl        a line per step and per evaluation
@@ -13,22 +15,28 @@ it with ``torchrun`` or ``accelerate launch``. Not supported: choosing the best 
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vouching.errors import ConfigError
-from vouching.methods.discriminative.config import RankConfig
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from recipes.rank.model import load_scorer, make_trainer, save_scorer, training_arguments
+from recipes.rank.rows import RankPair, RatedQuestion, digest_of, hold_out, input_of, questions_of, read_pairs
+from recipes.rank.settings import RankConfig
+from vouching.cli.streams import Exit
+from vouching.errors import ConfigError, VouchError
 from vouching.methods.discriminative.input import encode
 from vouching.metrics import kendall_tau_b, precision_at_1
+from vouching.settings import read_settings
 from vouching.train.checkpoint import last_checkpoint, step_of, train_from
 from vouching.train.extra import imported, see_device
-from vouching.train.rank_model import load_scorer, make_trainer, save_scorer, training_arguments
-from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, input_of, questions_of, read_pairs
 from vouching.train.run_folder import Progress, log_to, open_run
 from vouching.train.watch import after_steps
 
@@ -93,7 +101,7 @@ def scores_of(questions: Sequence[RatedQuestion], values: Sequence[float]) -> di
         By set: ``questions``; ``p_at_1``, the share with a best answer on top; ``tau``, the mean of Kendall's tau-b, 0
         where all scores are equal; ``chance``, ``p_at_1`` of a random order.
 
-    >>> from vouching.train.rank_rows import RatedAnswer, RatedQuestion
+    >>> from recipes.rank.rows import RatedAnswer, RatedQuestion
     >>> answers = (RatedAnswer("1973", "correct"), RatedAnswer("1937", "incorrect"))
     >>> scores_of([RatedQuestion("", "q", "When?", answers)], [0.4, 0.1])
     {'all': {'questions': 1, 'p_at_1': 1.0, 'tau': 1.0, 'chance': 0.5}}
@@ -275,3 +283,26 @@ def _write_held(path: Path, held: Sequence[RatedQuestion], values: Sequence[floa
                 "scores": [round(score, 6) for score in scores],
             }
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and save; 0, 2 for settings, pairs or a folder that cannot be used, or 130 if interrupted."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("config", type=Path, help="TOML file with the settings of the run")
+    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings that override those of the file")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the run")
+    parser.add_argument("--resume", action="store_true", help="resume the run in DIR")
+    given = parser.parse_args(arguments)
+    try:
+        train_rank(read_settings(RankConfig, given.config, given.settings), given.out, given.resume)
+    except VouchError as error:
+        print(error, file=sys.stderr)
+        return Exit.USAGE
+    except KeyboardInterrupt:
+        print(f"stopped; resume with --resume --out {given.out}", file=sys.stderr)
+        return Exit.INTERRUPTED
+    return Exit.OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

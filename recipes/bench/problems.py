@@ -232,6 +232,7 @@ class MathTask(Task[MathProblem]):
         responses: path of the rows with ``id`` (of a problem) and ``response``; every problem needs at least one.
     """
 
+    command = "python recipes/bench/run.py score"
     headings = ("", "problems >", "accuracy [95 %]", "no answer >", "undecided >")
 
     def __init__(self, responses: str | None) -> None:

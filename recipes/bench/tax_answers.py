@@ -15,10 +15,10 @@ from math import comb
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from recipes.taxes.taxcalcbench import LINES, NAME, TaxCase, parse_return, split_cases
 from vouching.bench.rows import Split, responses_of
 from vouching.bench.task import DataSet, Task
 from vouching.bench.task import Line as Scored
-from vouching.bench.taxcalcbench import LINES, NAME, TaxCase, parse_return, split_cases
 from vouching.errors import InputError
 from vouching.rows.read import Row
 
@@ -107,6 +107,7 @@ class TaxesTask(Task[Any]):
         responses: path of the rows with ``id`` (name of a case) and ``response``; equally many for each answered case.
     """
 
+    command = "python recipes/bench/run.py score"
     headings = ("part", "cases >", "returns >", "within $5 >", "lines >", "within $5 >", "pass^k >")
 
     def __init__(self, responses: str | None) -> None:

@@ -1,4 +1,4 @@
-"""``vouch data pairs``: made answers, answers of models, rejects, preferences, resuming."""
+"""``python recipes/rank/pairs.py``: made answers, answers of models, rejects, preferences, resuming."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import typer
 
+from recipes.rank.pairs import pairs_command
+from recipes.rank.rows import read_pairs
 from tests.cli.chat_server import chat_server
-from vouching.cli.data import pairs_command
+from tests.cli.folder_commands import RowCommand, folder_of, lines_of
 from vouching.cli.streams import Exit
 from vouching.prompts import load_prompt
-from vouching.train.rank_rows import read_pairs
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -210,3 +211,11 @@ def test_real_models_answer_and_judge(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [one["answer"] for one in answered[-2:]] == ["In 1899.", "In 1821."]
     assert all(one["fault"].startswith("the judge gave no mark: ") for one in answered)
     assert (tmp_path / "pairs.jsonl").read_text(encoding="utf-8") == ""
+
+
+def test_pairs_of_a_folder_are_those_of_a_file(tmp_path: Path) -> None:
+    lake, single = folder_of(RowCommand((), "questions.jsonl"), tmp_path)
+    for rows, output in ((lake, "folder.jsonl"), (single, "file.jsonl")):
+        assert make_pairs(PairOptions(str(rows), tmp_path / output)) == Exit.OK
+    made, expected = lines_of(tmp_path / "folder.jsonl"), lines_of(tmp_path / "file.jsonl")
+    assert [{**one, "set": ""} for one in made] == [{**one, "set": ""} for one in expected]  # the set is the input

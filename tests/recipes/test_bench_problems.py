@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner, Result
 
 pytest.importorskip("math_verify", reason="needs the extra bench")
 
+from recipes.bench.problems import AnswerChecker, MathProblem, boxed, compared_as_written
+from recipes.bench.run import app
+from recipes.bench.sets import SOLVED, TASKS
 from tests.bench.samples import write_rows
-from tests.cli.test_bench import bench, refused
-from vouching.bench.catalog import DATA_SETS
-from vouching.bench.math import AnswerChecker, MathProblem, boxed, compared_as_written
 from vouching.bench.run import validate
 from vouching.errors import InputError
 
@@ -38,8 +39,13 @@ def checker() -> Iterator[AnswerChecker]:
         yield made
 
 
+def bench(*arguments: str | Path, data: Path | None = None) -> Result:
+    environment = {"COLUMNS": "100", "VOUCH_DATA": str(data or "")}
+    return CliRunner(env=environment).invoke(app, [*map(str, arguments)])
+
+
 def problems(folder: Path, name: str) -> list[MathProblem]:
-    return [row for row in DATA_SETS[name].rows(folder, "test") if isinstance(row, MathProblem)]
+    return [row for row in SOLVED[name].rows(folder, "test") if isinstance(row, MathProblem)]
 
 
 def written(folder: Path, name: str, file: str, rows: list[dict[str, Any]]) -> None:
@@ -156,14 +162,14 @@ def test_a_set_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
 def test_a_set_validates_itself(tmp_path: Path) -> None:
     rows = [{"id": n, "problem": "How many?", "answer": str(n)} for n in range(30)]
     written(tmp_path, "aime_2024", "a.jsonl", rows)
-    assert [*validate(DATA_SETS["aime_2024"], tmp_path, "test")] == []
+    assert [*validate(SOLVED["aime_2024"], tmp_path, "test", TASKS["aime_2024"])] == []
     rows[1:4] = [
         {"id": 0, "problem": "How many?", "answer": "1000"},
         {"id": 2, "problem": "How many?", "answer": "2", "solution": "It is \\boxed{3}."},
         {"id": 3, "problem": "How many?"},
     ]
     written(tmp_path, "aime_2024", "a.jsonl", rows)
-    assert [str(fault) for fault in validate(DATA_SETS["aime_2024"], tmp_path, "test")] == [
+    assert [str(fault) for fault in validate(SOLVED["aime_2024"], tmp_path, "test", TASKS["aime_2024"])] == [
         'a.jsonl, line 4: the row must have an "answer" or a boxed "solution"; its keys are id, problem',
         "row 0: 2 rows have this id, expected one",
         "the whole set: 29 usable problems, expected 30",
@@ -177,7 +183,7 @@ def scored(folder: Path, name: str, said: dict[str, list[str]]) -> dict[str, Any
     written(folder, "aime_2024", "a.jsonl", [{"id": n, "problem": "How many?", "answer": str(n)} for n in range(12)])
     rows = [{"id": one, "response": text} for one, texts in said.items() for text in texts]
     responses = write_rows(folder / f"{name}.jsonl", rows)
-    result = bench("run", "aime_2024", "--responses", responses, "--out", folder / name, data=folder)
+    result = bench("score", "aime_2024", "--responses", responses, "--out", folder / name, data=folder)
     assert result.exit_code == 0, result.stderr
     assert "all problems" in result.stdout
     return json.loads((folder / name / "results.json").read_text(encoding="utf-8"))["sets"]["aime_2024"]
@@ -203,10 +209,11 @@ def test_several_responses_to_a_problem_count_as_their_share_and_two_runs_are_co
         ([], "no response to '1'"),
         ([{"id": "1", "response": "a"}, {"id": "x", "response": "a"}], "aime_2024 has no problem with the id 'x'"),
         ([{"id": "1"}], 'the row has no "response"; its keys are id'),
-        (None, "pass --responses FILE"),
     ],
 )
-def test_responses_must_fit_the_problems(rows: list[dict[str, str]] | None, said: str, tmp_path: Path) -> None:
+def test_responses_must_fit_the_problems(rows: list[dict[str, str]], said: str, tmp_path: Path) -> None:
     written(tmp_path, "aime_2024", "a.jsonl", [{"id": "1", "problem": "How many?", "answer": "1"}])
-    given = [] if rows is None else ["--responses", write_rows(tmp_path / "said.jsonl", rows)]
-    assert said in refused("run", "aime_2024", *given, "--out", tmp_path / "out", data=tmp_path)
+    responses = write_rows(tmp_path / "said.jsonl", rows)
+    result = bench("score", "aime_2024", "--responses", responses, "--out", tmp_path / "out", data=tmp_path)
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr

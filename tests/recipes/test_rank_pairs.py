@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from vouching.bench.multihop import question_of
+from recipes.rank.marking import Candidate, Judge, RankQuestion, answers_of
+from recipes.rank.pairs import NOTHING_BETTER, PairMaker, pairs_in, preferences_in, rejects_in
+from recipes.rank.questions import question_of
+from recipes.rank.rows import pair_of
 from vouching.errors import InputError, ModelRefusedError, ModelUnavailableError, SearchError
 from vouching.judging.schemas import longest
-from vouching.methods.discriminative.marking import Candidate, Judge, RankQuestion, answers_of
 from vouching.models import ScriptedModel
 from vouching.models.base import Message, Sampling
-from vouching.train.rank_pairs import NOTHING_BETTER, PairMaker, pairs_in, preferences_in, rejects_in
-from vouching.train.rank_rows import pair_of
 from vouching.types import Asked, Compression, Passage, SearchResult, SearchTurn, Span, Trajectory
 
 MARKS = {"In 1973.": "correct", "Around 1970.": "intermediate", "I do not know.": "irrelevant", "In 1937.": "incorrect"}

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from recipes.bench.generate import Request, Writer, requests_of, write_responses
+from recipes.bench.run import app
+from recipes.bench.sets import ANSWERS, SOLVED
 from tests.bench.test_ifeval import ROWS, bench, data
 from vouching.bench.catalog import DATA_SETS
-from vouching.bench.generate import Request, Writer, requests_of, write_responses
 from vouching.errors import InputError, ModelRefusedError, ModelUnavailableError
 from vouching.models import ScriptedModel
 from vouching.models.base import Completion
@@ -55,7 +58,7 @@ def test_ifevals_prompts_are_asked_as_they_are_and_its_task_scores_the_file(tmp_
 
 
 def test_several_responses_of_a_problem_share_its_id_and_have_seeds_of_their_own(tmp_path: Path) -> None:
-    requests = requests_of(DATA_SETS["math_500"], math_folder(tmp_path))
+    requests = requests_of(SOLVED["math_500"], math_folder(tmp_path))
     assert requests[0].prompt.endswith("put your final answer within \\boxed{}.")
     model = ScriptedModel(lambda messages, sampling: f"\\boxed{{{sampling.seed}}}")
     write_responses(requests, tmp_path / "out.jsonl", Writer(model, generations=2, temperature=0.6, seed=7))
@@ -92,23 +95,16 @@ def test_a_response_that_was_cut_off_is_kept_and_counted_and_thoughts_are_not_pa
 
 
 def test_sets_that_are_answered_and_judged_in_one_run_point_there(tmp_path: Path) -> None:
-    shutil.copytree(Path(__file__).parent / "data/facts_grounding", tmp_path / "facts_grounding")
-    with pytest.raises(InputError, match="use  vouch bench run facts_requests --model NAME"):
-        requests_of(DATA_SETS["facts_requests"], tmp_path)
+    shutil.copytree(Path(__file__).parents[1] / "bench/data/facts_grounding", tmp_path / "facts_grounding")
+    with pytest.raises(InputError, match=r"use  run\.py answers facts_requests --model NAME"):
+        requests_of(ANSWERS["facts_requests"], tmp_path)
 
 
 def test_the_command_needs_a_temperature_for_several_responses(tmp_path: Path) -> None:
     folder = data(tmp_path / "data", ROWS)
-    result = bench(
-        folder,
-        "generate",
-        "ifeval",
-        "--model",
-        "http://127.0.0.1:1/v1#m",
-        "--generations",
-        2,
-        "--output",
-        tmp_path / "out.jsonl",
+    model, output = "http://127.0.0.1:1/v1#m", str(tmp_path / "out.jsonl")
+    result = CliRunner(env={"VOUCH_DATA": str(folder)}).invoke(
+        app, ["generate", "ifeval", "--model", model, "--generations", "2", "--output", output]
     )
     assert result.exit_code == 2
     assert "requires --temperature above 0" in " ".join(result.output.split())

@@ -40,7 +40,7 @@ from vouching.rows.read import Row
 
 Judged: TypeAlias = dict[str, Any]
 """A line of ``rows/<set>.jsonl``."""
-_PACKAGE = "vouching.bench"
+_PACKAGE = "recipes.bench"
 _TASKS = {
     "judge_pair": "Which response is better?",
     "judge_request": "Does the response do what was asked for?",
@@ -269,6 +269,7 @@ class JudgesTask(Task[JudgeRow]):
         open_judges: opens the judges; called at once, so that errors show early, and for each set after the first.
     """
 
+    command = "python recipes/bench/run.py judge"
     headings = ("judge", "metric", "value", "out of >")
     failed_words = "rows that could not be judged: {}"
 

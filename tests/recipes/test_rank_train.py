@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
+from recipes.rank.model import load_scorer, lora_of, make_trainer, margin_loss, training_arguments
+from recipes.rank.rows import RatedAnswer, RatedQuestion, input_of, questions_of
+from recipes.rank.settings import RankConfig
+from recipes.rank.train import encoded, read_material, scores_of, train_rank, values_of
 from tests.train.pair_rows import rows
 from tests.train.tiny_bert import write_tiny_bert
 from tests.train.tiny_qwen import CONTEXT, write_tiny_qwen
 from vouching.errors import ConfigError, InputError
-from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.model import ScorerNote, TrainedScorer
 from vouching.methods.discriminative.scorer import Candidate, Scored
 from vouching.metrics import kendall_tau_b, precision_at_1
 from vouching.settings import read_settings
-from vouching.train.rank import encoded, read_material, scores_of, train_rank, values_of
-from vouching.train.rank_model import load_scorer, lora_of, make_trainer, margin_loss, training_arguments
-from vouching.train.rank_rows import RatedAnswer, RatedQuestion, input_of, questions_of
 from vouching.types import Claim
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")

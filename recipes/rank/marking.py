@@ -24,7 +24,7 @@ from vouching.models.running import all_of
 from vouching.prompts import Prompt, load_prompt
 from vouching.types import Source
 
-_PACKAGE = "vouching.methods.discriminative"
+_PACKAGE = "recipes.rank"
 _ANSWER_TOKENS = 128
 _ATTEMPTS = 2
 """Replies of a judge to one question; the first is greedy."""

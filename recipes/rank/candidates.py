@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from vouching.methods.discriminative.marking import Candidate, RankQuestion
+from recipes.rank.marking import Candidate, RankQuestion
 from vouching.perturb import Strategy, perturb
 from vouching.perturb.name_kinds import name_type
 from vouching.text.comparison import compare_dates, compare_quantities
