@@ -42,6 +42,7 @@ from recipes.encoder.model import (
 )
 from recipes.encoder.rows import Split, Unit, hold_out, read_set, read_sets, row_weights, without_shared
 from recipes.encoder.settings import EncoderConfig
+from recipes.rank.progress import Progress
 from vouching.bench.catalog import data_folder
 from vouching.cli.streams import Exit
 from vouching.encoder.tokens import PairTokenizer
@@ -50,7 +51,7 @@ from vouching.errors import ConfigError, InputError, VouchError, cause_of
 from vouching.settings import read_settings, recorded_settings
 from vouching.text.json_values import parse_json
 from vouching.train.extra import encoder_folder, imported, see_device
-from vouching.train.run_folder import Progress, log_to, open_run
+from vouching.train.run_folder import log_to, open_run
 
 CHECKPOINT = "checkpoint.pt"
 TELL_EVERY = 20

@@ -345,40 +345,52 @@ def open_pair_maker(
     return PairMaker(propose, Judge(marker, seed) if marker else None, find, compress, pairs, seed), close
 
 
+_Questions = Annotated[
+    str,
+    typer.Option(
+        "--input",
+        metavar="ROWS",
+        help="Rows with question and reference, or rows of a multi-hop data set; - is standard input.",
+    ),
+]
+_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the accepted pairs: .jsonl.")]
+_Models = Annotated[
+    list[str] | None, typer.Option("--model", metavar="NAME", help="Language model that answers. Can be repeated.")
+]
+_Judge = Annotated[str | None, typer.Option(metavar="NAME", help="Language model that marks and compares answers.")]
+_PerModel = Annotated[int, typer.Option(metavar="N", min=1, help="Number of answers from each model.")]
+_Wrong = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Without --model: number of short wrong answers per question.")
+]
+_Pairs = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of pairs per question.")]
+_SearchModel = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Language model that searches and compresses the evidence.")
+]
+_SearchWording = Annotated[
+    Literal["ours", "paper"], typer.Option(help="Prompts of --search-model: ours, or as DiVA prints them (App. D).")
+]
+_Dpo = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="Also write a file of preferences for TRL's DPO: .jsonl.")
+]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")]
+_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted run.")]
+
+
 def pairs_command(
-    input: Annotated[
-        str,
-        typer.Option(
-            "--input",
-            metavar="ROWS",
-            help="Rows with question and reference, or rows of a multi-hop data set; - is standard input.",
-        ),
-    ],
-    output: Annotated[Path, typer.Option("--output", metavar="PATH", help="File for the accepted pairs: .jsonl.")],
-    model: Annotated[
-        list[str] | None, typer.Option("--model", metavar="NAME", help="Language model that answers. Can be repeated.")
-    ] = None,
-    judge: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Language model that marks and compares answers.")
-    ] = None,
-    per_model: Annotated[int, typer.Option(metavar="N", min=1, help="Number of answers from each model.")] = 2,
-    wrong: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Without --model: number of short wrong answers per question.")
-    ] = 4,
-    pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of pairs per question.")] = 6,
-    search_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Language model that searches and compresses the evidence.")
-    ] = None,
-    wording: Annotated[
-        Literal["ours", "paper"], typer.Option(help="Prompts of --search-model: ours, or as DiVA prints them (App. D).")
-    ] = "ours",
+    input: _Questions,
+    output: _Output,
+    model: _Models = None,
+    judge: _Judge = None,
+    per_model: _PerModel = 2,
+    wrong: _Wrong = 4,
+    pairs: _Pairs = 6,
+    search_model: _SearchModel = None,
+    wording: _SearchWording = "ours",
     index: Indexes = None,
     web: WebEngines = None,
-    dpo: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Also write a file of preferences for TRL's DPO: .jsonl.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed for all sampling.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume an interrupted run.")] = False,
+    dpo: _Dpo = None,
+    seed: _Seed = 0,
+    resume: _Resume = False,
     jobs: Jobs = 1,
     shard: ShardOf = None,
     engine: EngineName = "local",

@@ -28,6 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from recipes.rank.model import load_scorer, make_trainer, save_scorer, training_arguments
+from recipes.rank.progress import Progress
 from recipes.rank.rows import RankPair, RatedQuestion, digest_of, hold_out, input_of, questions_of, read_pairs
 from recipes.rank.settings import RankConfig
 from vouching.cli.streams import Exit
@@ -37,7 +38,7 @@ from vouching.metrics import kendall_tau_b, precision_at_1
 from vouching.settings import read_settings
 from vouching.train.checkpoint import last_checkpoint, step_of, train_from
 from vouching.train.extra import imported, see_device
-from vouching.train.run_folder import Progress, log_to, open_run
+from vouching.train.run_folder import log_to, open_run
 from vouching.train.watch import after_steps
 
 _AT_ONCE = 32
@@ -101,7 +102,8 @@ def scores_of(questions: Sequence[RatedQuestion], values: Sequence[float]) -> di
         By set: ``questions``; ``p_at_1``, the share with a best answer on top; ``tau``, the mean of Kendall's tau-b, 0
         where all scores are equal; ``chance``, ``p_at_1`` of a random order.
 
-    >>> from recipes.rank.rows import RatedAnswer, RatedQuestion
+    >>> from recipes.rank.progress import Progress
+    from recipes.rank.rows import RatedAnswer, RatedQuestion
     >>> answers = (RatedAnswer("1973", "correct"), RatedAnswer("1937", "incorrect"))
     >>> scores_of([RatedQuestion("", "q", "When?", answers)], [0.4, 0.1])
     {'all': {'questions': 1, 'p_at_1': 1.0, 'tau': 1.0, 'chance': 0.5}}
