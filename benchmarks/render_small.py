@@ -24,7 +24,8 @@ def judge_lines(records: Sequence[Figures]) -> Iterator[str]:
                 one["form"],
                 share(one, "readable"),
                 share(one, "right"),
-                "" if one.get("auroc") is None else f"{one['auroc']:.2f}",
+                f"{one['auroc']:.2f}" if "auroc" in one else "",
+                share(one, "calibrated") if "calibrated" in one else "",
                 "" if one["said_attributable"] is None else f"{one['said_attributable']:.0%}",
                 f"{one['prompt_tokens']:.0f} + {one['completion_tokens']:.0f}",
                 f"{one['seconds']:.1f}",
@@ -53,8 +54,9 @@ def judge_lines(records: Sequence[Figures]) -> Iterator[str]:
     yield (
         f"Samples by label ({counts}), asked one after another. Shares have Wilson's 95 % "
         "intervals; a reply that cannot be read counts as not right, and a coin would be right half of the time. AUROC "
-        "is that of the scores, which are the probability of the label's first token. Raw: "
-        "once, without a schema. Retry: an unreadable reply is asked for once more, with its fault, unless it was cut. "
+        "is that of the scores, which are the probability of the label's first token; calibrated: with a line fitted "
+        "to the other four fifths of the rows, as by vouch calibrate. Raw: once, without a schema. Retry: an "
+        "unreadable reply is asked for once more, with its fault, unless it was cut. "
         f"Schema: the server keeps the reply to the schema. Replies are cut at {records[0]['max_tokens']} tokens, "
         "twice what the label takes, so that one with an explanation before it is not readable either. Tokens (prompt "
         "+ reply) are means, seconds the median, on one core of a machine that other work shared."

@@ -33,6 +33,7 @@ from vouching.bench.raw import RawJudge
 from vouching.bench.rows import BenchRow, Fault
 from vouching.methods import METHODS
 from vouching.metrics import auroc, stratified_slice, wilson
+from vouching.metrics.calibrators import MIN_ROWS, held_out_scores
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.open import open_model
 from vouching.models.wrappers import Metered, Wrapper
@@ -117,26 +118,38 @@ def figures(lines: Sequence[Line]) -> dict[str, Any]:
 
     >>> cost = {"prompt_tokens": 100, "completion_tokens": 10, "seconds": 2.0}
     >>> found = figures([{"gold": True, "label": True, **cost}, {"gold": False, "label": None, **cost}])
-    >>> found["readable"], found["right"], found["auroc"], found["said_attributable"], found["seconds"]
-    (0.5, 0.5, None, 1.0, 2.0)
+    >>> found["readable"], found["right"], found["said_attributable"], found["seconds"]
+    (0.5, 0.5, 1.0, 2.0)
     >>> [round(bound, 2) for bound in found["readable_interval"]]
     [0.09, 0.91]
     """
     read = [line for line in lines if line["label"] is not None]
     counts = {"readable": len(read), "right": sum(line["label"] is line["gold"] for line in lines)}
     intervals = {name: wilson(count, len(lines)) for name, count in counts.items()}
-    scored = [line for line in lines if line.get("score") is not None]
-    both = len({line["gold"] for line in scored}) == 2
     return {
         "rows": len(lines),
         **{name: one.estimate for name, one in intervals.items()},
         **{f"{name}_interval": [one.low, one.high] for name, one in intervals.items()},
-        "auroc": float(auroc(*zip(*((line["gold"], line["score"]) for line in scored), strict=True))) if both else None,
+        **_ranked([line for line in lines if line.get("score") is not None]),
         "said_attributable": fmean(line["label"] for line in read) if read else None,
         "prompt_tokens": fmean(line["prompt_tokens"] for line in lines),
         "completion_tokens": fmean(line["completion_tokens"] for line in lines),
         "seconds": median(line["seconds"] for line in lines),
     }
+
+
+def _ranked(scored: Sequence[Line]) -> dict[str, Any]:
+    """What the scores are worth: AUROC, and the labels right after a line fitted to the other four fifths of the rows.
+
+    Empty without both labels, or with too few rows for a fit.
+    """
+    truth, scores = [line["gold"] for line in scored], [line["score"] for line in scored]
+    if len({*truth}) < 2 or len(scored) < 2 * MIN_ROWS:
+        return {}
+    better = held_out_scores("platt", truth, scores, [number % 5 for number in range(len(scored))])
+    found = wilson(sum((score >= 0.5) == gold for score, gold in zip(better, truth, strict=True)), len(scored))
+    interval = {"calibrated_interval": [found.low, found.high]}
+    return {"auroc": float(auroc(truth, scores)), "calibrated": found.estimate, **interval}
 
 
 def main() -> None:
