@@ -134,7 +134,7 @@ def test_samples_of_several_seeds_are_scored_once_and_their_spread_is_reported(t
         (["--input", "MINE", "--seeds", "0,0"], "--seeds must be different whole numbers"),
         (["--input", "MINE", "--raw"], "--raw requires a language model"),
         (["--input", "MINE", "--wording", "paper"], "are for language models, got --model embedded:rules"),
-        (["--input", "MINE", "--marker", "x"], "--marker cannot be used here: MINE contains claims to judge"),
+        (["--input", "MINE", "--responses", "x"], "--responses cannot be used here: MINE contains claims to judge"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_written(

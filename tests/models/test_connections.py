@@ -26,9 +26,10 @@ from vouching.errors import (
     VouchError,
 )
 from vouching.models import Deadline, Message, Sampling
-from vouching.models.connections import MAX_ANSWER, proxy_of
+from vouching.models.connections import proxy_of
 from vouching.models.http import HttpModel
 from vouching.models.limits import TimeLimits
+from vouching.models.transport import MAX_ANSWER
 
 ASK = (Message("user", "Is it?"),)
 YES = says("Yes.").body

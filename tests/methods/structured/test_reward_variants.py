@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reward import alignment_quality, chain_quality
+from vouching.types import NOT_FOUND
 
 ENTRY: dict[str, Any] = {"claim_span": "12 countries", "source_span": "8 nations", "status": "mismatch"}
 STEP: dict[str, Any] = {
