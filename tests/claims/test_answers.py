@@ -227,6 +227,28 @@ def test_only_the_false_half_of_a_compound_sentence_is_changed(
     assert CHECKER.check_response(answer, source, repair_rest="remove").revised_response == removed
 
 
+@pytest.mark.parametrize(
+    ("sentence", "each"),
+    [
+        ("Ard and Bel are 214 km and 96 km long, respectively.", ["Ard is 214 km long.", "Bel is 96 km long."]),
+        (
+            "Ann and Bo won three gold medals and one gold medal, respectively.",
+            ["Ann won three gold medals.", "Bo won one gold medal."],
+        ),
+        (
+            "The Ard and the Bel have two dams and no dams, respectively.",
+            ["The Ard has two dams.", "The Bel has no dams."],
+        ),
+        (
+            "A, B and C melted at 61, 74 and 88 °C, respectively.",
+            ["A melted at 61 °C.", "B melted at 74 °C.", "C melted at 88 °C."],
+        ),
+    ],
+)
+def test_each_subject_gets_its_amount_with_what_it_counts(sentence: str, each: list[str]) -> None:
+    assert [claim.text for claim in decompose(sentence).claims] == each
+
+
 def cites(row: dict[str, Any]) -> bool:
     sources = [Source("It is so.", name, title=title) for name, title in row["sources"]]
     names = [name for citation in citations_in(row["answer"]) for name in citation.names]

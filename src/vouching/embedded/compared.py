@@ -17,6 +17,7 @@ from vouching.reading.casing import has_one_case, in_usual_case
 from vouching.reading.evidence import SourceIndex, usual_form
 from vouching.reading.language import foreign_sources, looks_english
 from vouching.reading.plain import PlainText, as_plain
+from vouching.reading.said_of_each import said_of_each
 from vouching.text.framing import ADDED, field_labels, statement_of
 from vouching.text.quantities import find_quantities
 from vouching.text.words import find_words
@@ -132,7 +133,7 @@ def _alike_from_the_start(one: str, other: str) -> int:
 
 def compare(claim: str, index: SourceIndex) -> Compared:
     """Compare what a claim states with the sources of an index; a frame that a source has word for word is compared."""
-    plain = as_plain(claim)
+    plain = said_of_each(as_plain(claim), usual_form)
     read = plain.text
     if has_one_case(read):
         read = in_usual_case(read, index.forms(find_words(read)), usual_form)

@@ -1,7 +1,7 @@
 """Coordinations: "a rope, a torch and a stove", and sentences that pair two of them with "respectively".
 
-Items are of one kind: amounts, names, phrases with an article, or single words, each with or without a preposition.
-Not supported: items of several words without an article or a capital, and "or".
+Items are of one kind: amounts, with or without what they count, names, phrases with an article, or single words, each
+with or without a preposition. Not supported: other items of several words without an article or a capital, and "or".
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ _AMOUNT = rf"[€£$]?\d[\d.,:]*(?<![.,:])(?:{_SCALE.pattern})?"
 _NAME = r"[A-Z][\w'’-]*(?:\s+(?:of\s+|the\s+|de\s+|van\s+)?[A-Z0-9][\w'’-]*)*"
 _PHRASE = r"(?i:the|an?|his|her|its|their)\s+(?:(?!and\b)[\w'’-]+\s+){0,2}?[\w'’-]+"
 _WORD = r"(?!(?:and|the|an?)\b)[A-Za-z][\w'’-]*"
+_NUMBER = rf"(?:{_AMOUNT}|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|no)\b)"
+_COUNTED = tuple(rf"{_NUMBER}(?:\s+(?!and\b)[^\W\d_]+){{{words}}}" for words in (1, 2))
+"""A number with what it counts: "214 km", "three gold medals"."""
 _KINDS = tuple(
-    re.compile(rf"(?<![\w€£$]){_BEFORE}{item}(?:\s*,\s+{_BEFORE}{item})*,?\s+and\s+{_BEFORE}{item}")
-    for item in (_AMOUNT, _PHRASE, _NAME, _WORD)
+    re.compile(rf"(?<![\w€£$]){_BEFORE}{item}(?:\s*,\s+{_BEFORE}{item})*,?\s+and\s+{_BEFORE}{item}(?!\w)")
+    for item in (_AMOUNT, *_COUNTED, _PHRASE, _NAME, _WORD)
 )
 _FURTHER = r"\s+(?!(?:in|on|at|to|by|from|for|with|of|is|are|was|were)\b)[^\W\d_]+"
 _BETWEEN = re.compile(r"\s*,\s+(?:and\s+)?|\s+and\s+")
