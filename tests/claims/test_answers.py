@@ -154,6 +154,55 @@ def test_a_value_that_only_looks_quoted_or_closed_stays_as_it_is() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("answer", "claims"),
+    [
+        ("city: Ulm # on the river\ncolour: '#12 # b'\n...", ["city: Ulm", "colour: #12 # b"]),
+        ("rank: #1\nname: Ulm", ["rank: #1", "name: Ulm"]),
+        ('{"warranty_years": {"frame": 10}}', ["[warranty years:] frame: 10 years"]),
+        (
+            "warranty_years:\n  frame: 10\n  paint: none",
+            ["[warranty years:] frame: 10 years", "[warranty years:] paint: none"],
+        ),
+        ('{"first_day": {"guests": 10}}', ["[first day:] guests: 10"]),
+        ('The bike:\n\n{\n  "gears": 8,\n  "a": ["b"]\n}\n\nIt is red.', ["gears: 8", '[a:] "b"', "It is red."]),
+        ('[{"gears": 8}]\nIt is red.', ["gears: 8", "It is red."]),
+        ('{"gears": 8\nIt is red.', ['{"gears": 8\nIt is red.']),
+        ("[1]\n\nIt is red.", ["It is red."]),
+    ],
+)
+def test_comments_units_above_and_json_between_sentences(answer: str, claims: list[str]) -> None:
+    assert [claim.text for claim in decompose(answer).claims] == claims
+
+
+@pytest.mark.parametrize(
+    ("field", "source", "holds"),
+    [
+        ("dogs allowed: no", "Dogs are not allowed.", True),
+        ("dogs allowed: yes", "Dogs are not allowed.", False),
+        ("dogs allowed: no", "Cats are sold in May.", False),
+        ("[Suspension:] none", "It has no suspension.", True),
+        ("compression: false", "Compression is off unless you turn it on.", True),
+        ("[Suspension:] none", "It has a front suspension of steel.", False),
+    ],
+)
+def test_a_denied_field_is_supported_by_what_denies_it(field: str, source: str, holds: bool) -> None:
+    assert CHECKER.check(field, [source]).attributable is holds
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I looked through the document but it doesn't state what a ticket costs.",
+        "We have searched all of the sources, but they do not mention bicycles.",
+    ],
+)
+def test_it_behind_a_document_that_was_searched_is_the_document(sentence: str) -> None:
+    found = decompose(sentence)
+    assert (found.claims, [one.reason for one in found.non_claims]) == ((), ["abstained"])
+    assert decompose("I fed the horse but it doesn't say what it wants.").claims
+
+
 def flags_of(row: dict[str, Any]) -> tuple[bool, int]:
     """Whether a claim with the wrong value is flagged, and how many other claims are."""
     flagged = [f for f in CHECKER.check_response(row["answer"], row["source"]).findings if f.passed is False]

@@ -140,6 +140,20 @@ def test_each_citation_has_its_own_outcome_and_is_written_back(answer: dict[str,
     assert json.dumps(answer) == before
 
 
+@pytest.mark.parametrize(
+    ("quoted", "outcome"),
+    [
+        ("The tol is 4 euros, paid at the gate.", "supports"),  # another spelling
+        ("The toll is 14 euros, paid at the gate.", "not_in_source"),  # another number
+    ],
+)
+def test_a_quotation_with_another_number_is_not_in_the_source(quoted: str, outcome: str) -> None:
+    cited = {"type": "char_location", "cited_text": quoted, "document_index": 0}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "The toll is 4 euros.", "citations": [cited]}]}
+    [found] = CHECKER.check_response(answer, ["The toll is 4 euros, paid at the gate."]).citations
+    assert found.outcome == outcome
+
+
 def test_a_citation_of_the_wrong_source_is_a_warning_at_the_claim() -> None:
     found = CHECKER.check_response(MESSAGE, SOURCES).findings[2]
     assert "misattributed" in [warning.kind for warning in found.warnings]

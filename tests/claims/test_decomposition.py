@@ -313,6 +313,8 @@ def test_a_footnote_that_states_something_is_a_claim_without_its_mark() -> None:
         ("**Price:** €1,299 at launch", "**Price:**", "[Price:] €1,299 at launch"),
         ("- **Summary**: The bridge fell.", "**Summary**:", "The bridge fell."),
         ("Step 1: The valve was opened in 1973.", "Step 1:", "The valve was opened in 1973."),
+        ("**Suspension**: none", "**Suspension**:", "[Suspension:] none"),
+        ("**Dogs allowed:** No", "**Dogs allowed:**", "[Dogs allowed:] No"),
     ],
 )
 def test_a_label_before_a_colon_is_no_part_of_the_claim(sentence: str, label: str, claim: str) -> None:

@@ -77,6 +77,11 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
             ("serve", "--port", "8000"),
             "unknown option --port: vouch serve and vouch proxy take --address HOST:PORT (see vouch serve --help)",
         ),
+        (
+            ("measure", "--input", "rows.jsonl"),
+            "unknown option --input: vouch check has it; other commands take a file of rows as their argument "
+            "(see vouch measure --help)",
+        ),
         (("check", "--zzz"), "unknown option --zzz (see vouch check --help)"),
         (("check", "--out", "x"), "unknown option --out; did you mean '--output'? (see vouch check --help)"),
         (

@@ -188,6 +188,14 @@ def test_the_ends_of_an_interval_in_brackets_are_quantities() -> None:
     assert [quantity.low for quantity in find_quantities("95% CI [2, 3]")] == [95, 2, 3]
 
 
+def test_digits_in_threes_of_which_one_group_starts_with_a_zero_are_one_number() -> None:
+    assert [quantity.low for quantity in find_quantities("It had 31 075 in the city and 12 103 in all.")] == [
+        31075,
+        12,
+        103,
+    ]
+
+
 def test_two_hundreds_joined_by_and_stay_two_numbers() -> None:
     assert [quantity.low for quantity in find_quantities("one hundred and two hundred")] == [100, 200]
 
@@ -210,6 +218,9 @@ def test_numbers_inside_dates_are_skipped() -> None:
         ("50%", "half of", "equal"),
         ("$5", "5 dollars", "equal"),
         ("£5m", "5 million pounds", "equal"),
+        ("£465,000", "465,000 pounds", "equal"),  # pounds are money beside pounds sterling, and else a weight
+        ("85 pounds", "£58", "differs"),
+        ("5 lb", "$5", "incomparable"),
         ("3rd", "third", "equal"),
         ("doubled", "twofold", "equal"),
         ("5 lakh", "500,000", "equal"),

@@ -60,13 +60,15 @@ _HAVE_NONE = rf"(?:\ (?:\w+s?|is|was)\ {_NONE}|\ lacks?\ {_FILLER}{_INFORMATION}
 _TOPIC = r"(?:\ (?P<topic>.+?))?"
 _ASKED = r"(?:that|whether|if|how|when|where|why|who|whom|what|which)\b"
 _THE_ANSWER = r"(?:it|this|that|the\ (?:answer|question)|your\ question|(?:this|that|the)\ information)"
+_TELLER = rf"(?:{_SOURCE}|(?(looked)(?:it|they)|(?!)))"
+"""A source, or "it" behind the words that the writer looked through one."""
 _FORMS: tuple[tuple[str, Kind], ...] = (
     # of the sources: "The text does not say how many", "None of the documents mentions it"
-    (rf"{_SOURCE}{_DO_NOT}\ {_MENTION}{_TOPIC}", "mention"),
+    (rf"{_TELLER}{_DO_NOT}\ {_MENTION}{_TOPIC}", "mention"),
     (rf"{_NO_SOURCE}{_ADVERB}\ {_MENTION}{_TOPIC}", "mention"),
     (rf"(?:{_SOURCE}{_DO_NOT}|{_NO_SOURCE}{_ADVERB})\ \w+\ {_FILLER}{_INFORMATION}(?:\ {_ABOUT})?{_TOPIC}", "mention"),
-    (rf"{_SOURCE}{_HAVE_NONE}(?:\ {_ABOUT})?{_TOPIC}", "mention"),
-    (rf"(?:{_SOURCE}{_DO_NOT}|{_NO_SOURCE}{_ADVERB})\ {_SAY}{_TOPIC}", "value"),
+    (rf"{_TELLER}{_HAVE_NONE}(?:\ {_ABOUT})?{_TOPIC}", "mention"),
+    (rf"(?:{_TELLER}{_DO_NOT}|{_NO_SOURCE}{_ADVERB})\ {_SAY}{_TOPIC}", "value"),
     (rf"(?:(?=[^,]*?\b{_GENERAL}\b){_SOURCE}{_DO_NOT}|{_NO_SOURCE}{_ADVERB})\ {_HOLD}{_TOPIC}", "value"),
     # of the writer: "I could not find the fare"
     (rf"i(?:\ have|\ found|\ saw|\ see)\ {_NONE}(?:\ {_ABOUT})?{_TOPIC}", "mention"),
@@ -104,7 +106,8 @@ _FORMS: tuple[tuple[str, Kind], ...] = (
 )
 _OPENING = rf"""(?:(?:unfortunately|regrettably|however|but|sorry|apologies|i(?:\ am|'m)\ (?:very\ )?(?:sorry|afraid)|
     i\ apologi[sz]e|(?P<opened>(?:based\ on|according\ to|from|in|within)\ {_SOURCE})|
-    as\ an\ ai(?:\ \w+){{0,2}})(?:[,:;]?\ |,)(?:but\ |that\ )?)*"""
+    (?P<looked>(?:i|we)(?:\ have|'ve)?\ (?:\w+\ ){{1,4}}?{_SOURCE})(?=,?\ (?:but|and|however)\b)|
+    as\ an\ ai(?:\ \w+){{0,2}})(?:[,:;]?\ |,)(?:but\ |and\ |that\ )?)*"""
 _DENIAL = re.compile(
     r"\b(?:no|not|never|none|nothing|neither|cannot|unable|un\w+|fail\w*|lacks?|silent|insufficient|n/a)\b|n['’]t\b",
     re.IGNORECASE,

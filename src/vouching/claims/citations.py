@@ -21,6 +21,7 @@ from vouching.claims.api_answers import Answer, GivenCitation
 from vouching.judging.verifier import Outcome
 from vouching.text.framing import AUTHOR_YEAR, citation_matches, without_citations
 from vouching.text.locate import locate
+from vouching.text.numerals import find_numerals
 from vouching.text.sentences import sentence_spans
 from vouching.types import CitationOutcome, CitationResult, Claim, Source, Span, Verdict, VerdictWarning, total_usage
 
@@ -172,7 +173,7 @@ async def _result(
 
     if not cited:
         return result("unknown_source")
-    if given.cited_text and not any(locate(given.cited_text, source.text) for source in cited):
+    if given.cited_text and not any(_quotes(given.cited_text, source.text) for source in cited):
         return result("not_in_source")
     found: list[CitationOutcome] = []
     for at, claim in claims:
@@ -180,6 +181,15 @@ async def _result(
         [alone] = [whole] if len(cited) == len(sources) else await verify([claim], cited)
         found.append(_compared(alone, whole))
     return result(min(found, key=_WORST.index) if found else "unverified")
+
+
+def _quotes(quote: str, text: str) -> bool:
+    """Whether a text has a quote, but for its spelling; another number is another quote."""
+    found = locate(quote, text)
+    if found is None or found.how != "fuzzy":
+        return found is not None
+    numbers = ([one.value for one in find_numerals(words)] for words in (quote, text[found.start : found.end]))
+    return next(numbers) == next(numbers)
 
 
 def _compared(alone: Outcome, whole: Outcome) -> CitationOutcome:

@@ -163,7 +163,7 @@ class _Found:
         if is_heading and not label:
             self.non_claims.append(NonClaim(sentence, "heading"))
             return
-        answers = bool(self.question) and not self.claims and not is_item and is_short_answer(sentence.text)
+        answers = bool(self.question) and not (self.claims or is_item or label) and is_short_answer(sentence.text)
         reason = why_no_claim(
             sentence.text, is_item=is_item or bool(label), whole=is_whole or answers, ends_line=stands_alone
         )
@@ -174,7 +174,7 @@ class _Found:
         answered = claim_of_answer(self.question, sentence.text) if answers and (not reason or is_yes) else None
         if answered:
             self.claims.append(Claim(answered, "claim-1", sentence, context=self.question))
-        elif reason or needs_question(sentence.text):
+        elif reason or (not label and needs_question(sentence.text)):
             self.heading = named(sentence.text.lstrip("# ")) if reason == "heading" else self.heading
             self.non_claims.append(NonClaim(sentence, reason or "fragment"))
         elif (head := self._belongs_to(label, is_item)) and _is_field(sentence.text):

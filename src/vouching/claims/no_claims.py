@@ -83,8 +83,11 @@ _KINDS: tuple[tuple[re.Pattern[str], Reason], ...] = (
     (_ATTITUDE, "opinion"),
     (_ABOUT_ANSWER, "greeting"),
 )
-_OPENING = re.compile(r"(?:(?:if|for|when|in case|should|to|also|unfortunately|note)\b[^,:.!?]*,\s+)?", re.IGNORECASE)
-"""A phrase or clause before the main one: "For more information, see ..."."""
+_OPENING = re.compile(
+    r"(?:(?:if|for|when|in case|should|to|also|unfortunately|note)\b[^,:.!?]*,\s+)?(?:(?:just|simply)\s+)?",
+    re.IGNORECASE,
+)
+"""A phrase, a clause or an adverb before the main one: "For more information, see ..."."""
 _BARE_ASK = re.compile(r"(?:just |please |do |you can |feel free to )*(?:ask|let me know|say so|reach out)\b", re.I)
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$|__[^_]+__:?$")
 _AFTER_OPENING = re.compile(r"(?:\bthat\b|[:,])\s+(.+)", re.DOTALL)

@@ -266,6 +266,10 @@ _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"No such option: (--port|--host)\b.*",
         r"unknown option \1: vouch serve and vouch proxy take --address HOST:PORT",
     ),
+    (
+        r"No such option: --input\b.*",
+        "unknown option --input: vouch check has it; other commands take a file of rows as their argument",
+    ),
     (r"No such option: (\S+) \(Possible options: (.*)\)", _no_option),
     (r"No such option: (\S+).*", r"unknown option \1"),
     (

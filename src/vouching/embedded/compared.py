@@ -131,6 +131,34 @@ def _alike_from_the_start(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
+_MAY_DENY = re.compile(
+    r"\b(?:not|never|no|none|nor|neither|without|cannot|un\w+|except|exclud\w+|lacks?|but|only|off|free|disabled|"
+    r"forbidden|prohibited|banned|refus\w+)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+"""What may deny a key in a source."""
+
+
+def _answered_no(segments: list[Segment], index: SourceIndex) -> tuple[list[Segment], bool]:
+    """The key of a field whose answer is "no", and whether a source denies it.
+
+    A source that has the key and denies nothing contradicts the field.
+    """
+    found = comparisons_of(segments)
+    if any(one.outcome == "negated" for one in found):
+        return segments, True
+    homes = {one.sentence for one in found if one.sentence is not None}
+    affirmed = all(one.outcome == "equal" for one in found) and not any(
+        _MAY_DENY.search(index.read(at).text) for at in homes
+    )
+    if not (homes and affirmed):
+        return segments, False
+    negated = [
+        replace(one, comparisons=tuple(replace(c, outcome="negated") for c in one.comparisons)) for one in segments
+    ]
+    return negated, False
+
+
 def compare(claim: str, index: SourceIndex) -> Compared:
     """Compare what a claim states with the sources of an index; a frame that a source has word for word is compared."""
     plain = said_of_each(as_plain(claim), usual_form)
@@ -150,7 +178,10 @@ def compare(claim: str, index: SourceIndex) -> Compared:
     if unknown != text:
         statement = replace(as_plain(unknown), before=whole)
         segments, own, mentioned = compare_in_own_voice(statement.text, index)
-    stated = Compared(statement, own, index, segments, read, mentioned, clause is not None, denies_in_part(read))
+    denies = clause is not None
+    if answered and answered["denies"]:
+        segments, denies = _answered_no(segments, own)
+    stated = Compared(statement, own, index, segments, read, mentioned, denies, denies_in_part(read))
     if clause or statement.text == read or stated.verbatim:
         return stated
     segments, own, mentioned = compare_in_own_voice(read, index)

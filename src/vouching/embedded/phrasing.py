@@ -15,9 +15,10 @@ _FIELD = re.compile(
     r"\s*(?:\[(?P<of>[^\[\]\n]+):\]\s*)?(?:(?P<key>[^\W\d_][^\[\]:|.\n]{0,49}):\s+)?(?P<value>[^|\[\]\n]{1,80})"
 )
 _CELL = re.compile(r"\|\s*(?:\[(?P<key>[^\[\]\n]+):\]\s*)?(?P<value>[^|\s](?:[^|\n]*[^|\s])?)\s*(?:\|\s*$)?")
-_ANSWER = re.compile(r'[ "]*(?:(true|yes)|false|no)[ "]*', re.IGNORECASE)
+_ANSWER = re.compile(r'[ "]*(?:(true|yes)|false|no|none)[ ".]*', re.IGNORECASE)
 ANSWERED = re.compile(
-    r"\s*(?=[^:|]*:)(?:\[[^\[\]]*:\]\s*)?(?:[^\s|:\[][^:|]*:\s+)?(?P<answer>(?:true|false|yes|no)\s*)", re.IGNORECASE
+    r"\s*(?=[^:|]*:)(?:\[[^\[\]]*:\]\s*)?(?:[^\s|:\[][^:|]*:\s+)?(?P<answer>(?:true|yes|(?P<denies>false|none|no))[\s.]*)",
+    re.IGNORECASE,
 )
 """A field whose value says whether its key holds; no source says "true"."""
 _EMPHASIS = re.compile(r"\*\*")

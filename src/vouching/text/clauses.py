@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from vouching.text.framing import statement_of
 from vouching.text.verbs import is_common_verb
 from vouching.text.words import FUNCTION_WORDS
 
@@ -124,7 +125,7 @@ def split_clauses(sentence: str) -> list[Clause]:
         if joint.start() <= start or _unbalanced(sentence[: joint.start()]):
             continue
         left = f"{subject} {sentence[start : joint.start()]}" if subject else sentence[start : joint.start()]
-        taken_over = _second_subject(left, sentence[joint.end() :], joint)
+        taken_over = _second_subject(statement_of(left).strip() or left, sentence[joint.end() :], joint)
         if taken_over is not None:
             clauses.append(Clause(start, joint.start(), subject))
             start, subject = joint.end(), taken_over

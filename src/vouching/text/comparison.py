@@ -238,6 +238,8 @@ def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0
     >>> compare_quantities(*find_quantities("33 %, one-third"))
     'equal'
     """
+    if {claim.unit, source.unit} == {_POUND_OF_WEIGHT, "GBP"}:
+        claim, source = _as_money(claim), _as_money(source)
     if claim.dimension != source.dimension:
         return _compare_decimal_with_ratio(claim, source)
     if claim.dimension == "time_of_day":
@@ -254,6 +256,25 @@ def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0
     if claim.low != claim.high or source.low != source.high:
         return _compare_ranges(claim, source, slack)
     return _compare_points(claim, source, slack)
+
+
+_POUND_OF_WEIGHT = "lb"
+
+
+def _as_money(amount: Quantity) -> Quantity:
+    """An amount of "pounds", which are money where they are compared with pounds sterling."""
+    unit = unit_called(_POUND_OF_WEIGHT)
+    if unit is None or amount.unit != unit.name:
+        return amount
+    return replace(
+        amount,
+        unit="GBP",
+        dimension="currency",
+        kind="currency",
+        base_low=amount.low,
+        base_high=amount.high,
+        base_rounding=amount.base_rounding / unit.factor,
+    )
 
 
 def _same(left: float, right: float, slack: float) -> bool:

@@ -62,6 +62,7 @@ _NOT_AFTER_ONE = frozenset(
     )
 )
 _ONE_IN = re.compile(r" (?:in|out of)(?: every)? (?:(?!1[5-9]\d\d\b|20\d\d\b)\d|(?P<word>[a-z]{2,9})\b)")
+_ZERO_IN_THREES = re.compile(r" 0\d\d")
 _AFTER_SPACED = re.compile(r"[ \u00a0]?(?:[%€£$]|(?P<word>[^\W\d_]{1,24}))")
 _NOT_COUNTED = frozenset(word_list("and or to in of at on was were is are the a an by for from with until when while"))
 _NOT_BEFORE_ONE = frozenset(word_list("no the this that any every each some which another a number only"))
@@ -147,7 +148,10 @@ def _atoms(text: str) -> list[_Atom]:
 
 
 def _digit_runs(text: str, found: re.Match[str]) -> list[tuple[int, int]]:
-    """Return "10 000" as one run before a unit or noun, and as two after a name ("Table 3 100 people")."""
+    """Return "10 000" as one run before a unit or noun, and as two after a name ("Table 3 100 people").
+
+    No number starts with a zero: "31 075" is one whatever follows.
+    """
     start, end = found.span()
     if found.lastgroup == "digits":
         return [(start, end)]
@@ -155,7 +159,10 @@ def _digit_runs(text: str, found: re.Match[str]) -> list[tuple[int, int]]:
     after = _AFTER_SPACED.match(text, end)
     counted = after is not None and (after["word"] or "").lower() not in _NOT_COUNTED
     named = before is not None and before[1][0].isupper() and len(before[1]) > 1 and not unit_called(before[1])
-    if (counted or text[start - 1 : start] in ("€", "£", "$") or (before and unit_called(before[1]))) and not named:
+    whole = _ZERO_IN_THREES.search(found.group()) is not None
+    if (
+        whole or counted or text[start - 1 : start] in ("€", "£", "$") or (before and unit_called(before[1]))
+    ) and not named:
         return [(start, end)]
     return [(start + part.start(), start + part.end()) for part in re.finditer(r"\d+", found.group())]
 

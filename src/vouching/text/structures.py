@@ -42,6 +42,9 @@ _FENCE = re.compile(r"[ \t]*(?:`{3,}+|~{3,}+)[ \t]*(?P<name>[\w+-]*)[^\n]*\n")
 """The line that opens a code block."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
 _PAIR = re.compile(r"(?P<indent>[ \t]*)(?P<dash>- +)?(?:(?P<key>[\w \"'-]{1,40}?):(?:[ \t]+|$))?(?P<value>[^\n]*)")
+_COMMENT = re.compile(r"\s#(?!\d)[^\n\"']*\Z")
+_JSON_LINE = re.compile(r"^[ \t]*(?=[{\[]\s*[\"{])", re.MULTILINE)
+"""The start of a line that may be the first of JSON."""
 _FLOW = re.compile(
     r"""
     "[^"\\\x00-\x1f]*+" | '[^'\n]*+' | [{}\[\],] | :(?=\s)
@@ -87,8 +90,11 @@ def structured_pieces(answer: str) -> list[Piece]:
     heads = {column: _short(named(answer[slice(*column)])) for column in {c.column for row in rows for c in row.cells}}
     marked = markup_spans(answer)
     fences = [(start, end) for start, end, _ in marked if _FENCE.match(answer, start, end)]
-    blocks = [span for span in _yaml_blocks(answer) if not _overlaps(fences, *span)]
-    inner = [piece for start, end in blocks for piece in _with_rest(answer, start, end, _yaml(answer, start, end))]
+    objects = [span for span in _json_blocks(answer) if not _overlaps(fences, *span)]
+    nested = [span for span in _yaml_blocks(answer) if not _overlaps(fences, *span) and not _overlaps(objects, *span)]
+    inner = [piece for span in objects for piece in _with_rest(answer, *span, _json(answer, *span))]
+    inner += [piece for span in nested for piece in _with_rest(answer, *span, _yaml(answer, *span))]
+    blocks = sorted(objects + nested)
     others = [_row(answer, row, heads) for row in rows] + _line_pairs(answer)
     others = [piece for piece in others if not _overlaps(blocks, piece.start, piece.end)]
     pieces = sorted(others + inner, key=lambda piece: piece.start)
@@ -230,6 +236,30 @@ def _json(answer: str, start: int, end: int, name_whole: bool = False) -> list[P
     return _nested(answer, [*_TOKEN.finditer(answer, start, end)], (), name_whole)
 
 
+def _json_blocks(answer: str) -> list[tuple[int, int]]:
+    """The stretches of whole lines that are JSON with keys, between prose."""
+    found: list[tuple[int, int]] = []
+    done = 0
+    for opening in _JSON_LINE.finditer(answer):
+        if opening.start() < done:
+            continue
+        depth = 0
+        for token in _TOKEN.finditer(answer, opening.end()):
+            depth += (token[0] in "{[") - (token[0] in "}]")
+            done = token.end()
+            if not depth:
+                break
+        ends_line = not answer[done : _line_end(answer, done)].strip()
+        if ends_line and re.search(r'"\s*:', answer[opening.end() : done]) and _json(answer, opening.end(), done):
+            found.append((opening.end(), done))
+    return found
+
+
+def _line_end(answer: str, at: int) -> int:
+    end = answer.find("\n", at)
+    return len(answer) if end < 0 else end
+
+
 def _flow(answer: str, start: int, end: int, above: Sequence[str], name_whole: bool) -> list[Piece]:
     """The values of a flow map or list of YAML below the keys above it; none if it is not closed where it ends."""
     tokens = [*_FLOW.finditer(answer, start, end)]
@@ -293,7 +323,10 @@ def _value(answer: str, key: re.Match[str] | None, value: re.Match[str], path: S
     if value[0].startswith('"') and len(value[0].split()) >= _PROSE_WORDS and finite_verb(value[0]):
         return Piece(value.start() + 1, value.end() - 1, "prose")
     context = _context([words for token, words in path[-_DEEPEST:] if not key or token != value[0]])
-    return Piece(start, value.end(), "field", context, _in_words(_string(key[0]), _string(value[0])) if key else "")
+    above = path[-1][1] if path else ""
+    return Piece(
+        start, value.end(), "field", context, _in_words(_string(key[0]), _string(value[0]), above) if key else ""
+    )
 
 
 def _key_words(key: str) -> str:
@@ -303,25 +336,29 @@ def _key_words(key: str) -> str:
     return named(key)
 
 
-def _in_words(key: str, value: str) -> str:
-    """A field with its key in words; a number gets the unit that ends its key.
+def _in_words(key: str, value: str, above: str = "") -> str:
+    """A field with its key in words; a number gets the unit that ends its key, or the key above it.
 
     >>> _in_words("length_m", "212"), _in_words("price_eur", "4"), _in_words("per_minute", "25")
     ('length: 212 m', 'price: 4 EUR', 'per minute: 25')
-    >>> _in_words("minAge", "12"), _in_words("totalPriceEUR", "4")
-    ('min age: 12', 'total price: 4 EUR')
+    >>> _in_words("minAge", "12"), _in_words("totalPriceEUR", "4"), _in_words("frame", "10", "warranty years")
+    ('min age: 12', 'total price: 4 EUR', 'frame: 10 years')
     """
-    *words, last = _key_words(key).split() or [""]
-    if words and words[-1].lower() not in _NO_UNIT_AFTER and re.fullmatch(r"-?\d[\d.,]*", value):
-        for number in (f"{value} {last}", f"{value} {last.upper()}"):
-            if any(one.unit for one in find_quantities(number)):
-                return f"{' '.join(words)}: {number}"
-    return f"{' '.join([*words, last])}: {value}"
+    own = _key_words(key).split() or [""]
+    for words, kept in ((own, own[:-1]), (above.split(), own)) if re.fullmatch(r"-?\d[\d.,]*", value) else ():
+        if len(words) < 2 or words[-2].lower() in _NO_UNIT_AFTER:
+            continue
+        for number in (f"{value} {words[-1]}", f"{value} {words[-1].upper()}"):
+            units = [one for one in find_quantities(number) if one.unit]
+            # "first day" above other keys is no unit of theirs, "days" is.
+            if units and (words is own or units[0].dimension != "time" or words[-1].endswith("s")):
+                return f"{' '.join(kept)}: {number}"
+    return f"{' '.join(own)}: {value}"
 
 
 def _pairs_only(answer: str, start: int, end: int) -> list[Piece]:
     """The fields of an answer that is YAML from its first line to its last: a flow map, or two lines at least."""
-    lines = [line for line in answer[start:end].splitlines() if line.strip()]
+    lines = [line for line in answer[start:end].splitlines() if line.strip() not in ("", "---", "...")]
     is_flow = len(lines) == 1 and lines[0].startswith("{") and ": " in lines[0] and "\\" not in lines[0]
     return _yaml(answer, start, end) if is_flow or (len(lines) > 1 and all(_are_pairs(lines))) else []
 
@@ -369,8 +406,8 @@ def _yaml(answer: str, start: int, end: int) -> list[Piece]:
     fields: list[Piece] = []
     path: list[tuple[int, str]] = []
     for line in re.finditer(r"[^\n]+", answer[start:end]):
-        pair = _PAIR.fullmatch(line[0].rstrip())
-        if pair is None or not line[0].strip() or line[0].lstrip().startswith(("#", "---")):
+        pair = _PAIR.fullmatch(_COMMENT.sub("", line[0]).rstrip())
+        if pair is None or not line[0].strip() or line[0].lstrip().startswith(("#", "---", "...")):
             continue
         column = len(pair["indent"])
         indent = column + len(pair["dash"] or "")
@@ -386,9 +423,10 @@ def _yaml(answer: str, start: int, end: int) -> list[Piece]:
                 continue
         first = start + line.start() + pair.start("key" if pair["key"] else "value")
         last = start + line.start() + pair.end()
-        value = _string(pair["value"]) if pair["value"].endswith('"') else pair["value"]
-        context = _context([name for _, name in path])
-        fields.append(Piece(first, last, "field", context, _in_words(pair["key"], value) if pair["key"] else ""))
+        quoted = pair["value"].endswith('"') or re.fullmatch(r"'[^']*'", pair["value"])
+        value = _string(pair["value"]) if quoted else pair["value"]
+        context, above = _context([name for _, name in path]), path[-1][1] if path else ""
+        fields.append(Piece(first, last, "field", context, _in_words(pair["key"], value, above) if pair["key"] else ""))
         if pair["dash"] and pair["key"] and _goes_on(answer, last, end, indent) and not re.match(r"[\d-]", value):
             path.append((column + 1, _short(_key_words(value))))  # what the other lines of the item are about
     return fields
