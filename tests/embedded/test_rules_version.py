@@ -11,7 +11,7 @@ from vouching.embedded.verify import EmbeddedVerifier
 from vouching.types import Claim, Source
 
 CONTRAST = Path(__file__).parents[1] / "data/contrast/dev"
-DIGESTS = {"rules-1": "5e34c01f68130c5d"}
+DIGESTS = {"rules-1": "5e34c01f68130c5d", "rules-2": "dcd2339e01d5c4a1"}
 """Of the alignments of 200 claims, by version. A new version gets a line of its own."""
 
 

@@ -17,6 +17,8 @@ from vouching.claims.antecedents import Discourse
 from vouching.claims.no_claims import why_no_claim
 from vouching.claims.short_answers import claim_of_answer, is_short_answer, needs_question
 from vouching.models.base import spoken, thoughts
+from vouching.reading.plain import PlainText
+from vouching.reading.spanning_cells import with_whole_rows
 from vouching.text.clauses import Clause, finite_verb, split_clauses, subject_of
 from vouching.text.coordinations import shares
 from vouching.text.layout import as_markdown
@@ -75,7 +77,8 @@ def decompose(response: str, question: str | None = None) -> Decomposition:
         ['[Ann Lee had] four [sons].', 'She [Ann Lee] lived in Rome.']
     """
     thought = [(start, end) for start, end in thoughts(response) if response[start:end].strip()]
-    shown = as_markdown(spoken(response))
+    whole = with_whole_rows(spoken(response))
+    shown = as_markdown(whole.text)
     pieces = list(_pieces(shown))
     asked = (question or "").strip()
     labels = Counter(named(label.group()).lower() for label in _LABEL_LINE.finditer(shown))
@@ -83,16 +86,24 @@ def decompose(response: str, question: str | None = None) -> Decomposition:
     for index, piece in enumerate(pieces):
         following = pieces[index + 1] if index + 1 < len(pieces) else None
         found.add(piece, following, is_whole=len(pieces) == 1)
-    found.non_claims += [NonClaim(Span(response[start:end], start, end), "thought") for start, end in thought]
-    claims = [replace(claim, span=_as_in(response, claim.span)) for claim in found.claims]
-    others = [replace(other, span=_as_in(response, other.span)) for other in found.non_claims]
+    claims = [replace(claim, span=_as_in(response, claim.span, whole)) for claim in found.claims]
+    others = [
+        replace(
+            other,
+            span=_as_in(response, other.span, whole),
+            topic=other.topic and _as_in(response, other.topic, whole),
+        )
+        for other in found.non_claims
+    ]
+    others += [NonClaim(Span(response[start:end], start, end), "thought") for start, end in thought]
     return Decomposition(tuple(claims), tuple(sorted(others, key=lambda other: other.span.start)))
 
 
-def _as_in(response: str, span: Span | None) -> Span:
-    """A stretch with the words that the response has there."""
+def _as_in(response: str, span: Span | None, whole: PlainText) -> Span:
+    """A stretch of what was read with the words that the response has there."""
     assert span is not None
-    return replace(span, text=response[span.start : span.end])
+    start, end = whole.origin(span.start, span.end)
+    return Span(response[start:end], start, end)
 
 
 @dataclass(slots=True)

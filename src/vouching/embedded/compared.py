@@ -22,7 +22,7 @@ from vouching.text.framing import ADDED, field_labels, statement_of
 from vouching.text.quantities import find_quantities
 from vouching.text.words import find_words
 
-RULES = "rules-1"
+RULES = "rules-2"
 """The version of what the rules find in a claim and its sources. Rewards that depend on it name it; raise it with the
 digest of ``tests/embedded/test_rules_version.py``."""
 _NEGATION = re.compile(r"\b(?:not|never|no|cannot|nobody|none)\b|n['’]t\b", re.IGNORECASE)

@@ -20,6 +20,7 @@ from vouching.reading.casing import Forms, has_one_case, in_usual_case, written_
 from vouching.reading.parsed import ParsedSentence, read
 from vouching.reading.plain import PlainText, as_plain
 from vouching.reading.said_of_each import said_of_each
+from vouching.reading.spanning_cells import with_whole_rows
 from vouching.reading.tables import with_measures
 from vouching.reading.values import JOINT, MOST_READ, Values, kept_values
 from vouching.text.injection import Injection, find_injections
@@ -328,7 +329,8 @@ def index_sources(sources: Sequence[Source], before: SourceIndex | None = None) 
 
 def _as_read(text: str) -> PlainText:
     """The text with HTML as Markdown, in plain form, in its usual case, and with what it says of each thing apart."""
-    plain = as_plain(as_markdown(text))
+    whole = with_whole_rows(text)
+    plain = replace(as_plain(as_markdown(whole.text)), before=whole)
     plain = replace(plain, text=in_usual_case(plain.text, {}, usual_form)) if has_one_case(plain.text) else plain
     return said_of_each(plain, usual_form)
 

@@ -2,7 +2,8 @@
 
 HTML is rewritten in place as Markdown of the same length, so that offsets stay those of the document. A table is a run
 of lines with the same number of cells, separated by "|", tabs, semicolons or commas, or a run of lines "key: value".
-Not supported: cells that span rows or columns, tables inside tables, and tables drawn with spaces.
+Cells that span rows or columns are for ``vouching.reading.spanning_cells``. Not supported: tables inside tables, and
+tables drawn with spaces.
 """
 
 from __future__ import annotations

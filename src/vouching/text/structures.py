@@ -3,7 +3,7 @@
 A row of a table is one piece whose cells have the heads of their columns; a value of JSON or YAML is one piece with its
 key, and has the keys above it as its path, where an object of a list is called by its first short text. A key is read
 as words, and its last one as the unit of a number ("length_m": 4 is 4 m). What code does is not checked. Offsets are
-those of the answer. Not supported: YAML other than "key: value" lines, lists and flows on one line; cells that span.
+those of the answer. Not supported: YAML other than "key: value" lines, lists and flows on one line.
 """
 
 from __future__ import annotations
