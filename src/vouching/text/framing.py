@@ -46,7 +46,7 @@ _FRAME = re.compile(
         as\s+far\s+as\s+i\s+(?:can\s+(?:tell|see)|know)|to\s+my\s+knowledge)\s*[,:]
     | {_REFERRING}\s+{_PLACE_NAMED}\s*[,:]
     | as\s+{_PLACE_NAMED}\s+{_TELLS}\s*,
-    | {_PLACE_NAMED}\s+{_TELLS}\s+(?:that\b|(?=(?:he|she|it|they|there)\s+\w))
+    | {_PLACE_NAMED}\s+{_TELLS}\s+(?:that\b|(?=(?:he|she|it|they|there)\s+\S*\w))
     | i(?:['’]d|\s+would)\s+(?:say|think|guess)(?:\s+that\b|(?=\s))\s*,?
     | i\s+(?:think|believe|can\s+confirm|can\s+tell\s+you|found)\s+that\b
     | (?:please\s+|also\s+)?(?:note|keep\s+in\s+mind)\s+(?:also\s+)?that\b
