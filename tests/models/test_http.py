@@ -405,15 +405,32 @@ def test_a_model_with_another_name_for_the_length_and_one_temperature_is_asked_a
     assert formats(server)[2] == "json_schema"  # what it does take is not given up with the rest
 
 
-@pytest.mark.parametrize("told", ["`logprobs` is not supported with this model", "Bad request"])
-def test_a_server_that_refuses_alternatives_of_tokens_is_asked_without_and_not_for_them_again(told: str) -> None:
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ("`logprobs` is not supported with this model", 400),
+        ("Bad request", 400),
+        ("You are not allowed to request logprobs from this model.", 403),  # OpenAI's models that think
+    ],
+)
+def test_a_server_that_refuses_alternatives_of_tokens_is_asked_without_and_not_for_them_again(
+    told: str, status: int
+) -> None:
     def script(request: Request) -> Answer:
-        return of_json({"error": {"message": told}}, status=400) if "logprobs" in request.body else says("{}")
+        return of_json({"error": {"message": told}}, status=status) if "logprobs" in request.body else says("{}")
 
     wanted = Sampling(json_schema=SCHEMA, top_logprobs=20)
     _, server = ask(script, wanted, wanted)
     assert [request.body.get("top_logprobs") for request in server.requests[-2:]] == [None, None]
     assert formats(server)[-2:] == ["json_schema", "json_schema"]
+
+
+def test_a_wrong_key_is_no_refusal_of_log_probabilities() -> None:
+    told = of_json({"error": {"message": "this key may not use the model logprobs-1"}}, status=403)
+    with pytest.raises(ConfigError, match="may not use"):
+        ask([told], Sampling())
+    with pytest.raises(ConfigError, match="may not use"):
+        ask([told], Sampling(top_logprobs=20))
 
 
 def test_a_server_that_refuses_the_newer_name_too_is_not_asked_for_ever() -> None:
