@@ -102,8 +102,7 @@ def scores_of(questions: Sequence[RatedQuestion], values: Sequence[float]) -> di
         By set: ``questions``; ``p_at_1``, the share with a best answer on top; ``tau``, the mean of Kendall's tau-b, 0
         where all scores are equal; ``chance``, ``p_at_1`` of a random order.
 
-    >>> from recipes.rank.progress import Progress
-    from recipes.rank.rows import RatedAnswer, RatedQuestion
+    >>> from recipes.rank.rows import RatedAnswer, RatedQuestion
     >>> answers = (RatedAnswer("1973", "correct"), RatedAnswer("1937", "incorrect"))
     >>> scores_of([RatedQuestion("", "q", "When?", answers)], [0.4, 0.1])
     {'all': {'questions': 1, 'p_at_1': 1.0, 'tau': 1.0, 'chance': 0.5}}
