@@ -144,7 +144,7 @@ LABEL = '{"label": "Not Attributable", "confidence": 0.9}'
 
 def by_token(*steps: dict[str, float], text: str = LABEL) -> Completion:
     """A reply of a label alone, with the probabilities of the likeliest texts of its tokens."""
-    logs = tuple({token: log(share) for token, share in step.items()} for step in steps)
+    logs = tuple({token: log(share) if share else -9999.0 for token, share in step.items()} for step in steps)
     return Completion(text, "stop", Usage(calls=1), alternatives=logs)
 
 
@@ -153,9 +153,13 @@ def by_token(*steps: dict[str, float], text: str = LABEL) -> Completion:
     [
         # .3 of .3 + .5: the rest of the probability is for texts that begin neither label.
         ({'{"label': 1.0}, {'": "': 1.0}, {"Not": 0.5, "Att": 0.2, "A": 0.1, "Yes": 0.2}),
-        ({'{"': 1.0}, {"label": 0.9, "claim": 0.1}, {'":': 1.0}, {' "Not': 0.5, ' "Att': 0.3, ' "a': 0.1, "Att": 0.1}),
+        ({'{"': 1.0}, {"label": 0.9, "claim": 0.1}, {'":': 1.0}, {' "Not': 0.5, ' "Att': 0.3, ' "y': 0.1, "Att": 0.1}),
+        # Without a schema, models spell the label in several ways: .3 of .5 + .3 again, and nothing is left out.
+        ({'{"label": "': 1.0}, {"not_": 0.4, "Not": 0.1, "attrib": 0.2, "A": 0.1, "Yes": 0.2}),
+        # No listed text begins the other label, so it is at most as likely as the least likely one: .3 of .5 + .3.
+        ({'{"label": "': 1.0}, {"Not": 0.5, "Yes": 0.3}),
     ],
-    ids=["the label in a token of its own", "a token with the quotation mark"],
+    ids=["the label in a token of its own", "a token with the quotation mark", "other spellings", "one label listed"],
 )
 def test_a_label_alone_is_scored_by_the_tokens_that_begin_it(steps: tuple[dict[str, float], ...]) -> None:
     found, model = outcome([by_token(*steps)], style="label")
@@ -175,10 +179,23 @@ def test_a_label_alone_is_scored_by_the_tokens_that_begin_it(steps: tuple[dict[s
         ({'{"label": "': 1.0},),
         ({'{"verdict": "': 1.0}, {"Not": 0.5, "Att": 0.5}),
         ({'{"label": "a", "label": "': 1.0}, {"Not": 0.5, "Att": 0.5}),
+        ({'{"label": "': 1.0}, {"Att": 0.9, "Not": 0.1}),
+        ({'{"label": "': 1.0}, {"Not": 1.0}),
+        ({'{"label": "': 1.0}, {"Not": 1.0, "Att": 0.0}),
+        ({'{"label": "': 1.0}, {"Not": 0.1, "Yes": 0.9}),
     ],
-    ids=["no label", "cut", "no place", "two places"],
+    ids=[
+        "no label",
+        "cut",
+        "no place",
+        "two places",
+        "another reply's",
+        "no alternative",
+        "an alternative that cannot be",
+        "only likelier ones",
+    ],
 )
-def test_tokens_that_do_not_hold_the_label_leave_the_stated_confidence(steps: tuple[dict[str, float], ...]) -> None:
+def test_tokens_that_do_not_hold_the_labels_leave_the_stated_confidence(steps: tuple[dict[str, float], ...]) -> None:
     found, _ = outcome([by_token(*steps)], style="label")
     assert isinstance(found, Verdict)
     assert round(found.score, 6) == 0.1
@@ -190,11 +207,21 @@ def test_a_whole_record_and_votes_ask_for_no_probabilities_of_tokens() -> None:
         assert model.asked[0].sampling.top_logprobs == 0
 
 
+def test_the_score_of_votes_is_their_share_also_if_a_server_sends_probabilities_unasked() -> None:
+    replies = [by_token({'{"label": "': 1.0}, {"Not": 0.6, "Att": 0.4})] * 3
+    found, _ = outcome(replies, style="label", votes=3)
+    assert isinstance(found, Verdict)
+    assert found.score == 0.0
+    assert "the share of the votes" in warned(found, "uncalibrated")[0]
+    assert found.provenance.prompt_hash == verdict([LABEL] * 3, style="label", votes=3).provenance.prompt_hash
+
+
 @given(st.lists(st.dictionaries(st.text(max_size=12), st.floats(-50, 0), min_size=1, max_size=5), max_size=8))
 @settings(max_examples=100)
 def test_whatever_the_tokens_a_probability_comes_of_them_or_none(steps: list[dict[str, float]]) -> None:
-    found = label_by_token([{'{"label": "': 0.0}, *steps])
-    assert found is None or 0 <= found <= 1
+    for label in ("Attributable", "Not Attributable"):
+        found = label_by_token(label, [{'{"label": "': 0.0}, *steps])
+        assert found is None or 0 <= found <= 1
 
 
 # Replies that are none

@@ -87,24 +87,26 @@ def read_label(reply: LabelReply, alternatives: Sequence[Mapping[str, float]] = 
     ``alternatives`` are the likeliest texts of each token of the reply, as in ``Completion``.
     """
     _refuse_denied(reply.label, reply.confidence)
-    return LocatedReply(reply.label, reply.confidence, label_by_token(alternatives))
+    return LocatedReply(reply.label, reply.confidence, label_by_token(reply.label, alternatives))
 
 
 _LABEL = re.compile(r'"label"\s*:\s*"')
 
 
-def label_by_token(alternatives: Sequence[Mapping[str, float]]) -> float | None:
+def label_by_token(label: Label, alternatives: Sequence[Mapping[str, float]]) -> float | None:
     """P(Attributable), of the two labels, by the likeliest texts of the token that begins the label.
 
     A model that prefers one label throughout still finds it likelier for some claims than for others; what it states
-    as its confidence says little of that. None without alternatives, or if these do not have a label.
+    as its confidence says little of that. A label that none of the texts begins counts as the least likely of them,
+    than which it cannot be likelier. None if the alternatives do not have this label, or say nothing about the other.
 
     Args:
+        label: that of the reply.
         alternatives: the natural logarithms of the probabilities of each token's likeliest texts, that of the reply
             first, as in ``Completion``.
 
     >>> begun = {"Not": -0.2231435513142097, "At": -2.302585092994046, "Attrib": -2.302585092994046}  # .8, .1 and .1
-    >>> round(label_by_token([{'{"label": "': 0.0}, begun]), 6)
+    >>> round(label_by_token("Not Attributable", [{'{"label": "': 0.0}, begun]), 6)
     0.2
     """
     tokens = [next(iter(step)) for step in alternatives]
@@ -115,15 +117,24 @@ def label_by_token(alternatives: Sequence[Mapping[str, float]]) -> float | None:
     for token, step in zip(tokens, alternatives, strict=True):
         if start + len(token) > found[0].end():
             before = token[: max(0, found[0].end() - start)]
-            begun = [(text[len(before) :], exp(value)) for text, value in step.items() if text.startswith(before)]
-            mass = [sum(value for text, value in begun if text and _begins(label, text)) for label in get_args(Label)]
-            return mass[0] / sum(mass) if sum(mass) > 0 else None
+            begun = {text[len(before) :]: exp(value) for text, value in step.items() if text.startswith(before)}
+            return _share(label, begun, min(map(exp, step.values()))) if _begins(label, token[len(before) :]) else None
         start += len(token)
     return None
 
 
+def _share(label: Label, begun: Mapping[str, float], least: float) -> float | None:
+    """P(Attributable) by the probabilities of texts that may begin a label; ``least`` is the lowest that is listed."""
+    mass = {one: sum(value for text, value in begun.items() if _begins(one, text)) for one in get_args(Label)}
+    other = next(one for one in mass if one != label)
+    mass[other] = mass[other] or (least if least < mass[label] else 0.0)
+    return mass["Attributable"] / sum(mass.values()) if mass[other] else None
+
+
 def _begins(label: str, text: str) -> bool:
-    return label.startswith(text) or text.startswith(label)
+    """Whether a text can be the begin of a label, which models spell in several ways."""
+    text = text.replace("_", " ").replace("-", " ").lower()
+    return bool(text) and (label.lower().startswith(text) or text.startswith(label.lower()))
 
 
 def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> LocatedReply | Unverified:
@@ -294,7 +305,7 @@ def majority_vote(claim: Claim, votes: Sequence[LocatedReply | Unverified]) -> V
     winners = [vote for vote in valid if (vote.label == "Attributable") == (share > 0.5)]
     best = max(winners, key=lambda vote: (vote.grounded, vote.stated))
     stated = sum(vote.stated for vote in winners) / len(winners)
-    return VoteResult(replace(best, stated=stated), share)
+    return VoteResult(replace(best, stated=stated, by_token=None), share)
 
 
 def merge(windows: Sequence[VoteOutcome]) -> VoteOutcome:
