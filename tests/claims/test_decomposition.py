@@ -404,3 +404,37 @@ def test_a_field_is_given_a_bounded_stretch_of_what_it_belongs_to(answer: str, c
     (claim,) = decompose(answer).claims
     found = re.search(r"\[(.*):\]", claim.text)
     assert (found[1] if found else "") == context
+
+
+OPENED = "The bridge opened in 1999"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"# {OPENED}\n\nIt has two towers.",
+        "## The Bridge Opened in 1999\n\nIt has two towers.",
+        f"**{OPENED}**\n\nIt has two towers.",
+        f"**{OPENED}:** It has two towers.",
+        f"{OPENED}:\n\n- It has two towers.\n- It is red.",
+        f"| {OPENED} | Towers |\n|---|---|\n| North | 2 |",
+        f"{OPENED},Towers\nNorth,2\nSouth,2",
+        f"```\n{OPENED}.\nbridge --open 1999\n```\nIt has two towers.",
+        f"{OPENED}, didn't it? It has two towers.",
+        f"It has two towers.\n\n{OPENED[:-5]}\n\n1999.",
+    ],
+)
+def test_a_sentence_is_a_claim_wherever_it_stands(answer: str) -> None:
+    claims = [claim.text.lower() for claim in decompose(answer).claims]
+    assert sum("1999" in claim for claim in claims) == 1
+    assert len(claims) > 1
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Key Features", "How It Works", "Documents You Will Need", "Pets allowed", "Results for May 2019", "Is it safe"],
+)
+@pytest.mark.parametrize("form", ["## {}\n\nIt has two towers.", "| {} | Towers |\n|---|---|\n| North | 2 |"])
+def test_a_heading_that_only_names_what_is_below_it_is_none(heading: str, form: str) -> None:
+    [claim] = decompose(form.format(heading)).claims
+    assert "Towers" in claim.text or claim.text == "It has two towers."

@@ -20,6 +20,7 @@ from vouching.models.base import spoken, thoughts
 from vouching.reading.plain import PlainText
 from vouching.reading.spanning_cells import with_whole_rows
 from vouching.text.clauses import Clause, finite_verb, split_clauses, subject_of
+from vouching.text.clauses import states as is_statement
 from vouching.text.coordinations import shares
 from vouching.text.layout import as_markdown
 from vouching.text.sentences import FOOTNOTE, LABEL, LIST_MARKER, sentence_spans
@@ -47,7 +48,7 @@ class Decomposition:
     """What states nothing that could be checked, in the response's order."""
 
 
-def decompose(response: str, question: str | None = None) -> Decomposition:
+def decompose(response: str, question: str | None = None, most: int | None = None) -> Decomposition:
     """Split a response into claims and the rest.
 
     Sentences and list items are claims; English compound sentences are split where both halves are complete clauses,
@@ -59,6 +60,7 @@ def decompose(response: str, question: str | None = None) -> Decomposition:
         response: the answer.
         question: what it answers. A short answer ("Four.", "Yes.") becomes one claim with it; one that does not fit
             the question is no claim.
+        most: end with the sentence after which there are more claims than this; None for the whole response.
 
     Returns:
         Claims and non-claims. Their spans do not overlap, and everything outside them is white space, list markers,
@@ -86,6 +88,8 @@ def decompose(response: str, question: str | None = None) -> Decomposition:
     for index, piece in enumerate(pieces):
         following = pieces[index + 1] if index + 1 < len(pieces) else None
         found.add(piece, following, is_whole=len(pieces) == 1)
+        if most is not None and len(found.claims) > most:
+            break
     claims = [replace(claim, span=_as_in(response, claim.span, whole)) for claim in found.claims]
     others = [
         replace(
@@ -150,7 +154,8 @@ class _Found:
         states = bool(finite_verb(words))
         if states and why_no_claim(words, is_item=True, whole=True, ends_line=True):
             words = ""  # "Here are the main points:" is no part of them
-        if indent is not None and (states or self.above or re.search(r"\d", words)):
+        counts = re.search(r"\d", words) is not None
+        if (counts and is_statement(words)) or (indent is not None and (states or self.above or counts)):
             self.read(start, end, is_whole=False, stands_alone=True)
         else:
             self.read(start, end, is_whole=False, stands_alone=True, is_heading=True)
@@ -168,7 +173,10 @@ class _Found:
         start = marker.end() if marker and is_item else start
         label = _label(response, start, end)
         if label:
-            self.non_claims.append(NonClaim(label, "heading"))
+            if is_statement(label.text):
+                self._split(label)
+            else:
+                self.non_claims.append(NonClaim(label, "heading"))
             start = end - len(response[label.end : end].lstrip())
         sentence = Span(response[start:end], start, end)
         if is_heading and not label:
@@ -178,6 +186,8 @@ class _Found:
         reason = why_no_claim(
             sentence.text, is_item=is_item or bool(label), whole=is_whole or answers, ends_line=stands_alone
         )
+        if sentence.text.startswith("#"):
+            self.heading = named(sentence.text.lstrip("# "))
         if reason != "question" and abstention_in(sentence.text):
             self._split(sentence)
             return

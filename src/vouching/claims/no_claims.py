@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-from vouching.text.clauses import finite_verb
+from vouching.text.clauses import finite_verb, states
 from vouching.text.framing import DOCUMENT_NAMED, statement_of
 
 Reason: TypeAlias = Literal["greeting", "question", "heading", "opinion", "instruction", "fragment"]
@@ -89,13 +89,20 @@ _OPENING = re.compile(
 )
 """A phrase, a clause or an adverb before the main one: "For more information, see ..."."""
 _BARE_ASK = re.compile(r"(?:just |please |do |you can |feel free to )*(?:ask|let me know|say so|reach out)\b", re.I)
-_HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$|__[^_]+__:?$")
+_TAG = re.compile(
+    r",\s(?:right|correct|no|(?:\w+n['’]t|is|was|are|were|do|does|did|has|have|had|can|will|would)\s(?:it|he|she|they|we))\s*[?？]$",
+    re.IGNORECASE,
+)
+"""What makes a question of a statement: "It opened in 1973, didn't it?"."""
+_HEADING = re.compile(r"#+|\*\*[^*]+\*\*:?$|__[^_]+__:?$")
 _AFTER_OPENING = re.compile(r"(?:\bthat\b|[:,])\s+(.+)", re.DOTALL)
 _MIN_STATED = 3
 _TO_THE_READER = frozenset(
     str.split("you your yourself me i i'll i'd i'm us let please questions help assist see consult refer ask")
 )
 _REFERENCE = re.compile(r"[(\[][^()\[\]]{1,30}[)\]]\.?")
+_AMOUNT = re.compile(r"[^\w\s]*(?:[%€$£]?\d{3}|[%€$£]\d|\d{1,2}[.,]?\d*[%€$£])[\d.,:/%€$£-]*[^\w\s]*")
+"""A number that no item of a list and no reference has: "1999.", "5%"."""
 _CLOSING = "\"'”’»)]}*_` \t"
 _DECORATION = "*_\"“'‘`#> \t"
 
@@ -109,7 +116,7 @@ def why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool) 
     for text in dict.fromkeys((bare, statement_of(bare).strip())):
         if _GREETING.match(text):
             return "greeting"
-        if sentence.rstrip(_CLOSING)[-1:] in ("?", "？", "؟"):
+        if sentence.rstrip(_CLOSING)[-1:] in ("?", "？", "؟") and not _TAG.search(bare):
             return "question"
         if reason := _addressed(text, is_item):
             return reason
@@ -119,7 +126,8 @@ def why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool) 
         return "heading"
     if _REFERENCE.fullmatch(sentence) and not finite_verb(bare):
         return "fragment"
-    return "fragment" if len(words) == 1 and not is_item and bare[0] < "\u2e80" else None
+    alone = len(words) == 1 and not is_item and bare[0] < "\u2e80" and not _AMOUNT.fullmatch(bare)
+    return "fragment" if alone else None
 
 
 def _addressed(text: str, is_item: bool) -> Reason | None:
@@ -139,12 +147,13 @@ def _addressed(text: str, is_item: bool) -> Reason | None:
 
 
 def _is_heading(sentence: str, bare: str, alone: bool) -> bool:
-    if sentence.startswith("#"):
-        return True
-    if _HEADING.match(sentence) or bare.endswith((":", "：")):
-        return not (finite_verb(bare) and _checkable(bare))
+    marked = _HEADING.match(sentence)
+    if bare.endswith((":", "：")) or marked:
+        checkable = not sentence.startswith("#") and finite_verb(bare) and _checkable(bare)
+        return not (checkable or (marked and bare[-1] not in ":：" and states(bare)))
     ends_open = bare[-1] not in ".!?…。！।۔|" and bare[0] < "\u2e80"
-    return alone and ends_open and len(bare.split()) <= 8 and not finite_verb(bare) and not re.search(r"\d", bare)
+    short = alone and ends_open and len(bare.split()) <= 8 and not re.search(r"\d", bare)
+    return short and not finite_verb(bare) and not states(bare)
 
 
 def _states_more(bare: str) -> bool:

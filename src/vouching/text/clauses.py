@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 from vouching.text.framing import statement_of
 from vouching.text.verbs import is_common_verb
@@ -92,6 +92,11 @@ _JOINT = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*|['’]s\b|[^\w\s]")
+_OPENS_NO_STATEMENT = re.compile(
+    r"how|what|who|whom|whose|which|that|where|when|why|whether|if|because|before|after|until|once|while|unless|let"
+)
+_NUMBERING = re.compile(r"^(?:[\divx]{1,4}[.)]\s*)+", re.IGNORECASE)
+_AROUND = "#*_\"“'‘`> \t.!?:："
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"), ("``", "''"))
 _MAX_SUBJECT = 8
 """Words of a subject that may be repeated before a clause."""
@@ -164,6 +169,52 @@ def finite_verb(text: str) -> bool:
     (True, False)
     """
     return _first_finite(_tokens(text)) is not None
+
+
+def states(phrase: str) -> bool:
+    """Whether a phrase such as a heading, in any case, is a sentence: a subject, a finite verb and what follows it.
+
+    A verb form that is a noun or a participle as well counts with an object, or, a past tense, after a subject with an
+    article. What opens with a question word or a conjunction, or has one before its verb, states nothing.
+
+    >>> states("The Bridge Opened in 1999"), states("Refunds take 90 days"), states("The bridge is closed")
+    (True, True, True)
+    >>> states("Key features"), states("How it works"), states("Documents you will need"), states("Pets allowed")
+    (False, False, False, False)
+    """
+    bare = _NUMBERING.sub("", phrase.strip(_AROUND))
+    words = re.findall(r"[^\W\d_]{4,}", bare)
+    in_capitals = len(words) > 1 and all(word[0].isupper() for word in words)
+    return any(_states(_tokens(text)) for text in dict.fromkeys((bare, bare.lower() if in_capitals else bare)))
+
+
+def _states(tokens: Sequence[re.Match[str]]) -> bool:
+    verb = next((at for at in range(1, len(tokens) - 1) if _is_verb_of(tokens, at)), None)
+    before = [_lower(token) for token in tokens[:verb]]
+    if verb is None or before[0] in _AUXILIARY or any(_OPENS_NO_STATEMENT.fullmatch(word) for word in before):
+        return False
+    # "documents you will need", "things to do", "the date the contract was signed": the verb describes a noun.
+    describing = _PRONOUNS | {"you", "i", "to"}
+    return not any(
+        word in describing or (word in _DETERMINERS and left.isalnum() and left not in FUNCTION_WORDS)
+        for left, word in pairwise(before)
+    )
+
+
+def _is_verb_of(tokens: Sequence[re.Match[str]], at: int) -> bool:
+    """Whether the token is surely the finite verb of what is before it."""
+    word, following = _lower(tokens[at]), tokens[at + 1].group()
+    if tokens[at].group()[0].isupper() or not following[0].isalnum():
+        return False
+    if word in _AUXILIARY:
+        return word != "'s" and not (word == "may" and following[0].isdigit())
+    has_article = _lower(tokens[0]) in _DETERMINERS | _PRONOUNS
+    if word in _PAST or (_singular_at(tokens, at) and (has_article or word in _OPENS_OR_CLOSES)):
+        return True
+    has_object = _has_object(tokens, at)
+    if _is_past(word) or word in _PRESENT:
+        return has_object or (_is_past(word) and has_article)
+    return has_object and _lower(tokens[at - 1]).endswith("s") and word.isalpha() and is_common_verb(word)
 
 
 def _tokens(text: str) -> list[re.Match[str]]:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Literal, TypeAlias
 
-from vouching.text.clauses import finite_verb
+from vouching.text.clauses import finite_verb, states
 from vouching.text.json_values import parse_json
 from vouching.text.layout import Row, csv_lines, table_rows
 from vouching.text.quantities import find_quantities
@@ -95,7 +95,7 @@ def structured_pieces(answer: str) -> list[Piece]:
     inner = [piece for span in objects for piece in _with_rest(answer, *span, _json(answer, *span))]
     inner += [piece for span in nested for piece in _with_rest(answer, *span, _yaml(answer, *span))]
     blocks = sorted(objects + nested)
-    others = [_row(answer, row, heads) for row in rows] + _line_pairs(answer)
+    others = [piece for row in rows for piece in _row(answer, row, heads)] + _line_pairs(answer)
     others = [piece for piece in others if not _overlaps(blocks, piece.start, piece.end)]
     pieces = sorted(others + inner, key=lambda piece: piece.start)
     starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
@@ -107,7 +107,7 @@ def structured_pieces(answer: str) -> list[Piece]:
             found += [*pieces[done:first], *_fenced(answer, fence, end, pieces[first:last])]
             done = max(done, last)
         elif first >= last:
-            found.append(Piece(start, end, kind))
+            found += _heads(answer, start, end, "|") if kind == "heading" else [Piece(start, end, kind)]
     return sorted([*found, *pieces[done:]], key=lambda piece: piece.start)
 
 
@@ -125,6 +125,10 @@ def _fenced(answer: str, fence: re.Match[str], end: int, rows: Sequence[Piece]) 
     inner = _json(answer, *body) or (read(answer, *body) if read else [])
     if not inner and name in _PLAIN and all(start <= row.start and row.end <= end for row in rows):
         inner = rows
+    if not inner and not name:
+        lines = re.finditer(r"^[ \t]*(?P<said>[^\W\d_a-z][^\n]*[.!?])[ \t]*$", answer[slice(*body)], re.MULTILINE)
+        said = [(body[0] + line.start("said"), body[0] + line.end("said")) for line in lines]
+        inner = [Piece(first, last, "prose") for first, last in said if states(answer[first:last])]
     return _with_rest(answer, start, end, inner) if inner else [Piece(start, end, "code")]
 
 
@@ -181,9 +185,16 @@ def _stripped(answer: str, start: int, end: int) -> tuple[int, int]:
     return start + len(body) - len(body.lstrip()), start + len(body.rstrip())
 
 
-def _row(answer: str, row: Row, heads: Mapping[tuple[int, int], str]) -> Piece:
+def _heads(answer: str, start: int, end: int, separator: str) -> list[Piece]:
+    """The heads of columns, of which one that is a sentence is prose."""
+    cells = re.finditer(rf"[^{separator}\s](?:[^{separator}\n]*[^{separator}\s])?", answer[start:end])
+    said = [Piece(start + one.start(), start + one.end(), "prose") for one in cells if states(one[0])]
+    return _with_rest(answer, start, end, said) if said else [Piece(start, end, "heading")]
+
+
+def _row(answer: str, row: Row, heads: Mapping[tuple[int, int], str]) -> list[Piece]:
     if row.is_head:
-        return Piece(row.start, row.end, "heading")
+        return _heads(answer, row.start, row.end, "|")
     parts, done = list[str](), row.start
     for cell in row.cells:
         head = heads[cell.column]
@@ -191,7 +202,7 @@ def _row(answer: str, row: Row, heads: Mapping[tuple[int, int], str]) -> Piece:
         if names and cell.end > cell.start:
             parts += [answer[done : cell.start], f"[{head}:] "]
             done = cell.start
-    return Piece(row.start, row.end, "field", text="".join([*parts, answer[done : row.end]]))
+    return [Piece(row.start, row.end, "field", text="".join([*parts, answer[done : row.end]]))]
 
 
 def _line_pairs(answer: str) -> list[Piece]:
@@ -398,7 +409,7 @@ def _csv(answer: str, start: int, end: int) -> list[Piece]:
         pairs = zip(head[2][1:], row[1:], strict=True)
         cells = [row[0], *(f"[{_key_words(name)}:] {cell}" for name, cell in pairs if cell.strip())]
         pieces.append(Piece(first, last, "field", text=" ".join(f"| {' | '.join(cells)} |".split())))
-    return [Piece(*head[:2], "heading"), *pieces] if pieces else []
+    return [*_heads(answer, *head[:2], ",;\t"), *pieces] if pieces else []
 
 
 def _yaml(answer: str, start: int, end: int) -> list[Piece]:
