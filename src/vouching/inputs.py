@@ -14,6 +14,7 @@ from vouching.models.base import spoken, thoughts
 from vouching.rows.documents import Document, as_document
 from vouching.rows.read import Row, RowReader
 from vouching.rows.shapes import SOURCE_KEYS, as_row, read_label
+from vouching.text.json_values import MOST_LEVELS
 from vouching.types import Claim, Example, Label, Passage, Source, Span
 from vouching.types.visible import shown_json, shown_keys, value_fault
 
@@ -145,16 +146,20 @@ def check_text(value: object, name: str) -> str:
 
 
 def check_texts(value: object, name: str) -> None:
-    """Raises InputError if any text of a nested value, keys included, is not valid text."""
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            check_text(one, name)
-        elif isinstance(one, Mapping):
-            waiting += [*cast("Mapping[object, object]", one), *cast("Mapping[object, object]", one).values()]
-        elif isinstance(one, list | tuple):
-            waiting += cast("list[object]", one)
+    """Raises InputError if any text of a nested value, keys included, is not valid text, or it is nested too deeply."""
+    level = [value]
+    for _ in range(MOST_LEVELS + 1):
+        below: list[object] = []
+        for one in level:
+            if isinstance(one, str):
+                check_text(one, name)
+            elif isinstance(one, Mapping):
+                below += [*cast("Mapping[object, object]", one), *cast("Mapping[object, object]", one).values()]
+            elif isinstance(one, list | tuple):
+                below += cast("list[object]", one)
+        level = below
+    if level:
+        raise InputError(f"{name} is nested more than {MOST_LEVELS} levels deep: send the part that has the texts")
 
 
 OR_SEARCH = ", or search for sources with --index or --web"

@@ -23,7 +23,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.ledger import Ledger, RetentionRule, Verification, open_ledger
 from vouching.ledger.chain import COVERED, GENESIS, Keys
 from vouching.ledger.tables import ROWS as TABLE
-from vouching.types.ledger import Filters
+from vouching.types.ledger import DAMAGED, Filters
 
 ROWS = 6
 ERASED = 2
@@ -322,12 +322,32 @@ def test_a_row_with_a_column_changed_to_bytes_is_listed_with_the_others(column: 
         assert command == ["list"] or "(damaged: ff00)" in done.output  # the table has not every column
 
 
-@pytest.mark.parametrize("statement", ["details = x'ff'", "details = '[1]'"])
-def test_a_row_that_cannot_be_shown_is_named(statement: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ledger_rows SET details = x'ff'",
+        "ledger_rows SET details = '[1]'",
+        "ledger_rows SET details = '{\"provenance\": 1}'",
+        "ledger_contents SET record = x'ff'",
+        "ledger_contents SET record = '[1]'",
+        "ledger_contents SET inputs = '7'",
+        f"ledger_contents SET inputs = '{{\"claim\": {'[' * 200}{']' * 200}}}'",
+    ],
+)
+def test_a_damaged_row_is_listed_with_the_others_but_not_exported(statement: str, tmp_path: Path) -> None:
     filled(tmp_path).close()
-    attacked(tmp_path, (f"UPDATE ledger_rows SET {statement} WHERE seq = 3", ()))
-    done = CliRunner().invoke(app_for("ledger"), ["ledger", "show", "3", "--ledger", str(tmp_path / "ledger.db")])
-    assert (done.exit_code, "row 3 of the ledger was damaged" in done.output) == (2, True), done.output
+    attacked(tmp_path, (f"UPDATE {statement} WHERE id = 3", ()))
+    ledger = str(tmp_path / "ledger.db")
+    listed, whole, shown, exported = (
+        CliRunner().invoke(app_for("ledger"), ["ledger", *command, "--ledger", ledger])
+        for command in (["list"], ["list", "--json"], ["show", "3"], ["export", str(tmp_path / "rows.jsonl")])
+    )
+    assert [done.exit_code for done in (listed, whole, shown, exported)] == [0, 0, 0, 2], exported.output
+    assert "Claim 4." in listed.output
+    assert ("(damaged)" in listed.output) == ("inputs" in statement)
+    assert len(whole.output.splitlines()) == ROWS + 1
+    assert whole.output.count(DAMAGED["damaged"]) == shown.output.count(DAMAGED["damaged"]) > 0
+    assert "row 3 of the ledger was damaged: run vouch ledger verify" in exported.output
 
 
 def test_a_file_that_is_no_database_is_not_a_ledger(tmp_path: Path) -> None:

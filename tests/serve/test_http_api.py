@@ -347,3 +347,24 @@ def test_text_in_the_body_that_is_no_json_is_a_problem(url: str) -> None:
 def test_a_text_that_cannot_be_stored_is_refused_at_the_door(body: type[BaseModel], fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=r"a text of the request contains a lone surrogate, U\+D800"):
         body.model_validate(fields)
+
+
+DEEP: Any = json.loads("[" * 150 + "]" * 150)
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("check-response", {"response": {"type": "text", "text": "It opened.", "annotations": DEEP}}),
+        ("reward/structured", {"rows": [{"response": DEEP, "gold": "Attributable"}]}),
+        ("challenge", {"task": {**TASK, "data": {"paid": DEEP}}, "proposal": {"values": {"total": 41}}}),
+        ("check-trace", {"messages": [{"role": "assistant", "content": "It opened.", "x": DEEP}]}),
+        ("systemone", {"model": "vouch", "state": {"sources": DEEP}, "questions": {"c": {"type": "noul"}}}),
+    ],
+)
+def test_what_is_nested_too_deeply_is_refused_at_the_door_and_the_ledger_can_be_listed(
+    url: str, path: str, fields: dict[str, Any]
+) -> None:
+    answer = httpx2.post(f"{url}/v1/{path}", json=fields, timeout=60)
+    assert (answer.status_code, "nested more than" in answer.text) == (422, True), answer.text
+    assert httpx2.get(f"{url}/v1/verdicts").status_code == 200

@@ -11,7 +11,7 @@ import typer
 
 from vouching.cli.streams import Exit, draw, usage_errors, write_error, write_json, write_result
 from vouching.errors import InputError
-from vouching.types.ledger import Filters, Head, LedgerRow
+from vouching.types.ledger import DAMAGED, Filters, Head, LedgerRow
 from vouching.types.visible import shorten, visible_line
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ def _subject(row: LedgerRow) -> str:
     """What was judged, in short."""
     if row.inputs is None:
         return "(erased)" if row.erased else "(not kept)"
+    if row.inputs == DAMAGED:
+        return "(damaged)"
     named = (row.inputs.get(key) for key in ("claim", "response", "question", "task", "reason"))
     return shorten(next((text for text in named if isinstance(text, str)), ""), 60)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from vouching.errors import ConfigError, InputError
+from vouching.text.json_values import MOST_LEVELS, is_too_deep
 from vouching.types.ledger import Head
 from vouching.types.serial import defined
 
@@ -98,7 +99,7 @@ def _key_id(key: bytes) -> str:
 
 
 def content_text(content: Mapping[str, Any], what: str) -> str:
-    r"""Content as the JSON text that is stored and digested. Raises InputError if it is not JSON.
+    r"""Content as the JSON text that is stored and digested. Raises InputError if it is not JSON, or nested too deeply.
 
     >>> content_text({"claim": "caf\u00e9 \ud800", "score": float("nan")}, "the record")
     '{"claim":"café \\ud800","score":null}'
@@ -110,6 +111,8 @@ def content_text(content: Mapping[str, Any], what: str) -> str:
             text = _json(defined(dict(content)))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{what} cannot be kept: expected plain JSON ({error})") from None
+    if is_too_deep(dict(content)):
+        raise InputError(f"{what} cannot be kept: expected JSON of at most {MOST_LEVELS} levels")
     return text if text.isascii() else _SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

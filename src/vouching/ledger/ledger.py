@@ -27,8 +27,8 @@ from vouching.ledger.store import VARIABLE, Store
 from vouching.ledger.summary import of_first, summary_of
 from vouching.ledger.tables import CONTENTS, ROWS, STREAMS
 from vouching.ledger.verify import verify
-from vouching.text.json_values import parse_json
-from vouching.types.ledger import Entry, EntryKind, Filters, Head, Kept, LedgerRow, Verification
+from vouching.text.json_values import is_too_deep, parse_json
+from vouching.types.ledger import DAMAGED, Entry, EntryKind, Filters, Head, Kept, LedgerRow, Verification
 
 KEEP_VARIABLE = "VOUCH_LEDGER_KEEP"
 _NAME_LENGTH = 200
@@ -153,7 +153,7 @@ class Ledger:
             found = connection.execute(asked).mappings().one_or_none() if 0 < id < _LARGEST else None
         if found is None:
             raise InputError(f"the ledger has no row {id}: see  vouch ledger list")
-        return _ledger_row(found)
+        return _ledger_row(found, shows_damage=True)
 
     def search(
         self, filters: Filters | None = None, text: str | None = None, limit: int = 100, before: int | None = None
@@ -179,7 +179,7 @@ class Ledger:
             asked = asked.where(ROWS.c.id < min(max(before, 0), _LARGEST))
         asked = asked.order_by(ROWS.c.id.desc()).limit(min(limit, _LARGEST))
         with self.store.read() as connection:
-            return [_ledger_row(found) for found in connection.execute(asked).mappings()]
+            return [_ledger_row(found, shows_damage=True) for found in connection.execute(asked).mappings()]
 
     def count(self, filters: Filters | None = None) -> int:
         """Number of rows that match."""
@@ -352,16 +352,33 @@ def _row(entry: Entry, keep: Kept) -> tuple[dict[str, Any], dict[str, Any]]:
     return row, content
 
 
-def _ledger_row(found: RowMapping) -> LedgerRow:
+def _ledger_row(found: RowMapping, *, shows_damage: bool = False) -> LedgerRow:
+    """A row as it was kept.
+
+    Args:
+        found: its columns.
+        shows_damage: show what can be shown of a row whose JSON was changed into something else, and say what cannot.
+
+    Raises InputError for such a row otherwise.
+    """
     values: dict[str, Any] = {name: _shown(value) for name, value in found.items()}
     salt = values.pop("salt")
+    parts = _object_in(values.pop("details")) or {}
+    details = {name: parts.get(name) for name in ("provenance", "timing", "usage")}
+    kept = {name: _object_in(values[name]) for name in ("inputs", "record") if values[name] is not None}
+    damaged = [name for name, value in (details | kept).items() if not isinstance(value, dict)]
+    if damaged and not shows_damage:
+        raise InputError(f"row {values['id']} of the ledger was damaged: run  vouch ledger verify")
+    return LedgerRow(**{**values, **details, **kept, **dict.fromkeys(damaged, DAMAGED)}, erased=salt is None)
+
+
+def _object_in(text: Any) -> dict[str, Any] | None:
+    """The JSON object of a column; None if it was changed into something else, or into one that few can read."""
     try:
-        details: dict[str, Any] = parse_json(values.pop("details"))
-        for name in ("inputs", "record"):
-            values[name] = None if values[name] is None else parse_json(_HALVES.sub(r"\1\\\\u\2", values[name]))
-        return LedgerRow(**values, **details, erased=salt is None)
+        value: Any = parse_json(_HALVES.sub(r"\1\\\\u\2", text))
     except (TypeError, ValueError):
-        raise InputError(f"row {values['id']} of the ledger was damaged: run  vouch ledger verify") from None
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) and not is_too_deep(value) else None
 
 
 def _shown(value: Any) -> Any:

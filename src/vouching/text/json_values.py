@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 
 class NestedTooDeeplyError(ValueError):
     """JSON with more brackets inside each other than Python can read."""
+
+
+MOST_LEVELS = 100
+"""Objects and lists inside each other in what is accepted and kept: not every reader or writer of JSON bears more."""
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether a value of JSON has more than ``MOST_LEVELS`` objects and lists inside each other.
+
+    >>> is_too_deep(parse_json("[" * 100 + "]" * 100)), is_too_deep(parse_json("[" * 101 + "]" * 101))
+    (False, True)
+    """
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        if not level:
+            return False
+        level = [
+            member
+            for one in level
+            if isinstance(one, dict | list)
+            for member in cast("Iterable[object]", one.values() if isinstance(one, dict) else one)
+            if isinstance(member, dict | list)
+        ]
+    return bool(level)
 
 
 def parse_json(text: str | bytes, **hooks: Any) -> Any:

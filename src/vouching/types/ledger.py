@@ -24,6 +24,9 @@ Kept: TypeAlias = Literal["all", "record", "digests"]
 """What a ledger keeps of the texts: inputs and record, the record alone, or only digests of both."""
 FaultKind: TypeAlias = Literal["changed", "missing", "inserted", "unlinked", "content", "head", "anchor", "key"]
 
+DAMAGED: Mapping[str, str] = {"damaged": "this cannot be shown: run  vouch ledger verify"}
+"""What a row shows in place of inputs, a record or details that were changed into something else than an object."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
