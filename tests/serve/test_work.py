@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -168,6 +169,35 @@ def test_two_jobs_that_never_end_do_not_stop_short_ones_and_a_third_is_refused_w
     pool.close()
 
 
+def test_the_requests_of_one_caller_do_not_hold_up_another_and_give_way_where_the_queue_is_full() -> None:
+    pool, begun, order = Pool(threads=1, queue=7), threading.Event(), list[str]()
+
+    def first() -> None:
+        begun.wait(START_SECONDS)
+
+    async def ask() -> list[object]:
+        def asked(caller: str, work: Callable[[], object]) -> asyncio.Future[object]:
+            return asyncio.ensure_future(pool.run(work, Deadline(START_SECONDS, caller)))
+
+        many = [asked("many", first), *(asked("many", lambda: order.append("many")) for _ in range(7))]
+        await asyncio.sleep(0.2)  # each has its place, and the threads have theirs
+        one = asked("one", lambda: order.append("one"))
+        await asyncio.sleep(0)
+        refused = asked("many", first)
+        await asyncio.sleep(0)
+        begun.set()
+        return await asyncio.gather(*many, one, refused, return_exceptions=True)
+
+    *many, one, refused = asyncio.run(ask())
+    pool.close()
+    # The newest one of the seven gave way, and a further one is not accepted.
+    assert [type(answer) for answer in many] == [type(None)] * 7 + [ServerUnavailableError]
+    assert (one, type(refused)) == (None, ServerUnavailableError)
+    # At most two threads of the pool had taken one each before, and the next turn was that of the same caller.
+    assert order.index("one") <= 3
+    assert len(order) == 7
+
+
 def test_long_jobs_take_turns_and_each_is_answered() -> None:
     pool = Pool(threads=1, queue=8)
 
@@ -200,6 +230,35 @@ def test_a_paused_process_ends_with_its_killed_parent() -> None:
     while Path(f"/proc/{number}").exists() and time.monotonic() < end:
         time.sleep(0.05)
     assert not Path(f"/proc/{number}").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only the kernel of Linux does this")
+def test_a_paused_process_ends_with_its_killed_parent_also_in_a_container() -> None:
+    server = (
+        "import time\nfrom tests.serve import jobs\nfrom vouching.serve.work import Pool\n"
+        "pool = Pool(1, 1)\npool.start(jobs.nothing)\n[one] = pool._processes._all\n"
+        "one.wait_until_ready(60, lambda: True)\none.pause(True)\nprint(one._process.pid, flush=True)\ntime.sleep(99)"
+    )
+    # The first process of a container takes over those whose parent was killed, and is of their session.
+    first = (
+        "import ctypes, subprocess, sys, time\nctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER\n"
+        f"server = subprocess.Popen([sys.executable, '-c', {server!r}], stdout=subprocess.PIPE, text=True)\n"
+        "number = int(server.stdout.readline())\n"
+        "while open(f'/proc/{number}/stat').read().split()[2] != 'T': time.sleep(.05)\n"
+        "server.kill()\nprint(number, flush=True)\ntime.sleep(99)"
+    )
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", first], stdout=subprocess.PIPE, text=True, env=path) as container:
+        assert container.stdout is not None
+        number = int(container.stdout.readline())
+        end = time.monotonic() + START_SECONDS
+        state = "T"
+        while state not in "ZX" and time.monotonic() < end:
+            time.sleep(0.05)
+            state = Path(f"/proc/{number}/stat").read_text().split()[2]
+        os.kill(number, signal.SIGKILL)
+        container.kill()
+    assert state in "ZX"
 
 
 def test_an_idle_process_that_was_killed_costs_no_caller_an_error() -> None:

@@ -133,7 +133,7 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
         job = partial(service.judges.check_response, body)
         if "text/event-stream" not in request.headers.get("accept", ""):
             return _json(await service.judge(job, asked, body.judge))
-        service.pool.refuse_if_full()  # while the status can still say so
+        service.pool.refuse_if_full(asked.caller)  # while the status can still say so
         return _events(lambda show: service.judge(job, asked, body.judge, show), to_json)
 
     streamed: Any = {**described, "responses": {**PROBLEMS, **_EVENTS}}
@@ -145,7 +145,7 @@ def _add_checks(app: FastAPI, service: Service, described: Any) -> None:
         Send everything written so far, with the number in the event `end` of the call before as `checked`.
         """
         asked, job = _asked(request, "check-response", body), partial(service.judges.check_written, body)
-        service.pool.refuse_if_full()
+        service.pool.refuse_if_full(_caller(request))
         return _events(
             lambda show: service.judge(job, asked, body.judge, show, record=lambda done: done[0]),
             lambda done: f'{{"checked": {done[1]}}}',

@@ -103,7 +103,7 @@ class Service:
 
         Raises as :meth:`Pool.run`, :meth:`Pool.run_apart` and :meth:`Recorder.keep`, and what the job raises.
         """
-        deadline = Deadline(self.policy.serve.timeout_seconds)
+        deadline = Deadline(self.policy.serve.timeout_seconds, asked.caller if asked else "")
         started = time.perf_counter()
         if judge is None or self.judges.computes(judge):
             done = await self.pool.run_apart(job, deadline, show)

@@ -1,26 +1,32 @@
 """Judging in a bounded pool, so that the event loop stays free for health checks and new requests.
 
 A request that finds the pool and its queue full is refused at once, with the time after which to try again: a queue
-that grows only makes every caller time out. Work that only waits, as for a language model, runs in a thread, which
-cannot be stopped: it looks at its :class:`Deadline` between claims, and its place stays taken until it ends. Work that
-computes runs in a process (:meth:`Pool.run_apart`), which is ended when its time is over. Work that takes longer than
-most gives its place to others, and is paused if there is none aside, so that one caller's long texts do not hold up
-another's short ones.
+that grows only makes every caller time out. Callers take turns, and where the queue is full, the newest request of the
+one with most gives way, so that one caller's requests do not hold up another's. Work that only waits, as for a language
+model, runs in a thread, which cannot be stopped: it looks at its :class:`Deadline` between claims, and its place stays
+taken until it ends. Work that computes runs in a process (:meth:`Pool.run_apart`), which is ended when its time is
+over. Work that takes longer than most gives its place to others, and is paused if there is none aside, so that one
+caller's long texts do not hold up another's short ones.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
+import signal
+import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from threading import Condition, Lock, Semaphore
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -42,15 +48,18 @@ FAILED = "the server failed: its log says why; this is an error in vouching, ple
 """The message for a caller about an error that is none of its own."""
 _WEIGHT = 0.1
 """Of the newest request, in the mean time of a request."""
+_PR_SET_PDEATHSIG = 1
+"""Of linux/prctl.h."""
 _SHORT_SECONDS = 1.0
 """Work that takes longer gives its place to others."""
 
 
 class Deadline:
-    """When a request must have ended, and whether its caller has left."""
+    """When a request must have ended, whose it is, and whether its caller has left."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, caller: str = "") -> None:
         self.seconds = seconds
+        self.caller = caller
         self._end = time.monotonic() + seconds
         self._left = False
 
@@ -116,6 +125,8 @@ class Pool:
         self.taken = 0
         """Requests that are judged or wait."""
         self._lock = Lock()
+        self._waiting: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
+        """By caller; the one whose turn is next is first."""
         self._seconds = 0.05
         aside = min(threads, cores())
         self._places = _Places(threads, aside)
@@ -161,26 +172,31 @@ class Pool:
         """Whether requests wait for a thread."""
         return self.taken > self.threads
 
-    def refuse_if_full(self) -> None:
-        """Raise ServerUnavailableError if every place is taken."""
-        if self.is_full:
-            raise ServerUnavailableError(
-                f"the server is busy: {self.taken} requests are waiting; try again in {self.retry_after} s",
-                self.retry_after,
-                429,
-            )
+    def refuse_if_full(self, caller: str = "") -> None:
+        """Raise ServerUnavailableError if every place is taken, unless another caller has more requests waiting."""
+        if self.is_full and not self._giving_way(caller):
+            raise self._busy()
 
     def close(self) -> None:
         """Start nothing more, and end the processes; work in threads ends by itself."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+        for job, _ in chain.from_iterable(self._waiting.values()):
+            job.cancel()
         self._processes.close()
 
     async def _run(self, work: Callable[[_Place], T], deadline: Deadline) -> T:
-        self.refuse_if_full()
+        job: Future[T] = Future()
         with self._lock:
+            self.refuse_if_full(deadline.caller)
+            # The caller that gives way has another one waiting, so that its turn stays.
+            dropped = self._giving_way(deadline.caller).pop()[0] if self.is_full else None
             self.taken += 1
-        job = self._executor.submit(copy_context().run, self._timed, work, deadline)
+            call = partial(copy_context().run, self._timed, work, deadline)
+            self._waiting.setdefault(deadline.caller, deque()).append((job, call))
         job.add_done_callback(self._give_back)
+        if dropped is not None and dropped.set_running_or_notify_cancel():
+            dropped.set_exception(self._busy())
+        self._executor.submit(self._do_next)
         try:
             # Cancelling the wait cancels work that has no thread yet; running work keeps its place until it ends.
             return await asyncio.wait_for(asyncio.wrap_future(job), deadline.remaining)
@@ -189,6 +205,32 @@ class Pool:
         finally:
             if not job.done():
                 deadline.leave()
+
+    def _giving_way(self, caller: str) -> deque[tuple[Future[Any], Callable[[], Any]]]:
+        """What waits of the caller with most, if that is more than this one would have with a further request."""
+        most = max(self._waiting.values(), key=len, default=deque[Any]())
+        return most if len(most) > len(self._waiting.get(caller, ())) + 1 else deque()
+
+    def _busy(self) -> ServerUnavailableError:
+        words = f"the server is busy: {self.taken} requests are waiting; try again in {self.retry_after} s"
+        return ServerUnavailableError(words, self.retry_after, 429)
+
+    def _do_next(self) -> None:
+        """Do what waits of the caller whose turn it is, if anything does."""
+        with self._lock:
+            if not self._waiting:
+                return
+            caller = next(iter(self._waiting))
+            jobs = self._waiting.pop(caller)
+            job, call = jobs.popleft()
+            if jobs:
+                self._waiting[caller] = jobs
+        if not job.set_running_or_notify_cancel():
+            return
+        try:
+            job.set_result(call())
+        except BaseException as error:
+            job.set_exception(error)
 
     def _timed(self, work: Callable[[_Place], T], deadline: Deadline) -> T:
         place = _Place(self._places, lambda: self.taken > self._places.held)
@@ -405,10 +447,21 @@ class _Apart(Deadline):
 
 def _does_jobs(ready: Ready | None) -> Callable[[Any, Parent], Any]:
     """What a process does with a job: its result, or the problem object of its error, and events."""
+    _end_with_creator()
     if ready is not None:
         with suppress(Exception), kept_events():
             ready()
     return _answer
+
+
+def _end_with_creator() -> None:
+    """Have the kernel of Linux kill this process once the thread that started it, one of the pool, is gone.
+
+    A process that is paused cannot look whether its parent lives. Without this it stays, with its memory, where the
+    first process of its session outlives its parent, as in a container.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _answer(request: tuple[Job[Any], float, bool], parent: Parent) -> tuple[Any, list[Attributes]]:
